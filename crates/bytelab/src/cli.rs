@@ -1,0 +1,229 @@
+//! The command line. The subcommands are fixed; the flags of an experiment are made from its params.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::{
+    Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+};
+use lab::experiment::Experiment;
+use lab::param::{Kind, Param, Point, Value, bytes};
+use lab::run::CacheState;
+
+/// What does it cost to get bytes into a program, and which way is best — on this machine, with this
+/// data — and is that proved?
+#[derive(Parser)]
+#[command(name = "bytelab", version, max_term_width = 100, after_help = EXIT_STATUS)]
+pub(crate) struct Cli {
+    /// Where runs are kept [default: runs.sqlite in the user's data directory]
+    #[arg(long, global = true, value_name = "FILE", env = "BYTELAB_STORE", hide_env_values = true)]
+    pub(crate) store: Option<OsString>,
+
+    #[command(subcommand)]
+    pub(crate) task: Task,
+}
+
+const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not run, or answers \
+                           disagree; 2 wrong use; 130 or 143 stopped by a signal.";
+
+#[derive(Subcommand)]
+pub(crate) enum Task {
+    /// Measure: run an experiment, prove its answers, show which method wins
+    #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT")]
+    Run(RunArgs),
+    /// The experiments and their methods
+    List {
+        /// Only this one, with its params
+        experiment: Option<String>,
+    },
+    /// What this machine can measure, from which source, and what would enable the rest
+    Doctor {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check the measuring against known truth (one minute at most)
+    SelfTest(SelfTestArgs),
+    /// The stored runs, the oldest first
+    History {
+        #[arg(long)]
+        json: bool,
+    },
+    /// A stored run again
+    Show {
+        id: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Remove runs from the store
+    Delete {
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// Continue a run that was stopped or killed
+    #[arg(long, value_name = "ID")]
+    pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct SelfTestArgs {
+    /// Compare a method with itself in so many sessions, and count the false alarms
+    #[arg(long, value_name = "SESSIONS")]
+    pub(crate) aa: Option<u32>,
+}
+
+#[derive(Args, Clone, Copy)]
+pub(crate) struct OutputArgs {
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print p0 to p100 of every metric
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) percentiles: bool,
+}
+
+/// How an experiment is measured: the flags that all of them have.
+#[derive(Args)]
+#[command(next_help_heading = "Measuring")]
+pub(crate) struct MeasureArgs {
+    /// Only these methods (`*` stands for any text); may be repeated [default: all]
+    #[arg(short, long = "method", value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) methods: Vec<String>,
+    /// The method that the others are compared with [default: the first one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reference: Option<String>,
+    /// A program that speaks the line protocol competes, too; may be repeated
+    #[arg(long = "worker", value_name = "NAME=COMMAND")]
+    pub(crate) workers: Vec<String>,
+    /// Rounds per session, at most
+    #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rounds: u32,
+    /// Time for all rounds, at most
+    #[arg(short, long, default_value = "30s", value_parser = humantime::parse_duration)]
+    pub(crate) time: Duration,
+    /// Rounds at the start of a session that do not count
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) warm_up: u32,
+    /// How often all is done again with fresh processes
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) sessions: u32,
+    /// Of the random orders [default: another one each time]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// The state of the data in the page cache, proved for every sample
+    #[arg(long, value_enum, default_value = "warm")]
+    pub(crate) cache: Cache,
+    /// Time for one sample, at most; a method that needs more is killed
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    pub(crate) sample_limit: Duration,
+    /// Samples per method, after all others, in which system calls and the like are counted; 0 is none
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) counting: u32,
+    /// A name for the run, to find it again
+    #[arg(long)]
+    pub(crate) label: Option<String>,
+    /// Where made data is kept [default: the user's cache directory]
+    #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Do not keep the run
+    #[arg(long)]
+    pub(crate) no_store: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Cache {
+    Warm,
+    Cold,
+    AsIs,
+}
+
+impl From<Cache> for CacheState {
+    fn from(cache: Cache) -> CacheState {
+        match cache {
+            Cache::Warm => CacheState::Warm,
+            Cache::Cold => CacheState::Cold,
+            Cache::AsIs => CacheState::AsIs,
+        }
+    }
+}
+
+/// What `bytelab run EXPERIMENT …` asks.
+pub(crate) struct Asked {
+    pub(crate) experiment: String,
+    pub(crate) points: Vec<Point>,
+    pub(crate) measuring: MeasureArgs,
+}
+
+/// Parses the process's arguments; help, version and wrong use end it here.
+pub(crate) fn parse(experiments: &[Experiment]) -> Result<(Cli, Option<Asked>)> {
+    let matches = command(experiments).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let run = matches.subcommand_matches("run").and_then(ArgMatches::subcommand);
+    let Some((name, matches)) = run else { return Ok((cli, None)) };
+    let experiment = experiments.iter().find(|experiment| experiment.name == name);
+    let experiment = experiment.with_context(|| format!("there is no experiment {name}"))?;
+    let mut cli = cli;
+    if let Task::Run(run) = &mut cli.task {
+        run.output = OutputArgs::from_arg_matches(matches)?;
+    }
+    let asked = Asked {
+        experiment: name.to_owned(),
+        points: points(experiment, matches)?,
+        measuring: MeasureArgs::from_arg_matches(matches)?,
+    };
+    Ok((cli, Some(asked)))
+}
+
+fn command(experiments: &[Experiment]) -> Command {
+    Cli::command().mut_subcommand("run", |run| {
+        experiments.iter().fold(run, |run, experiment| run.subcommand(subcommand(experiment)))
+    })
+}
+
+fn subcommand(experiment: &Experiment) -> Command {
+    let command = Command::new(experiment.name)
+        .next_help_heading("Params (a list `a,b` or a range `a..b` is a sweep)")
+        .args(experiment.params.iter().map(flag));
+    let command = MeasureArgs::augment_args(command).next_help_heading("Output");
+    // What the flags' structs say of themselves is not what the experiment is about.
+    OutputArgs::augment_args(command).about(experiment.question).long_about(experiment.readme)
+}
+
+fn flag(param: &Param) -> Arg {
+    let (value, range) = match param.kind {
+        Kind::Bytes(min, max) => ("BYTES", format!(" [{} to {}]", bytes(min), bytes(max))),
+        Kind::Count(min, max) => ("N", format!(" [{min} to {max}]")),
+        Kind::Path => ("PATH", String::new()),
+        Kind::Word(words) => ("WORD", format!(" [{}]", words.join(", "))),
+    };
+    let arg = Arg::new(param.name).long(param.name).value_name(value);
+    if param.default.is_empty() {
+        arg.help(format!("{}{range}", param.help))
+    } else {
+        arg.help(format!("{}{range} [default: {}]", param.help, param.default))
+    }
+}
+
+/// All combinations of the values that the flags and the defaults give.
+fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
+    let mut axes: Vec<(&str, Vec<Value>)> = Vec::new();
+    for param in &experiment.params {
+        let text = matches.get_one::<String>(param.name).map_or(param.default, String::as_str);
+        if text.is_empty() && !matches.contains_id(param.name) {
+            continue;
+        }
+        axes.push((param.name, param.parse(text)?));
+    }
+    let points = Point::product(&axes);
+    if points.len() > 10_000 {
+        bail!("{} points are too many: at most 10000", points.len());
+    }
+    Ok(points)
+}

@@ -1,0 +1,102 @@
+//! What can be counted on this machine: each way is tried on a known number of system calls.
+
+use lab::count::Sources;
+use lab::launch::{CountingRunner, Ended, Launch, Launcher, Stop};
+use lab::metric::Metric;
+use lab::param::Point;
+
+use super::Finding;
+use crate::experiments::self_test::{CALLS, CALLS_PER_THREAD, THREADS, experiment};
+
+const SAMPLE_LIMIT_NS: u64 = 30_000_000_000;
+
+pub(super) struct Counted {
+    sources: Sources,
+    /// Of each way: what it counted, or why it cannot.
+    by_kernel: Result<(), String>,
+    by_ptrace: Result<(), String>,
+}
+
+impl Counted {
+    pub(super) fn try_out() -> Counted {
+        let sources = Sources::look();
+        let by_kernel = match sources.missing().get("syscalls") {
+            Some(why) => Err(why.clone()),
+            None => million_calls(&sources),
+        };
+        let by_ptrace = calls_of_threads(&sources);
+        Counted { sources, by_kernel, by_ptrace }
+    }
+
+    /// None of what is counted by the method's own process.
+    pub(super) fn metric(&self, metric: &Metric) -> Option<Finding> {
+        let reason = match metric.name {
+            "syscalls" => match (&self.by_kernel, &self.by_ptrace) {
+                (Err(kernel), Err(ptrace)) => Some(format!("{kernel}; {ptrace}")),
+                _ => None,
+            },
+            "allocations" | "allocated_bytes" | "peak_live_bytes" => return None,
+            name => self.sources.missing().get(name).cloned(),
+        };
+        Some(Finding {
+            name: metric.name,
+            available: reason.is_none(),
+            source: metric.source,
+            exactness: if metric.exact { "counts" } else { "measures" },
+            reason,
+        })
+    }
+
+    pub(super) fn abilities(&self) -> Vec<Finding> {
+        let finding = |name, source, tried: &Result<(), String>| Finding {
+            name,
+            available: tried.is_ok(),
+            source,
+            exactness: "tried",
+            reason: tried.clone().err(),
+        };
+        vec![
+            finding("count system calls", "perf tracepoint, 0.1 µs per call", &self.by_kernel),
+            finding("look at system calls", "ptrace, 10 µs or more per call", &self.by_ptrace),
+        ]
+    }
+}
+
+fn million_calls(sources: &Sources) -> Result<(), String> {
+    let counted = started("calls", sources)?.count(1, 1).map_err(why)?;
+    let syscalls = counted.done.metrics.iter().find(|(name, _)| name == "syscalls");
+    match syscalls {
+        Some((_, n)) if *n as u64 == u64::from(CALLS) => Ok(()),
+        Some((_, n)) => Err(format!("{CALLS} calls were counted as {n}: do not trust it")),
+        None => Err("the method's process could not count itself".to_owned()),
+    }
+}
+
+fn calls_of_threads(sources: &Sources) -> Result<(), String> {
+    let traced = started("threads", sources)?.trace(1, 1).map_err(why)?;
+    let known = u64::from(THREADS * CALLS_PER_THREAD);
+    match traced.calls?.get("getppid") {
+        Some(n) if *n == known => Ok(()),
+        n => Err(format!("{known} calls were counted as {}: do not trust it", n.unwrap_or(&0))),
+    }
+}
+
+fn started(method: &str, sources: &Sources) -> Result<Box<dyn CountingRunner>, String> {
+    let experiment = experiment();
+    let found = experiment.methods.iter().find(|known| known.name == method);
+    let found = found.ok_or_else(|| format!("the self-test has no method {method}"))?;
+    let program =
+        std::env::current_exe().map_err(|error| format!("finding this program: {error}"))?;
+    let mut launcher =
+        Launcher { program, sample_limit_ns: SAMPLE_LIMIT_NS, stop: Stop::default() };
+    let mut runner = launcher.start_counting(experiment.name, found, sources).map_err(why)?;
+    runner.prepare(&Point::default()).map_err(why)?;
+    Ok(runner)
+}
+
+fn why(ended: Ended) -> String {
+    match ended {
+        Ended::Skipped(why) | Ended::Failed(why) => why,
+        Ended::Stopped => "stopped".to_owned(),
+    }
+}

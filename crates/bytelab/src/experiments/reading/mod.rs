@@ -1,0 +1,92 @@
+#![doc = include_str!("README.md")]
+
+mod buffer;
+mod digest;
+mod fold;
+mod source;
+
+mod data;
+mod make;
+
+mod asynchronous;
+mod buffered;
+mod direct;
+mod map;
+mod pread;
+mod read;
+mod style;
+mod unchecked;
+mod uring;
+mod whole;
+mod window;
+mod yardstick;
+
+#[cfg(test)]
+mod tests;
+
+use lab::experiment::{Experiment, Method};
+use lab::param::{Kind, Param};
+
+pub(crate) fn experiment() -> Experiment {
+    Experiment {
+        name: "reading",
+        question: "What is the fastest way to hand every byte of a file to the program?",
+        readme: include_str!("README.md"),
+        params: params(),
+        methods: methods(),
+        data: data::data,
+    }
+}
+
+fn params() -> Vec<Param> {
+    vec![
+        Param {
+            name: "size",
+            kind: Kind::Bytes(1, 1 << 40),
+            default: "128MiB",
+            help: "size of the file that is made; with --file, that of the file",
+        },
+        Param { name: "file", kind: Kind::Path, default: "", help: "a file of your own to read" },
+        Param {
+            name: "buffer",
+            kind: Kind::Bytes(1, 1 << 30),
+            default: "128KiB",
+            help: "how much is read at once",
+        },
+        Param {
+            name: "parallel",
+            kind: Kind::Count(1, 64),
+            default: "1",
+            help: "how many files are read at once, by a thread each",
+        },
+        Param {
+            name: "threads",
+            kind: Kind::Count(1, 64),
+            default: "2",
+            help: "threads that share one file (pread-threads)",
+        },
+        Param {
+            name: "depth",
+            kind: Kind::Count(1, 1024),
+            default: "8",
+            help: "reads in flight (io-uring)",
+        },
+    ]
+}
+
+/// The first one is the reference.
+fn methods() -> Vec<Method> {
+    let mut methods = vec![read::method()];
+    methods.extend(style::methods());
+    methods.push(unchecked::method());
+    methods.extend(buffered::methods());
+    methods.extend(whole::methods());
+    methods.extend(map::methods());
+    methods.push(window::method());
+    methods.push(pread::method());
+    methods.push(uring::method());
+    methods.push(direct::method());
+    methods.extend(asynchronous::methods());
+    methods.extend(yardstick::methods());
+    methods
+}

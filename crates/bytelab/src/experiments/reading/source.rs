@@ -1,0 +1,191 @@
+//! What a method of this experiment is: a `Source`, which hands the bytes of one file to a `Fold`. Here
+//! a source becomes a `Task`, and `parallel` sources become threads.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::thread;
+
+use anyhow::{Context, Result, ensure};
+use lab::cache;
+use lab::experiment::{Build, How, Method, Task, Work, skip};
+use lab::param::Point;
+use lab::run::Role;
+
+use super::digest::{Digest, combined};
+use super::fold::{Fold, Sum};
+
+/// A way to read one file, with all that it needs and can use again.
+pub(super) trait Source: Send {
+    /// Opens the file, hands over all its bytes in order and closes it.
+    fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()>;
+}
+
+/// A method that competes. All read the file that `size` or `file` and `parallel` tell of; `reads`
+/// names what else it needs.
+pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
+    Method {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        reads: [&["size", "file", "parallel"], reads].concat(),
+        how: How::BuiltIn(build),
+        role: Role::Contender,
+        bypasses_cache: false,
+        default: true,
+    }
+}
+
+/// Sets a source up for each file of the point.
+pub(super) fn reading<S: Source + 'static>(
+    point: &Point,
+    prepare: impl Fn(Input) -> Result<S>,
+) -> Result<Box<dyn Task>> {
+    Ok(Box::new(Reading::new(point, prepare)?))
+}
+
+pub(super) struct Reading<S> {
+    sources: Vec<S>,
+    /// Of all files together.
+    size: u64,
+}
+
+impl<S: Source> Reading<S> {
+    pub(super) fn new(point: &Point, prepare: impl Fn(Input) -> Result<S>) -> Result<Reading<S>> {
+        let parallel = point.number("parallel")?;
+        let sources = (0..parallel)
+            .map(|index| prepare(Input::of(point, index)?))
+            .collect::<Result<Vec<S>>>()?;
+        let size = point.number("size")?.checked_mul(parallel);
+        Ok(Reading { sources, size: size.context("size × parallel is too large")? })
+    }
+
+    /// Each file's fold. Several files are read by a thread each, which is started in here, once for all
+    /// operations.
+    fn results<F: Fold>(&mut self, ops: u64) -> Result<Vec<u64>> {
+        if let [source] = self.sources.as_mut_slice() {
+            return Ok(vec![repeat::<S, F>(source, ops)?]);
+        }
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for source in &mut self.sources {
+                let thread = thread::Builder::new()
+                    .spawn_scoped(scope, move || repeat::<S, F>(source, ops))
+                    .context("starting a thread for each file")?;
+                threads.push(thread);
+            }
+            threads.into_iter().map(joined).collect()
+        })
+    }
+}
+
+fn repeat<S: Source, F: Fold>(source: &mut S, ops: u64) -> Result<u64> {
+    let mut result = 0;
+    for _ in 0..ops {
+        let mut fold = F::at(0);
+        source.pass(&mut fold)?;
+        result = fold.result();
+    }
+    Ok(result)
+}
+
+/// What the thread returned; its panic becomes ours.
+pub(super) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+impl<S: Source> Task for Reading<S> {
+    fn run(&mut self, ops: u64) -> Result<Work> {
+        let sums = self.results::<Sum>(ops)?;
+        let answer = sums.into_iter().fold(0, u64::wrapping_add);
+        Ok(Work { ops, bytes: self.size.wrapping_mul(ops), answer: Some(answer) })
+    }
+
+    fn digest(&mut self) -> Result<Option<u64>> {
+        Ok(Some(combined(self.results::<Digest>(1)?)))
+    }
+}
+
+/// The file of one source.
+#[derive(Clone)]
+pub(super) struct Input {
+    pub(super) path: PathBuf,
+    /// What it held when the data were made or looked at. Another size is an error, because the
+    /// methods would not have done the same work.
+    pub(super) size: u64,
+}
+
+impl Input {
+    /// The file with this index, from 0, of the point's `parallel` files.
+    fn of(point: &Point, index: u64) -> Result<Input> {
+        let path = point.path(&argument(index))?.to_owned();
+        Ok(Input { path, size: point.number("size")? })
+    }
+
+    pub(super) fn open(&self) -> Result<File> {
+        File::open(&self.path).with_context(|| self.doing("opening"))
+    }
+
+    /// For a method that relies on the size: sees that it is still true.
+    pub(super) fn open_checked(&self) -> Result<File> {
+        let file = self.open()?;
+        self.check_size(&file)?;
+        Ok(file)
+    }
+
+    pub(super) fn check_size(&self, file: &File) -> Result<()> {
+        let size = file.metadata().with_context(|| self.doing("asking the size of"))?.len();
+        ensure!(
+            size == self.size,
+            "{} has changed from {} to {size} bytes",
+            self.name(),
+            self.size
+        );
+        Ok(())
+    }
+
+    /// The new offset after `n` bytes. Stops at a file that grows as fast as it is read.
+    pub(super) fn advanced(&self, offset: u64, n: usize) -> Result<u64> {
+        let offset = offset + n as u64;
+        ensure!(offset <= self.size, "{} has grown beyond {} bytes", self.name(), self.size);
+        Ok(offset)
+    }
+
+    /// For a method that has read up to the end of the file, and found it here.
+    pub(super) fn ended(&self, offset: u64) -> Result<()> {
+        self.advanced(offset, 0)?;
+        let (name, size) = (self.name(), self.size);
+        ensure!(offset == size, "{name} ended at offset {offset} of {size}: it has been cut");
+        Ok(())
+    }
+
+    /// The error of a read at an offset.
+    pub(super) fn failed(&self, offset: u64, error: io::Error) -> anyhow::Error {
+        anyhow::Error::new(error).context(format!("reading {} at offset {offset}", self.name()))
+    }
+
+    pub(super) fn doing(&self, what: &str) -> String {
+        format!("{what} {}", self.name())
+    }
+
+    fn name(&self) -> std::path::Display<'_> {
+        self.path.display()
+    }
+}
+
+/// The argument that holds the path of the file with this index.
+pub(super) fn argument(index: u64) -> String {
+    if index == 0 { "file".to_owned() } else { format!("file{}", index + 1) }
+}
+
+/// Skips a method that holds whole files in memory where they do not fit.
+pub(super) fn fits_in_memory(point: &Point) -> Result<()> {
+    let needed = point.number("size")?.saturating_mul(point.number("parallel")?);
+    let available = cache::available_bytes().context("no MemAvailable in /proc/meminfo")?;
+    if needed > available {
+        let (needed, available) = (needed >> 20, available >> 20);
+        return Err(skip(format!(
+            "holds the whole file: needs {needed} MiB of memory, {available} MiB are available"
+        )));
+    }
+    Ok(())
+}

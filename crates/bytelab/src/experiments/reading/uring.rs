@@ -1,0 +1,198 @@
+//! `io_uring`: several reads in flight into registered buffers, handed over in the order of the file.
+
+#![expect(unsafe_code, reason = "gives buffers to io_uring")]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+use anyhow::{Context, Result, ensure};
+use io_uring::{IoUring, opcode, types};
+use lab::experiment::{Method, Task, skip};
+use lab::param::Point;
+
+use super::buffer::Buffer;
+use super::fold::Fold;
+use super::source::{Input, Source, contender, reading};
+
+pub(super) fn method() -> Method {
+    let about = "io_uring, `depth` reads in flight into registered buffers";
+    contender("io-uring", about, &["buffer", "depth"], build)
+}
+
+fn build(point: &Point) -> Result<Box<dyn Task>> {
+    reading(point, |input| Uring::new(point, input))
+}
+
+struct Uring {
+    input: Input,
+    ring: IoUring,
+    /// The chunk with index i uses the slot i % len.
+    slots: Vec<Slot>,
+}
+
+struct Slot {
+    buffer: Buffer,
+    /// What the kernel answered; none while the read is in flight.
+    result: Option<i32>,
+}
+
+impl Source for Uring {
+    fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
+        ensure!(!self.slots.is_empty(), "io_uring has failed before");
+        let file = self.input.open_checked()?;
+        let done = self.hand_over(&file, fold);
+        self.drain()?;
+        done
+    }
+}
+
+impl Uring {
+    fn new(point: &Point, input: Input) -> Result<Uring> {
+        let depth = point.number("depth")?.clamp(1, 4096);
+        let ring = IoUring::new(depth as u32)
+            .map_err(|error| skip(format!("the kernel refuses io_uring: {error}")))?;
+        let slot = || Ok(Slot { buffer: Buffer::of(point)?, result: Some(0) });
+        let mut slots: Vec<Slot> = (0..depth).map(|_| slot()).collect::<Result<_>>()?;
+        register(&ring, &mut slots)?;
+        Ok(Uring { input, ring, slots })
+    }
+
+    fn hand_over<F: Fold>(&mut self, file: &File, fold: &mut F) -> Result<()> {
+        let (depth, len) = (self.slots.len() as u64, self.slots[0].buffer.len() as u64);
+        let chunks = self.input.size.div_ceil(len);
+        let mut asked = 0;
+        for chunk in 0..chunks {
+            while asked < chunks.min(chunk + depth) {
+                self.ask(file, asked * len, (asked % depth) as usize)?;
+                asked += 1;
+            }
+            let slot = (chunk % depth) as usize;
+            let result = self.wait_for(slot)?;
+            let n = self.complete(file, chunk * len, slot, result)?;
+            fold.chunk(&self.slots[slot].buffer[..n]);
+        }
+        Ok(())
+    }
+
+    /// How many bytes the chunk at this offset has.
+    fn want(&self, offset: u64) -> usize {
+        let len = self.slots[0].buffer.len();
+        usize::try_from(self.input.size - offset).map_or(len, |left| left.min(len))
+    }
+
+    /// Queues the read of the chunk at this offset.
+    fn ask(&mut self, file: &File, offset: u64, slot: usize) -> Result<()> {
+        let want = self.want(offset) as u32;
+        let buffer = self.slots[slot].buffer.as_mut_ptr();
+        let read = opcode::ReadFixed::new(types::Fd(file.as_raw_fd()), buffer, want, slot as u16)
+            .offset(offset)
+            .build()
+            .user_data(slot as u64);
+        // SAFETY: the buffer is not touched, and the file not closed, before the read is done.
+        unsafe { self.ring.submission().push(&read) }
+            .with_context(|| self.input.doing("queueing a read of"))?;
+        self.slots[slot].result = None;
+        Ok(())
+    }
+
+    /// Sends what is queued, and returns the result of the read in this slot.
+    fn wait_for(&mut self, slot: usize) -> Result<i32> {
+        loop {
+            self.collect();
+            let result = self.slots[slot].result;
+            if result.is_none() || !self.ring.submission().is_empty() {
+                self.submit(usize::from(result.is_none()))?;
+            }
+            if let Some(result) = result {
+                return Ok(result);
+            }
+        }
+    }
+
+    fn submit(&mut self, wait: usize) -> Result<()> {
+        match self.ring.submit_and_wait(wait) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                Err(error).with_context(|| self.input.doing("submitting reads of"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes the results that have come.
+    fn collect(&mut self) {
+        for entry in self.ring.completion() {
+            self.slots[entry.user_data() as usize].result = Some(entry.result());
+        }
+    }
+
+    /// Makes a whole chunk of what was read, and returns its length.
+    fn complete(&mut self, file: &File, offset: u64, slot: usize, result: i32) -> Result<usize> {
+        let want = self.want(offset);
+        let mut n = usize::try_from(result)
+            .map_err(|_| self.input.failed(offset, io::Error::from_raw_os_error(-result)))?;
+        while n < want {
+            let at = offset + n as u64;
+            match file.read_at(&mut self.slots[slot].buffer[n..want], at) {
+                Ok(0) => self.input.ended(at)?,
+                Ok(more) => n += more,
+                Err(error) => return Err(self.input.failed(at, error)),
+            }
+        }
+        Ok(n)
+    }
+
+    /// Waits until the kernel writes into none of the buffers.
+    fn drain(&mut self) -> Result<()> {
+        while self.slots.iter().any(|slot| slot.result.is_none()) {
+            if let Err(error) = self.submit(1) {
+                // The kernel may still write into the buffers, so they are never freed.
+                std::mem::forget(std::mem::take(&mut self.slots));
+                return Err(error);
+            }
+            self.collect();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        // Reads are in flight here only after a panic.
+        let _ = self.drain();
+    }
+}
+
+fn register(ring: &IoUring, slots: &mut [Slot]) -> Result<()> {
+    let buffers: Vec<libc::iovec> = slots
+        .iter_mut()
+        .map(|Slot { buffer, .. }| libc::iovec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        })
+        .collect();
+    // SAFETY: the buffers are never resized, and `drain` ends all reads before they are freed.
+    unsafe { ring.submitter().register_buffers(&buffers) }.map_err(|error| {
+        skip(format!("the kernel refuses to register the buffers: {error} (see `ulimit -l`)"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::reading::fold::Sum;
+    use crate::experiments::reading::tests::{check_cut, cut_file};
+
+    #[test]
+    fn a_file_that_is_cut_while_it_is_read_is_an_error() {
+        let (_dir, point, input, file) = cut_file();
+        match Uring::new(&point, input) {
+            Ok(mut uring) => {
+                check_cut(uring.hand_over(&file, &mut Sum::at(0)));
+                uring.drain().unwrap();
+            }
+            Err(error) => assert!(error.is::<lab::experiment::Skip>(), "{error:#}"),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What the methods are held against: memory as the limit, `read` without the fold, and `cat`.
+
+use std::io::Read;
+
+use anyhow::{Context, Result};
+use lab::experiment::{How, Method, Task, Work};
+use lab::param::Point;
+use lab::run::Role;
+use memmap2::{Advice, MmapMut};
+
+use super::buffer::Buffer;
+use super::fold::Fold;
+use super::source::{Input, Reading, Source, contender, fits_in_memory, reading};
+
+pub(super) fn methods() -> Vec<Method> {
+    let memory = "the same fold over bytes already in memory: the limit";
+    let bare = "read into a reused buffer, the bytes never looked at";
+    let yardstick = |method| Method { role: Role::Yardstick, ..method };
+    vec![
+        yardstick(contender("memory", memory, &[], build_memory)),
+        yardstick(contender("bare-read", bare, &["buffer"], build_bare)),
+        Method {
+            name: "cat".to_owned(),
+            about: "/bin/cat FILE, to /dev/null".to_owned(),
+            // One cat reads one file, however many are read at once.
+            reads: vec!["size", "file"],
+            how: How::Command { argv: vec!["/bin/cat".to_owned(), "{file}".to_owned()] },
+            role: Role::Yardstick,
+            bypasses_cache: false,
+            default: true,
+        },
+    ]
+}
+
+struct Memory {
+    input: Input,
+    bytes: MmapMut,
+}
+
+fn build_memory(point: &Point) -> Result<Box<dyn Task>> {
+    fits_in_memory(point)?;
+    reading(point, |input| {
+        let len = usize::try_from(input.size)?;
+        let mut bytes = MmapMut::map_anon(len).context("memory for the whole file")?;
+        // With small pages it is not the limit, but still memory.
+        let _ = bytes.advise(Advice::HugePage);
+        let mut file = input.open_checked()?;
+        file.read_exact(&mut bytes).with_context(|| input.doing("reading"))?;
+        Ok(Memory { input, bytes })
+    })
+}
+
+impl Source for Memory {
+    fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
+        // The compiler must not know that an operation does the same as the one before.
+        let bytes = std::hint::black_box(&self.bytes);
+        fold.chunk(bytes);
+        self.input.ended(bytes.len() as u64)
+    }
+}
+
+/// `read`, but what it hands over is nothing, so it has neither answer nor digest.
+struct Bare(Reading<BareRead>);
+
+struct BareRead {
+    input: Input,
+    buffer: Buffer,
+}
+
+fn build_bare(point: &Point) -> Result<Box<dyn Task>> {
+    let reading = Reading::new(point, |input| Ok(BareRead { input, buffer: Buffer::of(point)? }))?;
+    Ok(Box::new(Bare(reading)))
+}
+
+impl Source for BareRead {
+    fn pass<F: Fold>(&mut self, _fold: &mut F) -> Result<()> {
+        let mut file = self.input.open()?;
+        let mut offset = 0;
+        loop {
+            match file.read(&mut self.buffer) {
+                Ok(0) => return self.input.ended(offset),
+                Ok(n) => offset = self.input.advanced(offset, n)?,
+                Err(error) => return Err(self.input.failed(offset, error)),
+            }
+        }
+    }
+}
+
+impl Task for Bare {
+    fn run(&mut self, ops: u64) -> Result<Work> {
+        Ok(Work { answer: None, ..self.0.run(ops)? })
+    }
+}

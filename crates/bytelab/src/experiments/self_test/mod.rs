@@ -1,0 +1,133 @@
+//! Jobs whose cost is known beforehand: what `bytelab self-test` holds the measuring against.
+
+use std::hint::black_box;
+use std::io::Read;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use lab::experiment::{Build, Data, Experiment, How, Method, Task, Work};
+use lab::param::Point;
+use lab::run::Role;
+
+pub(crate) const TOUCHED_BYTES: usize = 64 << 20;
+pub(crate) const COLD_BYTES: usize = 1 << 20;
+pub(crate) const SWITCHES: u32 = 1000;
+pub(crate) const CALLS: u32 = 1_000_000;
+pub(crate) const THREADS: u32 = 3;
+pub(crate) const CALLS_PER_THREAD: u32 = 10_000;
+/// About one millisecond.
+const ITERATIONS: u64 = 600_000;
+
+pub(crate) fn experiment() -> Experiment {
+    Experiment {
+        name: "self-test",
+        question: "Does the lab measure what is known beforehand?",
+        readme: "",
+        params: Vec::new(),
+        methods: vec![
+            method("same", "a fixed number of dependent operations", |_| Ok(burn(ITERATIONS))),
+            method("same-again", "the same under another name", |_| Ok(burn(ITERATIONS))),
+            method("five-percent-more", "the same and 5 % more", |_| {
+                Ok(burn(ITERATIONS / 20 * 21))
+            }),
+            method("empty", "nothing, once per sample", |_| Ok(task(|| ()))),
+            method("touch", "touches 64 MiB of fresh memory", |_| Ok(task(touch))),
+            method("switch", "gives the CPU away 1000 times", |_| Ok(task(switch))),
+            method("calls", "asks for its parent a million times", |_| Ok(task(|| ask(CALLS)))),
+            method("threads", "asks for its parent in three threads", |_| Ok(task(threads))),
+            method("cold-read", "reads 1 MiB from a file", cold_read),
+        ],
+        data: |_, dir, _| {
+            let path = dir.join("self-test.bin");
+            let old = std::fs::metadata(&path).map(|file| file.len());
+            if old.ok() != Some(COLD_BYTES as u64) {
+                std::fs::write(&path, vec![1u8; COLD_BYTES])
+                    .with_context(|| format!("writing {}", path.display()))?;
+            }
+            let mut arguments = Point::default();
+            arguments.set("file", path.clone());
+            Ok(Data { arguments, files: vec![path], ..Data::default() })
+        },
+    }
+}
+
+fn method(name: &str, about: &str, build: Build) -> Method {
+    Method {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        reads: Vec::new(),
+        how: How::BuiltIn(build),
+        role: Role::Contender,
+        bypasses_cache: false,
+        default: true,
+    }
+}
+
+/// A job done once per sample, however many operations are asked for.
+struct Once<F>(F);
+
+impl<F: FnMut() -> Result<()>> Task for Once<F> {
+    fn run(&mut self, _: u64) -> Result<Work> {
+        (self.0)()?;
+        Ok(Work { ops: 1, bytes: 0, answer: Some(1) })
+    }
+}
+
+fn task(mut job: impl FnMut() + 'static) -> Box<dyn Task> {
+    Box::new(Once(move || {
+        job();
+        Ok(())
+    }))
+}
+
+/// Steps of xorshift64, each of which needs the one before.
+fn burn(iterations: u64) -> Box<dyn Task> {
+    task(move || {
+        let mut x: u64 = black_box(0x9e37_79b9_7f4a_7c15);
+        for _ in 0..black_box(iterations) {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+        }
+        black_box(x);
+    })
+}
+
+fn touch() {
+    let mut memory = vec![0u8; TOUCHED_BYTES];
+    for page in memory.chunks_mut(4096) {
+        page[0] = 1;
+    }
+    black_box(memory);
+}
+
+/// Each sleep gives the CPU away once.
+fn switch() {
+    for _ in 0..SWITCHES {
+        std::thread::sleep(Duration::from_nanos(1));
+    }
+}
+
+/// Each asking is a system call, as nobody remembers who the parent is.
+fn ask(times: u32) {
+    for _ in 0..times {
+        black_box(rustix::process::getppid());
+    }
+}
+
+fn threads() {
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| ask(CALLS_PER_THREAD));
+        }
+    });
+}
+
+fn cold_read(point: &Point) -> Result<Box<dyn Task>> {
+    let path = point.path("file")?.to_owned();
+    let mut buffer = vec![0u8; COLD_BYTES];
+    Ok(Box::new(Once(move || {
+        let mut file = std::fs::File::open(&path)?;
+        file.read_exact(&mut buffer).with_context(|| format!("reading {}", path.display()))
+    })))
+}

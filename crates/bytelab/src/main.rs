@@ -1,0 +1,188 @@
+//! The program: parse, measure into the store, analyze, print.
+
+mod cli;
+mod doctor;
+mod experiments;
+mod owner;
+mod progress;
+mod report;
+mod run;
+mod self_test;
+mod store;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use lab::analyze::{Analysis, analyze};
+use lab::launch::Stop;
+use lab::run::{Run, Status};
+
+use crate::cli::{Asked, Cli, OutputArgs, RunArgs, Task};
+use crate::report::Layout;
+
+const DID_NOT_RUN: u8 = 1;
+const WRONG_USE: u8 = 2;
+
+fn main() -> ExitCode {
+    let ended = match worker_arguments() {
+        Some((experiment, method)) => worker(&experiment, &method),
+        None => cli::parse(&experiments::all()).and_then(|(cli, asked)| dispatch(cli, asked)),
+    };
+    ended.unwrap_or_else(|error| {
+        let broken_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
+        if error.downcast_ref().is_some_and(broken_pipe) {
+            return ExitCode::SUCCESS;
+        }
+        let _ = writeln!(io::stderr(), "bytelab: {error:#}");
+        ExitCode::from(WRONG_USE)
+    })
+}
+
+fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
+    match cli.task {
+        Task::Run(args) => run(cli.store, &args, asked),
+        Task::List { experiment } => list(experiment.as_deref()),
+        Task::Doctor { json } => doctor::print(json),
+        Task::SelfTest(args) => self_test::run(&args),
+        Task::History { json } => history(cli.store, json),
+        Task::Show { id, output } => {
+            let run = store::open(cli.store)?.load(&id)?;
+            print(&run, output)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Delete { ids } => {
+            let mut store = store::open(cli.store)?;
+            // All or none: an id that is not there is told before anything is removed.
+            let known = store.list()?;
+            if let Some(id) = ids.iter().find(|id| known.iter().all(|run| run.id != **id)) {
+                anyhow::bail!("there is no run {id}; nothing was deleted (see bytelab history)");
+            }
+            for id in ids {
+                store.delete(&id)?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn run(
+    store: Option<std::ffi::OsString>,
+    args: &RunArgs,
+    asked: Option<Asked>,
+) -> Result<ExitCode> {
+    warn_if_unoptimised();
+    let stop = Stop::on_signals()?;
+    let experiments = experiments::all();
+    let measured = match (&args.resume, asked) {
+        (Some(id), None) => run::resume(&experiments, id, store::open(store)?, &stop),
+        (None, Some(asked)) => {
+            let keep = !asked.measuring.no_store;
+            let store = keep.then(|| store::open(store)).transpose()?;
+            run::run(&experiments, asked, store, &stop)
+        }
+        _ => anyhow::bail!("name an experiment, or --resume ID"),
+    };
+    let run = match (measured, stop.signal()) {
+        (Ok(run), _) => run,
+        (Err(error), Some(signal)) => {
+            writeln!(io::stderr(), "bytelab: {error:#}; nothing was measured yet")?;
+            return Ok(ExitCode::from(128 + signal as u8));
+        }
+        (Err(error), None) => return Err(error),
+    };
+    let analysis = print(&run, args.output)?;
+    if let Some(signal) = stop.signal() {
+        if run.id.parse::<u64>().is_ok() {
+            writeln!(
+                io::stderr(),
+                "bytelab: stopped; go on with: bytelab run --resume {}",
+                run.id
+            )?;
+        }
+        return Ok(ExitCode::from(128 + signal as u8));
+    }
+    Ok(if all_well(&run, &analysis) { ExitCode::SUCCESS } else { ExitCode::from(DID_NOT_RUN) })
+}
+
+fn print(run: &Run, output: OutputArgs) -> Result<Analysis> {
+    let analysis = analyze(run);
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if output.json {
+        report::json(run, &analysis, &mut out)?;
+        writeln!(out)?;
+    } else {
+        let layout = layout();
+        out.write_all(report::text(run, &analysis, &layout).as_bytes())?;
+        if output.percentiles {
+            write!(out, "\n{}", report::percentiles(run, &analysis, &layout))?;
+        }
+    }
+    out.flush()?;
+    Ok(analysis)
+}
+
+/// Every cell was measured, and no answer is wrong.
+fn all_well(run: &Run, analysis: &Analysis) -> bool {
+    run.complete
+        && run.cells.iter().all(|cell| cell.status == Status::Measured)
+        && analysis.cells.iter().all(|cell| !cell.wrong_answer)
+}
+
+fn layout() -> Layout {
+    let stdout = io::stdout();
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    Layout {
+        width: columns.or(terminal).unwrap_or(80).clamp(60, 200),
+        colour: stdout.is_terminal()
+            && anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
+    }
+}
+
+fn warn_if_unoptimised() {
+    if !lab::environment::optimised() {
+        let _ = writeln!(
+            io::stderr(),
+            "bytelab: this build is not optimised and its numbers mean nothing; use cargo run --release"
+        );
+    }
+}
+
+fn list(name: Option<&str>) -> Result<ExitCode> {
+    let experiments = experiments::all();
+    let mut out = io::stdout().lock();
+    match name {
+        None => out.write_all(report::experiments(&experiments).as_bytes())?,
+        Some(name) => {
+            let experiment = run::find(&experiments, name)?;
+            out.write_all(report::methods(experiment).as_bytes())?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn history(store: Option<std::ffi::OsString>, json: bool) -> Result<ExitCode> {
+    let listed = store::open(store)?.list()?;
+    let text = if json { report::history::json(&listed)? } else { report::history::table(&listed) };
+    writeln!(io::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `bytelab __worker EXPERIMENT METHOD` is how the lab starts a built-in method. It goes past the
+/// command line's parser, whose memory would count as the method's.
+fn worker_arguments() -> Option<(String, String)> {
+    let mut arguments = std::env::args_os().skip(1).map(|argument| argument.into_string().ok());
+    let mut next = || arguments.next().flatten();
+    (next()? == "__worker").then_some((next()?, next()?))
+}
+
+fn worker(experiment: &str, method: &str) -> Result<ExitCode> {
+    let mut experiments = experiments::all();
+    experiments.push(experiments::self_test::experiment());
+    let experiment = run::find(&experiments, experiment)?;
+    let found = experiment.methods.iter().find(|known| known.name == method);
+    let found = found.with_context(|| format!("there is no method {method}"))?;
+    lab::worker::serve(found, &experiment.params)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,410 @@
+//! The answer to the experiment's question, in one sentence: what is fastest, by how much, how sure
+//! that is; or that nothing can be said, and why.
+
+use lab::analyze::{Comparison, RELEVANT_PERCENT, Verdict};
+
+use super::Varying;
+use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
+use super::units::{amount, ns, percent, ratio as times};
+
+/// Of one family.
+pub(super) fn of_family(rows: &Rows<'_>) -> String {
+    let sentence = compared(rows);
+    let wrong: Vec<&str> =
+        rows.contenders.iter().filter(|row| row.wrong()).map(Row::name).collect();
+    if wrong.is_empty() {
+        return sentence;
+    }
+    format!("{sentence} Out, for a wrong answer: {}.", wrong.join(", "))
+}
+
+/// Of several families together: who is fastest at which of the points, or at how many of them.
+pub(super) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
+    if all.is_empty() {
+        return "Nothing was measured.".to_owned();
+    }
+    let mut fastest: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut open = Vec::new();
+    for rows in all {
+        let at = varying.shown(&rows.family.point);
+        match Standing::of(rows).fastest() {
+            Some(row) => match fastest.iter_mut().find(|(name, _)| *name == row.name()) {
+                Some((_, points)) => points.push(at),
+                None => fastest.push((row.name(), vec![at])),
+            },
+            None => open.push(at),
+        }
+    }
+    if fastest.is_empty() {
+        return format!("No method is shown to be the fastest at any of {} points.", all.len());
+    }
+    fastest.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
+    let of = |points: &[String]| match points.len() {
+        n if n > POINTS_NAMED_MAX => format!("{n} of {} points", all.len()),
+        _ => points.join("; "),
+    };
+    let mut parts: Vec<String> =
+        fastest.iter().map(|(name, points)| format!("{name} ({})", of(points))).collect();
+    if !open.is_empty() {
+        parts.push(format!("none shown ({})", of(&open)));
+    }
+    format!("Fastest by point: {}.", parts.join(", "))
+}
+
+/// More points than these are counted instead of named.
+const POINTS_NAMED_MAX: usize = 3;
+
+/// How the compared methods of a family stand to the reference.
+struct Standing<'r, 'a> {
+    rows: &'r Rows<'a>,
+    reference: Option<&'r Row<'a>>,
+    /// The compared methods but the reference, by their ratio.
+    others: Vec<(&'r Row<'a>, &'a Comparison, f64)>,
+}
+
+impl<'r, 'a> Standing<'r, 'a> {
+    fn of(rows: &'r Rows<'a>) -> Self {
+        let mut others: Vec<_> = (rows.contenders.iter())
+            .filter(|row| !row.wrong() && !rows.is_reference(row))
+            .filter_map(|row| {
+                let comparison = row.comparison?;
+                let ratio = comparison.ratio.filter(|ratio| ratio.is_finite())?;
+                let decided =
+                    !matches!(comparison.verdict, Verdict::Missing | Verdict::WrongAnswer);
+                decided.then_some((row, comparison, ratio))
+            })
+            .collect();
+        others.sort_by(|a, b| a.2.total_cmp(&b.2));
+        Standing { rows, reference: rows.reference(), others }
+    }
+
+    /// The lowest ratio of those that are faster; before it, one that is also among the best.
+    fn faster(&self) -> Option<&(&'r Row<'a>, &'a Comparison, f64)> {
+        let faster = || self.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Faster);
+        let best = |row: &Row<'_>| self.rows.family.best.contains(&row.index);
+        faster().find(|(row, ..)| best(row)).or_else(|| faster().next())
+    }
+
+    fn all(&self, verdict: Verdict) -> bool {
+        !self.others.is_empty() && self.others.iter().all(|(_, c, _)| c.verdict == verdict)
+    }
+
+    fn fastest(&self) -> Option<&'r Row<'a>> {
+        let reference_wins = self.all(Verdict::Slower);
+        self.faster().map(|(row, ..)| *row).or(self.reference.filter(|_| reference_wins))
+    }
+
+    /// Those that are not shown slower than this row. The analysis tells it of the one with the lowest
+    /// ratio; of another one it is so where the intervals overlap, which hold together.
+    fn not_slower(&self, than: &Row<'_>) -> Vec<&'a str> {
+        let best = &self.rows.family.best;
+        if best.first() == Some(&than.index) || self.rows.is_reference(than) {
+            let others = best.iter().filter(|index| **index != than.index);
+            return others.filter_map(|index| Some(self.rows.get(*index)?.name())).collect();
+        }
+        let high = than.comparison.and_then(|comparison| comparison.high).unwrap_or(f64::NAN);
+        let others = self.others.iter().filter(|(row, ..)| row.index != than.index);
+        let slower = |low: Option<f64>| low.is_some_and(|low| low > high);
+        others.filter(|(_, c, _)| !slower(c.low)).map(|(row, ..)| row.name()).collect()
+    }
+}
+
+fn compared(rows: &Rows<'_>) -> String {
+    let standing = Standing::of(rows);
+    let Some(reference) = standing.reference else {
+        return alone(rows);
+    };
+    if let Some((row, comparison, ratio)) = standing.faster() {
+        return faster(&standing, reference, row, comparison, *ratio);
+    }
+    let name = reference.name();
+    let Some((next, comparison, ratio)) = standing.others.first() else {
+        return alone(rows);
+    };
+    if standing.all(Verdict::Slower) {
+        let more = difference(comparison, *ratio, "");
+        return format!(
+            "Fastest here: {name}, the reference; the next, {}, takes {more}.",
+            next.name()
+        );
+    }
+    if standing.all(Verdict::Same) {
+        let all = match standing.others.len() {
+            1 => next.name().to_owned() + " takes",
+            n => format!("All {n} others take"),
+        };
+        return format!("{all} the same time as {name}, within {RELEVANT_PERCENT} %.");
+    }
+    if standing.all(Verdict::Undecided) {
+        let found = would_have_been_found(&standing, "one");
+        return format!("No difference to {name} can be shown{found}.");
+    }
+    let found = would_have_been_found(&standing, "a difference");
+    let others = standing.not_slower(reference);
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; not shown slower: {}", others.join(", "))
+    };
+    format!("No method is shown faster than {name}, the reference{others}{found}.")
+}
+
+fn faster(
+    standing: &Standing<'_, '_>,
+    reference: &Row<'_>,
+    row: &Row<'_>,
+    comparison: &Comparison,
+    ratio: f64,
+) -> String {
+    let than = format!(" than {}", reference.name());
+    let peak = row.p50("peak_rss_bytes").map(|peak| amount("bytes", peak.value));
+    let others = standing.not_slower(row);
+    let parts = [
+        format!("Fastest here: {} — {}", row.name(), difference(comparison, ratio, &than)),
+        peak.map(|peak| format!(", in {peak} of memory")).unwrap_or_default(),
+        if comparison.below_relevance {
+            format!("; a difference below {RELEVANT_PERCENT} %")
+        } else {
+            String::new()
+        },
+        if others.is_empty() {
+            String::new()
+        } else {
+            format!("; not shown slower: {}", others.join(", "))
+        },
+    ];
+    parts.concat() + "."
+}
+
+/// `31 % less time than read (95 % interval 28–34 %)`. After Kalibera and Jones: the ratio of the
+/// times as the difference it makes.
+fn difference(comparison: &Comparison, ratio: f64, than: &str) -> String {
+    let sign = if ratio <= 1.0 { -1.0 } else { 1.0 };
+    let change = |ratio: f64| sign * 100.0 * (ratio - 1.0);
+    let word = if sign < 0.0 { "less" } else { "more" };
+    let wait = if comparison.metric == WALL_LESS_WAIT { ", run-queue wait left out" } else { "" };
+    let (Some(low), Some(high)) = (comparison.low, comparison.high) else {
+        if ratio >= MANIFOLD {
+            let times = times(ratio, 1);
+            return format!("{times} times the time (no interval{wait})");
+        }
+        let change = percent(change(ratio), 0.5);
+        return format!("{change} % {word} time{than} (no interval{wait})");
+    };
+    if ratio >= MANIFOLD {
+        let [ratio, low, high] = [ratio, low, high].map(|x| times(x, 1));
+        return format!("{ratio} times the time (95 % interval {low}–{high}{wait})");
+    }
+    let (from, to) = (change(low).min(change(high)), change(low).max(change(high)));
+    let width = to - from;
+    let [change, from, to] = [change(ratio), from, to].map(|x| percent(x, width));
+    let to_word = if from.starts_with('-') || to.starts_with('-') { " to " } else { "–" };
+    format!("{change} % {word} time{than} (95 % interval {from}{to_word}{to} %{wait})")
+}
+
+/// From this ratio on, percents are hard to read.
+const MANIFOLD: f64 = 10.0;
+
+/// What the undecided comparisons would have found; of both ends where they differ much.
+fn would_have_been_found(standing: &Standing<'_, '_>, what: &str) -> String {
+    let undecided = || standing.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided);
+    let mut found: Vec<(f64, &str, Option<u64>)> = undecided()
+        .filter_map(|(row, c, _)| Some((c.found_percent?, row.name(), c.rounds_for_1_percent)))
+        .filter(|(percent, ..)| percent.is_finite())
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (Some(least), Some(most)) = (found.first(), found.last()) else {
+        let reason = undecided().find_map(|(_, c, _)| c.reason.as_deref());
+        return reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    };
+    let percent = |percent: f64| format!("≥ {percent:.*} %", usize::from(percent < 9.5));
+    if most.0 > 2.0 * least.0 {
+        let of = |(found, name, _): &(f64, &str, _)| format!("{} ({name})", percent(*found));
+        let (least, most) = (of(least), of(most));
+        return format!("; {what} of {least} to {most} would have been found 4 times out of 5");
+    }
+    let rounds = most.2.filter(|rounds| *rounds < u64::from(u32::MAX));
+    let rounds = rounds.map(|n| format!(" (one of 1 % would take {n} rounds)"));
+    let (percent, rounds) = (percent(most.0), rounds.unwrap_or_default());
+    format!("; {what} of {percent} would have been found 4 times out of 5{rounds}")
+}
+
+/// Where there is nothing to compare: what was measured at all.
+fn alone(rows: &Rows<'_>) -> String {
+    let right: Vec<&Row<'_>> =
+        (rows.contenders.iter()).filter(|row| !row.wrong() && row.p50(WALL).is_some()).collect();
+    let wall = |row: &Row<'_>| {
+        let p50 = row.p50(WALL).map_or(f64::NAN, |p50| p50.value);
+        format!("{}, wall p50 {}", row.name(), ns(p50))
+    };
+    match right.as_slice() {
+        [] if rows.contenders.iter().any(Row::wrong) => {
+            "No method gave an answer that can be trusted.".to_owned()
+        }
+        [] => "No method was measured.".to_owned(),
+        [only] => {
+            format!("Only one method was measured: {}; nothing to compare it with.", wall(only))
+        }
+        [first, ..] => format!("No method could be compared; the lowest: {}.", wall(first)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::run::Status;
+
+    use super::super::fixture::Fixture;
+    use super::super::rows;
+    use super::*;
+
+    const NAN: f64 = f64::NAN;
+
+    /// Against `read`, which takes 10 ms: a method per verdict with its ratio and interval.
+    fn check(others: &[(Verdict, [f64; 3])], best: &[usize], expected: &str) {
+        let mut f = Fixture::new();
+        f.measured("read", [10.0, 10.0, 2.0]);
+        for (i, (verdict, ratio)) in others.iter().enumerate() {
+            f.measured(&format!("m{}", i + 1), [10.0 * ratio[0], 10.0, 4.5]);
+            f.versus(*verdict, *ratio);
+            if *verdict == Verdict::Undecided {
+                f.found(3.0 + i as f64, 270);
+            }
+        }
+        f.family().best = best.to_vec();
+        assert_eq!(answer(&f), expected);
+    }
+
+    fn answer(f: &Fixture) -> String {
+        of_family(&rows::all(&f.run, &f.analysis)[0])
+    }
+
+    use Verdict::{Faster, Same, Slower, Undecided};
+
+    #[test]
+    fn the_fastest_is_named_with_those_not_shown_slower() {
+        check(
+            &[
+                (Faster, [0.69, 0.66, 0.72]),
+                (Faster, [0.70, 0.67, 0.73]),
+                (Slower, [2.0, 1.9, 2.1]),
+            ],
+            &[1, 2],
+            "Fastest here: m1 — 31 % less time than read (95 % interval 28–34 %), in 4.5 MiB of \
+             memory; not shown slower: m2.",
+        );
+        check(
+            &[(Faster, [0.000_01, 0.000_009, 0.000_012])],
+            &[1],
+            "Fastest here: m1 — 99.999 % less time than read (95 % interval 99.999–99.999 %), in \
+             4.5 MiB of memory.",
+        );
+    }
+
+    #[test]
+    fn what_is_undecided_does_not_win_over_what_is_shown() {
+        check(
+            &[(Undecided, [0.5, 0.2, 1.3]), (Faster, [0.9, 0.89, 0.91]), (Slower, [1.2, 1.1, 1.3])],
+            &[1, 0, 2],
+            "Fastest here: m2 — 10.0 % less time than read (95 % interval 9.0–11.0 %), in 4.5 MiB \
+             of memory; not shown slower: m1.",
+        );
+    }
+
+    #[test]
+    fn the_reference_can_be_the_fastest() {
+        check(
+            &[(Slower, [1.5, 1.4, 1.6]), (Slower, [1.12, 1.10, 1.14])],
+            &[0],
+            "Fastest here: read, the reference; the next, m2, takes 12.0 % more time (95 % interval \
+             10.0–14.0 %).",
+        );
+        check(
+            &[(Slower, [27e6, 26e6, 28e6])],
+            &[0],
+            "Fastest here: read, the reference; the next, m1, takes 2.70e7 times the time (95 % \
+             interval 2.60e7–2.80e7).",
+        );
+    }
+
+    #[test]
+    fn where_nothing_is_shown_the_sentence_says_what_would_have_been() {
+        check(
+            &[(Undecided, [0.99, 0.9, 1.1]), (Undecided, [1.01, 0.9, 1.1])],
+            &[1, 0, 2],
+            "No difference to read can be shown; one of ≥ 4.0 % would have been found 4 times out \
+             of 5 (one of 1 % would take 270 rounds).",
+        );
+        check(
+            &[(Same, [1.0, 0.999, 1.001])],
+            &[0, 1],
+            "m1 takes the same time as read, within 1 %.",
+        );
+        check(
+            &[(Same, [1.0, 0.999, 1.001]), (Same, [1.0, 0.999, 1.001])],
+            &[0, 1, 2],
+            "All 2 others take the same time as read, within 1 %.",
+        );
+        check(
+            &[(Same, [1.0, 0.999, 1.001]), (Undecided, [1.1, 0.9, 1.2]), (Slower, [2.0, 1.9, 2.1])],
+            &[0, 1, 2],
+            "No method is shown faster than read, the reference; not shown slower: m1, m2; a \
+             difference of ≥ 4.0 % would have been found 4 times out of 5 (one of 1 % would take \
+             270 rounds).",
+        );
+    }
+
+    #[test]
+    fn unlike_noise_is_told_of_both_ends() {
+        let mut f = Fixture::new();
+        f.measured("read", [10.0; 3]);
+        f.measured("mmap", [9.9; 3]).versus(Undecided, [0.99, 0.97, 1.01]).found(2.1, 400);
+        f.measured("noisy", [10.0; 3]).versus(Undecided, [1.0, 0.6, 1.9]).found(97.0, 200_000);
+        let expected = "No difference to read can be shown; one of ≥ 2.1 % (mmap) to ≥ 97 % (noisy) \
+                        would have been found 4 times out of 5.";
+        assert_eq!(answer(&f), expected);
+    }
+
+    #[test]
+    fn too_few_rounds_are_the_reason() {
+        let mut f = Fixture::new();
+        f.measured("read", [10.0; 3]);
+        f.measured("mmap", [5.0; 3]).versus(Undecided, [0.5, NAN, NAN]);
+        f.comparison().reason = Some("3 rounds are too few, at least 6 are needed".to_owned());
+        let expected =
+            "No difference to read can be shown: 3 rounds are too few, at least 6 are needed.";
+        assert_eq!(answer(&f), expected);
+    }
+
+    #[test]
+    fn a_difference_that_does_not_matter_is_called_so() {
+        let mut f = Fixture::new();
+        f.measured("read", [10.0; 3]);
+        f.measured("mmap", [9.96, 10.0, 4.5]).versus(Faster, [0.996, 0.995, 0.997]);
+        f.comparison().below_relevance = true;
+        assert_eq!(
+            answer(&f),
+            "Fastest here: mmap — 0.40 % less time than read (95 % interval 0.30–0.50 %), in 4.5 \
+             MiB of memory; a difference below 1 %."
+        );
+    }
+
+    #[test]
+    fn without_a_comparison_the_sentence_says_what_there_is() {
+        let mut f = Fixture::new();
+        assert_eq!(answer(&f), "No method was measured.");
+        f.cell("io-uring", Status::Skipped("refused".to_owned()));
+        assert_eq!(answer(&f), "No method was measured.");
+        f.measured("cheat", [1.0; 3]).wrong(Some("dead"));
+        f.family().reference = None;
+        let trusted = "No method gave an answer that can be trusted.";
+        assert_eq!(answer(&f), format!("{trusted} Out, for a wrong answer: cheat."));
+        let mut f = Fixture::new();
+        f.measured("read", [9.52; 3]);
+        assert_eq!(
+            answer(&f),
+            "Only one method was measured: read, wall p50 9.52 ms; nothing to compare it with."
+        );
+        f.measured("mmap", [8.0; 3]).versus(Verdict::Missing, [NAN; 3]);
+        assert_eq!(answer(&f), "No method could be compared; the lowest: mmap, wall p50 8 ms.");
+    }
+}

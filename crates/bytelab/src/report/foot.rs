@@ -1,0 +1,232 @@
+//! What stands below the tables: what was not measured and why, wrong answers, what the marks mean,
+//! and the doubts.
+
+use std::collections::BTreeMap;
+
+use lab::analyze::Analysis;
+use lab::run::{Note, Run, Sample, Status};
+
+use super::Varying;
+use super::page::{Page, Style};
+use super::rows::{self, Row, Rows, THROUGHPUT, WALL, explained};
+use super::table::{Left, TOO_SMALL};
+use super::units::NONE;
+
+pub(super) struct Foot<'a> {
+    pub(super) run: &'a Run,
+    pub(super) analysis: &'a Analysis,
+    pub(super) all: &'a [Rows<'a>],
+    pub(super) varying: &'a Varying<'a>,
+    pub(super) left: &'a [Left],
+}
+
+impl Foot<'_> {
+    pub(super) fn write(&self, page: &mut Page) {
+        self.wrong_answers(page);
+        self.not_measured(page);
+        self.not_available(page);
+        self.not_compared(page);
+        self.notes(page);
+        self.legend(page);
+    }
+
+    fn wrong_answers(&self, page: &mut Page) {
+        for index in self.analysis.wrong_answers() {
+            let Some(cell) = self.run.cells.get(index) else { continue };
+            let family = self.all.iter().find(|rows| rows.get(index).is_some());
+            let reference = family.and_then(Rows::reference);
+            let own = rows::summary(self.analysis, index).and_then(|own| own.answer.as_deref());
+            let right =
+                reference.and_then(|row| Some((row.name(), row.summary?.answer.as_deref()?)));
+            let text = match (own, right) {
+                (Some(own), Some((name, right))) if own != right => {
+                    format!("its answer is {own}, that of {name} is {right}")
+                }
+                (Some(_), _) => "it handed over other bytes than most methods".to_owned(),
+                (None, _) => "its samples do not agree with each other or with the rest".to_owned(),
+            };
+            let text = format!("{}{}: {text}", cell.method, self.varying.of(&cell.point));
+            page.paragraph(Style::Red, "wrong answer: ", &text);
+        }
+    }
+
+    /// A line per method and reason, with the points where that was so if it was not always.
+    fn not_measured(&self, page: &mut Page) {
+        let mut found: Vec<(&str, &str, &str, Vec<String>)> = Vec::new();
+        for cell in &self.run.cells {
+            let (word, reason) = match &cell.status {
+                Status::Measured => continue,
+                Status::Skipped(reason) => ("skipped: ", reason.as_str()),
+                Status::Failed(reason) => ("failed: ", reason.as_str()),
+            };
+            let key = (word, cell.method.as_str(), reason);
+            let at = self.varying.of(&cell.point);
+            match found
+                .iter_mut()
+                .find(|(word, method, reason, _)| (*word, *method, *reason) == key)
+            {
+                Some((.., points)) => points.push(at),
+                None => found.push((word, &cell.method, reason, vec![at])),
+            }
+        }
+        for (word, method, reason, points) in found {
+            let at = match points.as_slice() {
+                [at] => at.clone(),
+                several => format!(" (at {} points)", several.len()),
+            };
+            let style = if word == "failed: " { Style::Red } else { Style::Dim };
+            let reason = if reason.trim().is_empty() { "no reason given" } else { reason };
+            page.paragraph(style, word, &format!("{method}{at} — {reason}"));
+        }
+    }
+
+    /// Why figures of the tables are missing, a line per reason and methods.
+    fn not_available(&self, page: &mut Page) {
+        let mut lacking: Vec<(&str, String, Vec<&str>)> = Vec::new();
+        let counts = self.all.first().into_iter().flat_map(|rows| &rows.counts);
+        let counts = counts.map(|column| (column.metric, column.heading));
+        let always = SHOWN.iter().copied().filter(|(name, _)| !self.without_payload(name));
+        for (name, heading) in always.chain(counts) {
+            let mut methods: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+            for row in self.rows().filter(|row| row.p50(name).is_none()) {
+                let methods = methods.entry(self.why(row, name)).or_default();
+                if !methods.contains(&row.name()) {
+                    methods.push(row.name());
+                }
+            }
+            lacking.extend(methods.into_iter().map(|(why, methods)| (heading, why, methods)));
+        }
+        while let Some((_, why, methods)) = lacking.first().cloned() {
+            let same = |(_, w, m): &(&str, String, Vec<&str>)| *w == why && *m == methods;
+            let headings: Vec<&str> = lacking.iter().filter(|l| same(l)).map(|l| l.0).collect();
+            lacking.retain(|l| !same(l));
+            let all = self.rows().all(|row| methods.contains(&row.name()));
+            let of = if all { String::new() } else { format!(" of {}", methods.join(", ")) };
+            let text = format!("{}{of}: {why}", headings.join(", "));
+            page.paragraph(Style::Dim, &format!("{NONE} "), &text);
+        }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row<'_>> {
+        self.all.iter().flat_map(Rows::iter)
+    }
+
+    /// A job without payload has no throughput, which is then no lack.
+    fn without_payload(&self, name: &str) -> bool {
+        name == THROUGHPUT && !self.rows().any(|row| row.p50(name).is_some())
+    }
+
+    fn why(&self, row: &Row<'_>, name: &str) -> String {
+        let samples = &row.cell.samples;
+        if samples.is_empty() {
+            return "no sample was taken".to_owned();
+        }
+        if !samples.iter().any(Sample::counts) {
+            let reason = samples.iter().find_map(|sample| sample.not_counted.as_deref());
+            return format!("no sample counts ({})", reason.unwrap_or("they are warm-up"));
+        }
+        (self.analysis.notes.iter())
+            .filter(|note| note.method.as_deref().is_none_or(|method| method == row.name()))
+            .find_map(|note| explained(note).filter(|(metric, _)| *metric == name))
+            .map_or("not available here", |(_, why)| why)
+            .to_owned()
+    }
+
+    fn not_compared(&self, page: &mut Page) {
+        for rows in self.all {
+            for row in rows.contenders.iter().filter(|row| !row.wrong()) {
+                let Some(comparison) = row.comparison.filter(|c| c.ratio.is_none()) else {
+                    continue;
+                };
+                let at = self.varying.of(&rows.family.point);
+                let reason = comparison.reason.as_deref().unwrap_or("not available here");
+                let text = format!("ratio of {}{at}: {reason}", row.name());
+                page.paragraph(Style::Dim, &format!("{NONE} "), &text);
+            }
+        }
+    }
+
+    fn legend(&self, page: &mut Page) {
+        if self.rows().next().is_none() {
+            return;
+        }
+        page.blank();
+        let mut said = Vec::new();
+        if self.rows().any(|row| row.pareto) {
+            said.push("* not beaten in time, CPU and peak RSS at once.".to_owned());
+        }
+        said.push("Figures are p50.".to_owned());
+        for column in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
+            if !self.left.iter().any(|left| left.columns.contains(&column.heading)) {
+                said.push(format!("{}: {}.", column.heading, column.meaning));
+            }
+        }
+        if self.left.iter().any(|left| left.half_widths) {
+            said.push("± the longer half of the 95 % interval.".to_owned());
+        }
+        if self.rows().any(|row| row.comparison.is_some()) {
+            let less_wait = self.all.iter().any(Rows::less_wait);
+            let metric = if less_wait {
+                " (wall less run-queue wait; of methods with several threads wall)"
+            } else {
+                ""
+            };
+            said.push(format!(
+                "ratio: time{metric} divided by that of the reference, in the same round; its \
+                 intervals hold at 95 % for all of a table together."
+            ));
+        }
+        if self.rows().any(Row::lacks_interval) {
+            said.push(format!(
+                "{TOO_SMALL} no interval: n is too small, or neighbouring rounds depend on each other."
+            ));
+        }
+        page.paragraph(Style::Plain, "", &said.join(" "));
+        self.left_out(page);
+    }
+
+    fn left_out(&self, page: &mut Page) {
+        let mut columns: Vec<&str> =
+            self.left.iter().flat_map(|left| left.columns.iter().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        if !columns.is_empty() {
+            let text = format!("{}; --percentiles shows every metric.", columns.join(", "));
+            page.paragraph(Style::Plain, "Left out to fit the width: ", &text);
+        }
+        let mut names: Vec<&(String, String)> =
+            self.left.iter().flat_map(|left| &left.names).collect();
+        names.sort();
+        names.dedup();
+        for (short, full) in names {
+            page.paragraph(Style::Plain, "Shortened: ", &format!("{short} is {full}"));
+        }
+    }
+
+    fn notes(&self, page: &mut Page) {
+        for note in self.analysis.notes.iter().filter(|note| !told_above(note)) {
+            let at = note.point.as_ref().map(|point| self.varying.shown(point));
+            let at = at.filter(|at| !at.is_empty());
+            let about = match (note.method.as_deref(), at.as_deref()) {
+                (Some(method), Some(at)) => format!("{method} ({at}): "),
+                (Some(about), None) | (None, Some(about)) => format!("{about}: "),
+                (None, None) => String::new(),
+            };
+            page.paragraph(Style::Dim, "note: ", &format!("{about}{}", note.text));
+        }
+    }
+}
+
+/// The metrics of the table's columns, as its headings call them.
+const SHOWN: &[(&str, &str)] = &[
+    (WALL, "wall"),
+    (THROUGHPUT, "throughput"),
+    ("cpu_ns", "CPU"),
+    ("peak_rss_bytes", "peak RSS"),
+];
+
+/// Whether the page has said it already, of each cell by itself.
+fn told_above(note: &Note) -> bool {
+    let beginnings = ["wrong answer", "skipped (", "failed ("];
+    explained(note).is_some() || beginnings.iter().any(|words| note.text.starts_with(words))
+}

@@ -1,0 +1,138 @@
+//! What can be asked: the experiments, and the params and methods of one of them.
+
+use lab::experiment::{Experiment, Method};
+use lab::param::Param;
+use lab::run::Role;
+use unicode_width::UnicodeWidthStr;
+
+use super::Layout;
+use super::page::{Page, Style, clean};
+
+const LAYOUT: Layout = Layout { width: 80, colour: false };
+
+pub(super) fn experiments(experiments: &[Experiment]) -> String {
+    let mut page = Page::new(&LAYOUT);
+    let width = widest(experiments.iter().map(|experiment| experiment.name));
+    for experiment in experiments {
+        entry(&mut page, experiment.name, width, experiment.question);
+    }
+    page.into_text()
+}
+
+pub(super) fn methods(experiment: &Experiment) -> String {
+    let mut page = Page::new(&LAYOUT);
+    page.paragraph(Style::Plain, &format!("{}: ", experiment.name), experiment.question);
+    let flag = |param: &Param| format!("--{}", param.name);
+    let flags: Vec<String> = experiment.params.iter().map(flag).collect();
+    let names = experiment.methods.iter().map(|method| method.name.as_str());
+    let width = widest(names.chain(flags.iter().map(String::as_str)));
+    if !flags.is_empty() {
+        page.blank();
+        page.line(&[(Style::Plain, "Params:")]);
+    }
+    for (flag, param) in flags.iter().zip(&experiment.params) {
+        let default = match param.default {
+            "" => String::new(),
+            default => format!(" [default: {default}]"),
+        };
+        entry(&mut page, flag, width, &format!("{}{default}", param.help));
+    }
+    page.blank();
+    page.line(&[(Style::Plain, "Methods:")]);
+    for (i, method) in experiment.methods.iter().enumerate() {
+        entry(&mut page, &method.name, width, &about(method, i == 0));
+    }
+    page.into_text()
+}
+
+fn about(method: &Method, is_reference: bool) -> String {
+    let mut marks = Vec::new();
+    if is_reference {
+        marks.push("the reference".to_owned());
+    }
+    if method.role == Role::Yardstick {
+        marks.push("yardstick".to_owned());
+    }
+    if !method.default {
+        marks.push("only if named".to_owned());
+    }
+    if !method.reads.is_empty() {
+        marks.push(format!("reads {}", method.reads.join(", ")));
+    }
+    if marks.is_empty() {
+        return method.about.clone();
+    }
+    format!("{} [{}]", method.about, marks.join("; "))
+}
+
+fn widest<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| clean(name).width()).max().unwrap_or_default()
+}
+
+/// A name, and beside it what it is, over as many lines as that takes.
+fn entry(page: &mut Page, name: &str, width: usize, text: &str) {
+    let fill = " ".repeat(width.saturating_sub(clean(name).width()));
+    page.hanging(&format!("  {name}{fill}  "), text);
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::experiment::{Data, How};
+    use lab::param::Kind;
+
+    use super::*;
+
+    fn method(name: &str, about: &str, role: Role) -> Method {
+        Method {
+            name: name.to_owned(),
+            about: about.to_owned(),
+            reads: Vec::new(),
+            how: How::Command { argv: Vec::new() },
+            role,
+            bypasses_cache: false,
+            default: role == Role::Contender,
+        }
+    }
+
+    fn experiment() -> Experiment {
+        let mut read = method(
+            "read",
+            "read(2) into one buffer that is used again and again, until the file ends",
+            Role::Contender,
+        );
+        read.reads = vec!["size", "buffer"];
+        Experiment {
+            name: "reading",
+            question: "What is the fastest way?",
+            readme: "",
+            params: vec![Param {
+                name: "buffer",
+                kind: Kind::Bytes(1, 1 << 30),
+                default: "64KiB",
+                help: "how much is read at once",
+            }],
+            methods: vec![read, method("mem\u{1b}[2Jory", "bytes in memory", Role::Yardstick)],
+            data: |_, _, _| Ok(Data::default()),
+        }
+    }
+
+    #[test]
+    fn an_experiment_is_a_line() {
+        insta::assert_snapshot!(experiments(&[experiment()]), @r"  reading  What is the fastest way?");
+    }
+
+    #[test]
+    fn a_method_says_what_it_does_and_what_it_reads() {
+        insta::assert_snapshot!(methods(&experiment()), @r"
+    reading: What is the fastest way?
+
+    Params:
+      --buffer         how much is read at once [default: 64KiB]
+
+    Methods:
+      read             read(2) into one buffer that is used again and again, until
+                       the file ends [the reference; reads size, buffer]
+      mem\u{1b}[2Jory  bytes in memory [yardstick; only if named]
+    ");
+    }
+}

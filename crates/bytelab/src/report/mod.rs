@@ -1,0 +1,151 @@
+//! What a reader sees: text made from runs and analyses. Pure: reads no clock, file or environment.
+
+mod answer;
+mod foot;
+pub(crate) mod history;
+mod json;
+mod list;
+mod page;
+mod percentiles;
+mod rows;
+mod table;
+pub(crate) mod units;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use lab::analyze::Analysis;
+use lab::experiment::Experiment;
+use lab::param::{Point, Value};
+use lab::run::{CacheState, Run};
+
+use self::foot::Foot;
+use self::page::{Page, Style};
+
+/// What the output can show. Who prints decides it: it knows the terminal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// In columns.
+    pub(crate) width: usize,
+    pub(crate) colour: bool,
+}
+
+/// The table of each point, the answer in one sentence, and what there is to doubt.
+pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    let varying = Varying::of_run(run);
+    head(&mut page, run, &varying);
+    let all = rows::all(run, analysis);
+    let mut left = Vec::new();
+    for rows in &all {
+        page.blank();
+        if all.len() > 1 {
+            page.line(&[(Style::Bold, &varying.shown(&rows.family.point))]);
+        }
+        if rows.iter().next().is_some() {
+            left.push(table::write(&mut page, rows));
+            page.blank();
+        }
+        page.paragraph(Style::Plain, "", &answer::of_family(rows));
+    }
+    if all.len() != 1 {
+        page.blank();
+        page.paragraph(Style::Plain, "", &answer::of_all(&all, &varying));
+    }
+    page.blank();
+    Foot { run, analysis, all: &all, varying: &varying, left: &left }.write(&mut page);
+    page.into_text()
+}
+
+/// Every metric of every cell: p0 to p100, with intervals.
+pub(crate) fn percentiles(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    percentiles::write(&mut page, run, analysis, &Varying::of_run(run));
+    page.into_text()
+}
+
+/// One JSON document, in one line and without an end of line.
+pub(crate) fn json(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
+    json::write(run, analysis, out)
+}
+
+/// The experiments, a line each.
+pub(crate) fn experiments(experiments: &[Experiment]) -> String {
+    list::experiments(experiments)
+}
+
+/// The params and the methods of an experiment.
+pub(crate) fn methods(experiment: &Experiment) -> String {
+    list::methods(experiment)
+}
+
+/// The params that tell the points of a run apart.
+struct Varying<'a> {
+    names: Vec<&'a str>,
+}
+
+impl<'a> Varying<'a> {
+    fn of_run(run: &'a Run) -> Varying<'a> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in run.points.iter().flat_map(Point::iter) {
+            let first: Option<&Value> = run.points.first().and_then(|point| point.get(name));
+            if !names.contains(&name) && run.points.iter().any(|p| p.get(name) != first) {
+                names.push(name);
+            }
+        }
+        Varying { names }
+    }
+
+    /// `buffer=64Ki`: what of the point varies in the run; empty if nothing does.
+    fn shown(&self, point: &Point) -> String {
+        units::point(&point.only(|name| self.names.contains(&name)))
+    }
+
+    /// ` (buffer=64Ki)`, to stand behind a method; empty if nothing varies.
+    fn of(&self, point: &Point) -> String {
+        let shown = self.shown(point);
+        if shown.is_empty() { shown } else { format!(" ({shown})") }
+    }
+
+    fn fixed(&self, point: &Point) -> String {
+        units::point(&point.only(|name| !self.names.contains(&name)))
+    }
+}
+
+fn head(page: &mut Page, run: &Run, varying: &Varying<'_>) {
+    let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
+    let question = if run.question.is_empty() { &run.experiment } else { &run.question };
+    page.paragraph(Style::Bold, &format!("{}: ", run.experiment), question);
+    let cache = match run.plan.cache {
+        CacheState::Warm => "warm cache",
+        CacheState::Cold => "cold cache",
+        CacheState::AsIs => "cache as is",
+    };
+    let sessions = match run.plan.sessions {
+        0 | 1 => String::new(),
+        n => format!(" in each of {n} sessions"),
+    };
+    let facts = [
+        if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
+        run.label.clone().unwrap_or_default(),
+        minute(&run.started),
+        cache.to_owned(),
+        format!("up to {} rounds{sessions}", run.plan.rounds),
+        fixed,
+    ];
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    page.paragraph(Style::Plain, "", &facts.join(" · "));
+    if !run.complete {
+        page.paragraph(Style::Red, "not complete: ", "it was stopped before all was measured");
+    }
+}
+
+/// `2026-01-02 03:04 UTC` of an RFC 3339 time in UTC.
+fn minute(started: &str) -> String {
+    let minute: String = started.chars().take(16).collect();
+    if minute.is_empty() { minute } else { minute.replacen('T', " ", 1) + " UTC" }
+}

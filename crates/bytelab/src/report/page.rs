@@ -1,0 +1,218 @@
+//! The page a report is written on. Whatever is written passes through [`clean`], so that no name,
+//! reason or label can steer the terminal; colour is added after that, here and nowhere else.
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::Layout;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Bold,
+    Dim,
+    Red,
+    Green,
+}
+
+pub(super) struct Page {
+    text: String,
+    width: usize,
+    colour: bool,
+}
+
+/// Narrower pages are written as if they were so wide: a line of three words helps nobody.
+const WIDTH_MIN: usize = 20;
+
+impl Page {
+    pub(super) fn new(layout: &Layout) -> Page {
+        Page { text: String::new(), width: layout.width.max(WIDTH_MIN), colour: layout.colour }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// One line, however long, of parts that may each have a style.
+    pub(super) fn line(&mut self, parts: &[(Style, &str)]) {
+        for (style, part) in parts {
+            let part = clean(part);
+            match style.code().filter(|_| self.colour && !part.trim().is_empty()) {
+                Some(code) => self.text.extend(["\u{1b}[", code, "m", &part, "\u{1b}[0m"]),
+                None => self.text += &part,
+            }
+        }
+        self.text.push('\n');
+    }
+
+    /// An empty line, unless there is one already.
+    pub(super) fn blank(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// A text broken at its spaces to the width of the page. `mark` stands before it, in its style;
+    /// the following lines are indented.
+    pub(super) fn paragraph(&mut self, style: Style, mark: &str, text: &str) {
+        let indent = if mark.is_empty() { 0 } else { 2 };
+        self.broken(style, mark, text, indent);
+    }
+
+    /// A text beside its mark: no line of it is below the mark.
+    pub(super) fn hanging(&mut self, mark: &str, text: &str) {
+        let mark = clean(mark);
+        self.broken(Style::Plain, &mark, text, mark.width());
+    }
+
+    fn broken(&mut self, style: Style, mark: &str, text: &str, indent: usize) {
+        let (mark, text) = (clean(mark), clean(text));
+        let mut lines = broken(&text, self.width, mark.width(), indent).into_iter();
+        let first = lines.next().unwrap_or_default();
+        self.line(&[(style, &mark), (Style::Plain, &first)]);
+        for line in lines {
+            self.line(&[(Style::Plain, &" ".repeat(indent)), (Style::Plain, &line)]);
+        }
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+impl Style {
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Style::Plain => None,
+            Style::Bold => Some("1"),
+            Style::Dim => Some("2"),
+            Style::Red => Some("31"),
+            Style::Green => Some("32"),
+        }
+    }
+}
+
+/// The text with all that would move the cursor, start an escape sequence or turn the direction of
+/// writing spelled out; white space of any kind becomes a space.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' | '\n' | '\r' => clean.push(' '),
+            c if steers(c) => clean.extend(c.escape_unicode()),
+            c => clean.push(c),
+        }
+    }
+    Cow::Owned(clean)
+}
+
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text with its middle left out, so that it takes at most `width` columns.
+pub(super) fn shortened(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let head = fitting(text.chars(), room.div_ceil(2));
+    let tail: String = fitting(text.chars().rev(), room / 2).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String {
+    let mut used = 0;
+    chars
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= width
+        })
+        .collect()
+}
+
+/// Breaks at spaces. A word that is wider than the line stays whole: it may be a path to copy.
+fn broken(text: &str, width: usize, first_indent: usize, indent: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut used = first_indent;
+    for word in text.split_whitespace() {
+        if !line.is_empty() && used + 1 + word.width() > width {
+            lines.push(std::mem::take(&mut line));
+            used = indent;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+            used += 1;
+        }
+        line.push_str(word);
+        used += word.width();
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(width: usize, colour: bool) -> Page {
+        Page::new(&Layout { width, colour })
+    }
+
+    #[test]
+    fn nothing_that_is_written_can_steer_the_terminal() {
+        let hostile = "a\u{1b}[31mb\u{7f}\u{9b}2J\u{202e}c\nd\te\u{200b}";
+        let mut page = page(80, false);
+        page.line(&[(Style::Red, hostile)]);
+        page.paragraph(Style::Bold, hostile, hostile);
+        let text = page.into_text();
+        let (first, _) = text.split_once('\n').unwrap();
+        assert_eq!(first, r"a\u{1b}[31mb\u{7f}\u{9b}2J\u{202e}c d e\u{200b}");
+        assert!(!text.chars().any(|c| c != '\n' && steers(c)), "{text:?}");
+    }
+
+    #[test]
+    fn colour_is_only_where_it_is_wanted() {
+        let written = |colour| {
+            let mut page = page(80, colour);
+            page.line(&[(Style::Plain, "a "), (Style::Red, "b")]);
+            page.into_text()
+        };
+        assert_eq!(written(false), "a b\n");
+        assert_eq!(written(true), "a \u{1b}[31mb\u{1b}[0m\n");
+    }
+
+    #[test]
+    fn a_paragraph_is_broken_at_spaces_and_indented() {
+        let mut page = page(20, false);
+        page.paragraph(
+            Style::Plain,
+            "note: ",
+            "one two three four /a/path/longer/than/the/line end",
+        );
+        page.paragraph(Style::Plain, "", "");
+        assert_eq!(
+            page.into_text(),
+            "note: one two three\n  four\n  /a/path/longer/than/the/line\n  end\n\n"
+        );
+    }
+
+    #[test]
+    fn a_shortened_text_keeps_both_ends_and_fits() {
+        assert_eq!(shortened("mmap-populate", 13), "mmap-populate");
+        assert_eq!(shortened("mmap-populate", 9), "mmap…late");
+        assert_eq!(shortened("読み込み方法", 7), "読…法");
+        for width in 1..20 {
+            assert!(shortened("読み込みabc方法x", width).width() <= width, "{width}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A family of the analysis as the reports show it: its measured cells, the best first.
+
+use std::collections::BTreeMap;
+
+use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary};
+use lab::metric::METRICS;
+use lab::run::{Cell, Note, Role, Run, Status};
+
+pub(super) struct Rows<'a> {
+    pub(super) family: &'a Family,
+    /// The best first; those with a wrong answer last.
+    pub(super) contenders: Vec<Row<'a>>,
+    pub(super) yardsticks: Vec<Row<'a>>,
+    /// The columns of counts: those that a row has, or of which is known why no row has them.
+    pub(super) counts: Vec<CountColumn>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CountColumn {
+    pub(super) metric: &'static str,
+    pub(super) heading: &'static str,
+    pub(super) meaning: &'static str,
+}
+
+pub(super) const COUNT_COLUMNS: [CountColumn; 2] = [
+    CountColumn { metric: "syscalls", heading: "sys", meaning: "system calls" },
+    CountColumn { metric: "allocations", heading: "alloc", meaning: "allocations" },
+];
+
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    /// Index into `Run::cells`.
+    pub(super) index: usize,
+    pub(super) cell: &'a Cell,
+    pub(super) summary: Option<&'a CellSummary>,
+    /// The one that decides between this cell and the reference.
+    pub(super) comparison: Option<&'a Comparison>,
+    pub(super) pareto: bool,
+}
+
+pub(super) const WALL: &str = "wall_ns";
+pub(super) const THROUGHPUT: &str = "throughput_bytes_per_s";
+pub(super) const WALL_LESS_WAIT: &str = "wall_less_wait_ns";
+
+/// One per point of the run, in its order.
+pub(super) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
+    let decisions = decisions(analysis);
+    let mut all: Vec<Rows<'_>> =
+        analysis.families.iter().map(|family| rows(run, analysis, family, &decisions)).collect();
+    let had = |column: &CountColumn| {
+        all.iter().flat_map(Rows::iter).any(|row| row.p50(column.metric).is_some())
+            || analysis.notes.iter().any(|n| explained(n).is_some_and(|(m, _)| m == column.metric))
+    };
+    let counts: Vec<CountColumn> = COUNT_COLUMNS.into_iter().filter(had).collect();
+    for rows in &mut all {
+        rows.counts.clone_from(&counts);
+    }
+    all
+}
+
+/// A note that begins with the name of a metric tells why that is missing: the metric, and why.
+pub(super) fn explained(note: &Note) -> Option<(&str, &str)> {
+    let (name, why) = note.text.split_once(": ")?;
+    METRICS.iter().any(|metric| metric.name == name).then_some((name, why))
+}
+
+/// What the analysis says of the run's cell of this index.
+pub(super) fn summary(analysis: &Analysis, index: usize) -> Option<&CellSummary> {
+    analysis.cells.get(index).filter(|summary| summary.cell == index)
+}
+
+/// The summary of a metric, if any sample that counts has it.
+pub(super) fn metric<'a>(summary: Option<&'a CellSummary>, name: &str) -> Option<&'a Summary> {
+    summary?.metrics.iter().find(|summary| summary.metric == name && summary.n > 0)
+}
+
+pub(super) fn percentile(summary: &Summary, p: u8) -> Option<&Percentile> {
+    summary.percentiles.iter().find(|found| (found.p - f64::from(p)).abs() < 1e-9)
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Row<'a>> {
+        self.contenders.iter().chain(&self.yardsticks)
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&Row<'a>> {
+        self.iter().find(|row| row.index == index)
+    }
+
+    pub(super) fn reference(&self) -> Option<&Row<'a>> {
+        self.get(self.family.reference?)
+    }
+
+    /// Whether the reference is this row.
+    pub(super) fn is_reference(&self, row: &Row<'_>) -> bool {
+        self.family.reference == Some(row.index)
+    }
+
+    /// Whether waiting for a CPU is left out where the verdicts are taken.
+    pub(super) fn less_wait(&self) -> bool {
+        self.family.metric == WALL_LESS_WAIT
+    }
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn name(&self) -> &'a str {
+        &self.cell.method
+    }
+
+    pub(super) fn p50(&self, name: &str) -> Option<&'a Percentile> {
+        percentile(metric(self.summary, name)?, 50)
+            .filter(|percentile| percentile.value.is_finite())
+    }
+
+    pub(super) fn wrong(&self) -> bool {
+        self.summary.is_some_and(|summary| summary.wrong_answer)
+    }
+
+    /// Whether an interval of the table is missing because n is too small.
+    pub(super) fn lacks_interval(&self) -> bool {
+        let p50 = self.p50(WALL).is_some_and(|p50| p50.low.is_none() || p50.high.is_none());
+        p50 || self.comparison.is_some_and(|c| c.ratio.is_some() && c.low.is_none())
+    }
+}
+
+/// The deciding comparison of each cell with each reference. A sweep has thousands of comparisons:
+/// they are looked through once.
+type Decisions<'a> = BTreeMap<(usize, usize), &'a Comparison>;
+
+fn decisions(analysis: &Analysis) -> Decisions<'_> {
+    let deciding = analysis.comparisons.iter().filter(|comparison| comparison.decides);
+    deciding.map(|comparison| ((comparison.cell, comparison.reference_cell), comparison)).collect()
+}
+
+fn rows<'a>(
+    run: &'a Run,
+    analysis: &'a Analysis,
+    family: &'a Family,
+    decisions: &Decisions<'a>,
+) -> Rows<'a> {
+    let decision = |index| decisions.get(&(index, family.reference?)).copied();
+    let mut rows: Vec<Row<'_>> = (family.cells.iter())
+        .filter_map(|index| Some((*index, run.cells.get(*index)?)))
+        .filter(|(_, cell)| cell.status == Status::Measured)
+        .map(|(index, cell)| Row {
+            index,
+            cell,
+            summary: summary(analysis, index),
+            comparison: decision(index),
+            pareto: family.pareto.contains(&index),
+        })
+        .collect();
+    let rank = Rank::of(&rows, family);
+    rows.sort_by(|a, b| a.wrong().cmp(&b.wrong()).then(rank.of_row(a).total_cmp(&rank.of_row(b))));
+    let (yardsticks, contenders) =
+        rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
+    Rows { family, contenders, yardsticks, counts: Vec::new() }
+}
+
+/// What rows are ordered by: the metric that decides. A row that lacks it is judged by its wall time,
+/// and stands where that stands beside the reference's.
+struct Rank {
+    metric: &'static str,
+    per_wall: f64,
+}
+
+impl Rank {
+    fn of(rows: &[Row<'_>], family: &Family) -> Rank {
+        let reference = rows.iter().find(|row| Some(row.index) == family.reference);
+        let p50 = |name| Some(reference?.p50(name)?.value);
+        let per_wall = match (p50(family.metric), p50(WALL)) {
+            (Some(deciding), Some(wall)) if wall > 0.0 => deciding / wall,
+            _ => 1.0,
+        };
+        Rank { metric: family.metric, per_wall }
+    }
+
+    fn of_row(&self, row: &Row<'_>) -> f64 {
+        let wall = || Some(row.p50(WALL)?.value * self.per_wall);
+        row.p50(self.metric).map(|p50| p50.value).or_else(wall).unwrap_or(f64::INFINITY)
+    }
+}

@@ -1,0 +1,316 @@
+//! The table of a family: a line per method, the best first, the yardsticks below a rule.
+
+use comfy_table::{CellAlignment, Table, presets};
+use lab::analyze::{Comparison, Verdict};
+use lab::metric;
+use lab::run::Role;
+use unicode_width::UnicodeWidthStr;
+
+use super::page::{Page, Style, clean, shortened};
+use super::rows::{CountColumn, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT};
+use super::units::{NONE, Unit, amount, count, ratio};
+
+/// Stands where n is too small for an interval.
+pub(super) const TOO_SMALL: &str = "?";
+
+/// What a table had to give up, so that the page can say it.
+#[derive(Default)]
+pub(super) struct Left {
+    pub(super) columns: Vec<&'static str>,
+    /// Shortened names, each with the full one.
+    pub(super) names: Vec<(String, String)>,
+    /// The interval of the wall time is shown as ± percent.
+    pub(super) half_widths: bool,
+}
+
+/// Writes the table, as wide as the page allows and as narrow as that demands.
+pub(super) fn write(page: &mut Page, rows: &Rows<'_>) -> Left {
+    let (shape, lines) = fitted(rows, page.width());
+    let rule = "─".repeat(lines.iter().map(|line| line.width()).max().unwrap_or_default());
+    let (headings, body) = lines.split_at(HEADING_LINES.min(lines.len()));
+    for line in headings {
+        page.line(&[(Style::Bold, line)]);
+    }
+    page.line(&[(Style::Dim, &rule)]);
+    for (i, (row, line)) in rows.iter().zip(body).enumerate() {
+        if i > 0 && i == rows.contenders.len() {
+            page.line(&[(Style::Dim, &rule)]);
+        }
+        let (verdict, style) = verdict(rows, row);
+        let base = if row.cell.role == Role::Yardstick { Style::Dim } else { Style::Plain };
+        // The verdict is the last column, so that its colour needs no knowledge of the layout.
+        match line.strip_suffix(&verdict) {
+            Some(start) => page.line(&[(base, start), (style, &verdict)]),
+            None => page.line(&[(base, line)]),
+        }
+    }
+    left(rows, shape)
+}
+
+/// What a table gives up, one after the other, until it fits: first what other columns say in other
+/// words, at last what the answer rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// System calls and allocations.
+    Counts,
+    LongHeadings,
+    /// The interval of the wall time from bound to bound; else as ± percent.
+    WallBounds,
+    Throughput,
+    WallInterval,
+    /// Names of more than 24 columns.
+    LongNames,
+    Cpu,
+    PeakRss,
+    /// Names of more than 12 columns.
+    Names,
+    RatioInterval,
+    /// Names of more than 6 columns.
+    ShortNames,
+}
+
+const PARTS: [Part; 11] = [
+    Part::Counts,
+    Part::LongHeadings,
+    Part::WallBounds,
+    Part::Throughput,
+    Part::WallInterval,
+    Part::LongNames,
+    Part::Cpu,
+    Part::PeakRss,
+    Part::Names,
+    Part::RatioInterval,
+    Part::ShortNames,
+];
+
+/// Shows what comes after the part that was given up last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shape {
+    given_up: Option<Part>,
+}
+
+impl Shape {
+    fn shows(self, part: Part) -> bool {
+        self.given_up.is_none_or(|given_up| part > given_up)
+    }
+
+    fn name_width(self) -> usize {
+        let limits = [(Part::ShortNames, 6), (Part::Names, 12), (Part::LongNames, 24)];
+        limits.iter().find(|(part, _)| !self.shows(*part)).map_or(usize::MAX, |(_, width)| *width)
+    }
+}
+
+const HEADING_LINES: usize = 2;
+
+struct Column {
+    /// In two lines.
+    heading: [String; HEADING_LINES],
+    cells: Vec<String>,
+    align: CellAlignment,
+    /// Belongs to the next column.
+    close: bool,
+}
+
+fn fitted(rows: &Rows<'_>, width: usize) -> (Shape, Vec<String>) {
+    let mut shape = Shape::default();
+    let mut lines = drawn(&columns(rows, shape));
+    for part in PARTS {
+        if lines.iter().all(|line| line.width() <= width) {
+            break;
+        }
+        shape.given_up = Some(part);
+        lines = drawn(&columns(rows, shape));
+    }
+    (shape, lines)
+}
+
+/// A job without payload has no throughput, which is then no lack.
+fn has_throughput(rows: &Rows<'_>) -> bool {
+    rows.iter().any(|row| row.p50(THROUGHPUT).is_some())
+}
+
+fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
+    let all = || rows.iter();
+    let mut columns =
+        vec![text_column(["", "  method"], all().map(|row| name(row, shape)).collect())];
+    columns.extend(time(rows, shape));
+    let title = |long, short| if shape.shows(Part::LongHeadings) { long } else { short };
+    if rows.less_wait() {
+        columns.push(figures(rows, WALL_LESS_WAIT, title("wall − wait", "−wait")).0);
+    }
+    if shape.shows(Part::Throughput) && has_throughput(rows) {
+        columns.push(figures(rows, THROUGHPUT, title("throughput", "")).0);
+    }
+    if shape.shows(Part::Cpu) {
+        columns.push(figures(rows, "cpu_ns", "CPU").0);
+    }
+    if shape.shows(Part::PeakRss) {
+        columns.push(figures(rows, "peak_rss_bytes", title("peak RSS", "RSS")).0);
+    }
+    if shape.shows(Part::Counts) {
+        columns.extend(rows.counts.iter().map(|column| counts(rows, column)));
+    }
+    columns.extend(ratios(rows, shape));
+    columns.push(text_column(["", "verdict"], all().map(|row| verdict(rows, row).0).collect()));
+    columns
+}
+
+fn name(row: &Row<'_>, shape: Shape) -> String {
+    let mark = if row.pareto { "* " } else { "  " };
+    format!("{mark}{}", shortened(&clean(row.name()), shape.name_width()))
+}
+
+/// The p50 of the wall time, and its interval: from bound to bound, or as ± percent.
+fn time(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
+    let (mut p50, unit) = figures(rows, WALL, "wall p50");
+    if !shape.shows(Part::WallInterval) {
+        return vec![p50];
+    }
+    let headings = match (shape.shows(Part::LongHeadings), shape.shows(Part::WallBounds)) {
+        (true, _) => ["wall p50", "95 %", "interval"],
+        // One heading above two narrow columns.
+        (false, true) => ["wall", "p50", "95 %"],
+        (false, false) => ["wall", "p50", "±"],
+    };
+    headings[0].clone_into(&mut p50.heading[0]);
+    p50.close = true;
+    let interval = |row: &Row<'_>| {
+        let Some(p) = row.p50(WALL) else { return String::new() };
+        match (p.low, p.high, unit) {
+            (Some(low), Some(high), Some(unit)) if shape.shows(Part::WallBounds) => {
+                format!("{}–{}", unit.number(low), unit.number(high))
+            }
+            (Some(low), Some(high), _) => half_width((p.value - low).max(high - p.value), p.value),
+            _ => TOO_SMALL.to_owned(),
+        }
+    };
+    vec![p50, text_column([headings[1], headings[2]], rows.iter().map(interval).collect())]
+}
+
+fn half_width(half_width: f64, of: f64) -> String {
+    let percent = 100.0 * half_width / of;
+    match percent {
+        p if !p.is_finite() => TOO_SMALL.to_owned(),
+        p if p >= 9.95 => format!("±{p:.0}%"),
+        p => format!("±{p:.1}%"),
+    }
+}
+
+fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
+    let bounds = |c: &Comparison| Some((c.low?, c.high?));
+    let narrowest = (rows.iter().filter_map(|row| bounds(row.comparison?)))
+        .map(|(low, high)| high - low)
+        .fold(f64::INFINITY, f64::min);
+    let decimals = if narrowest < 0.05 { 3 } else { 2 };
+    let point = |row: &Row<'_>| match row.comparison {
+        _ if rows.is_reference(row) => ratio(1.0, decimals),
+        Some(comparison) if !row.wrong() => {
+            comparison.ratio.map_or(NONE.to_owned(), |value| ratio(value, decimals))
+        }
+        _ => String::new(),
+    };
+    let interval = |row: &Row<'_>| match row.comparison {
+        Some(comparison) if comparison.ratio.is_some() => match bounds(comparison) {
+            Some((low, high)) => format!("{}–{}", ratio(low, decimals), ratio(high, decimals)),
+            None => TOO_SMALL.to_owned(),
+        },
+        _ => String::new(),
+    };
+    let mut columns = vec![Column {
+        heading: ["ratio".to_owned(), String::new()],
+        cells: rows.iter().map(point).collect(),
+        align: CellAlignment::Right,
+        close: shape.shows(Part::RatioInterval),
+    }];
+    if shape.shows(Part::RatioInterval) {
+        columns.push(text_column(["95 %", "interval"], rows.iter().map(interval).collect()));
+    }
+    columns
+}
+
+/// In words; the colour only repeats them.
+fn verdict(rows: &Rows<'_>, row: &Row<'_>) -> (String, Style) {
+    let (word, style) = match row.comparison.map(|comparison| comparison.verdict) {
+        _ if row.wrong() => ("wrong answer", Style::Red),
+        _ if row.cell.role == Role::Yardstick => ("yardstick", Style::Dim),
+        _ if rows.is_reference(row) => ("reference", Style::Plain),
+        Some(Verdict::Faster) => ("faster", Style::Green),
+        Some(Verdict::Slower) => ("slower", Style::Plain),
+        Some(Verdict::Same) => ("same", Style::Plain),
+        Some(Verdict::Undecided) => ("undecided", Style::Dim),
+        Some(Verdict::WrongAnswer) => ("wrong answer", Style::Red),
+        Some(Verdict::Missing) | None => ("missing", Style::Dim),
+    };
+    let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
+    let shown = matches!(word, "faster" | "slower") && small;
+    (if shown { format!("{word} <1 %") } else { word.to_owned() }, style)
+}
+
+/// The p50 of a metric in one unit, which it returns; or each value in its own, where one would make
+/// some of them unreadable.
+fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Column, Option<Unit>) {
+    let stored = metric::unit(name);
+    let values: Vec<Option<f64>> =
+        rows.iter().map(|row| row.p50(name).map(|p50| p50.value)).collect();
+    let sizes = || values.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0);
+    let spread = sizes().fold(0.0, f64::max) / sizes().fold(f64::INFINITY, f64::min);
+    let unit = (spread < 1e4 || stored == "count").then(|| Unit::of(stored, sizes()));
+    let text = |value: f64| unit.map_or_else(|| amount(stored, value), |unit| unit.number(value));
+    let cells = values.iter().map(|value| value.map_or(NONE.to_owned(), text)).collect();
+    let shown = unit.filter(|_| values.iter().any(Option::is_some));
+    let heading = [title.to_owned(), shown.map_or("", |unit| unit.name).to_owned()];
+    (Column { heading, cells, align: CellAlignment::Right, close: false }, unit)
+}
+
+/// The p50 of what was counted, each number as it was counted.
+fn counts(rows: &Rows<'_>, column: &CountColumn) -> Column {
+    let text =
+        |row: &Row<'_>| row.p50(column.metric).map_or(NONE.to_owned(), |p50| count(p50.value));
+    let heading = [column.heading.to_owned(), String::new()];
+    let cells = rows.iter().map(text).collect();
+    Column { heading, cells, align: CellAlignment::Right, close: false }
+}
+
+fn text_column(heading: [&str; HEADING_LINES], cells: Vec<String>) -> Column {
+    Column { heading: heading.map(str::to_owned), cells, align: CellAlignment::Left, close: false }
+}
+
+/// The lines of the table. No cell is ever wrapped: what does not fit is left out before.
+fn drawn(columns: &[Column]) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(columns.iter().map(|column| column.heading.join("\n")));
+    for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
+        table.add_row(columns.iter().map(|column| &column.cells[row]));
+    }
+    for (shown, column) in table.column_iter_mut().zip(columns) {
+        shown.set_cell_alignment(column.align);
+        shown.set_padding((0, if column.close { 1 } else { 2 }));
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn left(rows: &Rows<'_>, shape: Shape) -> Left {
+    let parts = [
+        (Part::Throughput, "throughput"),
+        (Part::WallInterval, "interval of wall"),
+        (Part::Cpu, "CPU"),
+        (Part::PeakRss, "peak RSS"),
+        (Part::RatioInterval, "interval of ratio"),
+    ];
+    let left =
+        |part: Part| !shape.shows(part) && (part != Part::Throughput || has_throughput(rows));
+    let columns = parts.iter().filter(|(part, _)| left(*part)).map(|(_, name)| *name);
+    let counts = rows.counts.iter().filter(|_| left(Part::Counts)).map(|column| column.heading);
+    let columns = columns.chain(counts).collect();
+    let names = rows.iter().filter_map(|row| {
+        let full = clean(row.name());
+        let short = shortened(&full, shape.name_width());
+        (short != *full).then(|| (short, full.into_owned()))
+    });
+    Left {
+        columns,
+        names: names.collect(),
+        half_widths: !shape.shows(Part::WallBounds) && shape.shows(Part::WallInterval),
+    }
+}

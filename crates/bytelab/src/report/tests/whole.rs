@@ -1,0 +1,70 @@
+//! From samples through the analysis to the page: that the two understand each other.
+
+use lab::analyze::analyze;
+use lab::run::Status;
+
+use super::super::fixture::{self, Fixture};
+use super::super::{Layout, json, percentiles};
+use super::{shown, text};
+
+/// Thirty rounds of a reference and others that take this share of its time.
+fn measured(shares: &[(&str, f64)]) -> Fixture {
+    let mut f = Fixture::new();
+    for (method, share) in shares {
+        f.cell(method, Status::Measured);
+        for round in 0..30 {
+            let noise = 1.0 + f64::from(round * 7 % 11) / 1000.0;
+            let wall_ns = (1e7 * share * noise).round();
+            let values = [("wall_ns", wall_ns), ("cpu_ns", wall_ns), ("peak_rss_bytes", 1e6)];
+            f.last().0.push(fixture::sample(round), &values);
+        }
+    }
+    f
+}
+
+#[test]
+fn a_method_that_takes_half_the_time_wins() {
+    let mut f = measured(&[("read", 1.0), ("mmap", 0.5), ("slow", 2.0)]);
+    f.analysis = analyze(&f.run);
+    let text = shown(&f, 80);
+    let answer = "Fastest here: mmap — 50";
+    assert!(text.contains(answer) && text.contains("% less time than read"), "{text}");
+    let order: Vec<usize> =
+        ["mmap", "read", "slow"].map(|name| text.find(&format!("{name} ")).unwrap()).to_vec();
+    assert!(order.is_sorted(), "{text}");
+}
+
+#[test]
+fn every_reason_is_told_once() {
+    let mut f = measured(&[("read", 1.0), ("mmap", 0.5), ("cheat", 0.1)]);
+    for sample in &mut f.last().0.samples {
+        sample.answer = Some("dead".to_owned());
+    }
+    for i in 0..5 {
+        f.cell(&format!("refused{i}"), Status::Skipped("the kernel refuses it".to_owned()));
+    }
+    f.cell("broken", Status::Failed("died of signal 11".to_owned()));
+    f.analysis = analyze(&f.run);
+    let text = shown(&f, 80);
+    let told = |words: &str| text.matches(words).count();
+    assert_eq!(told("the kernel refuses it"), 5, "a line per method: {text}");
+    assert_eq!(told("died of signal 11"), 1, "{text}");
+    assert_eq!(told("dead"), 1, "{text}");
+}
+
+#[test]
+fn all_metrics_of_all_cells_are_shown() {
+    let mut f = measured(&[("read", 1.0), ("mmap", 0.5)]);
+    f.analysis = analyze(&f.run);
+    let layout = Layout { width: 80, colour: false };
+    let shown = percentiles(&f.run, &f.analysis, &layout);
+    for metric in ["wall [ms]", "cpu [ms]", "peak_rss [KiB]"] {
+        assert_eq!(shown.matches(metric).count(), 2, "{metric}: {shown}");
+    }
+    let mut out = Vec::new();
+    json(&f.run, &f.analysis, &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(document["cells"][1]["samples"]["wall_ns"].as_array().unwrap().len(), 30);
+    assert_eq!(document["families"][0]["best"][0], "mmap");
+    assert!(!text(&f.run, &f.analysis, &layout).is_empty());
+}

@@ -1,0 +1,305 @@
+//! `bytelab self-test`: the measuring held against what is known beforehand. Each check runs through
+//! the same lab as every experiment.
+
+mod counting;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use lab::analyze::{Comparison, Verdict, analyze};
+use lab::clock;
+use lab::launch::{Launcher, Stop};
+use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data};
+use lab::param::Point;
+use lab::run::{CacheState, Cell, Plan, Run};
+
+use crate::cli::SelfTestArgs;
+use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, experiment};
+use crate::progress::ProgressLine;
+
+/// A right test gives so many false alarms.
+const FALSE_ALARMS: f64 = 0.05;
+/// A session of the A/A test.
+const AA_ROUNDS: u32 = 30;
+
+struct Check {
+    name: &'static str,
+    passed: bool,
+    /// What was found, and what should have been.
+    found: String,
+}
+
+pub(crate) fn run(args: &SelfTestArgs) -> Result<ExitCode> {
+    let stop = Stop::on_signals()?;
+    let dir = tempfile::Builder::new().prefix("bytelab-self-test").tempdir();
+    let bench = Bench {
+        dir: dir.context("making a temporary directory; set TMPDIR to one that can be written")?,
+        stop,
+    };
+    let checks = match args.aa {
+        Some(sessions) => bench.false_alarms(sessions)?,
+        None => bench.all()?,
+    };
+    let mut out = io::stdout().lock();
+    for check in &checks {
+        let mark = if check.passed { "ok  " } else { "FAIL" };
+        writeln!(out, "{mark}  {:<18} {}", check.name, check.found)?;
+    }
+    let failed = checks.iter().filter(|check| !check.passed).count();
+    writeln!(out, "{} passed, {failed} failed", checks.len() - failed)?;
+    if let Some(signal) = bench.stop.signal() {
+        return Ok(ExitCode::from(128 + signal as u8));
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Where the self-test measures.
+struct Bench {
+    dir: tempfile::TempDir,
+    stop: Stop,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Much {
+    rounds: u32,
+    cache: CacheState,
+    counting: u32,
+}
+
+impl Bench {
+    fn all(&self) -> Result<Vec<Check>> {
+        let much = |rounds| Much { rounds, cache: CacheState::AsIs, counting: 0 };
+        let known = self.measure(&["empty", "touch", "switch"], much(20))?;
+        let cold = self.measure(&["cold-read"], Much { cache: CacheState::Cold, ..much(5) })?;
+        let race = self.measure(&["same", "same-again", "five-percent-more"], much(200))?;
+        let counted =
+            self.measure(&["empty", "calls", "threads"], Much { counting: 1, ..much(1) })?;
+        Ok(vec![
+            clock_check(),
+            empty_check(&known),
+            memory_check(&known),
+            switches_check(&known),
+            cold_check(&cold),
+            cpu_check(&race),
+            same_check(&race),
+            slower_check(&race),
+            counting::calls_check(&counted),
+            counting::threads_check(&counted),
+        ])
+    }
+
+    /// Measures these methods of the self-test's experiment.
+    fn measure(&self, names: &[&str], much: Much) -> Result<Run> {
+        let Much { rounds, cache, counting } = much;
+        let experiment = experiment();
+        let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
+        let methods = names.iter().filter_map(chosen).collect();
+        let job = Job { experiment: &experiment, methods };
+        let mut points = vec![Point::default()];
+        let data = prepare_data(&experiment, &mut points, self.dir.path(), cache, &self.stop)?;
+        let plan = Plan {
+            rounds,
+            time_limit_ns: 15_000_000_000,
+            warm_up: 1,
+            sessions: 1,
+            seed: clock::now_ns(),
+            cache,
+            sample_limit_ns: 50_000_000_000,
+            data_dir: None,
+            counting,
+        };
+        let mut run = new_run(&job, points, plan, None);
+        let mut launcher = Launcher {
+            program: std::env::current_exe().context("finding this program")?,
+            sample_limit_ns: run.plan.sample_limit_ns,
+            stop: self.stop.clone(),
+        };
+        let mut line = Line(ProgressLine::new());
+        measure(&job, &mut run, &data, &mut launcher, &mut line, &self.stop)?;
+        line.0.clear();
+        Ok(run)
+    }
+
+    /// One program under two names, many times: how often is a difference claimed?
+    fn false_alarms(&self, sessions: u32) -> Result<Vec<Check>> {
+        let mut alarms = [("wall_ns", 0u32), ("cpu_ns", 0)];
+        let mut taken = 0;
+        for _ in 0..sessions {
+            let much = Much { rounds: AA_ROUNDS, cache: CacheState::AsIs, counting: 0 };
+            let run = self.measure(&["same", "same-again"], much)?;
+            if self.stop.signal().is_some() {
+                break;
+            }
+            taken += 1;
+            let analysis = analyze(&run);
+            for (metric, count) in &mut alarms {
+                let claims = |c: &&Comparison| {
+                    c.metric == *metric && matches!(c.verdict, Verdict::Faster | Verdict::Slower)
+                };
+                *count += analysis.comparisons.iter().filter(claims).count() as u32;
+            }
+        }
+        let n = f64::from(taken.max(1));
+        // Three standard deviations above what is right: 9.6 % of 200 sessions, 7.1 % of 1000.
+        let limit = FALSE_ALARMS + 3.0 * (FALSE_ALARMS * (1.0 - FALSE_ALARMS) / n).sqrt();
+        let check = |(metric, count): (&'static str, u32)| {
+            let share = f64::from(count) / n;
+            let found = format!(
+                "{count} of {taken} sessions of {AA_ROUNDS} rounds ({:.1} %; at most {:.1} %)",
+                share * 100.0,
+                limit * 100.0
+            );
+            Check { name: metric, passed: share <= limit, found }
+        };
+        Ok(alarms.into_iter().map(check).collect())
+    }
+}
+
+fn clock_check() -> Check {
+    let (step_ns, cost_ns) = (clock::step_ns(), clock::cost_ns());
+    let mut last_ns = clock::now_ns();
+    let steady = (0..1_000_000).all(|_| {
+        let now_ns = clock::now_ns();
+        let steady = now_ns >= last_ns;
+        last_ns = now_ns;
+        steady
+    });
+    let found = format!("step {step_ns} ns, one reading {cost_ns:.0} ns, never runs backwards");
+    Check { name: "clock", passed: steady && step_ns < 10_000 && cost_ns < 10_000.0, found }
+}
+
+/// What the lab adds to every timed interval.
+fn empty_check(run: &Run) -> Check {
+    let wall_ns = median(run, "empty", "wall_ns");
+    let found = format!("an empty sample takes {} ns (less than 1000)", show(wall_ns));
+    Check { name: "empty interval", passed: wall_ns.is_some_and(|ns| ns < 1000.0), found }
+}
+
+fn memory_check(run: &Run) -> Check {
+    let used = median(run, "touch", "peak_rss_bytes").zip(median(run, "empty", "peak_rss_bytes"));
+    let used = used.map(|(touch, empty)| touch - empty);
+    let found = format!("touching {TOUCHED_BYTES} bytes raised the peak by {}", show(used));
+    let within = |used: f64| (used - TOUCHED_BYTES as f64).abs() <= 1_048_576.0;
+    Check {
+        name: "peak memory",
+        passed: used.is_some_and(within),
+        found: or_why(found, run, "touch"),
+    }
+}
+
+fn switches_check(run: &Run) -> Check {
+    let count = median(run, "switch", "voluntary_switches");
+    let found = format!("{SWITCHES} sleeps gave {} voluntary switches", show(count));
+    // A sleep of 1 ns that has ended before the switch does not switch.
+    let within = |count: f64| (count - f64::from(SWITCHES)).abs() <= f64::from(SWITCHES) / 100.0;
+    Check {
+        name: "context switches",
+        passed: count.is_some_and(within),
+        found: or_why(found, run, "switch"),
+    }
+}
+
+fn cold_check(run: &Run) -> Check {
+    let bytes = median(run, "cold-read", "device_read_bytes");
+    let found = format!("a cold read of {COLD_BYTES} bytes took {} from the device", show(bytes));
+    let passed = bytes.is_some_and(|bytes| bytes as usize == COLD_BYTES);
+    Check { name: "device bytes", passed, found: or_why(found, run, "cold-read") }
+}
+
+/// A loop on one thread uses a CPU as long as it does not wait for one.
+fn cpu_check(run: &Run) -> Check {
+    let ratio = median(run, "same", "cpu_ns").zip(median(run, "same", "wall_less_wait_ns"));
+    let ratio = ratio.map(|(cpu, wall)| cpu / wall);
+    let found = match ratio {
+        Some(ratio) => format!("CPU time / (wall − wait) of a loop is {ratio:.3} (0.9 to 1.1)"),
+        None => "CPU time or run-queue wait cannot be had here".to_owned(),
+    };
+    Check { name: "cpu time", passed: ratio.is_some_and(|r| (0.9..1.1).contains(&r)), found }
+}
+
+fn same_check(run: &Run) -> Check {
+    let Some(comparison) = decided(run, "same-again") else {
+        return Check { name: "A/A", passed: false, found: "was not measured".to_owned() };
+    };
+    // One right test in 20 sees a difference where there is none; a large one it never sees.
+    let small = |bound: Option<f64>| bound.is_some_and(|ratio| (0.98..1.02).contains(&ratio));
+    let passed =
+        !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) || small(comparison.ratio);
+    Check { name: "A/A", passed, found: describe("one program under two names", &comparison) }
+}
+
+fn slower_check(run: &Run) -> Check {
+    let Some(comparison) = decided(run, "five-percent-more") else {
+        return Check { name: "5 % more", passed: false, found: "was not measured".to_owned() };
+    };
+    let passed = comparison.verdict == Verdict::Slower;
+    Check { name: "5 % more", passed, found: describe("5 % more operations", &comparison) }
+}
+
+/// The comparison with `same` that the wait for a CPU does not disturb, if there is one.
+fn decided(run: &Run, method: &str) -> Option<Comparison> {
+    let comparisons = analyze(run).comparisons;
+    let of = |metric: &str| {
+        comparisons.iter().find(|c| c.method == method && c.metric == metric).cloned()
+    };
+    of("wall_less_wait_ns").or_else(|| of("wall_ns"))
+}
+
+fn describe(what: &str, comparison: &Comparison) -> String {
+    let verdict = format!("{:?}", comparison.verdict).to_lowercase();
+    match (comparison.ratio, comparison.low, comparison.high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            format!("{what}: {verdict}, ratio {ratio:.4} ({low:.4} to {high:.4})")
+        }
+        _ => format!("{what}: {verdict}"),
+    }
+}
+
+fn median(run: &Run, method: &str, metric: &str) -> Option<f64> {
+    let cell = find(run, method)?;
+    let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+fn find<'a>(run: &'a Run, method: &str) -> Option<&'a Cell> {
+    run.cells.iter().find(|cell| cell.method == method)
+}
+
+fn show(value: Option<f64>) -> String {
+    value.map_or("—".to_owned(), |value| format!("{value:.0}"))
+}
+
+/// Adds why a method was not measured.
+fn or_why(found: String, run: &Run, method: &str) -> String {
+    match find(run, method).map(|cell| &cell.status) {
+        Some(lab::run::Status::Skipped(why) | lab::run::Status::Failed(why)) => {
+            format!("{found}: {why}")
+        }
+        _ => found,
+    }
+}
+
+/// Shows where the self-test stands and keeps nothing.
+struct Line(ProgressLine);
+
+impl Record for Line {
+    fn begin(&mut self, run: &mut Run) -> Result<()> {
+        "self-test".clone_into(&mut run.id);
+        Ok(())
+    }
+    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn sample(&mut self, _: &Run, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn progress(&mut self, progress: &Progress<'_>) {
+        self.0.show(progress);
+    }
+    fn finish(&mut self, _: &Run) -> Result<()> {
+        Ok(())
+    }
+}

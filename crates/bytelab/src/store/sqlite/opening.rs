@@ -1,0 +1,262 @@
+//! Opening an SQLite store: what is refused and why, how a new one is made, and migrations. A file
+//! that is refused is left as it was: nothing is written before all checks have passed.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
+
+/// What marks an SQLite file as ours: "bylb".
+const APPLICATION_ID: i32 = 0x6279_6c62;
+
+/// Each brings a store from the schema before it to the next one; their number is the schema that
+/// this program knows. One that has been released is never changed.
+pub(super) const MIGRATIONS: &[&str] = &[include_str!("schema-1.sql")];
+
+/// How long one process waits for others that write.
+const BUSY_LIMIT: Duration = Duration::from_secs(30);
+
+/// A run seldom makes more pages than this. So the log is written back into the file, and that
+/// waits for the device, when the run ends and not between two samples.
+const CHECKPOINT_PAGES: i32 = 10_000;
+
+/// The size of the smallest page, and so of the smallest file, in bytes.
+const PAGE_MIN: u64 = 512;
+
+const NOT_SQLITE: &str = "not an SQLite file: name another one with --store, or, if it was a store, \
+                          restore it from a copy";
+const NOT_WRITABLE: &str = "it or its directory cannot be written: change the permissions, copy it to \
+                            another place, or name another one with --store";
+const RESTORE: &str =
+    "restore it from a copy, or move it and its -wal file away and a new one is made";
+
+/// The connection, and the full path of the file.
+pub(super) fn open(path: &Path) -> Result<(Connection, PathBuf)> {
+    open_with(path, MIGRATIONS)
+}
+
+pub(super) fn open_with(path: &Path, migrations: &[&str]) -> Result<(Connection, PathBuf)> {
+    // A full path is never taken for an URI or `:memory:` by SQLite.
+    let path = std::path::absolute(path)
+        .with_context(|| format!("store {}: not a path", path.display()))?;
+    if !is_there(&path)? {
+        create(&path, migrations)?;
+    }
+    inspect(&path, migrations.len()).map_err(|error| explain(&path, error))?;
+    let connection = connect(&path, migrations).map_err(|error| explain(&path, error))?;
+    Ok((connection, path))
+}
+
+/// Whether there is a file that may be a store.
+fn is_there(path: &Path) -> Result<bool> {
+    let shown = path.display();
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Another process may have made the store just now: that is no link.
+            if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+                bail!("store {shown} is a link to nothing: delete it, or put the file back");
+            }
+            return Ok(false);
+        }
+        Err(error) => {
+            return Err(error).with_context(|| {
+                format!("store {shown} cannot be looked at: name another one with --store")
+            });
+        }
+        Ok(metadata) => metadata,
+    };
+    if metadata.is_dir() {
+        bail!("store {shown} is a directory: name a file in it, such as {shown}/runs.sqlite");
+    }
+    if !metadata.is_file() {
+        bail!("store {shown} is not a regular file: name another one with --store");
+    }
+    if metadata.len() == 0 {
+        bail!("store {shown} is an empty file: delete it and a new store is made in its place");
+    }
+    if metadata.len() < PAGE_MIN {
+        // SQLite itself takes it for an empty one.
+        bail!("store {shown}: {NOT_SQLITE}");
+    }
+    Ok(true)
+}
+
+/// Refuses what is not a store of ours. Reads the file as if nobody could change it, so that SQLite
+/// neither locks it nor makes a log beside it.
+///
+/// The file is not opened without SQLite: closing it again would drop the locks that any other
+/// connection of this process holds on it.
+fn inspect(path: &Path, known: usize) -> Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let escaped: Vec<_> = path.as_os_str().as_bytes().iter().map(|b| format!("%{b:02x}")).collect();
+    let uri = format!("file:{}?immutable=1", escaped.concat());
+    let connection = Connection::open_with_flags(uri, flags)?;
+    match check_identity(&connection, known) {
+        // Another process may just be writing its log back: only a look under lock can tell.
+        Err(error) if code(&error) == Some(ErrorCode::DatabaseCorrupt) => Ok(()),
+        other => other,
+    }
+}
+
+fn check_identity(connection: &Connection, known: usize) -> Result<()> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    ensure!(
+        pragma("application_id")? == APPLICATION_ID,
+        "an SQLite file, but not a store of bytelab: name another one with --store"
+    );
+    let schema = pragma("user_version")?;
+    ensure!(schema > 0, "damaged (schema {schema}); {RESTORE}");
+    ensure!(
+        usize::try_from(schema)? <= known,
+        "it has schema {schema}, and this bytelab knows schemas up to {known}: update bytelab, or \
+         name another one with --store"
+    );
+    Ok(())
+}
+
+fn connect(path: &Path, migrations: &[&str]) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let log_was_there = fs::metadata(beside(path, "-wal")).is_ok();
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_LIMIT)?;
+    if let Err(error) = check(&connection, migrations.len()) {
+        // Else the last one to close writes the log back into the file.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_was_there)?;
+        return Err(error);
+    }
+    // Else each `append` is compiled anew, because its parameters might change the plan.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    migrate(&mut connection, migrations)?;
+    Ok(connection)
+}
+
+/// Refuses a store that is newer, damaged or cannot be written. Reads only.
+fn check(connection: &Connection, known: usize) -> Result<()> {
+    // The file may come from anywhere: nothing in its schema is to run.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    ensure!(!connection.is_readonly(MAIN_DB)?, NOT_WRITABLE);
+    check_identity(connection, known)?;
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    ensure!(found == "ok", "damaged ({found}); {RESTORE}");
+    Ok(())
+}
+
+/// Brings a store to the newest schema. Another process may be doing the same.
+fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
+    let schema = |connection: &Connection| -> Result<usize> {
+        let schema =
+            connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0))?;
+        Ok(usize::try_from(schema)?)
+    };
+    if schema(connection)? >= migrations.len() {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for migration in migrations.iter().skip(schema(&transaction)?) {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "user_version", migrations.len())?;
+    Ok(transaction.commit()?)
+}
+
+/// Makes an empty store. It is made beside its place and put there whole, so that no other process
+/// ever sees half of one; if another one was faster, its store stays.
+fn create(path: &Path, migrations: &[&str]) -> Result<()> {
+    let log = beside(path, "-wal");
+    if fs::exists(&log)? && !is_there(path)? {
+        bail!(
+            "store {} is gone, but its log {} is there: put the store back, or delete the log",
+            path.display(),
+            log.display()
+        );
+    }
+    let directory = path.parent().context("the store has no directory")?;
+    let cannot =
+        || format!("store {} cannot be made: name another one with --store", path.display());
+    fs::create_dir_all(directory).with_context(cannot)?;
+    let file = tempfile::Builder::new()
+        .prefix(".bytelab-store-")
+        // As every other file: what the user's mask leaves of it.
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+        .tempfile_in(directory)
+        .with_context(cannot)?;
+    fill(file.path(), migrations).with_context(cannot)?;
+    file.as_file().sync_all().with_context(cannot)?;
+    // Closes the file, for the reason that `inspect` gives.
+    match file.into_temp_path().persist_noclobber(path) {
+        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(error.error).with_context(cannot)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn fill(path: &Path, migrations: &[&str]) -> Result<()> {
+    let mut connection = Connection::open(path)?;
+    // Nobody else sees this file yet, and it is synced as a whole.
+    connection.pragma_update(None, "journal_mode", "MEMORY")?;
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    migrate(&mut connection, migrations)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.close().map_err(|(_, error)| error.into())
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+/// Says what an error means for this store and what to do about it.
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
+pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
+    let (shown, text) = (path.display(), one_line(&error));
+    let meaning = match code(&error) {
+        Some(ErrorCode::NotADatabase) => NOT_SQLITE.to_owned(),
+        Some(ErrorCode::DatabaseCorrupt) => format!("damaged; {RESTORE}"),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => format!(
+            "another program has kept it locked for {} s: try again when it is done",
+            BUSY_LIMIT.as_secs()
+        ),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            NOT_WRITABLE.to_owned()
+        }
+        Some(ErrorCode::DiskFull) => "no space left on its device: make some".to_owned(),
+        _ => return anyhow!("store {shown}: {text}"),
+    };
+    anyhow!("store {shown}: {meaning} ({text})")
+}
+
+/// The chain of an error without what stands below SQLite's, which says the same once more, and
+/// without the line ends and the length of what it quotes from a damaged store.
+fn one_line(error: &anyhow::Error) -> String {
+    const LIMIT: usize = 300;
+    let above = error.chain().take_while(|cause| !cause.is::<rusqlite::Error>());
+    let sqlite = error.chain().filter(|cause| cause.is::<rusqlite::Error>()).take(1);
+    let text = above.chain(sqlite).map(ToString::to_string).collect::<Vec<_>>().join(": ");
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LIMIT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn code(error: &anyhow::Error) -> Option<ErrorCode> {
+    error.chain().find_map(|cause| cause.downcast_ref::<rusqlite::Error>()?.sqlite_error_code())
+}

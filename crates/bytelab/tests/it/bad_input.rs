@@ -1,0 +1,130 @@
+//! Whatever is wrong with the input: one clear line or a failed cell; no panic, no hang, no lost sample.
+
+use crate::program::{World, cell, files_below};
+
+/// Wrong use: exit status 2, nothing on standard output, and this on standard error.
+fn refused(args: &[&str], expected: &str) {
+    refused_in(&World::new(), args, expected);
+}
+
+fn refused_in(world: &World, args: &[&str], expected: &str) {
+    let ran = world.run(args);
+    let stderr: String = ran
+        .stderr
+        .lines()
+        .filter(|line| !line.contains("not optimised"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {stderr}");
+    assert!(stderr.contains(expected), "{args:?}: {stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let args = ["run", "reading", "--file", "/no/such/file"];
+    refused(&args, "bytelab: /no/such/file does not exist");
+}
+
+#[test]
+fn a_directory_a_fifo_a_device_and_an_empty_file_are_named() {
+    let world = World::new();
+    refused(&["run", "reading", "--file", "/"], "bytelab: / is a directory");
+    refused(&["run", "reading", "--file", "/dev/zero"], "bytelab: /dev/zero is a device");
+    let fifo = world.path("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).unwrap();
+    refused(&["run", "reading", "--file", fifo.to_str().unwrap()], "is a FIFO");
+    let empty = world.path("empty");
+    std::fs::write(&empty, "").unwrap();
+    refused(&["run", "reading", "--file", empty.to_str().unwrap()], "is empty");
+}
+
+#[test]
+fn a_file_larger_than_memory_needs_another_cache_state() {
+    let world = World::new();
+    let sparse = world.path("sparse");
+    std::fs::File::create(&sparse).unwrap().set_len(1 << 42).unwrap();
+    let args = ["run", "reading", "--file", sparse.to_str().unwrap(), "--method", "read"];
+    refused_in(&world, &args, "--cache cold");
+}
+
+#[test]
+fn too_little_space_is_told_before_anything_is_written() {
+    let world = World::new();
+    refused_in(&world, &["run", "reading", "--size", "1TiB"], "--data-dir");
+    let data: Vec<_> = files_below(world.dir.path());
+    assert!(data.iter().all(|path| !path.to_string_lossy().contains("reading")), "{data:?}");
+}
+
+#[test]
+fn unknown_names_are_told_with_those_that_are_known() {
+    refused(&["run", "nothing"], "unrecognized subcommand 'nothing'");
+    refused(&["list", "nothing"], "there is no experiment nothing; there are reading");
+    refused(&["run", "reading", "--method", "x"], "there is no method x; reading has read, ");
+    refused(&["run", "reading", "--reference", "x"], "--reference x: not one of the methods");
+    refused(&["run", "reading", "--colour", "1"], "unexpected argument '--colour'");
+    refused(&["show", "99"], "99");
+    refused(&["delete", "99"], "99");
+    refused(&["run", "--resume", "99"], "99");
+}
+
+#[test]
+fn values_out_of_range_are_told_with_the_range() {
+    refused(&["run", "reading", "--buffer", "0"], "--buffer 0: 0 is out of range, allowed is 1 to");
+    refused(&["run", "reading", "--buffer", "many"], "--buffer many: not a number of bytes");
+    refused(&["run", "reading", "--parallel", "65"], "allowed is 1 to 64");
+    refused(&["run", "reading", "--rounds", "0"], "0 is not in 1..=1000000");
+    refused(&["run", "reading", "--time", "soon"], "invalid value 'soon'");
+    refused(&["run", "reading", "--worker", "x"], "--worker x: write NAME=COMMAND");
+}
+
+#[test]
+fn a_read_error_in_the_middle_fails_the_method() {
+    // The memory of a process can be opened, but at its start nothing is mapped: EIO.
+    let world = World::new();
+    let reader = world.worker(
+        "reader",
+        "echo hello 1; read -r x; echo ready; while read -r verb n; do
+         error=$(cat /proc/self/mem 2>&1) || echo \"fail ${error##*: }\"; done",
+    );
+    let (code, json) = world.reading(&["--method", "read", "--worker", &reader]);
+    assert_eq!(code, 1);
+    assert_eq!(cell(&json, "reader")["status"], "failed");
+    assert_eq!(cell(&json, "reader")["reason"], "Input/output error");
+    assert_eq!(cell(&json, "read")["status"], "measured");
+}
+
+#[test]
+fn a_worker_that_lies_about_its_answer_is_out() {
+    let world = World::new();
+    let liar = world.worker(
+        "liar",
+        "echo hello 1 lang=sh; while read -r verb n rest; do case $verb in
+         prepare) echo ready;; go) echo \"done $n wall=1000 bytes=65536 answer=0\";; bye) exit;;
+         esac; done",
+    );
+    let (code, json) = world.reading(&["--method", "read,mmap", "--worker", &liar]);
+    assert_eq!(code, 1);
+    let verdicts: Vec<&serde_json::Value> = json["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|comparison| comparison["method"] == "liar")
+        .map(|comparison| &comparison["verdict"])
+        .collect();
+    assert!(!verdicts.is_empty() && verdicts.iter().all(|v| **v == "wrong-answer"), "{verdicts:?}");
+    assert_eq!(cell(&json, "liar")["language"], "sh");
+    let text = world.run(&["show", json["id"].as_str().unwrap()]).stdout;
+    assert!(text.contains("wrong answer"), "{text}");
+}
+
+#[test]
+fn a_worker_that_dies_leaves_the_others_measured() {
+    let world = World::new();
+    let dying = world.worker("dying", "echo hello 1; echo 'no disk' >&2; exit 3");
+    let (code, json) = world.reading(&["--method", "read", "--worker", &dying]);
+    assert_eq!(code, 1);
+    let reason = cell(&json, "dying")["reason"].as_str().unwrap();
+    assert!(reason.contains("ended with exit status 3") && reason.contains("no disk"), "{reason}");
+    assert_eq!(cell(&json, "read")["metrics"]["wall_ns"]["n"], 3);
+}

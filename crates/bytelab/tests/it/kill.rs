@@ -1,0 +1,67 @@
+//! kill -9 at any moment loses no finished sample, and what it left can be resumed.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use crate::program::{World, cell};
+
+#[test]
+fn a_kill_at_any_moment_loses_no_finished_sample() {
+    let world = World::new();
+    let (worker, fifo) = world.telling_worker(4096);
+    let args = [
+        "run", "reading", "--size", "4KiB", "--method", "read", "--rounds", "1000000", "--time",
+        "1h", "--worker", &worker,
+    ];
+    for kill in 0..20u32 {
+        let mut child =
+            world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
+        // Another moment each time: after a number of samples, and some turns of a loop.
+        let _ = told.nth((kill * 7 % 40) as usize).unwrap().unwrap();
+        for _ in 0..kill * 997 {
+            std::hint::spin_loop();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let asked = told.last().map_or(u64::from(kill * 7 % 40) + 1, |last| sample(&last.unwrap()));
+        let id = (kill + 1).to_string();
+        let shown = world.run(&["show", &id, "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+        assert_eq!(json["complete"], false);
+        let cell = cell(&json, "telling");
+        let count = |samples: &serde_json::Value| samples["wall_ns"].as_array().map_or(0, Vec::len);
+        let kept = count(&cell["samples"])
+            + count(&cell["warm_up"]["samples"])
+            + count(&cell["not_counted"]["samples"]);
+        assert!(kept as u64 + 1 >= asked, "kill {kill}: asked {asked}, kept {kept}");
+    }
+}
+
+/// The sample that a line of the telling worker is about.
+fn sample(line: &str) -> u64 {
+    line.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_killed_run_is_resumed() {
+    let world = World::new();
+    let (worker, fifo) = world.telling_worker(4096);
+    let args = [
+        "run", "reading", "--size", "4KiB", "--method", "read", "--rounds", "800", "--time", "1h",
+        "--worker", &worker,
+    ];
+    let mut child =
+        world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
+    let _ = told.nth(12).unwrap().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ran = world.run(&["run", "--resume", "1", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json["complete"], true, "{}", ran.stderr);
+    let n = cell(&json, "read")["metrics"]["wall_ns"]["n"].as_u64().unwrap();
+    assert!((800..=801).contains(&n), "{n}");
+    assert_eq!(cell(&json, "telling")["status"], "measured", "its command is kept with the run");
+    drop(told);
+}

@@ -1,0 +1,13 @@
+//! The program as a user runs it: each module starts the real binary with its own store and data.
+
+#![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
+
+mod bad_input;
+mod counting;
+mod kill;
+mod output;
+mod program;
+mod readme;
+mod signals;
+mod stored;
+mod tidy;

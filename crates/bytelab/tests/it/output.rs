@@ -1,0 +1,117 @@
+//! What is printed: the JSON document's keys, the table's width, no colour where there is no terminal.
+
+use crate::program::{SMALL, World, cell};
+
+#[test]
+fn the_json_document_has_the_keys_that_readers_rely_on() {
+    let world = World::new();
+    let (code, json) = world.reading(&["--label", "first"]);
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["experiment"], "reading");
+    assert_eq!(json["label"], "first");
+    assert_eq!(json["complete"], true);
+    assert!(json["environment"].as_object().unwrap().len() >= 60);
+    assert_eq!(json["plan"]["rounds"], 3);
+    let cells = json["cells"].as_array().unwrap();
+    assert!(cells.len() >= 14, "{}", cells.len());
+    let skipped: Vec<_> = cells.iter().filter(|cell| cell["status"] != "measured").collect();
+    assert!(skipped.iter().all(|cell| cell["status"] == "skipped"), "{skipped:?}");
+    assert_eq!(code, i32::from(!skipped.is_empty()));
+    let read = cell(&json, "read");
+    assert_eq!(read["point"]["size"], 65536);
+    for metric in
+        ["wall_ns", "cpu_ns", "throughput_bytes_per_s", "peak_rss_bytes", "device_read_bytes"]
+    {
+        let summary = &read["metrics"][metric];
+        assert_eq!(summary["n"], 3, "{metric}");
+        for p in ["p0", "p25", "p50", "p75", "p90", "p99", "p100"] {
+            assert!(summary[p].is_number(), "{metric} {p}: {summary}");
+        }
+        assert!(summary["unit"].is_string());
+    }
+    assert_eq!(read["samples"]["wall_ns"].as_array().unwrap().len(), 3);
+    let comparison = &json["comparisons"][0];
+    for key in ["method", "reference", "point", "metric", "ratio", "low", "high", "verdict"] {
+        assert!(comparison.get(key).is_some(), "{key}: {comparison}");
+    }
+    assert!(json["notes"].is_array());
+}
+
+#[test]
+fn all_methods_give_the_same_answer() {
+    let world = World::new();
+    let (_, json) = world.reading(&[]);
+    let comparisons = json["comparisons"].as_array().unwrap();
+    let wrong: Vec<_> = comparisons.iter().filter(|c| c["verdict"] == "wrong-answer").collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn the_table_fits_80_columns_and_has_no_colour_without_a_terminal() {
+    let world = World::new();
+    let ran = world.run(&[&["run", "reading"], SMALL].concat());
+    assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
+    for line in ran.stdout.lines() {
+        assert!(line.chars().count() <= 80, "{}: {line}", line.chars().count());
+    }
+    for method in ["read", "mmap-window", "memory", "cat"] {
+        assert!(ran.stdout.contains(method), "{method}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_sweep_measures_each_point() {
+    let world = World::new();
+    let (_, json) = world.reading(&["--method", "read,mmap", "--buffer", "4KiB..16KiB"]);
+    let cells = json["cells"].as_array().unwrap();
+    let buffers: Vec<&serde_json::Value> = cells
+        .iter()
+        .filter(|cell| cell["method"] == "read")
+        .map(|cell| &cell["point"]["buffer"])
+        .collect();
+    assert_eq!(buffers, [4096, 8192, 16384]);
+    let mmaps = cells.iter().filter(|cell| cell["method"] == "mmap").count();
+    let references = json["comparisons"].as_array().unwrap().iter().map(|c| &c["reference"]);
+    assert!(references.clone().count() > 0 && references.into_iter().all(|name| name == "read"));
+    assert_eq!(mmaps, 1, "a method that does not read the swept param is measured once");
+}
+
+#[test]
+fn a_file_of_the_users_own_is_read() {
+    let world = World::new();
+    let path = world.path("mine");
+    std::fs::write(&path, vec![7u8; 100_001]).unwrap();
+    let file = path.to_str().unwrap();
+    let (_, json) = world.reading(&["--file", file, "--method", "read,mmap*,pread-threads"]);
+    let read = cell(&json, "read");
+    assert_eq!(read["point"]["size"], 100_001);
+    assert_eq!(read["status"], "measured");
+    let text = world.run(&["show", json["id"].as_str().unwrap(), "--percentiles"]).stdout;
+    assert!(text.contains("p99"), "{text}");
+}
+
+#[test]
+fn a_cold_file_comes_from_the_device_or_is_not_counted() {
+    let world = World::new();
+    let path = world.path("cold");
+    std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
+    let file = path.to_str().unwrap();
+    let (_, json) = world.reading(&["--file", file, "--method", "read", "--cache", "cold"]);
+    let read = cell(&json, "read");
+    if read["status"] == "measured" {
+        let bytes = &read["metrics"]["device_read_bytes"];
+        assert!(bytes["p0"].as_f64().unwrap() > 0.0, "{bytes}");
+    } else {
+        // On a memory file system nothing can be cold.
+        assert!(read["reason"].as_str().unwrap().contains("not cold"), "{read}");
+    }
+}
+
+#[test]
+fn help_lists_the_params_of_an_experiment() {
+    let help = World::new().run(&["run", "reading", "--help"]);
+    assert_eq!(help.code, 0);
+    for flag in ["--size", "--file", "--buffer", "--parallel", "--cache", "--rounds"] {
+        assert!(help.stdout.contains(flag), "{flag}");
+    }
+}

@@ -1,0 +1,113 @@
+//! Starts the program in a world of its own: home, store, data, and workers as shell scripts.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A temporary home; gone with the value.
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+}
+
+/// What a run of the program gave.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Measures so little that it takes no time: the numbers mean nothing here.
+pub(crate) const SMALL: &[&str] = &["--size", "64KiB", "--rounds", "3", "--time", "20s"];
+
+impl World {
+    pub(crate) fn new() -> World {
+        World { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the program under test is started as a user would"
+        )]
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bytelab"));
+        command
+            .args(args)
+            .env("HOME", self.dir.path())
+            .env("TMPDIR", self.dir.path())
+            .env_remove("XDG_DATA_HOME")
+            .env_remove("XDG_CACHE_HOME")
+            .env_remove("BYTELAB_STORE")
+            .env_remove("BYTELAB_DATA_DIR")
+            .env_remove("COLUMNS");
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
+        Ran {
+            code: status.code().unwrap_or(-1),
+            stdout: String::from_utf8(stdout).unwrap(),
+            stderr: String::from_utf8(stderr).unwrap(),
+        }
+    }
+
+    /// `run reading` on little data, with these arguments, as JSON.
+    pub(crate) fn reading(&self, args: &[&str]) -> (i32, Value) {
+        let all = [&["run", "reading", "--json"], SMALL, args].concat();
+        let ran = self.run(&all);
+        let json = serde_json::from_str(&ran.stdout);
+        (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
+    }
+
+    /// A worker that tells of each sample that it is asked for, and the FIFO that it tells it to: the
+    /// number of its process, and that of the sample. When it is asked for a sample, all before are finished.
+    pub(crate) fn telling_worker(&self, bytes: u64) -> (String, PathBuf) {
+        let fifo = self.path("told");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+        let script = format!(
+            "exec 3>{}; echo hello 1
+             while read -r verb n rest; do case $verb in
+                 prepare) echo ready;;
+                 go) echo \"$$ $n\" >&3; echo \"done $n wall=5000000 bytes={bytes}\";;
+                 bye) exit;;
+             esac; done",
+            fifo.display()
+        );
+        (self.worker("telling", &script), fifo)
+    }
+
+    /// A shell script as a worker; its argument for `--worker`.
+    pub(crate) fn worker(&self, name: &str, script: &str) -> String {
+        let path = self.path(&format!("{name}.sh"));
+        std::fs::write(&path, script).unwrap();
+        format!("{name}=/bin/sh {}", path.display())
+    }
+}
+
+/// The cell of a method in a JSON document.
+pub(crate) fn cell<'a>(json: &'a Value, method: &str) -> &'a Value {
+    let cells = json["cells"].as_array().unwrap();
+    cells.iter().find(|cell| cell["method"] == method).unwrap_or_else(|| panic!("no {method}"))
+}
+
+/// Every file below a directory, but for made data.
+pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found
+}

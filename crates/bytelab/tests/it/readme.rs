@@ -1,0 +1,55 @@
+//! Every command that the README names does what it says, on little data.
+
+use crate::program::{SMALL, World};
+
+fn commands() -> Vec<String> {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let text = std::fs::read_to_string(readme).unwrap();
+    let lines = text.lines().filter_map(|line| line.strip_prefix("cargo run --release -- "));
+    let commands: Vec<String> =
+        lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect();
+    assert!(commands.len() >= 5, "{commands:?}");
+    commands
+}
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    let world = World::new();
+    let file = world.path("big.log");
+    std::fs::write(&file, vec![b'x'; 70_000]).unwrap();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/worker.py");
+    for command in commands() {
+        let mut args: Vec<String> = Vec::new();
+        let words = shlex::split(&command).unwrap();
+        for word in words {
+            args.push(match word.as_str() {
+                "big.log" => file.to_str().unwrap().to_owned(),
+                "mine=python3 examples/worker.py" => format!("mine=python3 {example}"),
+                text => text.to_owned(),
+            });
+        }
+        args.extend(SMALL.iter().map(|&arg| arg.to_owned()));
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let ran = world.run(&args);
+        // A machine may lack io_uring, O_DIRECT, a device or Python: skipped is an answer, too.
+        assert!(ran.code == 0 || ran.code == 1, "{command}: {} {}", ran.code, ran.stderr);
+        assert!(ran.stdout.contains("read"), "{command}: {}", ran.stdout);
+        for bad in ["wrong answer", "failed"] {
+            assert!(!ran.stdout.contains(bad), "{command}: {}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn every_command_of_the_readme_s_table_exists() {
+    let world = World::new();
+    for command in ["run", "list", "history", "show", "delete", "doctor", "self-test"] {
+        assert_eq!(world.run(&[command, "--help"]).code, 0, "{command}");
+    }
+    assert!(world.run(&["list"]).stdout.contains("reading"));
+    assert!(world.run(&["list", "reading"]).stdout.contains("mmap-window"));
+    let doctor: serde_json::Value =
+        serde_json::from_str(&world.run(&["doctor", "--json"]).stdout).unwrap();
+    assert_eq!(doctor["metrics"][0]["name"], "wall_ns");
+    assert_eq!(doctor["metrics"][0]["available"], true);
+}

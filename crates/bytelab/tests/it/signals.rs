@@ -1,0 +1,53 @@
+//! Ctrl-C and SIGTERM: what was measured is kept and shown, no child and no temporary file stays.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::program::{World, cell, files_below};
+
+fn stopped_by(signal: Signal, code: i32) {
+    let world = World::new();
+    let (worker, fifo) = world.telling_worker(65_536);
+    let args = [
+        "run", "reading", "--size", "64KiB", "--method", "read", "--rounds", "1000000", "--time",
+        "1h", "--json", "--worker", &worker,
+    ];
+    let child = world.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The worker opens its end once it runs; then every sample is a line.
+    let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
+    let line = told.nth(20).unwrap().unwrap();
+    let twice = world.run(&["run", "--resume", "1"]);
+    assert_eq!(twice.code, 2, "{}", twice.stdout);
+    assert!(twice.stderr.contains("is being measured by process"), "{}", twice.stderr);
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    // Its end of the FIFO is closed when the worker is gone: no child is left.
+    assert!(told.count() < 1_000_000);
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    assert!(stderr.contains("bytelab run --resume 1"), "{stderr}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["complete"], false);
+    assert!(cell(&json, "read")["metrics"]["wall_ns"]["n"].as_u64().unwrap() >= 10, "{json}");
+    let pid = line.split(' ').next().unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    assert!(stat.is_err(), "{stat:?}");
+    let temporary: Vec<_> = files_below(world.dir.path())
+        .into_iter()
+        .filter(|path| path.to_string_lossy().contains("tmp"))
+        .filter(|path| path.file_name().unwrap().to_string_lossy().contains("tmp"))
+        .collect();
+    assert!(temporary.is_empty(), "{temporary:?}");
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    stopped_by(Signal::INT, 130);
+}
+
+#[test]
+fn sigterm_keeps_what_was_measured() {
+    stopped_by(Signal::TERM, 143);
+}

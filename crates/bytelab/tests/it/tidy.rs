@@ -1,0 +1,122 @@
+//! The arrows of the architecture: who may read the clock, start a process, know whom.
+
+use std::path::{Path, PathBuf};
+
+/// The Rust files below a folder of the workspace, with what stands in them before their tests.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = vec![root.join(folder)];
+    while let Some(folder) = folders.pop() {
+        if folder.is_file() {
+            found.push(folder);
+            continue;
+        }
+        let entries =
+            std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+        folders.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let tests = ["tests.rs", "suite.rs", "fixture.rs"];
+    found.retain(|path| tests.iter().all(|name| !path.ends_with(name)));
+    assert!(!found.is_empty(), "no Rust file in {folder}");
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned();
+        (path.strip_prefix(&root).unwrap().to_string_lossy().into_owned(), code)
+    };
+    found.into_iter().map(read).collect()
+}
+
+/// No file below `folder` holds one of these words, but for the files that may.
+fn forbid(folder: &str, words: &[&str], except: &[&str]) {
+    for (path, code) in sources(folder) {
+        if except.iter().any(|allowed| path.starts_with(allowed)) {
+            continue;
+        }
+        for (number, line) in code.lines().enumerate() {
+            let is_comment = line.trim_start().starts_with("//");
+            if let Some(word) = words.iter().find(|word| !is_comment && line.contains(**word)) {
+                panic!("{path}:{}: {word} is not allowed here", number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_the_clock_reads_time() {
+    let words = ["Instant::now", "SystemTime", "clock_gettime", "getrusage"];
+    // The list of metrics names the sources of their values.
+    let except = ["crates/lab/src/clock.rs", "crates/lab/src/metric.rs"];
+    forbid("crates/lab/src", &words, &except);
+    forbid("crates/bytelab/src", &words, &[]);
+}
+
+#[test]
+fn only_the_counters_read_those_of_a_process() {
+    let words = ["schedstat\"", "clear_refs", "/io\"", "VmHWM:"];
+    let except = ["crates/lab/src/counters", "crates/lab/src/metric.rs"];
+    forbid("crates/lab/src", &words, &except);
+    forbid("crates/bytelab/src", &words, &["crates/bytelab/src/doctor.rs"]);
+}
+
+#[test]
+fn only_the_counting_watches_a_process() {
+    let words = ["SYS_ptrace", "PTRACE_", "SYS_perf_event_open", "__WALL"];
+    forbid("crates/lab/src", &words, &["crates/lab/src/count"]);
+    forbid("crates/bytelab/src", &words, &[]);
+}
+
+#[test]
+fn only_launch_starts_processes() {
+    let words = ["Command::new", "posix_spawn(", "fork(", "execve("];
+    forbid("crates/lab/src", &words, &["crates/lab/src/launch"]);
+    // clap calls a subcommand a command, too.
+    let except = ["crates/bytelab/src/cli.rs"];
+    forbid("crates/bytelab/src", &words, &except);
+}
+
+#[test]
+fn what_only_thinks_reads_nothing() {
+    let words = ["std::fs", "std::env", "std::net", "std::process", "clock::", "rustix", "libc::"];
+    let pure = [
+        "crates/lab/src/stats.rs",
+        "crates/lab/src/stats",
+        "crates/lab/src/analyze.rs",
+        "crates/lab/src/analyze",
+        "crates/bytelab/src/report",
+    ];
+    for part in pure {
+        forbid(part, &words, &[]);
+    }
+}
+
+#[test]
+fn the_parts_of_the_program_do_not_know_each_other() {
+    let parts = ["experiments", "report", "store"];
+    for part in parts {
+        let others: Vec<String> =
+            parts.iter().filter(|p| **p != part).map(|p| format!("crate::{p}")).collect();
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        forbid(&format!("crates/bytelab/src/{part}"), &others, &[]);
+    }
+}
+
+#[test]
+fn the_lab_and_the_libraries_do_not_know_the_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for entry in std::fs::read_dir(root).unwrap() {
+        let folder = entry.unwrap().path();
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let knows = manifest.lines().filter(|line| line.contains("path = \"../")).count();
+        assert!(name == "bytelab" || knows == 0, "{name} knows another crate of the workspace");
+    }
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    let words = ["todo!(", "unimplemented!(", "FIXME", "XXX"];
+    forbid("crates/lab/src", &words, &[]);
+    forbid("crates/bytelab/src", &words, &[]);
+}

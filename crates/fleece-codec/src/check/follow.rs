@@ -1,0 +1,157 @@
+//! Pointers: where slots lead, and whether they may.
+
+use super::layout::{FIXED_SIZE, Layout};
+use super::scan::{DEEP, Scan};
+use crate::Result;
+use crate::error::{Error, ErrorKind};
+use crate::wire::{tag, u16_at, u32_at, varint};
+
+impl Scan<'_> {
+    /// The root slot, of which nothing is within.
+    pub(super) fn slot(&mut self, at: usize, wide: bool, owner: usize) -> Result<usize> {
+        self.slot_of(at, wide, owner, 0)
+    }
+
+    /// Follows the slot at `at` of the collection at `owner`, looks at what it leads to if that is a string, marks it if a
+    /// collection, and says where it is.
+    #[inline]
+    pub(super) fn slot_of(
+        &mut self,
+        at: usize,
+        wide: bool,
+        owner: usize,
+        depth: u16,
+    ) -> Result<usize> {
+        let slot = if wide { self.follow_wide(at)? } else { self.follow_narrow(at)? };
+        let target = slot.target;
+        let first = self.bytes[target];
+        let size = FIXED_SIZE[usize::from(first)];
+        let end = if size != 0 { target + usize::from(size) } else { self.end(target)? };
+        if end > slot.limit {
+            let message = "a value does not end before the pointer to it";
+            return Err(Error::at(ErrorKind::BadPointer, at, message));
+        }
+        if slot.inline {
+            // In two bytes there is nothing that needs a look, but for a string of one byte.
+            if wide || first == 0x41 {
+                self.value(target, depth)?;
+            }
+            return Ok(target);
+        }
+        if target >= owner {
+            return self.mark_inner(target, depth);
+        }
+        let (word, bit) = (target / 128, 1 << (target / 2 % 64));
+        if first >= 0x60 {
+            let known = &mut self.depths[target / 4];
+            *known = (*known).max(depth.min(u16::from(DEEP)) as u8);
+            if *known == DEEP {
+                let known = self.deep.entry(target / 4).or_default();
+                *known = depth.max(*known);
+            }
+            self.pending[word] |= bit;
+        } else if first >> 4 == tag::STRING && self.checked[word] & bit == 0 {
+            self.checked[word] |= bit;
+            self.value(target, depth)?;
+        }
+        Ok(target)
+    }
+
+    #[cold]
+    fn mark_inner(&mut self, target: usize, depth: u16) -> Result<usize> {
+        match self.inner.get(&target) {
+            None => {
+                self.inner.insert(target, depth);
+                self.inner_pending.push(target);
+                Ok(target)
+            }
+            Some(&known) if known >= depth => Ok(target),
+            Some(_) => Err(Error::at(ErrorKind::Overlap, target, "values overlap")),
+        }
+    }
+
+    #[inline]
+    fn follow_narrow(&mut self, at: usize) -> Result<Slot> {
+        let word = u16_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
+        if word < 0x8000 {
+            return Ok(Slot { target: at, limit: at + 2, inline: true });
+        }
+        let target = at.wrapping_sub(usize::from(word & 0x3FFF) * 2);
+        match self.bytes.get(target) {
+            Some(first) if first & 0x80 == 0 && word < 0xC000 && self.same_side(at, target) => {
+                Ok(Slot { target, limit: at, inline: false })
+            }
+            _ => self.follow_rare(at, word),
+        }
+    }
+
+    /// An extern pointer if there is a base, else one of before 2018 with a distance of 15 bits; or a pointer to a pointer.
+    #[cold]
+    fn follow_rare(&mut self, at: usize, word: u16) -> Result<Slot> {
+        let distance = usize::from(word & 0x3FFF) * 2;
+        if word & 0x4000 == 0 {
+            return self.chain(at, distance, false);
+        }
+        self.chain(at, distance, true)
+            .or_else(|_| self.chain(at, usize::from(word & 0x7FFF) * 2, false))
+    }
+
+    #[inline]
+    fn follow_wide(&mut self, at: usize) -> Result<Slot> {
+        let word = u32_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
+        if word < 0x8000_0000 {
+            return Ok(Slot { target: at, limit: at + 4, inline: true });
+        }
+        self.chain(at, (word & 0x3FFF_FFFF) as usize * 2, word & 0x4000_0000 != 0)
+    }
+
+    /// Follows a pointer, and further wide ones if it leads to one.
+    #[inline]
+    fn chain(&mut self, at: usize, distance: usize, external: bool) -> Result<Slot> {
+        let (mut at, mut distance, mut external) = (at, distance, external);
+        loop {
+            let target = at.checked_sub(distance).filter(|_| distance != 0);
+            let target = target.ok_or_else(|| bad_pointer(at))?;
+            if external == self.same_side(at, target) {
+                return Err(bad_pointer(at));
+            }
+            if self.bytes[target] & 0x80 == 0 {
+                return Ok(Slot { target, limit: at, inline: false });
+            }
+            let word = u32_at(self.bytes, target).ok_or_else(|| bad_pointer(at))?;
+            self.spend(target, 4)?;
+            at = target;
+            distance = (word & 0x3FFF_FFFF) as usize * 2;
+            external = word & 0x4000_0000 != 0;
+        }
+    }
+
+    /// Whether both are in the base or both in the delta.
+    #[inline]
+    fn same_side(&self, at: usize, target: usize) -> bool {
+        (at < self.start) == (target < self.start)
+    }
+
+    /// Where a value with a varint in its header ends.
+    #[inline(never)]
+    fn end(&self, at: usize) -> Result<usize> {
+        let bad_length =
+            || Error::at(ErrorKind::BadLength, at, "a length is malformed or too large");
+        if self.bytes[at] >> 4 <= tag::DATA {
+            let (len, start) = varint(self.bytes, at + 1).ok_or_else(bad_length)?;
+            return Ok(start + len);
+        }
+        Layout::of(self.bytes, at).map(|layout| layout.end).ok_or_else(bad_length)
+    }
+}
+
+/// Where a slot leads: a value in the slot itself, or one elsewhere that must end before `limit`.
+struct Slot {
+    target: usize,
+    limit: usize,
+    inline: bool,
+}
+
+fn bad_pointer(at: usize) -> Error {
+    Error::at(ErrorKind::BadPointer, at, "a pointer leads nowhere")
+}

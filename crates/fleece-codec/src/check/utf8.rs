@@ -1,0 +1,36 @@
+//! UTF-8, which nearly always is ASCII.
+
+use core::str::from_utf8;
+
+/// For each length, the bits that no byte of an ASCII string has, after the header.
+pub(super) const HIGH_BITS: [u128; 16] = {
+    let mut masks = [0; 16];
+    let mut len = 1;
+    while len < 16 {
+        masks[len] = masks[len - 1] | 0x80 << (8 * len);
+        len += 1;
+    }
+    masks
+};
+
+/// As `from_utf8`, but quicker to see that a string is ASCII.
+#[inline]
+pub(super) fn is_utf8(bytes: &[u8]) -> bool {
+    is_ascii(bytes) || from_utf8(bytes).is_ok()
+}
+
+/// The last block overlaps the one before, so that lengths do not make for different ways through the code.
+pub(super) fn is_ascii(bytes: &[u8]) -> bool {
+    let high_bits = |block: &[u8; 16]| u128::from_le_bytes(*block) & HIGH_BIT_OF_ALL;
+    let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+        return bytes.is_ascii();
+    };
+    let mut all = high_bits(first) | high_bits(last);
+    if bytes.len() > 32 {
+        let (blocks, _) = bytes.as_chunks::<16>();
+        all |= blocks[1..].iter().fold(0, |all, block| all | high_bits(block));
+    }
+    all == 0
+}
+
+const HIGH_BIT_OF_ALL: u128 = u128::from_le_bytes([0x80; 16]);

@@ -1,0 +1,139 @@
+//! A walk over a value and all values within it.
+
+use crate::array::ArrayIter;
+use crate::dict::{DictIter, DictKey};
+use crate::value::Value;
+use alloc::vec::Vec;
+
+/// Deeper values than this are only found in unchecked data, where they may have no end; the walk does not enter them.
+const DEPTH_MAX: usize = 10_000;
+
+/// All values within a value, itself included, parents before children; see [`Value::deep_iter`].
+///
+/// ```
+/// use fleece_codec::{fleece, Doc};
+/// let doc = Doc::open(fleece!([1, [2, 3]]))?;
+/// let sum: i64 = doc.root().deep_iter().filter_map(|visit| visit.value.as_i64()).sum();
+/// assert_eq!(sum, 6);
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DeepIter<'a> {
+    root: Option<Value<'a>>,
+    /// The value that was visited last and whose children come next.
+    last: Option<Value<'a>>,
+    open: Vec<Open<'a>>,
+}
+
+#[derive(Clone)]
+enum Open<'a> {
+    Array(ArrayIter<'a>, usize),
+    Dict(DictIter<'a>),
+}
+
+/// Where a visited value is in its parent.
+///
+/// ```
+/// use fleece_codec::{fleece, Doc, Place};
+/// let doc = Doc::open(fleece!([7]))?;
+/// let places: Vec<Place> = doc.root().deep_iter().map(|visit| visit.place).collect();
+/// assert!(matches!(places[..], [Place::Root, Place::Item(0)]));
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Place<'a> {
+    /// It is where the walk began.
+    Root,
+    /// It is the item of an array, counted from 0.
+    Item(usize),
+    /// It is the value of a key.
+    Key(DictKey<'a>),
+}
+
+/// One step of a [`DeepIter`].
+///
+/// ```
+/// use fleece_codec::{fleece, Doc};
+/// let doc = Doc::open(fleece!({"a": 1}))?;
+/// let visit = doc.root().deep_iter().nth(1).unwrap();
+/// assert_eq!((visit.depth, visit.value.as_i64()), (1, Some(1)));
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Visit<'a> {
+    /// The value.
+    pub value: Value<'a>,
+    /// Where it is in its parent.
+    pub place: Place<'a>,
+    /// How many collections are around it.
+    pub depth: usize,
+}
+
+impl<'a> Value<'a> {
+    /// This value and all values within it, parents before children, in the order of storage. Needs no recursion.
+    ///
+    /// A value that is referred to several times is visited as often.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// assert_eq!(Doc::open(fleece!({"a": [1, 2]}))?.root().deep_iter().count(), 4);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn deep_iter(self) -> DeepIter<'a> {
+        DeepIter { root: Some(self), last: None, open: Vec::new() }
+    }
+}
+
+impl DeepIter<'_> {
+    /// Leaves out what is within the value that was visited last.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// let doc = Doc::open(fleece!([[1, 2], 3]))?;
+    /// let mut walk = doc.root().deep_iter();
+    /// walk.nth(1);
+    /// walk.skip_children();
+    /// assert_eq!(walk.next().unwrap().value.as_i64(), Some(3));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn skip_children(&mut self) {
+        self.last = None;
+    }
+}
+
+impl<'a> Iterator for DeepIter<'a> {
+    type Item = Visit<'a>;
+
+    fn next(&mut self) -> Option<Visit<'a>> {
+        if let Some(root) = self.root.take() {
+            self.last = Some(root);
+            return Some(Visit { value: root, place: Place::Root, depth: 0 });
+        }
+        if let Some(last) = self.last.take().filter(|_| self.open.len() < DEPTH_MAX) {
+            if let Some(array) = last.as_array() {
+                self.open.push(Open::Array(array.iter(), 0));
+            } else if let Some(dict) = last.as_dict() {
+                self.open.push(Open::Dict(dict.iter()));
+            }
+        }
+        loop {
+            let depth = self.open.len();
+            let next = match self.open.last_mut()? {
+                Open::Array(items, index) => items.next().map(|value| {
+                    *index += 1;
+                    (Place::Item(*index - 1), value)
+                }),
+                Open::Dict(pairs) => pairs.next().map(|(key, value)| (Place::Key(key), value)),
+            };
+            if let Some((place, value)) = next {
+                self.last = Some(value);
+                return Some(Visit { value, place, depth });
+            }
+            self.open.pop();
+        }
+    }
+}
+
+impl core::iter::FusedIterator for DeepIter<'_> {}

@@ -1,0 +1,328 @@
+//! Dicts: lookup by binary search, and iteration in the order of storage.
+
+use crate::array::Slots;
+use crate::inherit::Merge;
+use crate::key::{Key, Needle};
+use crate::value::Value;
+use crate::wire::{PARENT_KEY, tag, u16_at};
+use alloc::boxed::Box;
+use core::fmt;
+
+/// A dict inside a document. Pairs are sorted by key: shared keys by number, then strings by bytes.
+///
+/// A dict may have a *parent*, whose pairs it inherits; all functions but [`parent`](Dict::parent) show the whole.
+///
+/// ```
+/// use fleece_codec::{fleece, Doc};
+/// let doc = Doc::open(fleece!({"b": 2, "a": 1}))?;
+/// let dict = doc.root().as_dict().unwrap();
+/// let keys: Vec<&str> = dict.iter().filter_map(|(key, _)| key.as_str()).collect();
+/// assert_eq!(keys, ["a", "b"]);
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Dict<'a> {
+    pub(crate) slots: Slots<'a>,
+    pub(crate) at: usize,
+}
+
+impl<'a> Dict<'a> {
+    #[inline(always)]
+    pub(crate) fn from_value(value: Value<'a>) -> Option<Self> {
+        let slots = Slots::new(value, tag::DICT)?;
+        Some(Self { slots, at: value.at })
+    }
+
+    /// The number of pairs: in constant time, or in linear time if the dict has a parent.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// assert_eq!(Doc::open(fleece!({"a": 1}))?.root().as_dict().unwrap().len(), 1);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn len(self) -> usize {
+        if self.has_parent() { self.iter().count() } else { self.slots.clamped(2).count }
+    }
+
+    /// Whether there are no pairs.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// assert!(Doc::open(fleece!({}))?.root().as_dict().unwrap().is_empty());
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn is_empty(self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// The value of `key`, by binary search.
+    ///
+    /// Of duplicate keys any one may be found. To look up one key in many dicts, [`get_key`](Self::get_key) is faster.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// let doc = Doc::open(fleece!({"a": 1}))?;
+    /// assert_eq!(doc.root().as_dict().unwrap().get("a").unwrap().as_i64(), Some(1));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn get(self, key: &str) -> Option<Value<'a>> {
+        if self.slots.source.context.is_some() {
+            return self.get_rare(key);
+        }
+        let needle = Needle::new(key.as_bytes());
+        match self.slots.search(&needle) {
+            Some(index) => self.own(index),
+            None => self.inherited(&needle),
+        }
+    }
+
+    /// The value of a reusable [`Key`], which remembers where it was found last.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc, Key};
+    /// let doc = Doc::open(fleece!([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]))?;
+    /// let name = Key::new("name");
+    /// for person in doc.root().as_array().unwrap().iter() {
+    ///     assert!(person.as_dict().unwrap().get_key(&name).is_some());
+    /// }
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn get_key(self, key: &Key) -> Option<Value<'a>> {
+        let hint = key.hint();
+        // A shared key is a number, so a name that is found here is right with any context.
+        if self.slots.has_key_at(hint, key) {
+            return self.own(hint);
+        }
+        self.find_key(key)
+    }
+
+    /// The pairs in order of storage, inherited ones included.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// let doc = Doc::open(fleece!({"a": 1}))?;
+    /// for (key, value) in doc.root().as_dict().unwrap().iter() {
+    ///     assert_eq!((key.as_str(), value.as_i64()), (Some("a"), Some(1)));
+    /// }
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn iter(self) -> DictIter<'a> {
+        let merge = if self.has_parent() { Some(Box::new(Merge::new(self))) } else { None };
+        DictIter { slots: self.slots.clamped(2), merge }
+    }
+
+    /// The dict whose pairs this one inherits, if any.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// assert!(Doc::open(fleece!({"a": 1}))?.root().as_dict().unwrap().parent().is_none());
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn parent(self) -> Option<Dict<'a>> {
+        if !self.has_parent() {
+            return None;
+        }
+        let parent = self.slots.get(1)?.as_dict()?;
+        // Parents lie before their children or in the base: on unchecked data this rules out loops.
+        let same_source = core::ptr::eq(parent.slots.source.bytes, self.slots.source.bytes);
+        (!same_source || parent.at < self.at).then_some(parent)
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_parent(self) -> bool {
+        self.slots.count > 0
+            && u16_at(self.slots.source.bytes, self.slots.first) == Some(PARENT_KEY)
+    }
+
+    #[inline(never)]
+    fn find_key(self, key: &Key) -> Option<Value<'a>> {
+        let needle = match self.slots.source.context {
+            None => key.needle(),
+            Some(context) => key.needle_with(context.keys.as_deref()),
+        };
+        match self.slots.search(&needle) {
+            Some(index) => {
+                key.set_hint(index);
+                self.own(index)
+            }
+            None => self.inherited(&needle),
+        }
+    }
+
+    #[cold]
+    fn get_rare(self, key: &str) -> Option<Value<'a>> {
+        let keys = self.slots.source.context.and_then(|context| context.keys.as_deref());
+        let needle = match keys.and_then(|keys| keys.index_of(key)) {
+            Some(index) => Needle::shared(index),
+            None => Needle::new(key.as_bytes()),
+        };
+        self.find(&needle)
+    }
+
+    pub(crate) fn find(self, needle: &Needle<'_>) -> Option<Value<'a>> {
+        match self.slots.search(needle) {
+            Some(index) => self.own(index),
+            None => self.inherited(needle),
+        }
+    }
+
+    /// A pair of this very dict; `undefined` in a dict with a parent means that the pair was deleted.
+    #[inline(always)]
+    fn own(self, index: usize) -> Option<Value<'a>> {
+        let value = self.slots.get(2 * index + 1)?;
+        if value.first_byte() == 0x3C && self.has_parent() {
+            return None;
+        }
+        Some(value)
+    }
+
+    #[inline(always)]
+    fn inherited(self, needle: &Needle<'_>) -> Option<Value<'a>> {
+        if self.has_parent() { self.inherited_from(needle) } else { None }
+    }
+
+    #[cold]
+    fn inherited_from(self, needle: &Needle<'_>) -> Option<Value<'a>> {
+        let mut dict = self;
+        while let Some(parent) = dict.parent() {
+            if let Some(index) = parent.slots.search(needle) {
+                return parent.own(index);
+            }
+            dict = parent;
+        }
+        None
+    }
+}
+
+impl<'a> IntoIterator for Dict<'a> {
+    type Item = (DictKey<'a>, Value<'a>);
+    type IntoIter = DictIter<'a>;
+
+    fn into_iter(self) -> DictIter<'a> {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Dict<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "dict of {} pairs", self.len())
+    }
+}
+
+/// The key of a pair: a string, or the number of a shared key.
+///
+/// ```
+/// use fleece_codec::{fleece, Doc};
+/// let doc = Doc::open(fleece!({"a": 1}))?;
+/// let (key, _) = doc.root().as_dict().unwrap().iter().next().unwrap();
+/// assert_eq!(key.as_str(), Some("a"));
+/// assert_eq!(key.shared_index(), None);
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct DictKey<'a> {
+    pub(crate) value: Value<'a>,
+}
+
+impl<'a> DictKey<'a> {
+    /// The name; `None` if it is not UTF-8, or a shared key that the table does not know.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// let doc = Doc::open(fleece!({"a": 1}))?;
+    /// assert_eq!(doc.root().as_dict().unwrap().iter().next().unwrap().0.as_str(), Some("a"));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline]
+    pub fn as_str(self) -> Option<&'a str> {
+        core::str::from_utf8(self.as_bytes()?).ok()
+    }
+
+    /// The bytes of the name, UTF-8 or not, in constant time.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// let doc = Doc::open(fleece!({"a": 1}))?;
+    /// assert_eq!(doc.root().as_dict().unwrap().iter().next().unwrap().0.as_bytes(), Some(&b"a"[..]));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn as_bytes(self) -> Option<&'a [u8]> {
+        match self.value.first_byte() >> 4 {
+            tag::STRING => self.value.payload(),
+            _ => self.shared_name(),
+        }
+    }
+
+    /// The number, if this is a shared key.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// let doc = Doc::open(fleece!({"a": 1}))?;
+    /// assert_eq!(doc.root().as_dict().unwrap().iter().next().unwrap().0.shared_index(), None);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn shared_index(self) -> Option<u16> {
+        match self.value.first_byte() >> 4 {
+            tag::SHORT_INT => self.value.as_u64()?.try_into().ok(),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn shared_name(self) -> Option<&'a [u8]> {
+        let keys = self.value.source.context?.keys.as_deref()?;
+        keys.name(self.shared_index()?).map(str::as_bytes)
+    }
+}
+
+/// The pairs of a [`Dict`] in order of storage.
+///
+/// ```
+/// use fleece_codec::{fleece, Doc};
+/// let doc = Doc::open(fleece!({"a": 1, "b": 2}))?;
+/// assert_eq!(doc.root().as_dict().unwrap().iter().count(), 2);
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DictIter<'a> {
+    slots: Slots<'a>,
+    merge: Option<Box<Merge<'a>>>,
+}
+
+impl<'a> DictIter<'a> {
+    /// The pairs of one dict as they are stored.
+    pub(crate) fn stored(slots: Slots<'a>) -> Self {
+        Self { slots: slots.clamped(2), merge: None }
+    }
+}
+
+impl<'a> Iterator for DictIter<'a> {
+    type Item = (DictKey<'a>, Value<'a>);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(merge) = &mut self.merge {
+            return merge.next();
+        }
+        if self.slots.count == 0 {
+            return None;
+        }
+        self.slots.count -= 1;
+        let key = self.slots.take_slot();
+        let value = self.slots.take_slot();
+        Some((DictKey { value: key }, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self.merge {
+            Some(_) => (0, None),
+            None => (self.slots.count, Some(self.slots.count)),
+        }
+    }
+}
+
+impl core::iter::FusedIterator for DictIter<'_> {}

@@ -1,0 +1,205 @@
+//! Documents: bytes, opened in constant time or checked completely.
+
+use crate::Result;
+use crate::check::CheckOptions;
+use crate::error::{Error, ErrorKind};
+use crate::shared_keys::SharedKeys;
+use crate::value::Value;
+use crate::wire::{Base, Context, Source, u16_at};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+
+/// A Fleece document in any kind of byte buffer.
+///
+/// [`open`](Doc::open) is for data that you trust and costs nothing; [`check`](Doc::check) is for all other data. Even on unchecked data no
+/// function of this crate panics or leaves the bytes; it may only give a wrong answer.
+///
+/// ```
+/// use fleece_codec::{fleece, Doc};
+/// let bytes: Vec<u8> = fleece!({"people": [{"name": "Ada"}]});
+/// let doc = Doc::check(&bytes)?;
+/// assert_eq!(doc.root().path("people[0].name").unwrap().as_str(), Some("Ada"));
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+pub struct Doc<B> {
+    bytes: B,
+    /// Where the root is, if there is no context.
+    root: usize,
+    context: Option<Box<Context>>,
+}
+
+impl<B: AsRef<[u8]>> Doc<B> {
+    /// Opens a document in constant time; looks at its length and its root pointer only.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// assert_eq!(Doc::open(fleece!(7))?.root().as_i64(), Some(7));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn open(bytes: B) -> Result<Self> {
+        let source = Source { bytes: bytes.as_ref(), context: None };
+        match root(source) {
+            Some(root) => Ok(Self { root: root.at, bytes, context: None }),
+            None => Err(open_error(bytes.as_ref())),
+        }
+    }
+
+    /// Opens the delta that an [`Encoder`](crate::Encoder) made in extern mode, together with the document it amends.
+    ///
+    /// ```
+    /// use fleece_codec::{fleece, Doc, Encoder};
+    /// use std::sync::Arc;
+    /// let base: Arc<[u8]> = fleece!({"name": "Ada", "born": 1815, "died": 1852}).into();
+    /// let base_doc = Doc::open(base.clone())?;
+    /// let mut edit = fleece_codec::Edit::of_dict(base_doc.root().as_dict().unwrap());
+    /// edit.set("born", 1816);
+    /// let mut encoder = Encoder::amend_extern(base.clone())?;
+    /// encoder.write_edit(&edit)?;
+    /// let delta = Doc::open_delta(encoder.finish()?, base.clone())?;
+    /// assert_eq!(delta.root().get("born").unwrap().as_i64(), Some(1816));
+    /// assert_eq!(delta.root().get("name").unwrap().as_str(), Some("Ada"));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn open_delta(bytes: B, base: Arc<[u8]>) -> Result<Self> {
+        let mut doc = Self { bytes, root: 0, context: None };
+        doc.set_base(base);
+        match root(doc.source()) {
+            Some(_) => Ok(doc),
+            None => Err(open_error(doc.bytes.as_ref())),
+        }
+    }
+
+    /// Opens a document after checking all of it, with the default [`CheckOptions`].
+    ///
+    /// Takes linear time, whatever the bytes are; it does not recurse.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, ErrorKind};
+    /// // An array that contains itself.
+    /// let error = Doc::check([0x60, 0x01, 0x80, 0x01, 0x80, 0x02]).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::BadPointer);
+    /// ```
+    pub fn check(bytes: B) -> Result<Self> {
+        CheckOptions::new().check(bytes)
+    }
+
+    /// Gives the document the table that its shared keys are numbers in.
+    ///
+    /// ```
+    /// use fleece_codec::{Doc, SharedKeys};
+    /// use std::sync::Arc;
+    /// let mut keys = SharedKeys::new();
+    /// keys.add("name");
+    /// // A dict with the shared key 0.
+    /// let doc = Doc::open([0x70, 0x01, 0x00, 0x00, 0x41, b'x', 0x80, 0x03])?.with_shared_keys(Arc::new(keys));
+    /// assert_eq!(doc.root().get("name").unwrap().as_str(), Some("x"));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_shared_keys(mut self, keys: Arc<SharedKeys>) -> Self {
+        let context = self.context.get_or_insert_default();
+        context.keys = Some(keys);
+        if let Some(base) = context.base.take() {
+            self.set_base(base.bytes.clone());
+        }
+        self
+    }
+
+    /// The outermost value.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// assert!(Doc::open(fleece!({}))?.root().as_dict().is_some());
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn root(&self) -> Value<'_> {
+        match &self.context {
+            None => Value { source: self.source(), at: self.root },
+            Some(_) => self.root_in_context(),
+        }
+    }
+
+    /// The bytes of the document.
+    ///
+    /// ```
+    /// # use fleece_codec::Doc;
+    /// assert_eq!(Doc::open([0x30, 0x00])?.as_bytes(), [0x30, 0x00]);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    /// Gives the buffer back.
+    ///
+    /// ```
+    /// # use fleece_codec::Doc;
+    /// assert_eq!(Doc::open(vec![0x30, 0x00])?.into_bytes(), [0x30, 0x00]);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn into_bytes(self) -> B {
+        self.bytes
+    }
+
+    /// The root of a delta may lie in the base.
+    #[cold]
+    fn root_in_context(&self) -> Value<'_> {
+        root(self.source()).unwrap_or_else(Value::undefined)
+    }
+
+    fn set_base(&mut self, bytes: Arc<[u8]>) {
+        let context = self.context.get_or_insert_default();
+        let own = Context { keys: context.keys.clone(), base: None };
+        context.base = Some(Arc::new(Base { bytes, context: own }));
+    }
+
+    #[inline(always)]
+    fn source(&self) -> Source<'_> {
+        Source { bytes: self.bytes.as_ref(), context: self.context.as_deref() }
+    }
+}
+
+impl<B: AsRef<[u8]>> fmt::Debug for Doc<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "document of {} bytes: {:?}", self.as_bytes().len(), self.root())
+    }
+}
+
+/// The root is the last two bytes of the document, or what they point to.
+#[inline(always)]
+pub(crate) fn root(source: Source<'_>) -> Option<Value<'_>> {
+    let len = source.bytes.len();
+    if len & 1 != 0 || u32::try_from(len).is_err() {
+        return None;
+    }
+    let trailer = len.checked_sub(2)?;
+    if trailer > 0 && source.bytes[trailer] < 0x80 {
+        return None;
+    }
+    // In a long document the root is behind a wide pointer, to which the last two bytes point.
+    if let Some(&[0x80, 0x02]) = source.bytes.last_chunk()
+        && let Some(wide) = trailer.checked_sub(4)
+        && source.bytes[wide] >= 0x80
+    {
+        return source.wide(wide);
+    }
+    source.narrow(trailer)
+}
+
+#[cold]
+fn open_error(bytes: &[u8]) -> Error {
+    let len = bytes.len();
+    match u16_at(bytes, len.saturating_sub(2)) {
+        None => Error::at(ErrorKind::Truncated, 0, "a document has at least 2 bytes"),
+        Some(_) if u32::try_from(len).is_err() => {
+            Error::at(ErrorKind::TooLarge, len, "a document is shorter than 4 GiB")
+        }
+        Some(_) if len & 1 != 0 => {
+            Error::at(ErrorKind::Truncated, len, "a document has an even number of bytes")
+        }
+        Some(_) => Error::at(ErrorKind::BadPointer, len - 2, "no pointer to the root"),
+    }
+}

@@ -1,0 +1,313 @@
+//! Open collections, the order of keys, and the writing of slots.
+
+use super::strings::{Packed, SHARED_LEN_MAX};
+use super::{Encoder, POINTER};
+use crate::error::ErrorKind;
+use crate::wire::{LONG_COUNT, NARROW_MAX_BYTES, SIZE_LIMIT_BYTES};
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// An open collection, or the document itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) expects: Expects,
+    pub(crate) first_slot: usize,
+    pub(crate) first_key: usize,
+    /// Slots must have four bytes, because one of them holds a longer value.
+    pub(crate) wide: bool,
+    /// The keys were written in order and without duplicates.
+    sorted: bool,
+    /// There are keys that are not told apart by their sort key alone: long or shared ones.
+    pub(super) rare_keys: bool,
+    /// A hash of the keys in the order of writing.
+    pub(super) shape: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expects {
+    /// The document or an array expects any value.
+    Item,
+    /// A dict expects a key.
+    Key,
+    /// A dict expects the value of the last key.
+    Value,
+}
+
+impl Frame {
+    pub(crate) fn top() -> Self {
+        Self::new(Expects::Item, 0, 0)
+    }
+
+    #[inline]
+    fn new(expects: Expects, first_slot: usize, first_key: usize) -> Self {
+        let (wide, sorted, rare_keys, shape) = (false, true, false, 0);
+        Self { expects, first_slot, first_key, wide, sorted, rare_keys, shape }
+    }
+}
+
+impl Encoder {
+    /// Begins an array.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_array();
+    /// encoder.write_i64(1);
+    /// encoder.end_array();
+    /// assert_eq!(encoder.finish()?, fleece!([1]));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline]
+    pub fn begin_array(&mut self) {
+        self.begin(Expects::Item);
+    }
+
+    /// Begins a dict, whose keys and values must alternate.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_dict();
+    /// encoder.write_key("a");
+    /// encoder.write_i64(1);
+    /// encoder.end_dict();
+    /// assert_eq!(encoder.finish()?, fleece!({"a": 1}));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline]
+    pub fn begin_dict(&mut self) {
+        self.begin(Expects::Key);
+    }
+
+    #[inline]
+    fn begin(&mut self, expects: Expects) {
+        if self.frame.expects == Expects::Key {
+            self.fail(ErrorKind::State, "a collection where a key is due");
+        }
+        self.outer.push(self.frame);
+        self.frame = Frame::new(expects, self.slots.len(), self.keys.len());
+    }
+
+    /// Writes the key of the next pair. Keys may come in any order.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_dict();
+    /// for key in ["b", "a"] {
+    ///     encoder.write_key(key);
+    ///     encoder.write_null();
+    /// }
+    /// encoder.end_dict();
+    /// assert_eq!(encoder.finish()?, fleece!({"a": null, "b": null}));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline]
+    pub fn write_key(&mut self, key: &str) {
+        if self.shared_keys.is_some() && self.write_shared_key(key) {
+            return;
+        }
+        self.write_key_bytes(key.as_bytes());
+    }
+
+    /// Whether keys must pass through the table.
+    #[inline]
+    pub(crate) fn has_shared_keys(&self) -> bool {
+        self.shared_keys.is_some()
+    }
+
+    #[cold]
+    fn write_shared_key(&mut self, key: &str) -> bool {
+        let Some(index) = self.shared_keys.as_mut().and_then(|keys| keys.add(key)) else {
+            return false;
+        };
+        self.write_int_key(index);
+        true
+    }
+
+    /// Writes a key as a number: a shared key, or the mark of a parent.
+    pub(crate) fn write_int_key(&mut self, index: u16) {
+        self.frame.rare_keys = true;
+        self.push_key(u32::from(index) << 16, 0);
+    }
+
+    #[inline]
+    pub(crate) fn write_key_bytes(&mut self, key: &[u8]) {
+        let packed = Packed::new(key);
+        if key.len() <= SHARED_LEN_MAX {
+            return self.write_packed_key(packed, key.len());
+        }
+        self.frame.rare_keys = true;
+        let slot = POINTER | self.position() as u32;
+        self.append_bytes(0x40, key);
+        self.push_key(slot, packed.sort_key());
+    }
+
+    #[inline]
+    pub(crate) fn write_packed_key(&mut self, key: Packed, len: usize) {
+        let (slot, hash) = self.short_string(key, len);
+        self.frame.shape = (self.frame.shape.rotate_left(5) ^ hash).wrapping_mul(SPREAD);
+        self.push_key(slot, key.sort_key());
+    }
+
+    #[inline]
+    fn push_key(&mut self, slot: u32, sort_key: u128) {
+        let frame = &mut self.frame;
+        if frame.expects != Expects::Key {
+            return self.fail(ErrorKind::State, "a key where a value is due");
+        }
+        frame.expects = Expects::Value;
+        let follows = match self.keys.get(frame.first_key..).and_then(<[u128]>::last) {
+            Some(last) => *last < sort_key,
+            None => true,
+        };
+        frame.sorted &= follows && !frame.rare_keys;
+        self.slots.push(slot);
+        self.keys.push(sort_key);
+    }
+
+    #[inline]
+    pub(crate) fn push_slot(&mut self, slot: u32) {
+        match self.frame.expects {
+            Expects::Item => {}
+            Expects::Value => self.frame.expects = Expects::Key,
+            Expects::Key => return self.fail(ErrorKind::State, "a value where a key is due"),
+        }
+        self.slots.push(slot);
+    }
+
+    /// A slot whose four bytes are all in use.
+    pub(crate) fn push_wide_slot(&mut self, slot: u32) {
+        self.frame.wide = true;
+        self.push_slot(slot);
+    }
+
+    /// Ends the innermost collection, which must be an array.
+    ///
+    /// ```
+    /// # use fleece_codec::Encoder;
+    /// let mut encoder = Encoder::new();
+    /// encoder.end_array();
+    /// assert!(encoder.finish().is_err());
+    /// ```
+    pub fn end_array(&mut self) {
+        let frame = self.frame;
+        if frame.expects != Expects::Item || self.outer.is_empty() {
+            return self.fail(ErrorKind::State, "there is no array to end");
+        }
+        let slots = frame.first_slot..self.slots.len();
+        self.end(0x6000, slots.len(), slots);
+    }
+
+    /// Ends the innermost collection, which must be a dict whose last key has its value.
+    ///
+    /// ```
+    /// # use fleece_codec::Encoder;
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_dict();
+    /// encoder.write_key("no value");
+    /// encoder.end_dict();
+    /// assert!(encoder.finish().is_err());
+    /// ```
+    pub fn end_dict(&mut self) {
+        let frame = self.frame;
+        if frame.expects != Expects::Key || self.outer.is_empty() {
+            return self
+                .fail(ErrorKind::State, "there is no dict to end, or its last key has no value");
+        }
+        let mut slots = frame.first_slot..self.slots.len();
+        if slots.len() != 2 * (self.keys.len() - frame.first_key) {
+            return self.fail(ErrorKind::State, "a dict with an earlier mistake");
+        }
+        if !frame.sorted {
+            // The pairs in order follow those in the order of writing.
+            slots = self.sort_pairs(slots);
+        }
+        self.keys.truncate(frame.first_key);
+        self.end(0x7000, slots.len() / 2, slots);
+    }
+
+    /// Writes a collection and hands a slot for it to the one around it.
+    #[inline]
+    fn end(&mut self, tag: u16, count: usize, slots: Range<usize>) {
+        let frame = self.frame;
+        let at = self.position();
+        let slot = if count == 0 { u32::from(tag) << 16 } else { POINTER | at as u32 };
+        if count > 0 {
+            self.append_collection(tag, count, slots);
+        }
+        if self.position() >= SIZE_LIMIT_BYTES {
+            self.fail(ErrorKind::TooLarge, "a document is shorter than 2 GiB");
+        }
+        self.slots.truncate(frame.first_slot);
+        if let Some(outer) = self.outer.pop() {
+            self.frame = outer;
+        }
+        self.push_slot(slot);
+    }
+
+    fn append_collection(&mut self, tag: u16, count: usize, slots: Range<usize>) {
+        let header = self.out.len();
+        self.out.extend((tag | count.min(LONG_COUNT) as u16).to_be_bytes());
+        if count >= LONG_COUNT {
+            self.append_varint(count - LONG_COUNT);
+            self.pad();
+        }
+        let first = self.out.len();
+        if !self.frame.wide && self.append_narrow(slots.clone()) {
+            return;
+        }
+        self.out.truncate(first);
+        self.out[header] |= 0x08;
+        let at = self.start + first;
+        let words = slots.clone().enumerate().map(|(i, slot)| (at + 4 * i, self.slots[slot]));
+        let words: Vec<u32> = words.map(|(at, slot)| self.wide(slot, at)).collect();
+        self.out.extend(words.iter().flat_map(|word| word.to_be_bytes()));
+    }
+
+    /// Appends slots of two bytes; false if one of them points too far for that.
+    #[inline]
+    fn append_narrow(&mut self, slots: Range<usize>) -> bool {
+        let first = self.out.len();
+        let at = self.start + first;
+        self.out.resize(first + 2 * slots.len(), 0);
+        let (places, _) = self.out[first..].as_chunks_mut::<2>();
+        let mut farthest = 0;
+        for (i, (place, &slot)) in places.iter_mut().zip(&self.slots[slots]).enumerate() {
+            let word = if slot & POINTER == 0 {
+                (slot >> 16) as u16
+            } else {
+                let target = (slot & !POINTER) as usize;
+                let distance = (at + 2 * i).wrapping_sub(target);
+                farthest = distance.max(farthest);
+                let external = u16::from(target < self.extern_before) << 14;
+                0x8000 | external | (distance / 2) as u16 & 0x3FFF
+            };
+            *place = word.to_be_bytes();
+        }
+        farthest <= NARROW_MAX_BYTES
+    }
+
+    /// A slot of two bytes, to stand at `at`.
+    pub(super) fn narrow(&self, slot: u32, at: usize) -> u16 {
+        if slot & POINTER == 0 {
+            return (slot >> 16) as u16;
+        }
+        let target = (slot & !POINTER) as usize;
+        let external = u16::from(target < self.extern_before) << 14;
+        0x8000 | external | ((at - target) / 2) as u16
+    }
+
+    /// A slot of four bytes, to stand at `at`.
+    pub(super) fn wide(&self, slot: u32, at: usize) -> u32 {
+        if slot & POINTER == 0 {
+            return slot;
+        }
+        let target = (slot & !POINTER) as usize;
+        let external = u32::from(target < self.extern_before) << 30;
+        POINTER | external | ((at - target) / 2) as u32
+    }
+}
+
+/// An odd number of which the bits look random: 2^64 divided by the golden ratio.
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;

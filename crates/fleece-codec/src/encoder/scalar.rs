@@ -1,0 +1,238 @@
+//! Scalars, and values that are referred to again.
+
+use super::{Encoder, POINTER};
+use crate::error::ErrorKind;
+use crate::timestamp;
+use crate::wire::{FALSE, NULL, TRUE, UNDEFINED};
+
+/// Scalars.
+impl Encoder {
+    /// Writes `null`.
+    ///
+    /// ```
+    /// # use fleece_codec::Encoder;
+    /// Encoder::new().write_null();
+    /// ```
+    #[inline]
+    pub fn write_null(&mut self) {
+        self.push_inline(NULL);
+    }
+
+    /// Writes `undefined`, which JSON does not have.
+    ///
+    /// ```
+    /// # use fleece_codec::Encoder;
+    /// Encoder::new().write_undefined();
+    /// ```
+    pub fn write_undefined(&mut self) {
+        self.push_inline(UNDEFINED);
+    }
+
+    /// Writes a boolean.
+    ///
+    /// ```
+    /// # use fleece_codec::Encoder;
+    /// Encoder::new().write_bool(true);
+    /// ```
+    #[inline]
+    pub fn write_bool(&mut self, value: bool) {
+        self.push_inline(if value { TRUE } else { FALSE });
+    }
+
+    /// Writes an integer; beyond -2048 to 2047 as a signed one.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.write_i64(-2049);
+    /// assert_eq!(Doc::open(encoder.finish()?)?.root().as_i64(), Some(-2049));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline]
+    pub fn write_i64(&mut self, value: i64) {
+        if (-2048..2048).contains(&value) {
+            return self.push_inline(value as u16 & 0x0FFF);
+        }
+        // The magnitude's bits and one for the sign.
+        let bits = 65 - (if value < 0 { !value } else { value }).leading_zeros();
+        self.long_int(value as u64, bits.div_ceil(8), 0x10);
+    }
+
+    /// Writes an integer; from 2048 on as an unsigned one, which is how JSON's positive integers are stored.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.write_u64(u64::MAX);
+    /// assert_eq!(Doc::open(encoder.finish()?)?.root().as_u64(), Some(u64::MAX));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline]
+    pub fn write_u64(&mut self, value: u64) {
+        if value < 2048 {
+            return self.push_inline(value as u16);
+        }
+        self.long_int(value, (64 - value.leading_zeros()).div_ceil(8), 0x18);
+    }
+
+    #[inline]
+    fn long_int(&mut self, value: u64, bytes: u32, tag: u8) {
+        self.push_pointer();
+        let number = u128::from(value & (u64::MAX >> (64 - 8 * bytes))) << 8;
+        let stored = number | u128::from(tag | (bytes as u8 - 1));
+        self.append_16(stored.to_le_bytes(), 1 + bytes as usize);
+    }
+
+    /// Writes a double, in 6 bytes if a float has the same value, else in 10. NaN is refused.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.write_f64(0.1);
+    /// assert_eq!(Doc::open(encoder.finish()?)?.root().as_f64(), Some(0.1));
+    /// encoder.write_f64(f64::NAN);
+    /// assert!(encoder.finish().is_err());
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline]
+    pub fn write_f64(&mut self, value: f64) {
+        let float = value as f32;
+        if value.is_nan() {
+            return self.refuse_nan();
+        }
+        self.push_pointer();
+        // Equality of the bits would do the same: conversion keeps the sign of zero.
+        if float.is_finite() && f64::from(float).to_bits() == value.to_bits() {
+            let stored = u128::from(float.to_bits()) << 16 | 0x24;
+            self.append_16(stored.to_le_bytes(), 6);
+        } else {
+            let stored = u128::from(value.to_bits()) << 16 | 0x28;
+            self.append_16(stored.to_le_bytes(), 10);
+        }
+    }
+
+    /// Writes a float, in 6 bytes. NaN is refused.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.write_f32(0.5);
+    /// assert_eq!(Doc::open(encoder.finish()?)?.root().as_f64(), Some(0.5));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn write_f32(&mut self, value: f32) {
+        if value.is_nan() {
+            return self.refuse_nan();
+        }
+        self.push_pointer();
+        self.append_16((u128::from(value.to_bits()) << 16 | 0x20).to_le_bytes(), 6);
+    }
+
+    #[cold]
+    fn refuse_nan(&mut self) {
+        self.fail(ErrorKind::NotRepresentable, "NaN cannot be written");
+    }
+
+    /// Writes a string.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.write_str("hello");
+    /// assert_eq!(Doc::open(encoder.finish()?)?.root().as_str(), Some("hello"));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline]
+    pub fn write_str(&mut self, value: &str) {
+        self.write_str_bytes(value.as_bytes());
+    }
+
+    /// Writes binary data.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.write_data(&[0xFF, 0x00]);
+    /// assert_eq!(Doc::open(encoder.finish()?)?.root().as_data(), Some(&[0xFF, 0x00][..]));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn write_data(&mut self, value: &[u8]) {
+        match *value {
+            [] => self.push_inline(0x5000),
+            [byte] => self.push_inline(0x5100 | u16::from(byte)),
+            _ => {
+                self.push_pointer();
+                self.append_bytes(0x50, value);
+            }
+        }
+    }
+
+    /// Writes a point in time as an ISO-8601 string: milliseconds since 1970-01-01T00:00:00Z.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.write_timestamp_ms(1_400_000_000_123);
+    /// assert_eq!(Doc::open(encoder.finish()?)?.root().as_str(), Some("2014-05-13T16:53:20.123Z"));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn write_timestamp_ms(&mut self, ms: i64) {
+        self.write_str(&timestamp::print_ms(ms));
+    }
+
+    /// The value that was written last, if it is not so small that it is cheaper to write it again.
+    ///
+    /// ```
+    /// # use fleece_codec::Encoder;
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_array();
+    /// assert!(encoder.last_value().is_none());
+    /// encoder.write_f64(1.5);
+    /// assert!(encoder.last_value().is_some());
+    /// ```
+    pub fn last_value(&self) -> Option<WrittenValue> {
+        let slot = *self.slots[self.frame.first_slot..].last()?;
+        (slot & POINTER != 0).then_some(WrittenValue { slot, document: self.document })
+    }
+
+    /// Refers once more to a value of this document.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_array();
+    /// encoder.write_str("a string of any length");
+    /// let value = encoder.last_value().unwrap();
+    /// encoder.write_again(value);
+    /// encoder.end_array();
+    /// let doc = Doc::open(encoder.finish()?)?;
+    /// assert_eq!(doc.root().at(0).unwrap().offset(), doc.root().at(1).unwrap().offset());
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn write_again(&mut self, value: WrittenValue) {
+        if value.document == self.document {
+            self.push_slot(value.slot);
+        } else {
+            self.fail(ErrorKind::State, "the value belongs to another document");
+        }
+    }
+}
+
+/// A value that was written and can be referred to again; see [`Encoder::last_value`].
+///
+/// ```
+/// use fleece_codec::{fleece, Encoder};
+/// let mut encoder = Encoder::new();
+/// encoder.begin_array();
+/// encoder.write_f64(0.1);
+/// let tenth = encoder.last_value().unwrap();
+/// encoder.write_again(tenth);
+/// encoder.end_array();
+/// assert!(encoder.finish()?.len() < fleece!([0.1, 0.1]).len());
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenValue {
+    slot: u32,
+    document: u32,
+}

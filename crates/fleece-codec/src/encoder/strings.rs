@@ -1,0 +1,209 @@
+//! Short strings as numbers, and the table of where each was written last.
+
+use crate::wire::NARROW_MAX_BYTES;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Strings of 2 to this many bytes are written once.
+pub(crate) const SHARED_LEN_MAX: usize = 15;
+/// How far back a string may lie to be shared: the reach of a narrow pointer less the original's guess at how long the open
+/// collection will become.
+pub(crate) const SHARED_DISTANCE_MAX: usize = NARROW_MAX_BYTES - 32;
+
+/// A string of at most 15 bytes as a number: its bytes from the lowest byte on, its length in the highest.
+///
+/// Numbers of different strings differ; byte-swapped, they compare as the strings do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Packed(pub(crate) u128);
+
+impl Packed {
+    /// Packs the first 15 bytes. For a longer string, "16" stands for the length.
+    #[inline]
+    pub(crate) fn new(string: &[u8]) -> Self {
+        let len = string.len();
+        if len > SHARED_LEN_MAX {
+            return Self::long(string);
+        }
+        let (low, high) =
+            if let (Some(front), Some(back)) = (string.first_chunk(), string.last_chunk()) {
+                let (front, back) = (u64::from_le_bytes(*front), u64::from_le_bytes(*back));
+                // The last eight bytes overlap the first ones, by as many as are missing to 16.
+                (front, back.checked_shr((16 - len as u32) * 8).unwrap_or(0))
+            } else {
+                (pack_7(string), 0)
+            };
+        Self(u128::from(low) | u128::from(high) << 64 | (len as u128) << 120)
+    }
+
+    #[cold]
+    fn long(string: &[u8]) -> Self {
+        let head = Self::new(&string[..SHARED_LEN_MAX]);
+        Self(head.0 & (u128::MAX >> 8) | 16 << 120)
+    }
+
+    /// Sorts as the strings do; equal for long strings that begin alike.
+    #[inline]
+    pub(crate) fn sort_key(self) -> u128 {
+        self.0.swap_bytes()
+    }
+
+    /// A string of at most 14 bytes as the format stores it, with its header, padded with zeros.
+    #[inline]
+    pub(crate) fn stored(self) -> [u8; 16] {
+        let len = (self.0 >> 120) as u8;
+        (self.0 << 8 | u128::from(0x40 | len)).to_le_bytes()
+    }
+
+    #[inline]
+    pub(crate) fn hash(self, seed: u64) -> u64 {
+        // The folded multiplication of wyhash.
+        let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
+        let product = u128::from(low ^ seed) * u128::from(high ^ 0xA076_1D64_78BD_642F);
+        (product as u64) ^ (product >> 64) as u64
+    }
+}
+
+/// Packs at most seven bytes.
+#[inline]
+fn pack_7(string: &[u8]) -> u64 {
+    let len = string.len() as u32;
+    if let (Some(front), Some(back)) = (string.first_chunk::<4>(), string.last_chunk::<4>()) {
+        let (front, back) = (u32::from_le_bytes(*front), u32::from_le_bytes(*back));
+        u64::from(front) | u64::from(back) << ((len - 4) * 8)
+    } else if let (Some(front), Some(back)) = (string.first_chunk::<2>(), string.last_chunk::<2>())
+    {
+        let (front, back) = (u16::from_le_bytes(*front), u16::from_le_bytes(*back));
+        u64::from(front) | u64::from(back) << ((len - 2) * 8)
+    } else {
+        string.first().map_or(0, |&byte| u64::from(byte))
+    }
+}
+
+/// Where each short string was written last.
+#[derive(Debug)]
+pub(crate) struct StringTable {
+    entries: Vec<Entry>,
+    used: usize,
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// 0 where nothing is stored; a string of two bytes or more is never 0.
+    packed: [u64; 2],
+    at: u32,
+}
+
+const FREE: Entry = Entry { packed: [0; 2], at: NOWHERE };
+/// The place of a string that was not written yet.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+const FIRST_CAPACITY: usize = 256;
+
+impl StringTable {
+    pub(crate) fn new() -> Self {
+        Self { entries: Vec::new(), used: 0, seed: random() }
+    }
+
+    /// Where the string with this hash is, `NOWHERE` if it is new. The caller writes its place into the answer.
+    #[inline]
+    pub(crate) fn place(&mut self, string: Packed, hash: u64) -> &mut u32 {
+        if self.used * 2 >= self.entries.len() {
+            self.grow();
+        }
+        let packed = [string.0 as u64, (string.0 >> 64) as u64];
+        let mask = self.entries.len() - 1;
+        let mut index = hash as usize & mask;
+        loop {
+            let found = self.entries[index].packed;
+            if found == packed {
+                break;
+            }
+            if found == [0; 2] {
+                self.entries[index].packed = packed;
+                self.used += 1;
+                break;
+            }
+            index = (index + 1) & mask;
+        }
+        &mut self.entries[index].at
+    }
+
+    #[inline]
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(crate) fn clear(&mut self) {
+        if self.used > 0 {
+            self.entries.fill(FREE);
+            self.used = 0;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let capacity = (self.entries.len() * 4).max(FIRST_CAPACITY);
+        let old = core::mem::replace(&mut self.entries, vec![FREE; capacity]);
+        for entry in old.into_iter().filter(|entry| entry.packed != [0; 2]) {
+            let string = Packed(u128::from(entry.packed[0]) | u128::from(entry.packed[1]) << 64);
+            let mut index = string.hash(self.seed) as usize & (capacity - 1);
+            while self.entries[index].packed != [0; 2] {
+                index = (index + 1) & (capacity - 1);
+            }
+            self.entries[index] = entry;
+        }
+    }
+}
+
+/// A seed that nobody outside knows, so that no input can be made whose strings all collide.
+#[cfg(feature = "std")]
+fn random() -> u64 {
+    use core::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
+
+/// Without `std` there is no source of randomness.
+#[cfg(not(feature = "std"))]
+fn random() -> u64 {
+    0xE703_7ED1_A0B4_28DB
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_strings_sort_as_their_bytes() {
+        let mut words: Vec<Vec<u8>> =
+            vec![vec![], b"a".to_vec(), b"a\0".to_vec(), b"a\0\0".to_vec()];
+        for len in 1..=15 {
+            words.push((1..=len).collect());
+            words.push((1..=len).rev().collect());
+            words.push(vec![0xFF; usize::from(len)]);
+        }
+        for a in &words {
+            let stored = Packed::new(a).stored();
+            assert_eq!(stored[0], 0x40 | a.len() as u8);
+            assert_eq!(&stored[1..=a.len()], &a[..]);
+            assert!(stored[1 + a.len()..].iter().all(|&byte| byte == 0));
+            assert_eq!(&Packed::new(a).0.to_le_bytes()[..a.len()], &a[..]);
+            for b in &words {
+                let order = Packed::new(a).sort_key().cmp(&Packed::new(b).sort_key());
+                assert_eq!(order, a.cmp(b), "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_finds_what_was_placed() {
+        let mut table = StringTable::new();
+        let name = |i: u32| Packed::new(alloc::format!("name {i}").as_bytes());
+        for i in 0..10_000 {
+            let place = table.place(name(i), name(i).hash(table.seed));
+            *place = i;
+        }
+        for i in 0..10_000 {
+            assert_eq!(*table.place(name(i), name(i).hash(table.seed)), i);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The one error of the crate: what is wrong, where, and in words.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use core::fmt;
+
+/// What kind of thing went wrong.
+///
+/// ```
+/// use fleece_codec::{Doc, ErrorKind};
+/// assert_eq!(Doc::check(b"").unwrap_err().kind(), ErrorKind::Truncated);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The document is empty, of odd length, or ends within a value.
+    Truncated,
+    /// A pointer is zero, leads out of the data, or to something that does not end before it.
+    BadPointer,
+    /// A length or a count is malformed or larger than the data.
+    BadLength,
+    /// A dict key is neither a string nor a shared key.
+    BadKey,
+    /// The parent of a dict is not a dict.
+    BadParent,
+    /// A string is not UTF-8.
+    BadUtf8,
+    /// Collections are nested more deeply than the limit allows.
+    TooDeep,
+    /// Values overlap so much that reading them all would take more than linear time.
+    Overlap,
+    /// A shared key without a name in the table.
+    UnknownSharedKey,
+    /// Two pairs of a dict have the same key, and the options forbid it.
+    DuplicateKey,
+    /// Encoder calls in an impossible order, such as a value where a key is due.
+    State,
+    /// The document would be 2 GiB or longer.
+    TooLarge,
+    /// A number or value that the output cannot express, such as NaN.
+    NotRepresentable,
+    /// The text is not JSON.
+    Syntax,
+    /// A path or JSON Pointer is malformed.
+    BadPath,
+    /// A value is not of the type that was asked for.
+    WrongType,
+    /// The message of a `Serialize` or `Deserialize` implementation.
+    Custom,
+    /// The writer failed.
+    Io,
+}
+
+/// An error: its [kind](Error::kind), the place in the input, and one line of text.
+///
+/// ```
+/// let error = fleece_codec::json::to_fleece(b"[1,\n 2,]").unwrap_err();
+/// assert_eq!(error.to_string(), "expected a value, found `]` at line 2 column 4");
+/// assert_eq!(error.offset(), Some(7));
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: Cow<'static, str>,
+    offset: Option<usize>,
+    line_column: Option<(usize, usize)>,
+}
+
+impl Error {
+    /// What kind of thing went wrong.
+    ///
+    /// ```
+    /// # use fleece_codec::{Doc, ErrorKind};
+    /// assert_eq!(Doc::check(&[0x80]).unwrap_err().kind(), ErrorKind::Truncated);
+    /// ```
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Where it went wrong: bytes from the start of the input; `None` if no input is to blame.
+    ///
+    /// ```
+    /// # use fleece_codec::Doc;
+    /// // An array whose only item is a pointer of length 0.
+    /// let error = Doc::check(&[0x60, 1, 0x80, 0, 0x80, 2]).unwrap_err();
+    /// assert_eq!(error.offset(), Some(2));
+    /// ```
+    pub fn offset(&self) -> Option<usize> {
+        self.0.offset
+    }
+
+    /// Line and column of an error in JSON text, both counted from 1, the column in bytes.
+    ///
+    /// ```
+    /// let error = fleece_codec::json::to_fleece(b"{\n  x}").unwrap_err();
+    /// assert_eq!(error.line_column(), Some((2, 3)));
+    /// ```
+    pub fn line_column(&self) -> Option<(usize, usize)> {
+        self.0.line_column
+    }
+
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Inner { kind, message: message.into(), offset: None, line_column: None }))
+    }
+
+    #[cold]
+    pub(crate) fn at(kind: ErrorKind, offset: usize, message: &'static str) -> Self {
+        let mut error = Self::new(kind, message);
+        error.0.offset = Some(offset);
+        error
+    }
+
+    /// Adds the place in a text, from which line and column are counted.
+    #[cold]
+    pub(crate) fn in_text(mut self, text: &[u8], offset: usize) -> Self {
+        let before = &text[..offset.min(text.len())];
+        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let line = before.split(|&byte| byte == b'\n').count();
+        self.0.offset = Some(offset);
+        self.0.line_column = Some((line, before.len() - line_start + 1));
+        self
+    }
+
+    /// Moves the place of an error in a line to its place in the whole text.
+    #[cold]
+    pub(crate) fn on_line(mut self, line: usize, line_offset: usize) -> Self {
+        self.0.offset = self.0.offset.map(|offset| offset + line_offset);
+        let column = self.0.line_column.map_or(1, |(_, column)| column);
+        self.0.line_column = Some((line, column));
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        match (self.0.line_column, self.0.offset) {
+            (Some((line, column)), _) => write!(f, " at line {line} column {column}"),
+            (None, Some(offset)) => write!(f, " at byte {offset}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({:?}: {self})", self.0.kind)
+    }
+}
+
+impl core::error::Error for Error {}
+
+#[cfg(feature = "std")]
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        use alloc::string::ToString;
+        Self::new(ErrorKind::Io, error.to_string())
+    }
+}

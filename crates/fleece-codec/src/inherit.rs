@@ -1,0 +1,70 @@
+//! Iteration over a dict that has a parent: all generations merged in key order, the youngest wins.
+
+use crate::dict::{Dict, DictIter, DictKey};
+use crate::key::compare_keys;
+use crate::value::{Kind, Value};
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+/// The encoder makes at most three; this bounds the cost of unchecked data.
+const GENERATIONS_MAX: usize = 64;
+
+#[derive(Clone)]
+pub(crate) struct Merge<'a> {
+    /// Youngest first; each with its next pair.
+    generations: Vec<Generation<'a>>,
+}
+
+#[derive(Clone)]
+struct Generation<'a> {
+    next: Option<(DictKey<'a>, Value<'a>)>,
+    rest: DictIter<'a>,
+    has_parent: bool,
+}
+
+impl<'a> Merge<'a> {
+    pub(crate) fn new(dict: Dict<'a>) -> Self {
+        let mut generations = Vec::new();
+        let mut next = Some(dict);
+        while let Some(dict) = next.filter(|_| generations.len() < GENERATIONS_MAX) {
+            let mut rest = DictIter::stored(dict.slots);
+            let has_parent = dict.has_parent();
+            if has_parent {
+                rest.next();
+            }
+            generations.push(Generation { next: rest.next(), rest, has_parent });
+            next = dict.parent();
+        }
+        Self { generations }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<(DictKey<'a>, Value<'a>)> {
+        loop {
+            let mut least: Option<(usize, DictKey<'a>)> = None;
+            for (i, generation) in self.generations.iter().enumerate() {
+                let Some((key, _)) = generation.next else { continue };
+                if least.is_none_or(|(_, k)| compare_keys(key.value, k.value) == Ordering::Less) {
+                    least = Some((i, key));
+                }
+            }
+            let (youngest, key) = least?;
+            let pair = self.generations[youngest].next;
+            let deletes = self.generations[youngest].has_parent;
+            self.skip(youngest, key);
+            match pair {
+                Some((_, value)) if deletes && value.kind() == Kind::Undefined => {}
+                _ => return pair,
+            }
+        }
+    }
+
+    /// Moves the generation whose pair was taken, and all older ones that have the same key.
+    fn skip(&mut self, youngest: usize, key: DictKey<'a>) {
+        for generation in &mut self.generations[youngest..] {
+            let Some((own, _)) = generation.next else { continue };
+            if compare_keys(own.value, key.value) == Ordering::Equal {
+                generation.next = generation.rest.next();
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Strings in JSON text: escapes, both ways.
+
+use super::scan;
+use crate::value::Value;
+use alloc::vec::Vec;
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Prints a string between quotes, and a colon after it if it is a key. Its bytes are copied, UTF-8 or not.
+#[inline(always)]
+pub(super) fn append_value<const KEY: bool>(string: Value<'_>, out: &mut Vec<u8>) {
+    let rest = string.source.bytes.get(string.at..).unwrap_or_default();
+    // A short string is copied with what follows it, which is then cut off: a copy of fixed size is one instruction.
+    if let Some(&[first, ref chunk @ ..]) = rest.first_chunk::<17>() {
+        let len = usize::from(first & 0x0F);
+        if len < 15 && scan::special_or_delete(chunk) >= len {
+            let mut quoted = [0; 19];
+            quoted[0] = b'"';
+            quoted[1..17].copy_from_slice(chunk);
+            quoted[len + 1] = b'"';
+            quoted[len + 2] = b':';
+            let end = out.len() + len + if KEY { 3 } else { 2 };
+            out.extend_from_slice(&quoted);
+            return out.truncate(end);
+        }
+    }
+    append(string.payload().unwrap_or_default(), out);
+    if KEY {
+        out.push(b':');
+    }
+}
+
+/// Prints a string between quotes.
+#[inline(never)]
+pub(super) fn append(string: &[u8], out: &mut Vec<u8>) {
+    out.reserve(string.len() + 2);
+    out.push(b'"');
+    let mut rest = string;
+    loop {
+        let plain = plain_len(rest);
+        out.extend_from_slice(&rest[..plain]);
+        match rest.get(plain) {
+            Some(&byte) => escape(byte, out),
+            None => break,
+        }
+        rest = &rest[plain + 1..];
+    }
+    out.push(b'"');
+}
+
+/// How many bytes at the start need no escape.
+#[inline]
+fn plain_len(text: &[u8]) -> usize {
+    let (chunks, rest) = text.as_chunks::<16>();
+    for (i, chunk) in chunks.iter().enumerate() {
+        let plain = scan::special_or_delete(chunk);
+        if plain < 16 {
+            return 16 * i + plain;
+        }
+    }
+    let is_special = |&byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20 | 0x7F);
+    16 * chunks.len() + rest.iter().position(is_special).unwrap_or(rest.len())
+}
+
+fn escape(byte: u8, out: &mut Vec<u8>) {
+    let letter = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        _ => {
+            let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
+            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
+        }
+    };
+    out.extend_from_slice(&[b'\\', letter]);
+}
+
+/// What ended or spoiled a string, with the offset where.
+pub(super) enum Flaw {
+    Unterminated(usize),
+    Control(usize),
+    Escape(usize),
+}
+
+/// Appends to `out` what the text from `start` on, after the opening quote, stands for. Says where the string ends, after the closing
+/// quote.
+pub(super) fn unescape(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, Flaw> {
+    let mut at = start;
+    loop {
+        let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<16>()) else {
+            return unescape_tail(text, at, out);
+        };
+        let plain = scan::special(chunk);
+        if plain == 16 {
+            out.extend_from_slice(chunk);
+            at += 16;
+            continue;
+        }
+        let end = out.len() + plain;
+        out.extend_from_slice(chunk);
+        out.truncate(end);
+        at += plain;
+        match chunk[plain] {
+            b'"' => return Ok(at + 1),
+            b'\\' => at = unescape_one(text, at, out)?,
+            _ => return Err(Flaw::Control(at)),
+        }
+    }
+}
+
+fn unescape_tail(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, Flaw> {
+    let mut at = start;
+    loop {
+        match text.get(at) {
+            None => return Err(Flaw::Unterminated(at)),
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => at = unescape_one(text, at, out)?,
+            Some(0..0x20) => return Err(Flaw::Control(at)),
+            Some(&byte) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Appends what the escape at `at` stands for, and says where it ends.
+fn unescape_one(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Flaw> {
+    let byte = match text.get(at + 1) {
+        Some(&byte @ (b'"' | b'\\' | b'/')) => byte,
+        Some(b'b') => 8,
+        Some(b'f') => 12,
+        Some(b'n') => b'\n',
+        Some(b'r') => b'\r',
+        Some(b't') => b'\t',
+        Some(b'u') => return unescape_unicode(text, at, out),
+        _ => return Err(Flaw::Escape(at)),
+    };
+    out.push(byte);
+    Ok(at + 2)
+}
+
+fn unescape_unicode(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Flaw> {
+    let first = hex_4(text, at + 2).ok_or(Flaw::Escape(at))?;
+    let (code, end) = match first {
+        0xD800..0xDC00 if text.get(at + 6..at + 8) == Some(br"\u") => {
+            let second = hex_4(text, at + 8).filter(|code| (0xDC00..0xE000).contains(code));
+            let second = second.ok_or(Flaw::Escape(at))?;
+            (0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00), at + 12)
+        }
+        code => (code, at + 6),
+    };
+    // What is left of the surrogates is no character.
+    let character = char::from_u32(code).ok_or(Flaw::Escape(at))?;
+    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    Ok(end)
+}
+
+fn hex_4(text: &[u8], at: usize) -> Option<u32> {
+    let digits = text.get(at..)?.first_chunk::<4>()?;
+    digits.iter().try_fold(0, |sum, &digit| Some(sum * 16 + char::from(digit).to_digit(16)?))
+}

@@ -1,0 +1,51 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+#![expect(
+    clippy::inline_always,
+    reason = "what the hot paths return is larger than two registers: in a call it goes through memory, which took twice the time"
+)]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod array;
+mod check;
+mod deep;
+mod dict;
+mod doc;
+mod encoder;
+mod equal;
+mod error;
+mod inherit;
+pub mod json;
+mod key;
+mod macros;
+mod path;
+mod search;
+#[cfg(feature = "serde")]
+mod serde;
+mod shared_keys;
+mod timestamp;
+mod value;
+mod wire;
+
+pub use array::{Array, ArrayIter};
+pub use check::CheckOptions;
+pub use deep::{DeepIter, Place, Visit};
+pub use dict::{Dict, DictIter, DictKey};
+pub use doc::Doc;
+pub use encoder::{DuplicateKeys, Edit, Encoder, WrittenValue};
+pub use error::{Error, ErrorKind};
+pub use key::Key;
+pub use macros::WriteFleece;
+pub use path::Path;
+#[cfg(feature = "serde")]
+pub use serde::{from_slice, from_value, to_vec};
+pub use shared_keys::SharedKeys;
+pub use value::{Kind, Value};
+
+/// The result of this crate's fallible functions.
+pub type Result<T, E = Error> = core::result::Result<T, E>;

@@ -1,0 +1,218 @@
+//! Ways to a value deep inside: paths such as `people[123].name`, and JSON Pointers.
+
+use crate::Result;
+use crate::error::{Error, ErrorKind};
+use crate::key::Key;
+use crate::value::Value;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+/// A path that was parsed once and is followed in many documents.
+///
+/// Keys are separated by `.`, items are `[index]`, and an index below 0 counts from the end: `people[-1].name`. A path may begin with `$`
+/// or `.`. In keys, `\` makes the next character an ordinary one, such as `.`, `[`, `$` or `\`.
+///
+/// ```
+/// use fleece_codec::{fleece, Doc, Path};
+/// let path: Path = "people[-1].first\\.name".parse()?;
+/// let doc = Doc::open(fleece!({"people": [null, {"first.name": "Ada"}]}))?;
+/// assert_eq!(path.find(doc.root()).unwrap().as_str(), Some("Ada"));
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Path {
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(Key),
+    Index(i64),
+}
+
+impl Path {
+    /// Parses a path.
+    ///
+    /// ```
+    /// # use fleece_codec::{ErrorKind, Path};
+    /// assert!(Path::new("a.b[0]").is_ok());
+    /// assert_eq!(Path::new("a[x]").unwrap_err().kind(), ErrorKind::BadPath);
+    /// ```
+    pub fn new(text: &str) -> Result<Self> {
+        let mut steps = Vec::new();
+        let mut rest = text.strip_prefix('$').unwrap_or(text);
+        let is_wrong =
+            |rest: &str, message| Error::at(ErrorKind::BadPath, text.len() - rest.len(), message);
+        while !rest.is_empty() {
+            if let Some(index) = rest.strip_prefix('[') {
+                let Some((digits, after)) = index.split_once(']') else {
+                    return Err(is_wrong(rest, "an index has no `]`"));
+                };
+                let index = digits.parse();
+                steps
+                    .push(Step::Index(index.map_err(|_| is_wrong(rest, "an index is no number"))?));
+                rest = after;
+                continue;
+            }
+            let is_start = rest.len() == text.len();
+            let Some(key) = rest.strip_prefix('.').or(is_start.then_some(rest)) else {
+                return Err(is_wrong(rest, "expected `.` or `[`"));
+            };
+            let (name, after) = split_key(key);
+            if name.is_empty() {
+                return Err(is_wrong(rest, "a key is empty"));
+            }
+            steps.push(Step::Key(Key::new(&name)));
+            rest = after;
+        }
+        Ok(Self { steps })
+    }
+
+    /// The value that the path leads to from `root`.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc, Path};
+    /// let doc = Doc::open(fleece!({"a": [1, 2]}))?;
+    /// assert_eq!(Path::new("a[1]")?.find(doc.root()).unwrap().as_i64(), Some(2));
+    /// assert!(Path::new("a[2]")?.find(doc.root()).is_none());
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn find<'a>(&self, root: Value<'a>) -> Option<Value<'a>> {
+        self.steps.iter().try_fold(root, |value, step| match step {
+            Step::Key(key) => value.as_dict()?.get_key(key),
+            Step::Index(index) => {
+                let array = value.as_array()?;
+                let index = if *index < 0 { index + array.len() as i64 } else { *index };
+                array.get(usize::try_from(index).ok()?)
+            }
+        })
+    }
+}
+
+/// The key at the start of a path, without its escapes, and what follows it.
+fn split_key(path: &str) -> (String, &str) {
+    let mut name = String::new();
+    let mut characters = path.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '.' | '[' => return (name, &path[at..]),
+            '\\' => name.extend(characters.next().map(|(_, escaped)| escaped)),
+            _ => name.push(character),
+        }
+    }
+    (name, "")
+}
+
+impl FromStr for Path {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::new(text)
+    }
+}
+
+/// Prints the path so that it parses as the same.
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("$")?;
+        for step in &self.steps {
+            match step {
+                Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Key(key) => {
+                    f.write_str(".")?;
+                    for character in key.name().chars() {
+                        if matches!(character, '.' | '[' | '\\') {
+                            f.write_str("\\")?;
+                        }
+                        write!(f, "{character}")?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Value<'a> {
+    /// The value at the end of a [`Path`], which is parsed anew; `None` also if it is malformed.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// let doc = Doc::open(fleece!({"people": [{"name": "Ada"}]}))?;
+    /// assert_eq!(doc.root().path("people[0].name").unwrap().as_str(), Some("Ada"));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn path(self, path: &str) -> Option<Value<'a>> {
+        Path::new(path).ok()?.find(self)
+    }
+
+    /// The value at the end of a JSON Pointer (RFC 6901); `None` also if it is malformed.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// let doc = Doc::open(fleece!({"a/b": [10, 20], "": 0}))?;
+    /// assert_eq!(doc.root().pointer("/a~1b/1").unwrap().as_i64(), Some(20));
+    /// assert_eq!(doc.root().pointer("/").unwrap().as_i64(), Some(0));
+    /// assert!(doc.root().pointer("/a~1b/01").is_none());
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn pointer(self, pointer: &str) -> Option<Value<'a>> {
+        if pointer.is_empty() {
+            return Some(self);
+        }
+        let tokens = pointer.strip_prefix('/')?.split('/');
+        tokens.into_iter().try_fold(self, |value, token| match value.as_array() {
+            Some(array) => array.get(array_index(token)?),
+            None if token.contains('~') => value.get(&token.replace("~1", "/").replace("~0", "~")),
+            None => value.get(token),
+        })
+    }
+}
+
+/// RFC 6901: digits without a leading zero.
+fn array_index(token: &str) -> Option<usize> {
+    let is_plain = token.bytes().all(|byte| byte.is_ascii_digit());
+    let has_leading_zero = token.len() > 1 && token.starts_with('0');
+    if is_plain && !has_leading_zero { token.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_path_prints_as_it_parses() {
+        for text in ["$", "$.a", "$[0][-1]", "$.a\\.b\\[0][7].c\\\\d"] {
+            assert_eq!(Path::new(text).unwrap().to_string(), text);
+        }
+        assert_eq!(Path::new("a.b").unwrap().to_string(), "$.a.b");
+        for text in ["a..b", "a[", "a[]", "a[1]b", ".", "a.", "$a"] {
+            assert_eq!(Path::new(text).unwrap_err().kind(), ErrorKind::BadPath, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_examples_of_rfc_6901_hold() {
+        let bytes = crate::fleece!({"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8});
+        let doc = crate::Doc::open(bytes).unwrap();
+        let check = |pointer: &str, expected| {
+            assert_eq!(doc.root().pointer(pointer).and_then(Value::as_i64), expected, "{pointer}");
+        };
+        check("/", Some(0));
+        check("/a~1b", Some(1));
+        check("/c%d", Some(2));
+        check("/e^f", Some(3));
+        check("/g|h", Some(4));
+        check("/i\\j", Some(5));
+        check("/k\"l", Some(6));
+        check("/ ", Some(7));
+        check("/m~0n", Some(8));
+        check("a", None);
+        assert_eq!(doc.root().pointer("/foo/0").and_then(Value::as_str), Some("bar"));
+        assert!(doc.root().pointer("/foo/-").is_none());
+        assert!(doc.root().pointer("").unwrap().as_dict().is_some());
+    }
+}

@@ -1,0 +1,100 @@
+//! The bridge to `serde`: Rust types to documents and back.
+
+mod de;
+mod ser;
+
+use crate::Result;
+use crate::check::CheckOptions;
+use crate::doc::root;
+use crate::encoder::Encoder;
+use crate::error::{Error, ErrorKind};
+use crate::value::Value;
+use crate::wire::Source;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt::Display;
+use serde::{Deserialize, Serialize};
+
+/// Makes a document of any type that can be serialized: the same as its JSON text would make, with bytes as data.
+///
+/// Fails on NaN, and on maps whose keys are neither strings nor integers.
+///
+/// ```
+/// #[derive(serde::Serialize)]
+/// struct Person<'a> {
+///     name: &'a str,
+///     born: u16,
+/// }
+/// let bytes = fleece_codec::to_vec(&Person { name: "Ada", born: 1815 })?;
+/// assert_eq!(bytes, fleece_codec::fleece!({"name": "Ada", "born": 1815}));
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::new();
+    encoder.write_serialize(value)?;
+    encoder.finish()
+}
+
+/// Checks a document completely and makes a value of it; `&str` and `&[u8]` borrow from the document.
+///
+/// A document in which much is shared may hold far more values than bytes. Collections may be nested 200 deep.
+///
+/// ```
+/// #[derive(serde::Deserialize, PartialEq, Debug)]
+/// struct Person<'a> {
+///     name: &'a str,
+///     born: u16,
+/// }
+/// let bytes = fleece_codec::fleece!({"name": "Ada", "born": 1815});
+/// let person: Person = fleece_codec::from_slice(&bytes)?;
+/// assert_eq!(person, Person { name: "Ada", born: 1815 });
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
+    CheckOptions::new().check(bytes)?;
+    let root = root(Source { bytes, context: None });
+    from_value(root.unwrap_or_else(Value::undefined))
+}
+
+/// Makes a Rust value of a Fleece value, which may be part of a document and need not be checked.
+///
+/// ```
+/// use fleece_codec::{fleece, from_value, Doc};
+/// let doc = Doc::open(fleece!({"tags": ["a", "b"]}))?;
+/// let tags: Vec<&str> = from_value(doc.root().get("tags").unwrap())?;
+/// assert_eq!(tags, ["a", "b"]);
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+pub fn from_value<'de, T: Deserialize<'de>>(value: Value<'de>) -> Result<T> {
+    T::deserialize(value)
+}
+
+impl Encoder {
+    /// Writes anything that can be serialized.
+    ///
+    /// ```
+    /// use fleece_codec::{fleece, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_array();
+    /// encoder.write_serialize(&(1, "two", Some(3.5)))?;
+    /// encoder.end_array();
+    /// assert_eq!(encoder.finish()?, fleece!([[1, "two", 3.5]]));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn write_serialize<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        value.serialize(ser::Serializer { encoder: self })?;
+        self.take_failure()
+    }
+}
+
+impl serde::ser::Error for Error {
+    fn custom<T: Display>(message: T) -> Self {
+        Self::new(ErrorKind::Custom, message.to_string())
+    }
+}
+
+impl serde::de::Error for Error {
+    fn custom<T: Display>(message: T) -> Self {
+        Self::new(ErrorKind::Custom, message.to_string())
+    }
+}

@@ -1,0 +1,200 @@
+//! The bytes of the format: tags, lengths, pointers. Nothing here trusts its input.
+
+use crate::value::Value;
+use alloc::sync::Arc;
+
+/// The top four bits of a value's first byte. `10` and above are pointers.
+pub(crate) mod tag {
+    pub(crate) const SHORT_INT: u8 = 0;
+    pub(crate) const LONG_INT: u8 = 1;
+    pub(crate) const FLOAT: u8 = 2;
+    pub(crate) const SPECIAL: u8 = 3;
+    pub(crate) const STRING: u8 = 4;
+    pub(crate) const DATA: u8 = 5;
+    pub(crate) const ARRAY: u8 = 6;
+    pub(crate) const DICT: u8 = 7;
+}
+
+pub(crate) const NULL: u16 = 0x3000;
+pub(crate) const FALSE: u16 = 0x3400;
+pub(crate) const TRUE: u16 = 0x3800;
+pub(crate) const UNDEFINED: u16 = 0x3C00;
+/// The short int -2048, which as the first key of a dict names its parent.
+pub(crate) const PARENT_KEY: u16 = 0x0800;
+/// The longest distance that a two-byte pointer spans, in bytes.
+pub(crate) const NARROW_MAX_BYTES: usize = 32_766;
+/// Counts from here on do not fit the 11 bits of the header.
+pub(crate) const LONG_COUNT: usize = 2047;
+/// Documents are shorter than this, because the encoder keeps positions in 31 bits.
+pub(crate) const SIZE_LIMIT_BYTES: usize = 1 << 31;
+
+/// What a document needs beside its own bytes.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Context {
+    pub(crate) keys: Option<Arc<crate::SharedKeys>>,
+    /// The document that extern pointers lead into.
+    pub(crate) base: Option<Arc<Base>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Base {
+    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) context: Context,
+}
+
+/// The bytes that offsets count in, with their context.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) context: Option<&'a Context>,
+}
+
+/// The `N` bytes from `at` on.
+#[inline(always)]
+pub(crate) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    // Documents are shorter than 4 GiB. With that said, one comparison does for start, end and overflow.
+    let at = at as u32 as usize;
+    bytes.get(at..at.wrapping_add(N))?.first_chunk()
+}
+
+#[inline(always)]
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    chunk(bytes, at).map(|pair| u16::from_be_bytes(*pair))
+}
+
+#[inline(always)]
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    chunk(bytes, at).map(|four| u32::from_be_bytes(*four))
+}
+
+/// Reads an unsigned LEB128 number of at most 10 bytes that fits 32 bits; also says where it ends.
+pub(crate) fn varint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let mut value = 0_u64;
+    for (i, &byte) in bytes.get(at..)?.iter().take(10).enumerate() {
+        let bits = u64::from(byte & 0x7F);
+        if i < 5 {
+            value |= bits << (7 * i);
+        } else if bits != 0 {
+            return None;
+        }
+        if byte < 0x80 {
+            return u32::try_from(value).ok().map(|value| (value as usize, at + i + 1));
+        }
+    }
+    None
+}
+
+impl<'a> Source<'a> {
+    /// The value that the two-byte slot at `at` holds or points to.
+    #[inline(always)]
+    pub(crate) fn narrow(self, at: usize) -> Option<Value<'a>> {
+        let word = u16_at(self.bytes, at)?;
+        if word < 0x8000 {
+            return Some(Value { source: self, at });
+        }
+        let target = at.wrapping_sub(usize::from(word & 0x3FFF) * 2);
+        // Both a distance of zero and a target before the start leave the range that `get` admits,
+        // or meet the set top bit of the pointer itself.
+        match self.bytes.get(target) {
+            Some(first) if first & 0x80 == 0 && word < 0xC000 => {
+                Some(Value { source: self, at: target })
+            }
+            _ => apart(narrow_rare(self.bytes, self.context, at, word)),
+        }
+    }
+
+    /// The value that the four-byte slot at `at` holds or points to.
+    #[inline(always)]
+    pub(crate) fn wide(self, at: usize) -> Option<Value<'a>> {
+        let word = u32_at(self.bytes, at)?;
+        if word < 0x8000_0000 {
+            return Some(Value { source: self, at });
+        }
+        let target = at.wrapping_sub((word & 0x3FFF_FFFF) as usize * 2);
+        match self.bytes.get(target) {
+            Some(first) if first & 0x80 == 0 && word < 0xC000_0000 => {
+                Some(Value { source: self, at: target })
+            }
+            _ => apart(wide_rare(self.bytes, self.context, at, word)),
+        }
+    }
+
+    fn chain(self, at: usize, distance: usize) -> Option<Value<'a>> {
+        self.follow(at.checked_sub(distance).filter(|&target| target != at)?)
+    }
+
+    /// The value at `at`; every pointer on the way is a wide one.
+    fn follow(self, mut at: usize) -> Option<Value<'a>> {
+        loop {
+            if self.bytes.get(at)? & 0x80 == 0 {
+                return Some(Value { source: self, at });
+            }
+            let word = u32_at(self.bytes, at)?;
+            let distance = (word & 0x3FFF_FFFF) as usize * 2;
+            if word & 0x4000_0000 != 0 {
+                return self.in_base(at, distance);
+            }
+            at = at.checked_sub(distance).filter(|&target| target != at)?;
+        }
+    }
+
+    /// Follows an extern pointer: the base lies directly before this data.
+    fn in_base(self, at: usize, distance: usize) -> Option<Value<'a>> {
+        let base = self.context?.base.as_deref()?;
+        let target = base.bytes.len().checked_sub(distance.checked_sub(at)?)?;
+        Source { bytes: &base.bytes, context: Some(&base.context) }.follow(target)
+    }
+}
+
+/// Keeps what a cold function returned through memory apart from what the hot path holds in registers.
+#[inline(always)]
+fn apart(value: Option<Value<'_>>) -> Option<Value<'_>> {
+    let Value { source: Source { bytes, context }, at } = value?;
+    Some(Value { source: Source { bytes, context }, at })
+}
+
+/// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments go through registers.
+#[cold]
+fn narrow_rare<'a>(
+    bytes: &'a [u8],
+    context: Option<&'a Context>,
+    at: usize,
+    word: u16,
+) -> Option<Value<'a>> {
+    let source = Source { bytes, context };
+    let distance = usize::from(word & 0x3FFF) * 2;
+    if word & 0x4000 == 0 {
+        return source.chain(at, distance);
+    }
+    if let Some(value) = source.in_base(at, distance) {
+        return Some(value);
+    }
+    // Before 2018 there was no extern bit, and the distance had 15 bits.
+    source.chain(at, usize::from(word & 0x7FFF) * 2)
+}
+
+#[cold]
+fn wide_rare<'a>(
+    bytes: &'a [u8],
+    context: Option<&'a Context>,
+    at: usize,
+    word: u32,
+) -> Option<Value<'a>> {
+    let source = Source { bytes, context };
+    let distance = (word & 0x3FFF_FFFF) as usize * 2;
+    if word & 0x4000_0000 == 0 { source.chain(at, distance) } else { source.in_base(at, distance) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_end_after_ten_bytes_and_fit_32_bits() {
+        assert_eq!(varint(&[0x82, 0], 0), Some((2, 2)));
+        assert_eq!(varint(&[0xFF, 0xFF, 0xFF, 0xFF, 0x0F], 0), Some((u32::MAX as usize, 5)));
+        assert_eq!(varint(&[0xFF, 0xFF, 0xFF, 0xFF, 0x1F], 0), None);
+        assert_eq!(varint(&[0x80; 9], 0), None);
+        assert_eq!(varint(&[0x80; 20], 0), None);
+    }
+}

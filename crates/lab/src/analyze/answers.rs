@@ -1,0 +1,71 @@
+//! Whether the methods did the job: their answers, and their digests of the bytes handed over, must
+//! be equal.
+
+use std::collections::BTreeSet;
+
+use crate::run::{Cell, Role, Run, Status};
+
+const ANSWER: &str = "answer";
+
+/// By cell: why its answer is wrong. At each point the answer that most contenders gave is right, and
+/// between equally many the one that is given first: the reference is right unless it is outvoted.
+/// Yardsticks are judged too, but have no vote.
+pub(super) fn wrong(run: &Run) -> Vec<Option<String>> {
+    let mut wrong: Vec<Option<String>> = run.cells.iter().map(contradiction).collect();
+    let consistent: Vec<bool> = wrong.iter().map(Option::is_none).collect();
+    for point in &run.points {
+        let judged: Vec<usize> = (0..run.cells.len())
+            .filter(|i| consistent[*i] && run.cells[*i].status == Status::Measured)
+            .filter(|i| run.cells[*i].point.is_part_of(point))
+            .collect();
+        let answers = judged.iter().map(|i| (*i, answer(&run.cells[*i]))).collect();
+        judge(run, ANSWER, answers, &mut wrong);
+        let digests = judged.iter().map(|i| (*i, run.cells[*i].digest.as_deref())).collect();
+        judge(run, "digest of the bytes", digests, &mut wrong);
+    }
+    wrong
+}
+
+/// The answer that all samples gave, warm-up included; none if they gave none, or several.
+pub(super) fn answer(cell: &Cell) -> Option<&str> {
+    let answers = answers(cell);
+    if answers.len() == 1 { answers.first().copied() } else { None }
+}
+
+fn answers(cell: &Cell) -> BTreeSet<&str> {
+    cell.samples.iter().filter_map(|sample| sample.answer.as_deref()).collect()
+}
+
+fn contradiction(cell: &Cell) -> Option<String> {
+    let answers = answers(cell);
+    let mut answers = answers.iter();
+    let (one, other) = (answers.next()?, answers.next()?);
+    Some(format!("its samples gave different answers, {one} and {other}"))
+}
+
+fn judge(run: &Run, what: &str, given: Vec<(usize, Option<&str>)>, wrong: &mut [Option<String>]) {
+    let judged: Vec<usize> = given.iter().map(|(cell, _)| *cell).collect();
+    let given: Vec<(usize, &str)> =
+        given.into_iter().filter_map(|(cell, value)| Some((cell, value?))).collect();
+    let votes: Vec<&str> = given
+        .iter()
+        .filter(|(cell, _)| run.cells[*cell].role == Role::Contender)
+        .map(|(_, value)| *value)
+        .collect();
+    let count = |value: &str| votes.iter().filter(|vote| **vote == value).count();
+    // The last of equal maxima wins, thus reversed.
+    let Some(right) = votes.iter().rev().max_by_key(|value| count(value)) else { return };
+    if what == ANSWER {
+        let silent = judged.iter().filter(|i| {
+            run.cells[**i].role == Role::Contender && !run.cells[**i].samples.is_empty()
+        });
+        for cell in silent.filter(|i| given.iter().all(|(cell, _)| cell != *i)) {
+            wrong[*cell].get_or_insert_with(|| format!("no answer instead of {right}"));
+        }
+    }
+    for (cell, value) in given {
+        if value != *right {
+            wrong[cell].get_or_insert_with(|| format!("{what} {value} instead of {right}"));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! One cell against another in one metric, round by round.
+
+use super::{Comparison, Verdict};
+use crate::param::Point;
+use crate::run::{Cell, Run};
+use crate::stats::{self, Paired};
+
+/// A difference of less than this, in percent, is none that matters.
+pub const RELEVANT_PERCENT: f64 = 1.0;
+
+pub(super) const WALL: &str = "wall_ns";
+pub(super) const WALL_LESS_WAIT: &str = "wall_less_wait_ns";
+pub(super) const CPU: &str = "cpu_ns";
+
+/// Two cells of a family, and the α at which they are compared.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<'a> {
+    pub(super) run: &'a Run,
+    pub(super) point: &'a Point,
+    pub(super) cell: usize,
+    pub(super) reference: usize,
+    pub(super) alpha: f64,
+}
+
+impl Pair<'_> {
+    /// The wall time, and what else both have throughout; the one in the family's metric decides,
+    /// or the wall time.
+    pub(super) fn comparisons(&self, deciding: &str) -> Vec<Comparison> {
+        let mut comparisons = vec![self.compare(WALL)];
+        let methods = [self.cell, self.reference].map(|cell| &self.run.cells[cell]);
+        if methods.iter().all(|cell| is_single_threaded(cell)) {
+            comparisons.push(self.compare(WALL_LESS_WAIT));
+        }
+        comparisons.push(self.compare(CPU));
+        // The wall time stays, so that the pair has a verdict and its reason.
+        comparisons.retain(|c| c.metric == WALL || c.ratio.is_some());
+        let decides = comparisons.iter().position(|c| c.metric == deciding).unwrap_or(0);
+        comparisons[decides].decides = true;
+        comparisons
+    }
+
+    /// A comparison that cannot be made.
+    pub(super) fn without_ratio(&self, verdict: Verdict, reason: String) -> Comparison {
+        let name = |cell: usize| self.run.cells[cell].method.clone();
+        Comparison {
+            method: name(self.cell),
+            reference: name(self.reference),
+            point: self.point.clone(),
+            metric: WALL.to_owned(),
+            cell: self.cell,
+            reference_cell: self.reference,
+            decides: true,
+            n: 0,
+            block: 1,
+            ratio: None,
+            low: None,
+            high: None,
+            level: 1.0 - self.alpha,
+            p: None,
+            p_holm: None,
+            verdict,
+            reason: Some(reason),
+            below_relevance: false,
+            found_percent: None,
+            rounds_for_1_percent: None,
+        }
+    }
+
+    fn compare(&self, metric: &str) -> Comparison {
+        let shared =
+            log_ratios(&self.run.cells[self.cell], &self.run.cells[self.reference], metric);
+        let found = shared.and_then(|logs| {
+            stats::paired(&logs, self.alpha)
+                .ok_or_else(|| "there is no round in which both were measured".to_owned())
+        });
+        let mut comparison = match found {
+            Ok(found) => self.judge(&found),
+            Err(reason) => self.without_ratio(Verdict::Missing, reason),
+        };
+        metric.clone_into(&mut comparison.metric);
+        comparison.decides = false;
+        comparison
+    }
+
+    fn judge(&self, found: &Paired) -> Comparison {
+        let (verdict, below_relevance) = verdict(found.shift.interval);
+        let mut comparison = self.without_ratio(verdict, String::new());
+        comparison.reason = without_interval(found, self.alpha);
+        comparison.n = found.rounds;
+        comparison.block = found.block;
+        comparison.ratio = Some(found.shift.estimate.exp());
+        comparison.below_relevance = below_relevance;
+        if let Some((low, high)) = found.shift.interval {
+            comparison.low = Some(low.exp());
+            comparison.high = Some(high.exp());
+            comparison.p = Some(found.shift.p);
+            let percent = stats::found_percent((high - low) / 2.0, self.alpha);
+            comparison.found_percent = Some(percent);
+            let rounds = stats::rounds_needed(found.rounds, percent, RELEVANT_PERCENT);
+            comparison.rounds_for_1_percent = Some(rounds);
+        }
+        comparison
+    }
+}
+
+/// The verdict of an interval of logs, and whether a shown difference is too small to matter.
+fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
+    let Some((low, high)) = interval else { return (Verdict::Undecided, false) };
+    let limit = (RELEVANT_PERCENT / 100.0).ln_1p();
+    let within = -limit <= low && high <= limit;
+    match (low, high) {
+        (_, high) if high < 0.0 => (Verdict::Faster, within),
+        (low, _) if low > 0.0 => (Verdict::Slower, within),
+        _ if within => (Verdict::Same, false),
+        _ => (Verdict::Undecided, false),
+    }
+}
+
+fn without_interval(found: &Paired, alpha: f64) -> Option<String> {
+    let Paired { rounds, block, dependent, shift } = found;
+    if shift.interval.is_some() {
+        None
+    } else if *dependent {
+        Some(format!("neighbouring rounds depend on each other, even in blocks of {block}"))
+    } else {
+        let needed = stats::pairs_needed(alpha).saturating_mul(*block);
+        let blocks = if *block > 1 { format!(" in blocks of {block}") } else { String::new() };
+        Some(format!("{rounds} rounds{blocks} are too few, at least {needed} are needed"))
+    }
+}
+
+/// Whether the run-queue wait can be taken out: the counted samples say what is left without it. A
+/// sample in ten may lack it, where the two clocks contradict each other.
+pub(super) fn is_single_threaded(cell: &Cell) -> bool {
+    let n = cell.counted(WALL).count();
+    n > 0 && cell.counted(WALL_LESS_WAIT).count() >= n - n / 10
+}
+
+/// ln(method / reference) of the rounds in which both have a sample that counts, in order. A value
+/// that is not above 0 has no logarithm; leaving out its round would be a choice by the result, so
+/// that the metric is not compared at all.
+pub(super) fn log_ratios(cell: &Cell, reference: &Cell, metric: &str) -> Result<Vec<f64>, String> {
+    let (ours, theirs) = (by_round(cell, metric), by_round(reference, metric));
+    let mut theirs = theirs.into_iter().peekable();
+    let mut logs = Vec::with_capacity(ours.len());
+    for (round, y) in ours {
+        while theirs.next_if(|(other, _)| *other < round).is_some() {}
+        let Some((_, x)) = theirs.next_if(|(other, _)| *other == round) else { continue };
+        let log = (y / x).ln();
+        if !(x > 0.0 && y > 0.0 && log.is_finite()) {
+            return Err(format!("{metric} is {y} and {x} in a round, which gives no ratio"));
+        }
+        logs.push(log);
+    }
+    Ok(logs)
+}
+
+fn by_round(cell: &Cell, metric: &str) -> Vec<((u32, u32), f64)> {
+    let place = |sample: &crate::run::Sample| (sample.session, sample.round);
+    let mut values: Vec<_> = cell.counted(metric).map(|(s, value)| (place(s), value)).collect();
+    values.sort_by_key(|(place, _)| *place);
+    values.dedup_by_key(|(place, _)| *place);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_gives_the_verdict() {
+        let of = |low: f64, high: f64| verdict(Some((low.ln(), high.ln())));
+        assert_eq!(of(0.8, 0.9), (Verdict::Faster, false));
+        assert_eq!(of(0.98, 0.995), (Verdict::Faster, false));
+        assert_eq!(of(0.992, 0.998), (Verdict::Faster, true));
+        assert_eq!(of(1.002, 1.008), (Verdict::Slower, true));
+        assert_eq!(of(1.002, 1.02), (Verdict::Slower, false));
+        assert_eq!(of(0.995, 1.005), (Verdict::Same, false));
+        assert_eq!(of(1.0, 1.0), (Verdict::Same, false));
+        assert_eq!(of(0.98, 1.005), (Verdict::Undecided, false));
+        assert_eq!(verdict(None), (Verdict::Undecided, false));
+    }
+}

@@ -1,0 +1,218 @@
+//! The notes on a run's samples: each one line, a doubt and what to do about it. One kind of doubt
+//! about many methods is one note.
+
+use std::collections::BTreeMap;
+
+use super::compare::{WALL, WALL_LESS_WAIT, is_single_threaded};
+use super::family::{WAIT_SHARE, wait_share};
+use super::{Comparison, Family, noise, summary};
+use crate::run::{Cell, Note, Pass, Role, Run, Sample, Status};
+
+/// About so many cells a doubt is noted one by one.
+const SINGLE_MAX: usize = 3;
+/// So many methods are named in one note.
+const NAMED_MAX: usize = 6;
+/// From so many families on, chance alone is likely to give a false verdict.
+const FAMILIES_MANY: usize = 10;
+/// A hypervisor that takes more than this share of the CPU time is noted.
+const STEAL_SHARE: f64 = 0.01;
+/// A counting pass that takes more or less wall time by this share is noted.
+const COUNTING_SHARE: f64 = 0.02;
+
+/// A kind of doubt.
+#[derive(Clone, Copy)]
+pub(super) struct Kind<'a> {
+    pub(super) what: &'a str,
+    /// What to do about it, or what it means.
+    pub(super) advice: &'a str,
+}
+
+/// Cells with what was found in each.
+pub(super) type Found = Vec<(usize, String)>;
+
+pub(super) fn notes(
+    run: &Run,
+    wrong: &[Option<String>],
+    families: &[Family],
+    comparisons: &[Comparison],
+) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let wrong = wrong.iter().enumerate().filter_map(|(i, why)| Some((i, why.clone()?))).collect();
+    let advice = "it does another job: do not use its times";
+    note(run, Kind { what: "wrong answer", advice }, wrong, &mut notes);
+    not_measured(run, &mut notes);
+    replaced_references(run, families, &mut notes);
+    not_counted(run, &mut notes);
+    no_interval(run, comparisons, &mut notes);
+    waiting(run, families, &mut notes);
+    steal(run, &mut notes);
+    counting_disturbs(run, &mut notes);
+    noise::notes(run, families, comparisons, &mut notes);
+    chance(families, &mut notes);
+    notes
+}
+
+/// One note per cell, or a single one where there are many.
+pub(super) fn note(run: &Run, kind: Kind<'_>, found: Found, notes: &mut Vec<Note>) {
+    let Kind { what, advice } = kind;
+    if found.len() > SINGLE_MAX {
+        let mut names: Vec<&str> = Vec::new();
+        for (cell, _) in &found {
+            let name = run.cells[*cell].method.as_str();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let of = if names.len() == found.len() {
+            format!("{} methods", names.len())
+        } else {
+            format!("{} cells of {}", found.len(), plural(names.len(), "method"))
+        };
+        let more = if names.len() > NAMED_MAX { " …" } else { "" };
+        names.truncate(NAMED_MAX);
+        let text = format!("{what} in {of} ({}{more}): {advice}", names.join(", "));
+        notes.push(Note { method: None, point: None, text });
+        return;
+    }
+    for (index, detail) in found {
+        let cell = &run.cells[index];
+        let several = run.cells.iter().filter(|other| other.method == cell.method).count() > 1;
+        let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
+        notes.push(Note {
+            method: Some(cell.method.clone()),
+            point: several.then(|| cell.point.clone()),
+            text: format!("{what}{detail}; {advice}"),
+        });
+    }
+}
+
+fn plural(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+pub(super) fn percent(share: f64) -> String {
+    if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { format!("{:.0} %", 100.0 * share) }
+}
+
+/// Methods that were skipped or failed for the same reason share a note.
+fn not_measured(run: &Run, notes: &mut Vec<Note>) {
+    let mut reasons: BTreeMap<String, Found> = BTreeMap::new();
+    for (i, cell) in run.cells.iter().enumerate() {
+        let reason = match &cell.status {
+            Status::Measured => continue,
+            Status::Skipped(reason) => format!("skipped ({reason})"),
+            Status::Failed(reason) => format!("failed ({reason})"),
+        };
+        reasons.entry(reason).or_default().push((i, String::new()));
+    }
+    for (reason, found) in reasons {
+        note(run, Kind { what: &reason, advice: "it has no verdict" }, found, notes);
+    }
+}
+
+fn replaced_references(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
+    let mut told = Vec::new();
+    for family in families {
+        let contender = |i: &&usize| run.cells[**i].role == Role::Contender;
+        let (Some(first), Some(now)) = (family.cells.iter().find(contender), family.reference)
+        else {
+            continue;
+        };
+        if *first == now || told.contains(&(*first, now)) {
+            continue;
+        }
+        told.push((*first, now));
+        let [first, now] = [*first, now].map(|cell| run.cells[cell].method.as_str());
+        notes.push(Note {
+            method: Some(first.to_owned()),
+            point: (families.len() > 1).then(|| family.point.clone()),
+            text: format!("the reference cannot be compared with; {now} takes its place"),
+        });
+    }
+}
+
+fn not_counted(run: &Run, notes: &mut Vec<Note>) {
+    let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
+        let timed = |sample: &&Sample| sample.pass == Pass::Timing && !sample.warm_up;
+        let taken = || cell.samples.iter().filter(timed);
+        let reasons: Vec<&str> = taken().filter_map(|s| s.not_counted.as_deref()).collect();
+        let first = reasons.first()?;
+        Some((i, format!("{} of {}, {first}", reasons.len(), taken().count())))
+    });
+    let kind = Kind {
+        what: "samples that do not count",
+        advice: "they are kept, but in no number shown; free memory, or measure with --cache as-is",
+    };
+    note(run, kind, found.collect(), notes);
+}
+
+fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
+    let found = comparisons
+        .iter()
+        .filter(|c| c.decides && c.ratio.is_some() && c.low.is_none())
+        .filter_map(|c| Some((c.cell, c.reason.clone()?)));
+    let advice = "measure more --rounds, give more --time, or take a quieter machine";
+    note(run, Kind { what: "no verdict", advice }, found.collect(), notes);
+}
+
+/// The wait for a CPU: taken out where the method has one thread, else part of the wall time.
+fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
+    let (mut taken_out, mut left_in) = (Found::new(), Found::new());
+    for (i, cell) in run.cells.iter().enumerate() {
+        let Some(share) = wait_share(cell).filter(|share| *share > WAIT_SHARE) else { continue };
+        let out = is_single_threaded(cell)
+            && families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&i));
+        let list = if out { &mut taken_out } else { &mut left_in };
+        list.push((i, format!("{} of its wall time", percent(share))));
+    }
+    let what = "waited for a CPU";
+    let advice = "verdicts between single-threaded methods take this wait out (wall_less_wait_ns)";
+    note(run, Kind { what, advice }, taken_out, notes);
+    let advice = "the wait of its threads is in its wall time; measure on a quieter machine";
+    note(run, Kind { what, advice }, left_in, notes);
+}
+
+fn steal(run: &Run, notes: &mut Vec<Note>) {
+    let share = run.environment.facts.get("steal_share").and_then(serde_json::Value::as_f64);
+    if let Some(share) = share.filter(|share| *share > STEAL_SHARE) {
+        let text = format!(
+            "the hypervisor took {} of the CPU time (steal): wall times hold it; measure at \
+             another time, or on a machine that is not shared",
+            percent(share)
+        );
+        notes.push(Note { method: None, point: None, text });
+    }
+}
+
+/// Counting took time, or the method did something else in the counting pass.
+fn counting_disturbs(run: &Run, notes: &mut Vec<Note>) {
+    let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
+        let counting = summary::middle(cell, "counting_wall_ns")?;
+        let change = counting / summary::middle(cell, WALL)? - 1.0;
+        let differs = change.is_finite() && change.abs() > COUNTING_SHARE;
+        differs.then(|| (i, format!("{:+.0} % wall time", 100.0 * change)))
+    });
+    let kind = Kind {
+        what: "the counting pass ran at another speed",
+        advice: "counts are taken in it, times are not",
+    };
+    note(run, kind, found.collect(), notes);
+}
+
+fn chance(families: &[Family], notes: &mut Vec<Note>) {
+    let n = families.iter().filter(|family| family.compared.len() > 1).count();
+    if n >= FAMILIES_MANY {
+        let text = format!(
+            "{n} points were compared: chance alone gives a false verdict at about {:.0} of them; \
+             measure a surprising one again",
+            (n as f64 * 0.05).ceil()
+        );
+        notes.push(Note { method: None, point: None, text });
+    }
+}
+
+/// The metric by which a cell is judged, and looked at for noise.
+pub(super) fn time_metric(cell: &Cell, index: usize, families: &[Family]) -> &'static str {
+    let out = families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&index));
+    if out && is_single_threaded(cell) { WALL_LESS_WAIT } else { WALL }
+}

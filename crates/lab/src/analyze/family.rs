@@ -1,0 +1,193 @@
+//! The cells of one point: which are compared, with which, by what, and who is best.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::compare::{CPU, Pair, WALL, WALL_LESS_WAIT, is_single_threaded, log_ratios};
+use super::{Comparison, Family, Verdict, summary};
+use crate::param::Point;
+use crate::run::{Cell, Role, Run, Status};
+use crate::stats;
+
+/// From this share of its wall time on, what a method waited for a CPU is taken out.
+pub(super) const WAIT_SHARE: f64 = 0.05;
+
+/// The fewest rounds from which anything is concluded.
+const ENOUGH_ROUNDS: usize = 6;
+
+/// Chance of a false verdict in a family.
+const ALPHA: f64 = 0.05;
+
+/// A pair of cells that is in several families is compared in the first of them.
+pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, Vec<Comparison>) {
+    let mut families = Vec::new();
+    let mut comparisons: Vec<Comparison> = Vec::new();
+    let mut of_pair: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+    for point in &run.points {
+        let mut family = family(run, wrong, point);
+        let mut own = Vec::new();
+        for pair in pairs(run, &family) {
+            let indices = of_pair.entry((pair.cell, pair.reference)).or_insert_with(|| {
+                let start = comparisons.len();
+                comparisons.extend(compare(&pair, &family, wrong));
+                (start..comparisons.len()).collect()
+            });
+            own.extend_from_slice(indices);
+        }
+        correct(&mut comparisons, &own);
+        family.best = best(run, &family, &comparisons, &own);
+        families.push(family);
+    }
+    (families, comparisons)
+}
+
+fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
+    let cells: Vec<usize> =
+        (0..run.cells.len()).filter(|i| run.cells[*i].point.is_part_of(point)).collect();
+    let comparable = |i: &usize| {
+        let cell = &run.cells[*i];
+        cell.role == Role::Contender
+            && cell.status == Status::Measured
+            && wrong[*i].is_none()
+            && cell.counted(WALL).next().is_some()
+    };
+    let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
+    let waited = |i: &usize| {
+        let cell = &run.cells[*i];
+        is_single_threaded(cell) && wait_share(cell).is_some_and(|share| share > WAIT_SHARE)
+    };
+    let metric = if compared.iter().any(waited) { WALL_LESS_WAIT } else { WALL };
+    Family {
+        point: point.clone(),
+        cells,
+        reference: compared.first().copied(),
+        metric,
+        best: Vec::new(),
+        pareto: pareto(run, &compared, metric),
+        compared,
+    }
+}
+
+/// The share of its wall time in which a cell was ready to run and had no CPU; of several threads the
+/// sum, which may exceed 1.
+pub(super) fn wait_share(cell: &Cell) -> Option<f64> {
+    let sum = |metric: &str| cell.counted(metric).map(|(_, value)| value).sum::<f64>();
+    let share = sum("run_queue_wait_ns") / sum(WALL);
+    share.is_finite().then_some(share)
+}
+
+/// Every contender but the reference with the reference. The level is such that all intervals of the
+/// family hold together.
+fn pairs<'a>(run: &'a Run, family: &'a Family) -> Vec<Pair<'a>> {
+    let Some(reference) = family.reference else { return Vec::new() };
+    let alpha = alpha(family);
+    let others = family.cells.iter().copied().filter(|cell| *cell != reference);
+    others
+        .filter(|cell| run.cells[*cell].role == Role::Contender)
+        .map(|cell| Pair { run, point: &family.point, cell, reference, alpha })
+        .collect()
+}
+
+fn alpha(family: &Family) -> f64 {
+    ALPHA / family.compared.len().saturating_sub(1).max(1) as f64
+}
+
+fn compare(pair: &Pair<'_>, family: &Family, wrong: &[Option<String>]) -> Vec<Comparison> {
+    if family.compared.contains(&pair.cell) {
+        return pair.comparisons(family.metric);
+    }
+    let missing = |reason: &str| vec![pair.without_ratio(Verdict::Missing, reason.to_owned())];
+    match &pair.run.cells[pair.cell].status {
+        Status::Skipped(reason) => missing(&format!("skipped: {reason}")),
+        Status::Failed(reason) => missing(&format!("failed: {reason}")),
+        Status::Measured => match &wrong[pair.cell] {
+            Some(reason) => vec![pair.without_ratio(Verdict::WrongAnswer, reason.clone())],
+            None => missing("it has no sample that counts"),
+        },
+    }
+}
+
+/// Holm's correction, for each metric over the comparisons of a family.
+fn correct(comparisons: &mut [Comparison], family: &[usize]) {
+    for metric in [WALL, WALL_LESS_WAIT, CPU] {
+        let tests: Vec<(usize, f64)> = family
+            .iter()
+            .filter(|i| comparisons[**i].metric == metric)
+            .filter_map(|i| Some((*i, comparisons[*i].p?)))
+            .collect();
+        let p: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
+        for ((i, _), p) in tests.iter().zip(stats::holm(&p)) {
+            // Of a pair that is in several families, the more careful one.
+            let before = comparisons[*i].p_holm.unwrap_or_default();
+            comparisons[*i].p_holm = Some(before.max(p));
+        }
+    }
+}
+
+/// The method with the smallest ratio to the reference, then those not shown slower than it. That the
+/// truly best one is missing has at most the chance of a false verdict: for that, one of the others
+/// must be falsely shown faster, and there are as many as the level allows for. One that was slower in
+/// every single round is out, too, where its neighbouring rounds are too much alike for a verdict.
+fn best(run: &Run, family: &Family, comparisons: &[Comparison], own: &[usize]) -> Vec<usize> {
+    let Some(reference) = family.reference else { return Vec::new() };
+    let decided = own.iter().map(|i| &comparisons[*i]).filter(|c| c.decides);
+    let ratios = decided.filter_map(|c| Some((c.cell, c.ratio?)));
+    let ratios: Vec<(usize, f64)> = std::iter::once((reference, 1.0)).chain(ratios).collect();
+    let smallest = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(reference, |r| r.0);
+    let not_slower = |cell: &usize| {
+        let pair = Pair {
+            run,
+            point: &family.point,
+            cell: *cell,
+            reference: smallest,
+            alpha: alpha(family),
+        };
+        let all = pair.comparisons(family.metric);
+        let always_slower = |metric: &str| {
+            log_ratios(&run.cells[*cell], &run.cells[smallest], metric)
+                .is_ok_and(|logs| logs.len() >= ENOUGH_ROUNDS && logs.iter().all(|log| *log > 0.0))
+        };
+        all.iter().any(|c| c.decides && c.verdict != Verdict::Slower && !always_slower(&c.metric))
+    };
+    let others = ratios.iter().map(|(cell, _)| *cell).filter(|cell| *cell != smallest);
+    std::iter::once(smallest).chain(others.filter(not_slower)).collect()
+}
+
+/// What counts as equal in time and in memory when methods are held against each other in three
+/// metrics at once. The peak of a small process moves by some pages from start to start.
+const EQUAL_TIME: f64 = 0.01;
+const EQUAL_MEMORY: f64 = 0.05;
+
+/// Those that no other is at least as good as in all metrics, and better in one, by p50. Where one
+/// has no value, it beats nobody that has one.
+fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
+    let middle = |cell: usize, metric: &str| summary::middle(&run.cells[cell], metric);
+    let middles: Vec<[(Option<f64>, f64); 3]> = compared
+        .iter()
+        .map(|cell| {
+            [
+                (middle(*cell, time).or_else(|| middle(*cell, WALL)), EQUAL_TIME),
+                (middle(*cell, CPU), EQUAL_TIME),
+                (middle(*cell, "peak_rss_bytes"), EQUAL_MEMORY),
+            ]
+        })
+        .collect();
+    let beaten = |one: usize| {
+        middles.iter().any(|other| {
+            let orders: Vec<Ordering> = (middles[one].iter().zip(other))
+                .map(|((one, equal), (other, _))| order(*one, *other, *equal))
+                .collect();
+            orders.contains(&Ordering::Greater) && !orders.contains(&Ordering::Less)
+        })
+    };
+    (0..compared.len()).filter(|one| !beaten(*one)).map(|one| compared[one]).collect()
+}
+
+fn order(one: Option<f64>, other: Option<f64>, equal: f64) -> Ordering {
+    match (one, other) {
+        (Some(one), Some(other)) if (one - other).abs() <= equal * other.abs() => Ordering::Equal,
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (Some(_), None) => Ordering::Less,
+        (None, _) => Ordering::Equal,
+    }
+}

@@ -1,0 +1,110 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::param::Value;
+use crate::run::{CacheState, Cell, Environment, Pass, Plan, Role, SCHEMA, Sample, Status};
+
+mod any_run;
+mod decisions;
+mod notes;
+
+fn point(values: &[(&str, u64)]) -> Point {
+    let mut point = Point::default();
+    for (name, value) in values {
+        point.set(*name, Value::Number(*value));
+    }
+    point
+}
+
+/// A run of these cells at one point without values.
+fn run(cells: Vec<Cell>) -> Run {
+    Run {
+        schema: SCHEMA,
+        id: "1".to_owned(),
+        experiment: "test".to_owned(),
+        question: "which?".to_owned(),
+        label: None,
+        started: "2026-01-01T00:00:00Z".to_owned(),
+        complete: true,
+        environment: Environment::default(),
+        plan: Plan {
+            rounds: 100,
+            time_limit_ns: 1,
+            warm_up: 0,
+            sessions: 1,
+            seed: 1,
+            cache: CacheState::Warm,
+            sample_limit_ns: 1,
+            data_dir: None,
+            counting: 0,
+        },
+        points: vec![Point::default()],
+        cells,
+        notes: Vec::new(),
+    }
+}
+
+/// A contender with a sample per round, `wall_ns` and the same `cpu_ns`, and the answer `1`.
+fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell {
+    let mut cell = Cell {
+        method: method.to_owned(),
+        about: String::new(),
+        role: Role::Contender,
+        language: None,
+        point: Point::default(),
+        status: Status::Measured,
+        digest: None,
+        syscalls_by_name: None,
+        samples: Vec::new(),
+        values: BTreeMap::new(),
+    };
+    for (round, wall_ns) in (0..).zip(wall_ns) {
+        let sample = Sample {
+            pass: Pass::Timing,
+            session: 0,
+            round,
+            slot: 0,
+            warm_up: false,
+            not_counted: None,
+            ops: 1,
+            bytes: 1,
+            answer: Some("1".to_owned()),
+        };
+        cell.push(sample, &[("wall_ns", wall_ns), ("cpu_ns", wall_ns)]);
+    }
+    cell
+}
+
+/// 100 wall times of 1 ms and a bell-like noise of about `sd`, different for each seed.
+fn noisy(seed: u64, sd: f64) -> Vec<f64> {
+    let mut state = seed;
+    let mut unit = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z >> 11) as f64 / (1u64 << 53) as f64
+    };
+    (0..100).map(|_| 1e6 * (sd * ((0..12).map(|_| unit()).sum::<f64>() - 6.0)).exp()).collect()
+}
+
+fn times(values: &[f64], factor: f64) -> Vec<f64> {
+    values.iter().map(|x| x * factor).collect()
+}
+
+fn answering(mut cell: Cell, answer: &str) -> Cell {
+    cell.samples.iter_mut().for_each(|sample| sample.answer = Some(answer.to_owned()));
+    cell
+}
+
+/// With a column that follows from the wall time.
+fn with(mut cell: Cell, metric: &str, value: impl Fn(f64) -> f64) -> Cell {
+    let column = cell.values["wall_ns"].iter().map(|wall_ns| value(*wall_ns)).collect();
+    cell.values.insert(metric.to_owned(), column);
+    cell
+}
+
+/// `method metric verdict` of each comparison.
+fn verdicts(analysis: &Analysis) -> Vec<String> {
+    let line = |c: &Comparison| format!("{} {} {:?}", c.method, c.metric, c.verdict);
+    analysis.comparisons.iter().map(line).collect()
+}

@@ -1,0 +1,320 @@
+//! Who is compared with whom, round by round, and with what result.
+
+use super::*;
+
+fn close(got: Option<f64>, expected: f64, tolerance: f64) {
+    assert!(got.is_some_and(|got| (got - expected).abs() < tolerance), "{got:?}, not {expected}");
+}
+
+#[test]
+fn contenders_are_compared_with_the_first_and_yardsticks_are_not() {
+    let mut yardstick = cell("limit", noisy(1, 0.01));
+    yardstick.role = Role::Yardstick;
+    let analysis = analyze(&run(vec![
+        yardstick,
+        cell("a", noisy(2, 0.01)),
+        cell("b", times(&noisy(3, 0.01), 0.8)),
+        cell("c", times(&noisy(4, 0.01), 1.2)),
+        cell("d", noisy(5, 0.001)),
+    ]));
+    assert_eq!(
+        verdicts(&analysis),
+        [
+            "b wall_ns Faster",
+            "b cpu_ns Faster",
+            "c wall_ns Slower",
+            "c cpu_ns Slower",
+            "d wall_ns Same",
+            "d cpu_ns Same"
+        ]
+    );
+    let b = &analysis.comparisons[0];
+    assert_eq!((b.reference.as_str(), b.n, b.block), ("a", 100, 1));
+    close(b.ratio, 0.8, 0.005);
+    close(Some(b.level), 1.0 - 0.05 / 3.0, 1e-12);
+    assert!(b.low.unwrap() < 0.8 && 0.8 < b.high.unwrap(), "{b:?}");
+    assert_eq!(analysis.families[0].best, [2]);
+    assert_eq!(analysis.families[0].cells, [0, 1, 2, 3, 4]);
+    assert_eq!(analysis.families[0].compared, [1, 2, 3, 4]);
+    assert_eq!(analysis.decision(&analysis.families[0], 3).unwrap().method, "c");
+    assert!(analysis.decision(&analysis.families[0], 0).is_none());
+    assert!(analysis.decision(&analysis.families[0], 1).is_none());
+}
+
+/// The level of the machine jumps by a factor from round to round; only the same rounds show that one
+/// method takes 3 % more. Rounds that one of them lacks must not shift the others.
+#[test]
+fn only_samples_of_the_same_round_are_compared() {
+    let level: Vec<f64> = (0..60).map(|i| 1e6 * f64::from(1 + i * 7919 % 13)).collect();
+    let mut a = cell("a", level.clone());
+    let mut b = cell("b", times(&level, 1.03));
+    for round in [0, 1, 17, 18, 40] {
+        b.samples[round].not_counted = Some("not warm".to_owned());
+    }
+    a.samples[5].warm_up = true;
+    // Each session numbers its rounds anew.
+    for sample in a.samples[35..].iter_mut().chain(&mut b.samples[35..]) {
+        (sample.session, sample.round) = (1, sample.round - 35);
+    }
+    // Samples may be stored in another order than they were taken in.
+    b.samples.swap(30, 50);
+    for column in b.values.values_mut() {
+        column.swap(30, 50);
+    }
+    let analysis = analyze(&run(vec![a, b]));
+    let c = &analysis.comparisons[0];
+    assert_eq!((c.n, c.verdict), (54, Verdict::Slower));
+    for end in [c.ratio, c.low, c.high] {
+        close(end, 1.03, 1e-9);
+    }
+    assert_eq!(analysis.cells[1].not_counted, 5);
+    assert_eq!(analysis.cells[0].not_counted, 0);
+}
+
+#[test]
+fn an_undecided_comparison_says_what_it_would_have_found() {
+    let analysis = analyze(&run(vec![cell("a", noisy(1, 0.05)), cell("b", noisy(2, 0.05))]));
+    let c = &analysis.comparisons[0];
+    assert_eq!(c.verdict, Verdict::Undecided);
+    let half = (c.high.unwrap().ln() - c.low.unwrap().ln()) / 2.0;
+    close(c.found_percent, 100.0 * (half * 1.4294).exp_m1(), 1e-3);
+    let rounds = 100.0 * c.found_percent.unwrap().powi(2);
+    assert_eq!(c.rounds_for_1_percent, Some(rounds.ceil() as u64));
+    assert!(c.p.unwrap() > 0.05 && c.p_holm == c.p);
+}
+
+#[test]
+fn a_difference_below_the_relevance_limit_is_marked() {
+    let level = noisy(1, 0.05);
+    let analysis = analyze(&run(vec![cell("a", level.clone()), cell("b", times(&level, 0.995))]));
+    let c = &analysis.comparisons[0];
+    assert_eq!((c.verdict, c.below_relevance), (Verdict::Faster, true));
+}
+
+#[test]
+fn the_majority_is_right_and_the_reference_between_equals() {
+    let [a, b, c] = ["a", "b", "c"].map(|name| cell(name, noisy(1, 0.01)));
+    let wrong = |cells: Vec<Cell>| analyze(&run(cells)).wrong_answers().collect::<Vec<_>>();
+    assert_eq!(wrong(vec![a.clone(), b.clone(), c.clone()]), [0; 0]);
+    assert_eq!(wrong(vec![a.clone(), answering(b.clone(), "2")]), [1]);
+    assert_eq!(wrong(vec![answering(a.clone(), "2"), b.clone(), c.clone()]), [0]);
+    let (b2, c3) = (answering(b.clone(), "2"), answering(c.clone(), "3"));
+    assert_eq!(wrong(vec![a.clone(), b2, c3]), [1, 2]);
+    let mut silent = b.clone();
+    silent.samples.iter_mut().for_each(|sample| sample.answer = None);
+    assert_eq!(wrong(vec![silent.clone(), silent.clone()]), [0; 0], "a job without an answer");
+    assert_eq!(wrong(vec![silent, a.clone(), answering(c.clone(), "2")]), [0, 2]);
+    // Its own samples differ; it has no vote, and neither has a yardstick.
+    let mut fickle = b.clone();
+    fickle.samples[7].answer = Some("2".to_owned());
+    let mut yardstick = answering(c.clone(), "2");
+    yardstick.role = Role::Yardstick;
+    let other = answering(c.clone(), "2");
+    assert_eq!(wrong(vec![a.clone(), fickle, yardstick, other]), [1, 2, 3]);
+    let mut digests = vec![a, b, c];
+    digests[0].digest = Some("d".to_owned());
+    digests[1].digest = Some("e".to_owned());
+    assert_eq!(wrong(digests), [1]);
+}
+
+#[test]
+fn a_wrong_answer_has_no_ratio_and_is_no_reference() {
+    let fast = |name| cell(name, times(&noisy(2, 0.01), 0.5));
+    let analysis = analyze(&run(vec![
+        answering(fast("wrong"), "2"),
+        cell("a", noisy(1, 0.01)),
+        cell("b", times(&noisy(3, 0.01), 0.9)),
+    ]));
+    assert_eq!(
+        verdicts(&analysis),
+        ["wrong wall_ns WrongAnswer", "b wall_ns Faster", "b cpu_ns Faster"]
+    );
+    let wrong = &analysis.comparisons[0];
+    assert_eq!((wrong.ratio, wrong.reference.as_str()), (None, "a"));
+    assert_eq!(wrong.reason.as_deref(), Some("answer 2 instead of 1"));
+    assert!(!analysis.cells[0].pareto);
+    assert_eq!(analysis.families[0].best, [2]);
+    assert!(analysis.notes.iter().any(|note| note.text.contains("a takes its place")));
+}
+
+#[test]
+fn what_was_not_measured_is_missing_and_costs_no_level() {
+    let mut skipped = cell("s", []);
+    skipped.status = Status::Skipped("no io_uring".to_owned());
+    let mut failed = cell("f", noisy(3, 0.01));
+    failed.status = Status::Failed("died".to_owned());
+    let analysis = analyze(&run(vec![
+        cell("a", noisy(1, 0.01)),
+        skipped,
+        failed,
+        cell("empty", []),
+        cell("b", noisy(2, 0.01)),
+        with(cell("zero", noisy(2, 0.01)), "wall_ns", |wall_ns| (wall_ns - 1e6).max(0.0)),
+    ]));
+    let reasons: Vec<String> = analysis
+        .comparisons
+        .iter()
+        .filter(|c| c.verdict == Verdict::Missing)
+        .map(|c| format!("{}: {}", c.method, c.reason.as_deref().unwrap()))
+        .collect();
+    assert_eq!(reasons.len(), 4);
+    assert_eq!(
+        reasons[..3],
+        ["s: skipped: no io_uring", "f: failed: died", "empty: it has no sample that counts"]
+    );
+    assert!(reasons[3].starts_with("zero: wall_ns is 0 and "), "{}", reasons[3]);
+    let b = analysis.comparisons.iter().find(|c| c.method == "b").unwrap();
+    close(Some(b.level), 1.0 - 0.05 / 2.0, 1e-12);
+}
+
+#[test]
+fn too_few_rounds_give_a_ratio_and_no_verdict() {
+    let few = |seed, n| noisy(seed, 0.01).into_iter().take(n);
+    let of = |n| {
+        let cells = (0..4).map(|i| cell(&format!("m{i}"), few(i, n)));
+        analyze(&run(cells.collect())).comparisons.remove(0)
+    };
+    let c = of(6);
+    assert_eq!((c.verdict, c.low), (Verdict::Undecided, None));
+    assert_eq!(c.reason.as_deref(), Some("6 rounds are too few, at least 7 are needed"));
+    close(c.ratio, 1.0, 0.05);
+    assert!(of(7).low.is_some());
+}
+
+/// Three methods share one wandering load; `c` has several threads, whose wait cannot be taken out.
+#[test]
+fn the_wait_is_taken_out_between_single_threaded_methods() {
+    let waited = |seed, factor: f64| {
+        let own = times(&noisy(seed, 0.005), factor);
+        let wait = noisy(seed + 100, 0.5);
+        let wall: Vec<f64> = own.iter().zip(&wait).map(|(own, wait)| own + wait).collect();
+        let mut cell = cell("", wall);
+        cell.values.insert("wall_less_wait_ns".to_owned(), own);
+        cell.values.insert("run_queue_wait_ns".to_owned(), wait);
+        cell
+    };
+    let mut cells = vec![waited(1, 1.0), waited(2, 0.97), waited(3, 1.0)];
+    for (cell, name) in cells.iter_mut().zip(["a", "b", "c"]) {
+        name.clone_into(&mut cell.method);
+    }
+    // More than a sample in ten lacks it: it has several threads.
+    for lacking in cells[2].values.get_mut("wall_less_wait_ns").unwrap().iter_mut().step_by(5) {
+        *lacking = f64::NAN;
+    }
+    let analysis = analyze(&run(cells.clone()));
+    assert_eq!(analysis.families[0].metric, "wall_less_wait_ns");
+    let deciding: Vec<String> = analysis
+        .comparisons
+        .iter()
+        .filter(|c| c.decides)
+        .map(|c| format!("{} {} {:?}", c.method, c.metric, c.verdict))
+        .collect();
+    assert_eq!(deciding, ["b wall_less_wait_ns Faster", "c wall_ns Undecided"]);
+    assert_eq!(analysis.families[0].best, [1, 2]);
+    // Without such a wait the wall time decides, and what is left without it is shown beside it.
+    for cell in &mut cells {
+        cell.values.get_mut("run_queue_wait_ns").unwrap().fill(10.0);
+    }
+    let analysis = analyze(&run(cells));
+    assert_eq!(analysis.families[0].metric, "wall_ns");
+    assert_eq!(analysis.comparisons.iter().filter(|c| c.cell == 1).count(), 3);
+    assert!(analysis.comparisons.iter().all(|c| c.decides == (c.metric == "wall_ns")));
+}
+
+#[test]
+fn a_pair_that_is_in_several_families_is_compared_once() {
+    let at = |name: &str, seed, values: &[(&str, u64)]| {
+        let mut cell = cell(name, noisy(seed, 0.01));
+        cell.point = point(values);
+        cell
+    };
+    let mut run = run(vec![
+        at("map", 1, &[("size", 1)]),
+        at("read", 2, &[("size", 1), ("buffer", 4)]),
+        at("read", 3, &[("size", 1), ("buffer", 8)]),
+        at("vec", 4, &[("size", 1)]),
+    ]);
+    run.points = vec![point(&[("size", 1), ("buffer", 4)]), point(&[("size", 1), ("buffer", 8)])];
+    let analysis = analyze(&run);
+    let pairs: Vec<(usize, usize, &str)> = analysis
+        .comparisons
+        .iter()
+        .map(|c| (c.cell, c.reference_cell, c.metric.as_str()))
+        .filter(|(_, _, metric)| *metric == "wall_ns")
+        .collect();
+    assert_eq!(pairs, [(1, 0, "wall_ns"), (3, 0, "wall_ns"), (2, 0, "wall_ns")]);
+    assert_eq!(analysis.families[1].cells, [0, 2, 3]);
+    assert_eq!(analysis.decision(&analysis.families[1], 3).unwrap().point, run.points[0]);
+}
+
+#[test]
+fn the_best_set_holds_what_is_not_shown_slower() {
+    let level = noisy(9, 0.2);
+    let method = |name, seed, factor| {
+        let own = times(&noisy(seed, 0.02), factor * 1e-6);
+        cell(name, level.iter().zip(own).map(|(level, own)| level * own))
+    };
+    let analysis = analyze(&run(vec![
+        method("a", 1, 1.0),
+        method("b", 2, 0.8),
+        method("c", 3, 0.801),
+        method("d", 4, 0.9),
+    ]));
+    let mut best = analysis.families[0].best.clone();
+    best.sort_unstable();
+    assert_eq!(best, [1, 2]);
+}
+
+#[test]
+fn pareto_methods_are_beaten_by_none_in_all() {
+    let method = |name, wall, cpu: f64, rss: f64| {
+        let cell = with(cell(name, [wall; 10]), "cpu_ns", move |_| cpu);
+        with(cell, "peak_rss_bytes", move |_| rss)
+    };
+    let mut unknown = method("unknown", 9.0, 1.0, 0.0);
+    unknown.values.remove("peak_rss_bytes");
+    let analysis = analyze(&run(vec![
+        method("fast", 5.0, 5.0, 5.0),
+        method("small", 9.0, 9.0, 1.0),
+        method("worse", 9.0, 9.0, 5.0),
+        method("twin", 5.0, 5.0, 5.0),
+        unknown,
+        method("cheap", 9.0, 2.0, 9.0),
+    ]));
+    assert_eq!(analysis.families[0].pareto, [0, 1, 3, 4, 5]);
+    assert!(analysis.cells[0].pareto && !analysis.cells[2].pareto);
+}
+
+#[test]
+fn summaries_are_of_the_samples_that_count() {
+    let mut a = cell("a", (1..=100).map(f64::from));
+    a = with(with(a, "z_count", |_| 3.0), "phase_ns", |wall_ns| 2.0 * wall_ns);
+    a.samples[99].not_counted = Some("not warm".to_owned());
+    a.samples[0].warm_up = true;
+    let analysis = analyze(&run(vec![a]));
+    let metrics = &analysis.cells[0].metrics;
+    let names: Vec<&str> = metrics.iter().map(|s| s.metric.as_str()).collect();
+    assert_eq!(names, ["wall_ns", "cpu_ns", "phase_ns", "z_count"]);
+    let wall = &metrics[0];
+    assert_eq!((wall.n, wall.unit, wall.constant), (98, "ns", false));
+    let values: Vec<f64> = wall.percentiles.iter().map(|p| p.value).collect();
+    assert_eq!(values, [2.0, 26.0, 50.0, 75.0, 90.0, 99.0, 99.0]);
+    assert_eq!(wall.percentiles[0].low, None);
+    assert!(wall.percentiles[2].low.unwrap() < 50.0 && wall.percentiles[2].high.unwrap() > 50.0);
+    assert!(wall.percentiles[5].low.is_some() && wall.percentiles[5].high.is_none());
+    assert!(metrics[3].constant);
+    assert_eq!(analysis.cells[0].answer.as_deref(), Some("1"));
+}
+
+#[test]
+fn one_that_was_slower_in_every_round_is_not_among_the_best() {
+    // Neighbouring rounds are so alike that there is no verdict.
+    let steady = || noisy(1, 0.001).into_iter().take(10);
+    let slower = steady().enumerate().map(|(i, ns)| ns * (6.0 + i as f64)).collect::<Vec<_>>();
+    let analysis = analyze(&run(vec![cell("a", steady()), cell("b", slower)]));
+    assert_eq!(
+        (analysis.comparisons[0].verdict, analysis.comparisons[0].low),
+        (Verdict::Undecided, None)
+    );
+    assert_eq!(analysis.families[0].best, [0]);
+}

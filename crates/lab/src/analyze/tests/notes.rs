@@ -1,0 +1,171 @@
+//! Doubts are noted where there is a reason, and only there.
+
+use super::*;
+
+fn notes(run: &Run) -> Vec<String> {
+    let line = |note: Note| match note.method {
+        Some(method) => format!("{method}: {}", note.text),
+        None => note.text,
+    };
+    analyze(run).notes.into_iter().map(line).collect()
+}
+
+/// The notes are exactly those with these beginnings.
+fn check(run: &Run, beginnings: &[&str]) {
+    let notes = notes(run);
+    let all = notes.len() == beginnings.len()
+        && notes.iter().zip(beginnings).all(|(note, beginning)| note.starts_with(beginning));
+    assert!(all, "{notes:#?}, not {beginnings:#?}");
+}
+
+fn calm() -> Vec<Cell> {
+    (0..4).map(|seed| cell(&format!("m{seed}"), noisy(seed, 0.02))).collect()
+}
+
+#[test]
+fn a_calm_run_has_no_notes_but_its_own() {
+    check(&run(calm()), &[]);
+    let mut own = run(calm());
+    own.notes.push(Note { method: None, point: None, text: "its own".to_owned() });
+    check(&own, &["its own"]);
+    check(&run(Vec::new()), &[]);
+}
+
+#[test]
+fn a_drift_is_noted_and_said_to_leave_the_ratios() {
+    let mut cells = calm();
+    let drift: Vec<f64> = (0..100).map(|i| 1.0 + f64::from(i) / 200.0).collect();
+    for column in cells[1].values.values_mut() {
+        column.iter_mut().zip(&drift).for_each(|(y, drift)| *y *= drift);
+    }
+    let notes = notes(&run(cells));
+    assert!(notes[1].starts_with("m1: drift: it gets slower (τ 0."), "{notes:#?}");
+    assert!(notes[1].contains("not steady to the end; ratios are taken within rounds"));
+    // The differences to the reference drift, too: there is no verdict.
+    assert!(notes[0].starts_with("m1: no verdict: neighbouring rounds depend"), "{notes:#?}");
+    assert_eq!(notes.len(), 2);
+}
+
+#[test]
+fn a_doubt_about_many_methods_is_one_note() {
+    let mut run = run((0..9).map(|i| cell(&format!("m{i}"), noisy(i, 0.02))).collect());
+    for cell in &mut run.cells[1..] {
+        cell.samples[3].not_counted = Some("not warm: 4096 bytes came from the device".to_owned());
+    }
+    check(&run, &["samples that do not count in 8 methods (m1, m2, m3, m4, m5, m6 …): they"]);
+    run.cells.truncate(3);
+    let one =
+        "samples that do not count: 1 of 100, not warm: 4096 bytes came from the device; they";
+    check(&run, &[&format!("m1: {one}"), &format!("m2: {one}")]);
+}
+
+#[test]
+fn a_start_that_is_slow_is_noted() {
+    let mut cells = calm();
+    for column in cells[2].values.values_mut() {
+        column[0] *= 1.5;
+        column[3] *= 1.3;
+    }
+    check(&run(cells), &["m2: warm-up not finished: 2 of the first samples"]);
+}
+
+#[test]
+fn two_modes_are_noted() {
+    let mut cells = calm();
+    for column in cells[2].values.values_mut() {
+        (0..100).filter(|i| (i * i * 17 + 5 * i) % 101 < 30).for_each(|i: usize| column[i] *= 1.4);
+    }
+    check(&run(cells), &["m2: two modes: 28 % of the samples take 1.40 times as long"]);
+}
+
+#[test]
+fn alike_neighbours_are_noted_with_their_blocks() {
+    let mut cells = calm();
+    let pulse = noisy(77, 0.1);
+    for column in cells[3].values.values_mut() {
+        column.iter_mut().enumerate().for_each(|(i, y)| *y *= pulse[i / 2] * 1e-6);
+    }
+    check(&run(cells), &["m3: neighbouring rounds are alike: 100 rounds in blocks of 2; they"]);
+}
+
+#[test]
+fn a_slot_effect_is_noted() {
+    let mut cells = calm();
+    for (place, cell) in (0..).zip(&mut cells) {
+        for (round, sample) in (0..).zip(&mut cell.samples) {
+            sample.slot = (place + round * 7 / 3) % 4;
+        }
+        let late: Vec<bool> = cell.samples.iter().map(|sample| sample.slot >= 2).collect();
+        for column in cell.values.values_mut() {
+            let slow = column.iter_mut().zip(&late).filter(|(_, late)| **late);
+            slow.for_each(|(y, _)| *y *= 1.04);
+        }
+    }
+    let notes = notes(&run(cells));
+    let note = notes.iter().find(|note| note.starts_with("slot effect")).unwrap();
+    assert!(note.contains("samples take +3.") || note.contains("samples take +4."), "{note}");
+}
+
+#[test]
+fn waiting_and_steal_are_noted() {
+    let mut run = run(calm());
+    run.cells = run
+        .cells
+        .into_iter()
+        .map(|cell| with(cell, "run_queue_wait_ns", |wall_ns| 0.2 * wall_ns))
+        .collect();
+    run.cells.truncate(3);
+    run.cells[0] = with(run.cells[0].clone(), "wall_less_wait_ns", |wall_ns| 0.8 * wall_ns);
+    run.environment.facts.insert("steal_share".to_owned(), 0.034.into());
+    check(
+        &run,
+        &[
+            "m0: waited for a CPU: 20 % of its wall time; verdicts between single-threaded",
+            "m1: waited for a CPU: 20 % of its wall time; the wait of its threads",
+            "m2: waited for a CPU: 20 % of its wall time; the wait of its threads",
+            "the hypervisor took 3.4 % of the CPU time (steal)",
+        ],
+    );
+    run.environment.facts.insert("steal_share".to_owned(), 0.009.into());
+    run.cells.clear();
+    check(&run, &[]);
+}
+
+#[test]
+fn what_was_not_measured_is_noted_by_reason() {
+    let mut run = run((0..7).map(|i| cell(&format!("m{i}"), noisy(i, 0.02))).collect());
+    for cell in &mut run.cells[2..6] {
+        cell.status = Status::Skipped("no io_uring".to_owned());
+    }
+    run.cells[6].status = Status::Failed("it died".to_owned());
+    run.cells[1] = answering(run.cells[1].clone(), "2");
+    check(
+        &run,
+        &[
+            "m1: wrong answer: answer 2 instead of 1; ",
+            "m6: failed (it died); it has no verdict",
+            "skipped (no io_uring) in 4 methods (m2, m3, m4, m5): it has no verdict",
+        ],
+    );
+}
+
+#[test]
+fn too_few_rounds_and_many_points_are_noted() {
+    let few = |name, seed: u64| cell(name, noisy(seed, 0.02).into_iter().take(4));
+    check(
+        &run(vec![few("a", 1), few("b", 2)]),
+        &["b: no verdict: 4 rounds are too few, at least 6 are needed; measure more --rounds"],
+    );
+    let mut sweep = run(Vec::new());
+    sweep.points = (0..20).map(|size| point(&[("size", size)])).collect();
+    for (seed, at) in (0..).zip(sweep.points.clone()) {
+        for name in ["a", "b"] {
+            let mut cell = cell(name, noisy(seed * 2 + u64::from(name == "b"), 0.02));
+            cell.point = at.clone();
+            sweep.cells.push(cell);
+        }
+    }
+    let notes = notes(&sweep);
+    let last = notes.last().unwrap();
+    assert!(last.starts_with("20 points were compared: chance alone"), "{notes:#?}");
+}

@@ -1,0 +1,271 @@
+//! The only reader of time. Intervals come from one monotonic clock; the date is for records alone.
+#![expect(unsafe_code, reason = "clock_gettime and getrusage fill structs that the caller gives")]
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{io, mem};
+
+/// Not stepped by a change of the date, and read without a system call.
+#[cfg(not(target_vendor = "apple"))]
+const MONOTONIC: libc::clockid_t = libc::CLOCK_MONOTONIC;
+/// `CLOCK_MONOTONIC` has steps of 1 µs there.
+#[cfg(target_vendor = "apple")]
+const MONOTONIC: libc::clockid_t = libc::CLOCK_UPTIME_RAW;
+
+/// Nanoseconds of the monotonic clock since an arbitrary start.
+#[inline]
+pub fn now_ns() -> u64 {
+    // The monotonic clock exists on every system that this compiles for.
+    clock_ns(MONOTONIC).unwrap_or(0)
+}
+
+/// The date and time, as 2026-01-31T23:59:59.123Z.
+pub fn utc_rfc3339() -> String {
+    #[expect(clippy::disallowed_methods, reason = "this is lab::clock")]
+    let now = SystemTime::now();
+    rfc3339(now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO))
+}
+
+/// The CPU time of one process, all its threads, those that ended included.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuClock(libc::clockid_t);
+
+impl CpuClock {
+    /// Fails for a process that does not exist.
+    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
+    pub fn of(pid: u32) -> io::Result<Self> {
+        let mut id: libc::clockid_t = 0;
+        // SAFETY: `id` is a valid place for a clock id, and any number may be asked for as a process.
+        match unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut id) } {
+            0 => Ok(Self(id)),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+    pub fn of(_pid: u32) -> io::Result<Self> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no CPU clock of a process"))
+    }
+
+    pub fn read_ns(self) -> io::Result<u64> {
+        clock_ns(self.0)
+    }
+}
+
+/// The CPU time of this process, all its threads.
+///
+/// Exact at once for the thread that asks. A *foreign* process that is on a CPU while it is asked for is
+/// late by up to a tick of the kernel (4 ms at 250 Hz), as only its own reading brings it up to date.
+pub fn own_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
+}
+
+/// The CPU time of the thread that asks.
+pub fn own_thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
+}
+
+/// What the kernel counted of this process, all its threads, since it was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+}
+
+impl Usage {
+    /// `ru_maxrss` is left out: it includes the memory of the process that started this one.
+    pub fn own() -> Self {
+        // SAFETY: a struct of integers, for which zeros are a value.
+        let mut usage: libc::rusage = unsafe { mem::zeroed() };
+        // SAFETY: `usage` is valid for writing, RUSAGE_SELF always exists.
+        let status = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+        debug_assert_eq!(status, 0, "getrusage of oneself cannot fail");
+        Self {
+            minor_faults: usage.ru_minflt as u64,
+            major_faults: usage.ru_majflt as u64,
+            voluntary_switches: usage.ru_nvcsw as u64,
+            involuntary_switches: usage.ru_nivcsw as u64,
+        }
+    }
+
+    /// What came to `before` since.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
+            major_faults: self.major_faults.saturating_sub(before.major_faults),
+            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_sub(before.involuntary_switches),
+        }
+    }
+}
+
+/// The smallest step seen between two readings that differ. No interval is known better than this.
+pub fn step_ns() -> u64 {
+    let mut step = u64::MAX;
+    for _ in 0..1000 {
+        let start = now_ns();
+        let mut next = now_ns();
+        while next == start {
+            next = now_ns();
+        }
+        step = step.min(next.saturating_sub(start));
+    }
+    step
+}
+
+/// What one reading costs: of several batches the cheapest, as noise only adds.
+pub fn cost_ns() -> f64 {
+    const READINGS: u32 = 1000;
+    let batch = || {
+        let start = now_ns();
+        for _ in 1..READINGS {
+            std::hint::black_box(now_ns());
+        }
+        (now_ns() - start) as f64 / f64::from(READINGS)
+    };
+    (0..20).map(|_| batch()).fold(f64::INFINITY, f64::min)
+}
+
+/// The step of the kernel's own tick, at which it gives out turns on a CPU; the coarse clock moves with it.
+#[cfg(target_os = "linux")]
+pub fn tick_ns() -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing; an unknown clock is answered with an error.
+    let status = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
+    (status == 0).then(|| nanoseconds(time))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn tick_ns() -> Option<u64> {
+    None
+}
+
+/// What the kernel takes its time from (`tsc`, `kvm-clock`, …), where it says so.
+pub fn source() -> Option<String> {
+    let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+#[inline]
+fn clock_ns(id: libc::clockid_t) -> io::Result<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing; an id that does not exist is answered with an error.
+    if unsafe { libc::clock_gettime(id, &raw mut time) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(nanoseconds(time))
+}
+
+fn nanoseconds(time: libc::timespec) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// A date after 1970 as [`utc_rfc3339`] writes it.
+pub(crate) fn rfc3339(since_epoch: Duration) -> String {
+    let seconds = since_epoch.as_secs();
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let ms = since_epoch.subsec_millis();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
+
+/// Year, month and day of a count of days since 1970-01-01: "days from civil" of H. Hinnant
+/// (<https://howardhinnant.github.io/date_algorithms.html>) the other way round, where a year starts
+/// in March so that the leap day is its last.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let check = |seconds: u64, expected: &str| {
+            assert_eq!(rfc3339(Duration::from_millis(seconds * 1000 + 7)), expected);
+        };
+        check(0, "1970-01-01T00:00:00.007Z");
+        check(951_782_400, "2000-02-29T00:00:00.007Z");
+        check(951_868_799, "2000-02-29T23:59:59.007Z");
+        check(1_709_251_199, "2024-02-29T23:59:59.007Z");
+        check(1_709_251_200, "2024-03-01T00:00:00.007Z");
+        check(4_107_542_400, "2100-03-01T00:00:00.007Z");
+        check(1_767_225_599, "2025-12-31T23:59:59.007Z");
+    }
+
+    #[test]
+    fn every_day_follows_the_day_before() {
+        let (mut year, mut month, mut day) = (1970, 1, 1);
+        for days in 0..200_000 {
+            assert_eq!(civil(days), (year, month, day));
+            let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+            let length = match month {
+                2 => 28 + u64::from(leap),
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            day += 1;
+            if day > length {
+                (day, month) = (1, month + 1);
+            }
+            if month > 12 {
+                (month, year) = (1, year + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn the_clock_never_goes_back_and_has_a_step_and_a_cost() {
+        let readings: Vec<u64> = (0..10_000).map(|_| now_ns()).collect();
+        assert!(readings.is_sorted());
+        assert!(readings[0] > 0);
+        assert!((1..u64::MAX).contains(&step_ns()));
+        assert!(tick_ns().is_none_or(|ns| ns > 0));
+        assert!(cost_ns() > 0.0);
+    }
+
+    #[test]
+    fn the_cpu_clock_of_this_process_counts_what_is_computed() {
+        let clock = CpuClock::of(std::process::id()).unwrap();
+        let (before, thread) = (clock.read_ns().unwrap(), own_thread_cpu_ns());
+        let mut answer = 0u64;
+        while own_thread_cpu_ns() < thread + 2_000_000 {
+            answer = std::hint::black_box(answer + 1);
+        }
+        assert!(answer > 0);
+        assert!(clock.read_ns().unwrap() >= before + 2_000_000);
+        assert!(own_cpu_ns() >= before + 2_000_000);
+    }
+
+    #[test]
+    fn a_process_that_does_not_exist_has_no_cpu_clock() {
+        let beyond_the_last = 0x7fff_fff0;
+        assert!(CpuClock::of(beyond_the_last).is_err());
+    }
+
+    #[test]
+    fn touched_pages_are_counted_as_faults_of_this_process() {
+        let before = Usage::own();
+        let pages = 64;
+        let mut memory = vec![0u8; 4096 * pages * 16];
+        for page in memory.chunks_mut(4096) {
+            page[0] = 1;
+        }
+        std::hint::black_box(&memory);
+        let usage = Usage::own().since(&before);
+        assert!(usage.minor_faults > 0, "{usage:?}");
+    }
+}

@@ -1,0 +1,115 @@
+//! Counts what costs time to count: system calls by perf tracepoint or by ptrace, and what the
+//! processor's own counters tell. Nothing of this happens while times are taken.
+
+mod event;
+mod names;
+mod outside;
+mod own;
+mod ptrace;
+mod tracepoint;
+mod tracer;
+mod tree;
+
+use std::collections::BTreeMap;
+
+pub(crate) use self::event::Target;
+use self::event::{Event, Kind};
+pub(crate) use self::names::name;
+pub(crate) use self::outside::Outside;
+pub(crate) use self::own::{Mark, OwnCounts, mark};
+pub(crate) use self::tracer::{Tracer, Window};
+pub(crate) use self::tree::settle;
+
+/// Set for the children of the counting pass. A built-in method finds in it how to count its own system
+/// calls; a worker may take it as the sign to count what costs it time.
+pub const VARIABLE: &str = "BYTELAB_COUNTING";
+
+pub(crate) const SYSCALLS: &str = "syscalls";
+
+/// What can be counted here by perf events, and why the rest cannot.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    kinds: Vec<Kind>,
+    missing: BTreeMap<&'static str, String>,
+}
+
+/// System calls by number, and how many others belonged to the line protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Calls {
+    pub(crate) by_number: BTreeMap<u64, u64>,
+    pub(crate) of_protocol: u64,
+}
+
+impl Sources {
+    /// Tries each on this process.
+    pub fn look() -> Sources {
+        let mut sources = Sources::default();
+        match tracepoint::id() {
+            Ok(id) => sources.try_out(Kind::tracepoint(id)),
+            Err(why) => drop(sources.missing.insert(SYSCALLS, why)),
+        }
+        for kind in Kind::hardware() {
+            sources.try_out(kind);
+        }
+        sources
+    }
+
+    fn try_out(&mut self, kind: Kind) {
+        match Event::open(kind, Target::Own).or_else(|error| {
+            // Without rights, what the program itself does may still be counted.
+            Event::open(kind.without_kernel().ok_or(error)?, Target::Own)
+        }) {
+            Ok(event) => self.kinds.push(event.kind()),
+            Err(error) => drop(self.missing.insert(kind.metric, event::explain(kind, &error))),
+        }
+    }
+
+    /// Why a metric cannot be had from perf events, by its name.
+    pub fn missing(&self) -> &BTreeMap<&'static str, String> {
+        &self.missing
+    }
+
+    /// Those that there are.
+    pub fn metrics(&self) -> impl Iterator<Item = &'static str> {
+        self.kinds.iter().map(|kind| kind.metric)
+    }
+
+    /// Whether system calls are counted by the kernel, at about 0.1 µs each; else only ptrace is left.
+    pub fn counts_syscalls(&self) -> bool {
+        !self.missing.contains_key(SYSCALLS)
+    }
+
+    /// The hardware counters that leave out what the kernel does for the method.
+    pub fn without_kernel(&self) -> Vec<&'static str> {
+        self.kinds.iter().filter(|kind| kind.user_only).map(|kind| kind.metric).collect()
+    }
+
+    /// The value of [`VARIABLE`].
+    pub(crate) fn to_variable(&self) -> String {
+        let words: Vec<String> = self.kinds.iter().map(Kind::word).collect();
+        words.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_source_is_there_or_explained() {
+        let sources = Sources::look();
+        for metric in std::iter::once(SYSCALLS).chain(Kind::hardware().map(|kind| kind.metric)) {
+            let there = sources.kinds.iter().any(|kind| kind.metric == metric);
+            assert_ne!(there, sources.missing.contains_key(metric), "{metric}: {sources:?}");
+        }
+        assert_eq!(sources.counts_syscalls(), sources.kinds.iter().any(|k| k.metric == SYSCALLS));
+    }
+
+    #[test]
+    fn a_child_finds_the_same_sources() {
+        let sources = Sources::look();
+        let words = sources.to_variable();
+        let kinds: Vec<Kind> = words.split(' ').filter_map(Kind::of_word).collect();
+        assert_eq!(kinds, sources.kinds, "{words}");
+    }
+}

@@ -1,0 +1,206 @@
+//! One perf event of one task, of all threads and processes that it starts from then on, and nothing
+//! else: it is read, never sampled.
+#![expect(unsafe_code, reason = "perf_event_open has no safe form")]
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use super::SYSCALLS;
+
+/// What is counted, and under which name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) metric: &'static str,
+    event_type: u32,
+    config: u64,
+    /// Leaves out what the kernel does for the program.
+    pub(super) user_only: bool,
+}
+
+/// Whose event it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// This thread's.
+    Own,
+    /// From now on.
+    Task(u32),
+    /// From the task's next `execve` on.
+    AfterExec(u32),
+}
+
+#[derive(Debug)]
+pub(super) struct Event {
+    kind: Kind,
+    fd: OwnedFd,
+}
+
+// The numbers of linux/perf_event.h.
+const TYPE_HARDWARE: u32 = 0;
+const TYPE_TRACEPOINT: u32 = 2;
+const DISABLED: u64 = 1;
+const INHERIT: u64 = 1 << 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const ENABLE_ON_EXEC: u64 = 1 << 12;
+const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
+const READ_TIMES: u64 = 1 | 1 << 1;
+
+/// `perf_event_attr` as it was first published; every kernel takes it.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    event_type: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    config1: u64,
+}
+
+impl Kind {
+    pub(super) fn tracepoint(id: u64) -> Kind {
+        Kind { metric: SYSCALLS, event_type: TYPE_TRACEPOINT, config: id, user_only: false }
+    }
+
+    pub(super) fn hardware() -> impl Iterator<Item = Kind> {
+        let kinds = [("instructions", 1), ("cycles", 0), ("cache_misses", 3), ("branch_misses", 5)];
+        kinds.into_iter().map(|(metric, config)| Kind {
+            metric,
+            event_type: TYPE_HARDWARE,
+            config,
+            user_only: false,
+        })
+    }
+
+    /// A tracepoint is in the kernel: without it, it counts nothing.
+    pub(super) fn without_kernel(self) -> Option<Kind> {
+        (self.event_type == TYPE_HARDWARE).then_some(Kind { user_only: true, ..self })
+    }
+
+    pub(super) fn word(&self) -> String {
+        let Kind { metric, config, user_only, .. } = self;
+        format!("{metric}={config}{}", if *user_only { "u" } else { "" })
+    }
+
+    pub(super) fn of_word(word: &str) -> Option<Kind> {
+        let (metric, number) = word.split_once('=')?;
+        let user_only = number.ends_with('u');
+        let config = number.trim_end_matches('u').parse().ok()?;
+        let known = Kind::hardware().find(|kind| kind.metric == metric && kind.config == config);
+        match metric {
+            SYSCALLS => Some(Kind::tracepoint(config)),
+            _ => known.map(|kind| Kind { user_only, ..kind }),
+        }
+    }
+}
+
+impl Event {
+    pub(super) fn open(kind: Kind, target: Target) -> io::Result<Event> {
+        let (task, start) = match target {
+            Target::Own => (0, 0),
+            Target::Task(task) => (task as libc::pid_t, 0),
+            Target::AfterExec(task) => (task as libc::pid_t, DISABLED | ENABLE_ON_EXEC),
+        };
+        let level = if kind.user_only { EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR } else { 0 };
+        let attributes = Attributes {
+            event_type: kind.event_type,
+            size: size_of::<Attributes>() as u32,
+            config: kind.config,
+            read_format: READ_TIMES,
+            flags: INHERIT | start | level,
+            ..Attributes::default()
+        };
+        let any_cpu: libc::c_int = -1;
+        let no_group: libc::c_int = -1;
+        // SAFETY: `attributes` is valid for reading and says how long it is; the rest are numbers.
+        let fd = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                task,
+                any_cpu,
+                no_group,
+                CLOSE_ON_EXEC,
+            )
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just opened it, and nobody else knows it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) };
+        Ok(Event { kind, fd })
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Counted so far, of all tasks together, those that ended included. None where the counter had to
+    /// be shared with other users of it: then a part is missing.
+    pub(super) fn read(&self) -> io::Result<Option<u64>> {
+        let mut buffer = [0u8; 24];
+        let len = rustix::io::read(&self.fd, &mut buffer)?;
+        let number = |i: usize| {
+            let bytes = buffer.get(8 * i..8 * i + 8).filter(|_| len == buffer.len());
+            bytes.and_then(|bytes| Some(u64::from_ne_bytes(bytes.try_into().ok()?)))
+        };
+        let [value, enabled_ns, running_ns] = [0, 1, 2].map(number);
+        Ok(value.filter(|_| enabled_ns == running_ns))
+    }
+}
+
+/// Why an event cannot be had, and what would help.
+pub(super) fn explain(kind: Kind, error: &io::Error) -> String {
+    let tracepoint = kind.event_type == TYPE_TRACEPOINT;
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) if tracepoint => {
+            "perf tracepoints need root or CAP_PERFMON here".to_owned()
+        }
+        Some(libc::EACCES | libc::EPERM) => {
+            "perf events are not permitted here; lower kernel.perf_event_paranoid to 2".to_owned()
+        }
+        Some(libc::ENOSYS) => "this kernel or sandbox has no perf events".to_owned(),
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) if !tracepoint => {
+            let virtual_machine = std::fs::read_to_string("/proc/cpuinfo")
+                .is_ok_and(|text| text.lines().any(|l| l.split(' ').any(|w| w == "hypervisor")));
+            let what = if virtual_machine { "virtual machine" } else { "machine" };
+            format!("no PMU in this {what} that counts it")
+        }
+        _ => format!("perf_event_open: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_attributes_are_as_long_as_the_first_version() {
+        assert_eq!(size_of::<Attributes>(), 64);
+    }
+
+    #[test]
+    fn a_word_is_read_as_it_was_written() {
+        let kinds = Kind::hardware().flat_map(|kind| [Some(kind), kind.without_kernel()]);
+        for kind in kinds.flatten().chain([Kind::tracepoint(443)]) {
+            assert_eq!(Kind::of_word(&kind.word()), Some(kind));
+        }
+        for word in ["", "syscalls", "syscalls=", "syscalls=x", "cycles=7", "other=1"] {
+            assert_eq!(Kind::of_word(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn every_error_has_a_reason() {
+        for errno in [libc::EACCES, libc::ENOENT, libc::ENOSYS, libc::EMFILE] {
+            let error = io::Error::from_raw_os_error(errno);
+            for kind in Kind::hardware().chain([Kind::tracepoint(1)]) {
+                assert!(explain(kind, &error).len() > 10);
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The names of the system calls of this architecture.
+
+use syscalls::Sysno;
+
+/// `read`, or `syscall_9999` of one that has no name yet.
+pub(crate) fn name(number: u64) -> String {
+    match usize::try_from(number).ok().and_then(Sysno::new) {
+        Some(known) => known.name().to_owned(),
+        None => format!("syscall_{number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_names() {
+        assert_eq!(name(libc::SYS_read as u64), "read");
+        assert_eq!(name(libc::SYS_getppid as u64), "getppid");
+        assert_eq!(name(9999), "syscall_9999");
+        assert_eq!(name(u64::MAX), format!("syscall_{}", u64::MAX));
+    }
+}

@@ -1,0 +1,61 @@
+//! The events of a foreign process, counted from outside: of all its threads and of all that it starts.
+
+use super::event::Event;
+use super::{Sources, Target, tree};
+
+pub(crate) struct Outside {
+    events: Vec<Event>,
+}
+
+/// While threads come and go, they cannot all be caught.
+const TRIES: u32 = 5;
+
+impl Outside {
+    /// Of a process that is at rest: whoever starts a thread between two looks is counted twice, thus
+    /// all is done again if the threads have changed.
+    pub(crate) fn of(sources: &Sources, root: u32) -> Result<Outside, String> {
+        for _ in 0..TRIES {
+            let tasks = tree::tasks(root);
+            let mut events = Vec::new();
+            for task in &tasks {
+                events.extend(opened(sources, Target::Task(*task))?);
+            }
+            if tree::tasks(root) == tasks {
+                return Ok(Outside { events });
+            }
+        }
+        Err("its threads come and go even when it has nothing to do".to_owned())
+    }
+
+    /// Of what a process becomes with its next `execve`.
+    pub(crate) fn after_exec(sources: &Sources, process: u32) -> Result<Outside, String> {
+        Ok(Outside { events: opened(sources, Target::AfterExec(process))? })
+    }
+
+    /// The sums by metric. A metric that one of the events cannot tell is left out.
+    pub(crate) fn read(&self) -> Vec<(&'static str, u64)> {
+        let mut sums: Vec<(&'static str, Option<u64>)> = Vec::new();
+        for event in &self.events {
+            let metric = event.kind().metric;
+            let value = event.read().ok().flatten();
+            match sums.iter_mut().find(|(known, _)| *known == metric) {
+                Some((_, sum)) => *sum = sum.zip(value).map(|(sum, value)| sum + value),
+                None => sums.push((metric, value)),
+            }
+        }
+        sums.into_iter().filter_map(|(metric, sum)| Some((metric, sum?))).collect()
+    }
+}
+
+fn opened(sources: &Sources, target: Target) -> Result<Vec<Event>, String> {
+    let mut events = Vec::new();
+    for kind in &sources.kinds {
+        match Event::open(*kind, target) {
+            Ok(event) => events.push(event),
+            // A thread that has ended counts nothing more.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+            Err(error) => return Err(format!("perf event {}: {error}", kind.metric)),
+        }
+    }
+    Ok(events)
+}

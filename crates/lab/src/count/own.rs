@@ -1,0 +1,120 @@
+//! A built-in method's process counts its own events right around the job: nothing of the protocol and
+//! of the worker is in the numbers.
+#![expect(unsafe_code, reason = "a mark is a system call that does nothing, which no crate offers")]
+
+use super::event::{Event, Kind};
+use super::{SYSCALLS, Target, VARIABLE};
+use crate::clock;
+
+/// The events of this process, in the order in which they are read before the job; after it they are
+/// read in the opposite order, so that the system calls are those of the job and one reading.
+pub(crate) struct OwnCounts {
+    events: Vec<Event>,
+    /// By event: what an empty job counts.
+    of_empty_job: [u64; KINDS_MAX],
+}
+
+/// The counts at one moment, by event. It needs no allocation, which could be a system call.
+pub(crate) type Reading = [Option<u64>; KINDS_MAX];
+
+/// System calls and the hardware counters.
+const KINDS_MAX: usize = 5;
+
+/// Where the job begins and ends for one who watches the system calls of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Begin = 0x1ab0_0001,
+    End = 0x1ab0_0002,
+}
+
+/// How often the empty job is done. The counters of a processor are not free of noise.
+const EMPTY_JOBS: u32 = 5;
+
+impl OwnCounts {
+    /// Before the process has other threads. None if this is not the counting pass.
+    pub(crate) fn asked_for() -> Option<OwnCounts> {
+        let words = std::env::var(VARIABLE).ok()?;
+        let mut kinds: Vec<Kind> = words.split(' ').filter_map(Kind::of_word).collect();
+        kinds.sort_by_key(|kind| kind.metric == SYSCALLS);
+        kinds.truncate(KINDS_MAX);
+        // What the lab could open for itself, its child can as well; if not, the metric is missing.
+        let open = |kind| Event::open(kind, Target::Own).ok();
+        let events: Vec<Event> = kinds.into_iter().filter_map(open).collect();
+        let mut counts = OwnCounts { events, of_empty_job: [0; KINDS_MAX] };
+        let empty_jobs: Vec<Reading> = (0..EMPTY_JOBS).map(|_| counts.empty_job()).collect();
+        counts.of_empty_job = std::array::from_fn(|i| {
+            empty_jobs.iter().filter_map(|job| job[i]).min().unwrap_or_default()
+        });
+        Some(counts)
+    }
+
+    fn empty_job(&self) -> Reading {
+        let before = self.before();
+        // As around a job: on some machines a reading of the clock is a system call.
+        for _ in 0..3 {
+            std::hint::black_box(clock::now_ns());
+        }
+        let after = self.after();
+        std::array::from_fn(|i| after[i]?.checked_sub(before[i]?))
+    }
+
+    pub(crate) fn before(&self) -> Reading {
+        let mut reading = [None; KINDS_MAX];
+        for (value, event) in reading.iter_mut().zip(&self.events) {
+            *value = event.read().ok().flatten();
+        }
+        reading
+    }
+
+    pub(crate) fn after(&self) -> Reading {
+        let mut reading = [None; KINDS_MAX];
+        for (value, event) in reading.iter_mut().zip(&self.events).rev() {
+            *value = event.read().ok().flatten();
+        }
+        reading
+    }
+
+    /// What the job between the two readings counted.
+    pub(crate) fn between(&self, before: &Reading, after: &Reading) -> Vec<(&'static str, u64)> {
+        let of_job = |(i, event): (usize, &Event)| {
+            let all = after[i]?.checked_sub(before[i]?)?;
+            Some((event.kind().metric, all.saturating_sub(self.of_empty_job[i])))
+        };
+        self.events.iter().enumerate().filter_map(of_job).collect()
+    }
+}
+
+/// A system call that fails and changes nothing.
+pub(crate) fn mark(mark: Mark) {
+    // SAFETY: there is no descriptor -1, so that the kernel refuses at once.
+    unsafe { libc::lseek(-1, mark as libc::off_t, libc::SEEK_SET) };
+}
+
+impl Mark {
+    /// The mark that a system call is, if it is one.
+    pub(super) fn of_call(number: u64, arguments: &[u64; 6]) -> Option<Mark> {
+        if number != libc::SYS_lseek as u64 || arguments[0] as u32 != u32::MAX {
+            return None;
+        }
+        [Mark::Begin, Mark::End].into_iter().find(|mark| *mark as u64 == arguments[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_known_by_its_arguments() {
+        let lseek = libc::SYS_lseek as u64;
+        let check = |number: u64, first: i64, second: u64, expected: Option<Mark>| {
+            let arguments = [first as u64, second, 0, 0, 0, 0];
+            assert_eq!(Mark::of_call(number, &arguments), expected);
+        };
+        check(lseek, -1, Mark::Begin as u64, Some(Mark::Begin));
+        check(lseek, 0xffff_ffff, Mark::End as u64, Some(Mark::End));
+        check(lseek, -1, 5, None);
+        check(lseek, 3, Mark::Begin as u64, None);
+        check(libc::SYS_read as u64, -1, Mark::Begin as u64, None);
+    }
+}

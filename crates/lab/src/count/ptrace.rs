@@ -1,0 +1,189 @@
+//! ptrace(2) and the waiting for stops, as safe functions. A tracer is a thread: all of these must be
+//! called by the one that has seized the task.
+#![expect(unsafe_code, reason = "ptrace and waitid have no safe form that can do this")]
+
+use std::io;
+use std::mem;
+
+/// Follows threads and children, and tells system calls from signals.
+const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEEXEC;
+
+// The requests of linux/ptrace.h; the C libraries do not agree on their type.
+const SYSCALL: libc::c_long = 24;
+const DETACH: libc::c_long = 17;
+const GET_EVENT_MESSAGE: libc::c_long = 0x4201;
+const SEIZE: libc::c_long = 0x4206;
+const INTERRUPT: libc::c_long = 0x4207;
+const LISTEN: libc::c_long = 0x4208;
+const GET_SYSCALL_INFO: libc::c_long = 0x420e;
+
+/// A task that has news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// It has ended, and is still to be reaped.
+    Ended(u32),
+    Stopped(u32, Stop),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// At the beginning or the end of a system call.
+    Syscall,
+    /// A signal is about to be delivered.
+    Signal(i32),
+    /// It has replaced its program.
+    Exec,
+    /// It was interrupted, or is new.
+    Interrupted,
+    /// A signal stopped its whole process, which is to stay stopped.
+    Group,
+    /// It has started a thread or a process.
+    Other,
+}
+
+/// `ptrace_syscall_info` of linux/ptrace.h, with the fields of a beginning.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Info {
+    operation: u8,
+    reserved: [u8; 3],
+    architecture: u32,
+    pub(super) instruction: u64,
+    pub(super) stack: u64,
+    pub(super) number: u64,
+    pub(super) arguments: [u64; 6],
+    more: u64,
+}
+
+impl Info {
+    pub(super) fn begins_call(&self) -> bool {
+        self.operation == 1
+    }
+}
+
+/// From now on the task can be stopped by [`interrupt`]; it is not stopped yet.
+pub(super) fn seize(task: u32) -> io::Result<()> {
+    request(SEIZE, task, 0, OPTIONS as usize).map(|_| ())
+}
+
+pub(super) fn interrupt(task: u32) -> io::Result<()> {
+    request(INTERRUPT, task, 0, 0).map(|_| ())
+}
+
+/// Until the next beginning or end of a system call.
+pub(super) fn go_on(task: u32, signal: i32) -> io::Result<()> {
+    request(SYSCALL, task, 0, signal as usize).map(|_| ())
+}
+
+/// Leaves it stopped until a signal continues its process.
+pub(super) fn stay_stopped(task: u32) -> io::Result<()> {
+    request(LISTEN, task, 0, 0).map(|_| ())
+}
+
+pub(super) fn detach(task: u32, signal: i32) -> io::Result<()> {
+    request(DETACH, task, 0, signal as usize).map(|_| ())
+}
+
+/// Where a stopped task stands. Needs Linux 5.3.
+pub(super) fn info(task: u32) -> io::Result<Info> {
+    let mut info = Info::default();
+    let (len, place) = (size_of::<Info>(), &raw mut info);
+    request(GET_SYSCALL_INFO, task, len, place as usize)?;
+    Ok(info)
+}
+
+/// The number that the task had before it replaced its program.
+pub(super) fn task_before_exec(task: u32) -> io::Result<u32> {
+    let mut message: libc::c_ulong = 0;
+    request(GET_EVENT_MESSAGE, task, 0, &raw mut message as usize)?;
+    Ok(message as u32)
+}
+
+fn request(
+    request: libc::c_long,
+    task: u32,
+    address: usize,
+    data: usize,
+) -> io::Result<libc::c_long> {
+    // SAFETY: the requests of this module write at most to `data`, which then is the address of a
+    // local variable of the length that the kernel is told or knows.
+    let answer = unsafe { libc::syscall(libc::SYS_ptrace, request, task as usize, address, data) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// The next task of this thread that has news, without waiting. The end of a task is not taken away:
+/// see [`reap`].
+pub(super) fn news() -> io::Result<Option<News>> {
+    // Nearly all news are stops: they are taken at the first look.
+    if let Some((task, _, status)) = look(libc::WSTOPPED)? {
+        return Ok(Some(News::Stopped(task, stop(status))));
+    }
+    // A stop between the two looks is seen here, asked for or not; the next look takes it.
+    let ended = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
+    let found = look(libc::WEXITED | libc::WNOWAIT)?.filter(|(_, code, _)| ended.contains(code));
+    Ok(found.map(|(task, ..)| News::Ended(task)))
+}
+
+/// A task in the state that is asked for, or in a stop: its number, what has happened, its status.
+fn look(state: libc::c_int) -> io::Result<Option<(u32, i32, i32)>> {
+    // Other threads of this process have children of their own.
+    let flags = state | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
+    // SAFETY: a struct of integers, for which zeros are a value.
+    let mut found: libc::siginfo_t = unsafe { mem::zeroed() };
+    // SAFETY: `found` is valid for writing.
+    if unsafe { libc::waitid(libc::P_ALL, 0, &raw mut found, flags) } != 0 {
+        let error = io::Error::last_os_error();
+        let nobody = error.raw_os_error() == Some(libc::ECHILD);
+        return if nobody { Ok(None) } else { Err(error) };
+    }
+    // SAFETY: `waitid` fills this field, or leaves the zero.
+    let task = unsafe { found.si_pid() } as u32;
+    // SAFETY: as above.
+    let status = unsafe { found.si_status() };
+    Ok((task != 0).then_some((task, found.si_code, status)))
+}
+
+/// What the low byte (the signal) and the next one (the event) say; see ptrace(2).
+fn stop(status: i32) -> Stop {
+    let (signal, event) = (status & 0xff, status >> 8);
+    match event {
+        0 if signal == libc::SIGTRAP | 0x80 => Stop::Syscall,
+        0 => Stop::Signal(signal),
+        libc::PTRACE_EVENT_EXEC => Stop::Exec,
+        libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => Stop::Interrupted,
+        libc::PTRACE_EVENT_STOP => Stop::Group,
+        _ => Stop::Other,
+    }
+}
+
+/// Takes away a task that has ended.
+pub(super) fn reap(task: u32) {
+    // SAFETY: the status is not asked for.
+    unsafe {
+        libc::waitpid(task as libc::pid_t, std::ptr::null_mut(), libc::__WALL | libc::WNOHANG)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_a_signal_and_an_event() {
+        assert_eq!(stop(libc::SIGTRAP | 0x80), Stop::Syscall);
+        assert_eq!(stop(libc::SIGUSR1), Stop::Signal(libc::SIGUSR1));
+        assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_EXEC << 8), Stop::Exec);
+        assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_STOP << 8), Stop::Interrupted);
+        assert_eq!(stop(libc::SIGSTOP | libc::PTRACE_EVENT_STOP << 8), Stop::Group);
+        assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_CLONE << 8), Stop::Other);
+    }
+
+    #[test]
+    fn the_info_has_the_length_of_the_kernels() {
+        assert_eq!(size_of::<Info>(), 88);
+    }
+}

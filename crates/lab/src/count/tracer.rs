@@ -1,0 +1,272 @@
+//! A thread that watches each system call of a process, of its threads and of all that it starts. It
+//! needs no rights beyond those of a debugger; what it watches takes ten times as long or more.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use super::own::Mark;
+use super::ptrace::{self, Info, News, Stop};
+use super::{Calls, tree};
+use crate::clock;
+
+/// Which system calls are those of the job.
+#[derive(Clone, Debug)]
+pub(crate) enum Window {
+    /// Between the marks that a built-in method sets.
+    Marked,
+    /// From now to the next rest, without reading orders from and writing replies to these pipes, which
+    /// are named as in `/proc/PID/fd`.
+    Protocol { orders: PathBuf, replies: PathBuf },
+    /// From the next `execve` of the process to its end.
+    Program,
+}
+
+/// A process that is watched.
+pub(crate) struct Tracer {
+    thread: JoinHandle<Result<Calls, String>>,
+    finish: Arc<AtomicBool>,
+}
+
+/// What never comes to rest is given up after this time.
+const REST_LIMIT_NS: u64 = 100_000_000;
+/// So long it looks for news without a pause, as a task that is stopped costs its whole process time.
+const LOOK_NS: u64 = 30_000;
+/// The longest pause between two looks.
+const PAUSE_NS: u64 = 1_000_000;
+
+impl Tracer {
+    /// Comes back when all tasks of the process are watched. The error says why they cannot be.
+    pub(crate) fn attach(root: u32, window: Window) -> Result<Tracer, String> {
+        let finish = Arc::new(AtomicBool::new(false));
+        let (ready, is_ready) = channel();
+        let watch = Watch::new(root, window, Arc::clone(&finish));
+        let thread = std::thread::Builder::new()
+            .name("tracer".to_owned())
+            .spawn(move || watch.run(&ready))
+            .map_err(|error| format!("starting a thread: {error}"))?;
+        let tracer = Tracer { thread, finish };
+        match is_ready.recv() {
+            Ok(()) => Ok(tracer),
+            Err(_) => Err(tracer.finish().err().unwrap_or_else(|| "it has ended".to_owned())),
+        }
+    }
+
+    /// Lets the process go on unwatched, once it is at rest where that ends the window.
+    pub(crate) fn finish(self) -> Result<Calls, String> {
+        self.finish.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or_else(|_| Err("the tracer panicked".to_owned()))
+    }
+}
+
+/// The thread's side.
+struct Watch {
+    root: u32,
+    window: Window,
+    finish: Arc<AtomicBool>,
+    tasks: BTreeMap<u32, Task>,
+    /// Whether calls are counted just now.
+    open: bool,
+    calls: Calls,
+    /// Since when there has been no news.
+    quiet_since_ns: u64,
+}
+
+#[derive(Default)]
+struct Task {
+    /// It runs unwatched until its first stop.
+    arriving: bool,
+    /// Where it was interrupted in a system call that had begun before; it will begin once more there.
+    interrupted_at: Option<Info>,
+}
+
+impl Watch {
+    fn new(root: u32, window: Window, finish: Arc<AtomicBool>) -> Watch {
+        let open = matches!(window, Window::Protocol { .. });
+        let (tasks, calls) = (BTreeMap::new(), Calls::default());
+        Watch { root, window, finish, tasks, open, calls, quiet_since_ns: clock::now_ns() }
+    }
+
+    fn run(mut self, ready: &Sender<()>) -> Result<Calls, String> {
+        self.seize_all()?;
+        let mut told = false;
+        let mut finishing_since_ns = None;
+        loop {
+            let news = ptrace::news().map_err(|error| format!("waiting for it: {error}"))?;
+            match news {
+                Some(News::Ended(task)) if task == self.root => return Ok(self.calls),
+                Some(News::Ended(task)) => {
+                    ptrace::reap(task);
+                    self.tasks.remove(&task);
+                }
+                Some(News::Stopped(task, stop)) => self.stopped(task, stop)?,
+                None => {}
+            }
+            if !told && self.tasks.values().all(|task| !task.arriving) {
+                told = ready.send(()).is_ok();
+            }
+            if news.is_some() {
+                self.quiet_since_ns = clock::now_ns();
+                continue;
+            }
+            if self.finish.load(Ordering::Relaxed) {
+                let since_ns = *finishing_since_ns.get_or_insert_with(clock::now_ns);
+                if self.has_ended_its_window() || clock::now_ns() - since_ns > REST_LIMIT_NS {
+                    self.detach_all();
+                    return Ok(self.calls);
+                }
+            }
+            self.pause();
+        }
+    }
+
+    /// All tasks that there are. New ones of a task that is seized are seized by the kernel.
+    fn seize_all(&mut self) -> Result<(), String> {
+        loop {
+            let mut any = false;
+            for task in tree::tasks(self.root) {
+                if self.tasks.contains_key(&task) {
+                    continue;
+                }
+                match ptrace::seize(task).and_then(|()| ptrace::interrupt(task)) {
+                    Ok(()) => {
+                        any = true;
+                        self.tasks.insert(task, Task { arriving: true, ..Task::default() });
+                    }
+                    Err(error) if task == self.root => return Err(refused(&error)),
+                    // It has ended, is known already, or is a thread of the kernel.
+                    Err(_) => {}
+                }
+            }
+            if !any {
+                return Ok(());
+            }
+        }
+    }
+
+    fn stopped(&mut self, task: u32, stop: Stop) -> Result<(), String> {
+        let known = self.tasks.entry(task).or_default();
+        let arrives = std::mem::take(&mut known.arriving);
+        let mut signal = 0;
+        match stop {
+            Stop::Syscall => {
+                let info = ptrace::info(task).map_err(|error| format!("ptrace: {error}"));
+                self.call(task, &info?);
+            }
+            Stop::Interrupted if arrives => known.interrupted_at = ptrace::info(task).ok(),
+            Stop::Signal(number) => signal = number,
+            Stop::Group => {
+                let _ = ptrace::stay_stopped(task);
+                return Ok(());
+            }
+            Stop::Exec => {
+                if let Ok(before) = ptrace::task_before_exec(task)
+                    && before != task
+                {
+                    self.tasks.remove(&before);
+                }
+                self.open |= matches!(self.window, Window::Program) && task == self.root;
+            }
+            Stop::Interrupted | Stop::Other => {}
+        }
+        // A task that was killed meanwhile is seen as one that has ended.
+        let _ = ptrace::go_on(task, signal);
+        Ok(())
+    }
+
+    fn call(&mut self, task: u32, info: &Info) {
+        if !info.begins_call() {
+            return;
+        }
+        let known = self.tasks.entry(task).or_default();
+        if known.interrupted_at.take().is_some_and(|at| is_same_place(&at, info)) {
+            return;
+        }
+        if matches!(self.window, Window::Marked)
+            && let Some(mark) = Mark::of_call(info.number, &info.arguments)
+        {
+            self.open = mark == Mark::Begin;
+            return;
+        }
+        if !self.open {
+            return;
+        }
+        if self.is_of_protocol(task, info) {
+            self.calls.of_protocol += 1;
+        } else {
+            *self.calls.by_number.entry(info.number).or_default() += 1;
+        }
+    }
+
+    fn is_of_protocol(&self, task: u32, info: &Info) -> bool {
+        let Window::Protocol { orders, replies } = &self.window else { return false };
+        let pipe = match info.number as libc::c_long {
+            libc::SYS_read | libc::SYS_readv => orders,
+            libc::SYS_write | libc::SYS_writev => replies,
+            _ => return false,
+        };
+        let link = format!("/proc/{task}/fd/{}", info.arguments[0] as i32);
+        std::fs::read_link(link).is_ok_and(|target| target == *pipe)
+    }
+
+    fn has_ended_its_window(&self) -> bool {
+        match self.window {
+            Window::Marked => !self.open,
+            Window::Protocol { .. } => self.tasks.keys().all(|task| tree::sleeps(*task)),
+            Window::Program => false,
+        }
+    }
+
+    /// Looks again at once for a while, then after a part of the time that nothing has happened.
+    fn pause(&self) {
+        let quiet_ns = clock::now_ns() - self.quiet_since_ns;
+        if quiet_ns < LOOK_NS {
+            std::thread::yield_now();
+        } else {
+            let pause_ns = (quiet_ns / 4).min(PAUSE_NS);
+            std::thread::sleep(std::time::Duration::from_nanos(pause_ns));
+        }
+    }
+
+    /// Each task is let go at its next stop. What is not stopped in time is let go by the end of this
+    /// thread.
+    fn detach_all(&mut self) {
+        self.tasks.retain(|task, _| ptrace::interrupt(*task).is_ok());
+        let start_ns = clock::now_ns();
+        while !self.tasks.is_empty() && clock::now_ns() - start_ns < REST_LIMIT_NS {
+            match ptrace::news() {
+                Ok(Some(News::Stopped(task, stop))) => {
+                    let signal = if let Stop::Signal(number) = stop { number } else { 0 };
+                    let _ = ptrace::detach(task, signal);
+                    self.tasks.remove(&task);
+                }
+                Ok(Some(News::Ended(task))) if task == self.root => return,
+                Ok(Some(News::Ended(task))) => {
+                    ptrace::reap(task);
+                    self.tasks.remove(&task);
+                }
+                Ok(None) => std::thread::yield_now(),
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// Whether a call begins at the place where one was interrupted. Some processors have not stepped back
+/// to the instruction of the call, others have, by its length.
+fn is_same_place(at: &Info, info: &Info) -> bool {
+    at.stack == info.stack && at.instruction.abs_diff(info.instruction) <= 4
+}
+
+fn refused(error: &std::io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => "ptrace is not permitted here; see kernel.yama.ptrace_scope, and the \
+                              seccomp filter of a container"
+            .to_owned(),
+        Some(libc::ESRCH) => "it has ended".to_owned(),
+        _ => format!("ptrace: {error}"),
+    }
+}

@@ -1,0 +1,365 @@
+//! The only reader of what the kernel counts of another process: CPU, waiting, memory, device bytes,
+//! faults, switches. The files stay open, and a reading allocates nothing.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use crate::clock::{self, CpuClock};
+
+mod parse;
+
+/// How long a reading waits for the process to come to rest, at most.
+const REST_LIMIT_NS: u64 = 20_000_000;
+/// `status` is the longest of the files: about 1.5 KB, more with many groups, CPUs or memory nodes.
+const BUFFER_LEN: usize = 8192;
+
+/// No CPU has this number.
+const NO_CPU: u64 = u64::MAX;
+
+/// What the kernel has counted of a process since it was started. None: not known here; see
+/// [`Counters::why`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Of all threads, those that ended included.
+    pub cpu_ns: Option<u64>,
+    /// As much as `cpu_ns` if the process computes in one thread only.
+    pub main_thread_cpu_ns: Option<u64>,
+    /// Of the main thread: ready to run, but no CPU was free.
+    pub run_queue_wait_ns: Option<u64>,
+    pub device_read_bytes: Option<u64>,
+    pub device_write_bytes: Option<u64>,
+    pub minor_faults: Option<u64>,
+    pub major_faults: Option<u64>,
+    /// Of the main thread.
+    pub voluntary_switches: Option<u64>,
+    /// Of the main thread.
+    pub involuntary_switches: Option<u64>,
+    /// Since the last [`Counters::reset_peak`].
+    pub peak_rss_bytes: Option<u64>,
+    pub threads: Option<u64>,
+    /// Whether the main thread was on no CPU. While it is on one, the CPU times are those of the last tick
+    /// of the kernel: 0 was read for a process that had run for 2 ms.
+    pub at_rest: bool,
+}
+
+/// The open counters of one process. They stay with it: a later process of the same number is not read.
+pub struct Counters {
+    cpu: Option<CpuClock>,
+    schedstat: Option<File>,
+    io: Option<File>,
+    stat: Option<File>,
+    status: Option<File>,
+    clear_refs: Option<File>,
+    why: BTreeMap<&'static str, String>,
+    rest_limit_ns: u64,
+}
+
+impl Counters {
+    /// Opens what can be opened; the rest stands in [`Counters::why`].
+    pub fn open(pid: u32) -> Self {
+        let mut why = BTreeMap::new();
+        let mut open = |name, options: &OpenOptions, metrics: &[&'static str]| {
+            let path = format!("/proc/{pid}/{name}");
+            options.open(&path).map_err(|error| explain(&mut why, metrics, &path, &error)).ok()
+        };
+        let read = OpenOptions::new().read(true).clone();
+        let write = OpenOptions::new().write(true).clone();
+        let mut counters = Self {
+            cpu: None,
+            schedstat: open("schedstat", &read, SCHEDSTAT),
+            io: open("io", &read, IO),
+            stat: open("stat", &read, STAT),
+            status: open("status", &read, STATUS),
+            clear_refs: open("clear_refs", &write, PEAK),
+            why,
+            rest_limit_ns: REST_LIMIT_NS,
+        };
+        match CpuClock::of(pid) {
+            Ok(clock) => counters.cpu = Some(clock),
+            Err(error) => explain(&mut counters.why, CPU, "the CPU clock of the process", &error),
+        }
+        counters.probe(pid);
+        counters
+    }
+
+    /// Why a metric cannot be had, by its name.
+    pub fn why(&self) -> &BTreeMap<&'static str, String> {
+        &self.why
+    }
+
+    /// From here on the peak is that of what follows.
+    pub fn reset_peak(&self) -> io::Result<()> {
+        match &self.clear_refs {
+            // 5 sets the high-water mark back and touches no page (proc(5), since Linux 4.0).
+            Some(file) => file.write_at(b"5", 0).map(|_| ()),
+            None => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Before a sample: waits until the process sleeps, as far as it ever does, and sets the peak back.
+    pub fn start(&mut self) -> Reading {
+        let reading = self.read_unless_on(|| NO_CPU);
+        // Where that is not possible the peak is unknown; see `why`.
+        let _ = self.reset_peak();
+        reading
+    }
+
+    /// All counters now. For the CPU times it waits until the process is on no CPU, but not for one that
+    /// stays there; the others are those from before, as a process that is waited for is disturbed.
+    pub fn read(&mut self) -> Reading {
+        // A process that wants the CPU of the reader is not on it, and its times are exact.
+        self.read_unless_on(this_cpu)
+    }
+
+    fn read_unless_on(&mut self, cpu: fn() -> u64) -> Reading {
+        let mut buffer = [0u8; BUFFER_LEN];
+        let mut reading = Reading::default();
+        if let Some(text) = pread(self.io.as_ref(), &mut buffer) {
+            parse::io(text, &mut reading);
+        }
+        if let Some(text) = pread(self.status.as_ref(), &mut buffer) {
+            parse::status(text, &mut reading);
+        }
+        if self.clear_refs.is_none() {
+            reading.peak_rss_bytes = None;
+        }
+        let running = pread(self.stat.as_ref(), &mut buffer).is_some_and(|text| {
+            parse::stat(text, cpu(), &mut reading);
+            !reading.at_rest
+        });
+        self.read_times(&mut buffer, &mut reading);
+        if running {
+            let wait = reading.run_queue_wait_ns;
+            reading.at_rest = self.comes_to_rest(cpu, &mut buffer);
+            self.read_times(&mut buffer, &mut reading);
+            reading.run_queue_wait_ns = wait;
+        }
+        if reading.at_rest {
+            self.rest_limit_ns = REST_LIMIT_NS;
+        }
+        reading
+    }
+
+    fn read_times(&self, buffer: &mut [u8; BUFFER_LEN], reading: &mut Reading) {
+        reading.cpu_ns = self.cpu.and_then(|clock| clock.read_ns().ok());
+        if let Some(text) = pread(self.schedstat.as_ref(), buffer) {
+            parse::schedstat(text, reading);
+        }
+    }
+
+    /// Looks until the main thread does not run. A process that does not come to rest in time is given half
+    /// the time at the next reading, so that one that never rests costs little.
+    fn comes_to_rest(&mut self, cpu: fn() -> u64, buffer: &mut [u8; BUFFER_LEN]) -> bool {
+        let started = clock::now_ns();
+        let mut look = Reading::default();
+        while clock::now_ns() - started < self.rest_limit_ns {
+            std::thread::yield_now();
+            let Some(text) = pread(self.stat.as_ref(), buffer) else { return false };
+            parse::stat(text, cpu(), &mut look);
+            if look.at_rest {
+                return true;
+            }
+        }
+        self.rest_limit_ns /= 2;
+        false
+    }
+
+    /// Some kernels and sandboxes have the files, but not what should stand in them.
+    fn probe(&mut self, pid: u32) {
+        if let Some(file) = &self.clear_refs
+            && let Err(error) = file.write_at(b"5", 0)
+        {
+            explain(&mut self.why, PEAK, &format!("/proc/{pid}/clear_refs"), &error);
+            self.clear_refs = None;
+        }
+        let reading = self.read();
+        let missing = |metrics: &[&'static str], value: Option<u64>, name: &str| {
+            let text = format!("/proc/{pid}/{name} does not tell it on this system");
+            metrics
+                .iter()
+                .filter(|_| value.is_none())
+                .map(|m| (*m, text.clone()))
+                .collect::<Vec<_>>()
+        };
+        let absent = [
+            missing(SCHEDSTAT, reading.run_queue_wait_ns, "schedstat"),
+            missing(IO, reading.device_read_bytes, "io"),
+            missing(STAT, reading.minor_faults, "stat"),
+            missing(PEAK, reading.peak_rss_bytes, "status"),
+            missing(SWITCHES, reading.voluntary_switches, "status"),
+        ];
+        for (metric, reason) in absent.into_iter().flatten() {
+            self.why.entry(metric).or_insert(reason);
+        }
+    }
+}
+
+/// The run-queue wait of this process's main thread. A method's process reads it right around the
+/// timed interval, which leaves out the wait for a CPU after `go` and after `done`.
+pub struct OwnWait(Option<File>);
+
+impl OwnWait {
+    pub fn open() -> Self {
+        Self(File::open("/proc/self/schedstat").ok())
+    }
+
+    pub fn read_ns(&self) -> Option<u64> {
+        let mut reading = Reading::default();
+        parse::schedstat(pread(self.0.as_ref(), &mut [0; 128])?, &mut reading);
+        reading.run_queue_wait_ns
+    }
+}
+
+impl Reading {
+    /// What came to `before` since; the peak and the number of threads are those of now.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let less = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
+        Self {
+            cpu_ns: less(self.cpu_ns, before.cpu_ns),
+            main_thread_cpu_ns: less(self.main_thread_cpu_ns, before.main_thread_cpu_ns),
+            run_queue_wait_ns: less(self.run_queue_wait_ns, before.run_queue_wait_ns),
+            device_read_bytes: less(self.device_read_bytes, before.device_read_bytes),
+            device_write_bytes: less(self.device_write_bytes, before.device_write_bytes),
+            minor_faults: less(self.minor_faults, before.minor_faults),
+            major_faults: less(self.major_faults, before.major_faults),
+            voluntary_switches: less(self.voluntary_switches, before.voluntary_switches),
+            involuntary_switches: less(self.involuntary_switches, before.involuntary_switches),
+            peak_rss_bytes: self.peak_rss_bytes,
+            threads: self.threads,
+            at_rest: self.at_rest && before.at_rest,
+        }
+    }
+}
+
+const CPU: &[&str] = &["cpu_ns"];
+const SCHEDSTAT: &[&str] = &["main_thread_cpu_ns", "run_queue_wait_ns"];
+const IO: &[&str] = &["device_read_bytes", "device_write_bytes"];
+const STAT: &[&str] = &["minor_faults", "major_faults"];
+const PEAK: &[&str] = &["peak_rss_bytes"];
+const SWITCHES: &[&str] = &["voluntary_switches", "involuntary_switches"];
+const STATUS: &[&str] = &["voluntary_switches", "involuntary_switches", "peak_rss_bytes"];
+
+fn explain(
+    why: &mut BTreeMap<&'static str, String>,
+    metrics: &[&'static str],
+    source: &str,
+    error: &io::Error,
+) {
+    for metric in metrics {
+        why.entry(metric).or_insert_with(|| format!("{source}: {error}"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn this_cpu() -> u64 {
+    rustix::thread::sched_getcpu() as u64
+}
+
+#[cfg(not(target_os = "linux"))]
+fn this_cpu() -> u64 {
+    NO_CPU
+}
+
+/// The file from its beginning. The kernel writes its text anew for every such read.
+fn pread<'b>(file: Option<&File>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    let len = file?.read_at(buffer, 0).ok()?;
+    buffer.get(..len)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::process::{Child, Stdio};
+
+    use super::*;
+
+    /// A process that waits until it is dropped.
+    struct Cat(Child);
+
+    impl Cat {
+        fn start() -> Self {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "lab::launch starts methods; this is none"
+            )]
+            let mut command = std::process::Command::new("cat");
+            let cat = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+            let mut cat = Self(cat.unwrap());
+            // Before its first turn on a CPU some of its counters are not there yet.
+            cat.0.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+            cat.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            cat
+        }
+    }
+
+    impl Drop for Cat {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn every_counter_is_either_read_or_explained() {
+        let cat = Cat::start();
+        let mut counters = Counters::open(cat.0.id());
+        let peak = counters.reset_peak();
+        let reading = counters.start();
+        let check = |metrics: &[&str], value: Option<u64>| {
+            for metric in metrics {
+                assert_eq!(
+                    value.is_none(),
+                    counters.why().contains_key(metric),
+                    "{metric} {reading:?}"
+                );
+            }
+        };
+        check(CPU, reading.cpu_ns);
+        check(SCHEDSTAT, reading.run_queue_wait_ns);
+        check(IO, reading.device_read_bytes);
+        check(STAT, reading.major_faults);
+        check(SWITCHES, reading.involuntary_switches);
+        check(PEAK, reading.peak_rss_bytes);
+        assert_eq!(peak.is_err(), counters.why().contains_key("peak_rss_bytes"));
+        assert_eq!(reading.threads, Some(1));
+    }
+
+    #[test]
+    fn a_process_that_ended_has_no_counters() {
+        let mut cat = Cat::start();
+        let mut counters = Counters::open(cat.0.id());
+        cat.0.kill().unwrap();
+        cat.0.wait().unwrap();
+        assert_eq!(counters.read(), Reading::default());
+        let mut late = Counters::open(cat.0.id());
+        assert_eq!(late.read(), Reading::default());
+        assert!(late.reset_peak().is_err());
+        assert_eq!(late.why().len(), 10, "{:?}", late.why());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_peak_is_that_since_the_reset() {
+        let mut counters = Counters::open(std::process::id());
+        if counters.why().contains_key("peak_rss_bytes") {
+            return;
+        }
+        let size = 64 << 20;
+        let touch = || drop(std::hint::black_box(vec![1u8; size]));
+        touch();
+        let before = counters.read();
+        counters.reset_peak().unwrap();
+        let after = counters.read().since(&before);
+        assert!(before.peak_rss_bytes.unwrap() >= size as u64);
+        assert!(
+            after.peak_rss_bytes.unwrap() < before.peak_rss_bytes.unwrap(),
+            "{before:?} {after:?}"
+        );
+        touch();
+        assert!(counters.read().peak_rss_bytes.unwrap() >= size as u64);
+    }
+}

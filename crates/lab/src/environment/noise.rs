@@ -1,0 +1,195 @@
+//! What else goes on on the machine: load, pressure, and the CPU time that others took meanwhile.
+
+use serde_json::Value;
+
+use super::tree::{Facts, Tree};
+
+/// A look at the CPU times of the machine, to which a later one is held.
+pub struct Noise {
+    before: Option<Times>,
+    tree: Tree,
+}
+
+/// Parts of the CPU time that the machine had between two looks, 0 … 1. None: not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// Taken by the hypervisor for other machines.
+    pub steal_share: Option<f64>,
+    /// Used by processes that are not of this program.
+    pub busy_share_of_others: Option<f64>,
+}
+
+impl Noise {
+    pub fn start() -> Self {
+        Self::start_from(Tree::new("/"))
+    }
+
+    /// The children that run still are counted as of this program, and those that it waited for.
+    pub fn finish(&self) -> Shares {
+        match (self.before, Times::read(&self.tree)) {
+            (Some(before), Some(now)) => now.since(before),
+            _ => Shares::default(),
+        }
+    }
+
+    fn start_from(tree: Tree) -> Self {
+        Self { before: Times::read(&tree), tree }
+    }
+}
+
+/// All in ticks of 10 ms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Times {
+    total: u64,
+    busy: u64,
+    steal: u64,
+    own: u64,
+}
+
+impl Times {
+    fn read(tree: &Tree) -> Option<Self> {
+        let (total, busy, steal) = machine(&tree.line("proc/stat")?)?;
+        Some(Self { total, busy, steal, own: own(tree)? })
+    }
+
+    fn since(self, before: Self) -> Shares {
+        let less = u64::saturating_sub;
+        let total = less(self.total, before.total);
+        if total == 0 {
+            return Shares::default();
+        }
+        let others = less(less(self.busy, before.busy), less(self.own, before.own));
+        let share = |ticks: u64| Some((ticks as f64 / total as f64).min(1.0));
+        Shares {
+            steal_share: share(less(self.steal, before.steal)),
+            busy_share_of_others: share(others),
+        }
+    }
+}
+
+/// Total, busy and steal of the line `cpu user nice system idle iowait irq softirq steal guest guest_nice`
+/// (proc(5)). The time of guests is in that of the user already; steal is no one's work here.
+fn machine(line: &str) -> Option<(u64, u64, u64)> {
+    let mut times = [0u64; 8];
+    let mut words = line.strip_prefix("cpu ")?.split_whitespace();
+    for time in &mut times {
+        *time = words.next()?.parse().ok()?;
+    }
+    let total = times.iter().try_fold(0u64, |sum, time| sum.checked_add(*time))?;
+    let [_, _, _, idle, iowait, _, _, steal] = times;
+    Some((total, total - idle - iowait - steal, steal))
+}
+
+/// The CPU time of this process and its children.
+fn own(tree: &Tree) -> Option<u64> {
+    let own = process(&tree.text("proc/self/stat")?)?;
+    let threads = tree.names("proc/self/task");
+    let children =
+        threads.iter().filter_map(|id| tree.line(&format!("proc/self/task/{id}/children")));
+    let mut all = own;
+    for pid in
+        children.flat_map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    {
+        // One that ended meanwhile is not counted.
+        let time = tree.text(&format!("proc/{pid}/stat")).and_then(|text| process(&text));
+        all = all.checked_add(time.unwrap_or(0))?;
+    }
+    Some(all)
+}
+
+/// User and system time of a process and of the children that it waited for: fields 14 to 17, behind the
+/// name in parentheses.
+fn process(stat: &str) -> Option<u64> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    (0..4).try_fold(0u64, |sum, _| sum.checked_add(fields.next()?.parse().ok()?))
+}
+
+pub(super) fn add(tree: &Tree, facts: &mut Facts) {
+    let load = tree.line("proc/loadavg").unwrap_or_default();
+    let mut words = load.split_whitespace();
+    for minutes in ["1", "5", "15"] {
+        let load = words.next().and_then(|word| word.parse::<f64>().ok());
+        facts.insert(format!("load_{minutes}_min"), load.into());
+    }
+    let running = words.next().and_then(|word| word.split_once('/')?.0.parse::<u64>().ok());
+    facts.insert("processes_ready".into(), running.into());
+    for resource in ["cpu", "io", "memory"] {
+        let pressure = tree.line(&format!("proc/pressure/{resource}"));
+        let average = pressure.and_then(|line| {
+            let word = line.split_whitespace().find_map(|word| word.strip_prefix("avg60="))?;
+            word.parse::<f64>().ok()
+        });
+        facts.insert(format!("pressure_{resource}_60_s_percent"), average.into());
+    }
+    let since_boot = tree.line("proc/stat").and_then(|line| machine(&line));
+    let steal = since_boot.filter(|(total, ..)| *total > 0);
+    let steal = steal.map(|(total, _, steal)| steal as f64 / total as f64);
+    facts.insert("steal_share_since_boot".into(), steal.into());
+    facts.insert("on_battery".into(), on_battery(tree));
+}
+
+/// Null on a machine without a power supply that tells.
+fn on_battery(tree: &Tree) -> Value {
+    let folder = "sys/class/power_supply";
+    let names = tree.names(folder);
+    let online = names.iter().filter_map(|name| tree.flag(&format!("{folder}/{name}/online")));
+    online.reduce(|a, b| a || b).map(|online| !online).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_times_of_the_machine_are_summed_without_those_of_guests() {
+        let check = |line, expected| assert_eq!(machine(line), expected, "{line}");
+        check("cpu  10 1 20 300 4 0 2 7 5 5", Some((344, 33, 7)));
+        check("cpu  10 1 20 300 4 0 2", None);
+        check("cpu  18446744073709551615 1 0 0 0 0 0 0", None);
+        check("cpu0 10 1 20 300 4 0 2 7 0 0", None);
+        check("", None);
+    }
+
+    #[test]
+    fn a_process_is_counted_with_the_children_it_waited_for() {
+        let check = |stat, expected| assert_eq!(process(stat), expected, "{stat}");
+        check("1 (a) b) S 1 1 1 0 -1 4194304 5 6 7 8 100 20 3 4 20 0 1", Some(127));
+        check("1 (a) S 1 1 1 0 -1 4194304 5 6 7 8 100 20 3", None);
+        check("1 (a", None);
+    }
+
+    #[test]
+    fn others_are_what_is_neither_idle_nor_stolen_nor_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = directory.path().join("proc").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let stat = |user: u64| format!("1 (a) S 1 1 1 0 -1 0 5 6 7 8 {user} 0 0 0 20 0 1");
+        write("stat", "cpu 100 0 100 1000 0 0 0 10 0 0\n");
+        write("self/stat", &stat(10));
+        write("self/task/1/children", "17 18 \n");
+        write("17/stat", &stat(5));
+        let noise = Noise::start_from(Tree::new(directory.path()));
+        // Of 1000 ticks: 50 stolen, 300 busy, of which 40 ours and 60 of a child.
+        write("stat", "cpu 300 0 200 1650 0 0 0 60 0 0\n");
+        write("self/stat", &stat(50));
+        write("17/stat", &stat(65));
+        let expected = Shares { steal_share: Some(0.05), busy_share_of_others: Some(0.2) };
+        assert_eq!(noise.finish(), expected);
+        // Nothing passed, or nothing is known any more.
+        let noise = Noise::start_from(Tree::new(directory.path()));
+        assert_eq!(noise.finish(), Shares::default());
+        write("stat", "rubbish\n");
+        assert_eq!(noise.finish(), Shares::default());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn this_machine_tells_its_times() {
+        assert!(Noise::start().before.is_some());
+    }
+}

@@ -1,0 +1,166 @@
+//! Starts the methods' processes and leaves none behind. Nothing else in the project starts a process.
+
+mod command;
+mod counting;
+mod process;
+mod speaker;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::count::Sources;
+use crate::experiment::{How, Method};
+use crate::param::Point;
+use crate::protocol::Done;
+pub use crate::stop::Stop;
+
+use self::speaker::Speaker;
+
+/// Starts methods. The real one is [`Launcher`]; the rounds are tested with another.
+pub trait Launch {
+    fn start(&mut self, experiment: &str, method: &Method) -> Result<Box<dyn Runner>, Ended>;
+
+    /// For the counting pass.
+    fn start_counting(
+        &mut self,
+        experiment: &str,
+        method: &Method,
+        sources: &Sources,
+    ) -> Result<Box<dyn CountingRunner>, Ended>;
+}
+
+/// A started method, set up for one point.
+pub trait Runner {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended>;
+
+    /// Takes one sample of `ops` operations.
+    fn go(&mut self, n: u64, ops: u64) -> Result<Taken, Ended>;
+
+    /// The metrics that cannot be had of it, and why.
+    fn missing(&self) -> Vec<(&'static str, String)>;
+
+    /// Asks it to end; dropping it makes sure.
+    fn bye(&mut self);
+}
+
+/// A method started to be counted, set up for one point.
+pub trait CountingRunner {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended>;
+
+    /// Takes one sample with the counters of the kernel and of the processor.
+    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended>;
+
+    /// Takes one sample in which every system call is looked at; its times mean nothing.
+    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended>;
+
+    /// What could be counted on this machine but not of this method, and why.
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Asks it to end; dropping it makes sure.
+    fn bye(&mut self);
+}
+
+/// A sample and what was counted of it from outside, by metric. Whole sample, not per operation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    pub done: Done,
+    pub counts: Vec<(&'static str, u64)>,
+    /// Its wall time can be held against that of the timing pass.
+    pub same_interval: bool,
+}
+
+/// A sample and its system calls by name, or why they could not be looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traced {
+    pub done: Done,
+    pub calls: Result<BTreeMap<String, u64>, String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    pub language: Option<String>,
+    pub digest: Option<String>,
+}
+
+/// What one sample used, by the method's own account and by the kernel's. Whole sample, not per operation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Taken {
+    pub done: Done,
+    pub used: crate::counters::Reading,
+    pub startup_ns: Option<u64>,
+}
+
+/// Why a method takes no more samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Skipped(String),
+    Failed(String),
+    /// A signal asked the whole run to stop.
+    Stopped,
+}
+
+/// Starts real processes.
+pub struct Launcher {
+    /// The program whose `__worker EXPERIMENT METHOD` runs a built-in method.
+    pub program: PathBuf,
+    /// Time for one answer.
+    pub sample_limit_ns: u64,
+    pub stop: Stop,
+}
+
+impl Launch for Launcher {
+    fn start(&mut self, experiment: &str, method: &Method) -> Result<Box<dyn Runner>, Ended> {
+        let limits = self.limits();
+        Ok(match &method.how {
+            How::BuiltIn(_) => {
+                Box::new(Speaker::start(&self.worker(experiment, method), None, limits)?)
+            }
+            How::Worker { argv } => Box::new(Speaker::start(argv, None, limits)?),
+            How::Command { argv } => Box::new(command::CommandRunner::new(argv.clone(), limits)),
+        })
+    }
+
+    fn start_counting(
+        &mut self,
+        experiment: &str,
+        method: &Method,
+        sources: &Sources,
+    ) -> Result<Box<dyn CountingRunner>, Ended> {
+        let limits = self.limits();
+        let started = |argv: &[String]| Speaker::start(argv, Some(&sources.to_variable()), limits);
+        Ok(match &method.how {
+            How::BuiltIn(_) => {
+                Box::new(counting::BuiltIn::new(started(&self.worker(experiment, method))?))
+            }
+            How::Worker { argv } => Box::new(counting::Foreign::new(started(argv)?, sources)),
+            How::Command { argv } => {
+                let limits = self.limits();
+                Box::new(counting::Program::new(argv.clone(), sources, limits))
+            }
+        })
+    }
+}
+
+impl Launcher {
+    fn limits(&self) -> Limits {
+        Limits { answer_ns: self.sample_limit_ns, stop: self.stop.clone() }
+    }
+
+    fn worker(&self, experiment: &str, method: &Method) -> Vec<String> {
+        vec![
+            self.program.to_string_lossy().into_owned(),
+            "__worker".to_owned(),
+            experiment.to_owned(),
+            method.name.clone(),
+        ]
+    }
+}
+
+/// How long a child may take, and what ends the waiting early.
+#[derive(Clone)]
+struct Limits {
+    answer_ns: u64,
+    stop: Stop,
+}

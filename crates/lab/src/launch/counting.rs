@@ -1,0 +1,224 @@
+//! The methods' processes in the counting pass: who counts what of them, and from when to when.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
+
+use rustix::process::{PidfdFlags, pidfd_open};
+
+use super::command::fill_in;
+use super::process::{Process, Talk, describe};
+use super::speaker::Speaker;
+use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
+use crate::clock;
+use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, Window};
+use crate::param::Point;
+use crate::protocol::Done;
+
+/// A built-in method counts itself, right around its job, and hands the counts over as its metrics.
+pub(super) struct BuiltIn(Speaker);
+
+impl BuiltIn {
+    pub(super) fn new(speaker: Speaker) -> BuiltIn {
+        BuiltIn(speaker)
+    }
+}
+
+impl CountingRunner for BuiltIn {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+        self.0.prepare(arguments)
+    }
+
+    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
+        let done = self.0.ask(n, ops, false)?;
+        Ok(Counted { done, counts: Vec::new(), same_interval: true })
+    }
+
+    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended> {
+        let tracer = Tracer::attach(self.0.pid(), Window::Marked);
+        let done = self.0.ask(n, ops, tracer.is_ok());
+        Ok(traced(tracer.and_then(Tracer::finish), done?).0)
+    }
+
+    fn bye(&mut self) {
+        self.0.bye();
+    }
+}
+
+/// A worker in any language is counted from outside, from rest to rest. The calls with which it read
+/// its order and wrote its reply are known from a sample that was traced, and taken off.
+pub(super) struct Foreign {
+    speaker: Speaker,
+    sources: Sources,
+    outside: Result<Outside, String>,
+    of_protocol: Option<u64>,
+}
+
+impl Foreign {
+    pub(super) fn new(speaker: Speaker, sources: &Sources) -> Foreign {
+        Foreign {
+            speaker,
+            sources: sources.clone(),
+            outside: Err(String::new()),
+            of_protocol: None,
+        }
+    }
+
+    fn window(&self) -> Result<Window, String> {
+        let [orders, replies] = self.speaker.pipes().map(|pipe| -> Result<PathBuf, String> {
+            let pipe = pipe.ok_or("it was asked to end")?;
+            let link = format!("/proc/self/fd/{}", pipe.as_raw_fd());
+            std::fs::read_link(&link).map_err(|error| format!("{link}: {error}"))
+        });
+        Ok(Window::Protocol { orders: orders?, replies: replies? })
+    }
+}
+
+impl CountingRunner for Foreign {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+        let ready = self.speaker.prepare(arguments)?;
+        count::settle(self.speaker.pid());
+        self.outside = Outside::of(&self.sources, self.speaker.pid());
+        Ok(ready)
+    }
+
+    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
+        let Ok(outside) = &self.outside else {
+            let done = self.speaker.ask(n, ops, false)?;
+            return Ok(Counted { done, counts: Vec::new(), same_interval: true });
+        };
+        count::settle(self.speaker.pid());
+        let before = outside.read();
+        let done = self.speaker.ask(n, ops, false)?;
+        count::settle(self.speaker.pid());
+        let mut counts = difference(&before, &outside.read());
+        let of_protocol = self.of_protocol;
+        counts.retain_mut(|(metric, count)| {
+            if *metric == SYSCALLS {
+                let Some(less) = of_protocol.and_then(|of_it| count.checked_sub(of_it)) else {
+                    return false;
+                };
+                *count = less;
+            }
+            true
+        });
+        Ok(Counted { done, counts, same_interval: true })
+    }
+
+    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended> {
+        count::settle(self.speaker.pid());
+        let tracer = self.window().and_then(|window| Tracer::attach(self.speaker.pid(), window));
+        let done = self.speaker.ask(n, ops, false);
+        let (traced, of_protocol) = traced(tracer.and_then(Tracer::finish), done?);
+        self.of_protocol = of_protocol.or(self.of_protocol);
+        Ok(traced)
+    }
+
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        let why = self.outside.as_ref().err();
+        why.map(|why| self.sources.metrics().map(|metric| (metric, why.clone())).collect())
+            .unwrap_or_default()
+    }
+
+    fn bye(&mut self) {
+        self.speaker.bye();
+    }
+}
+
+/// A plain command is counted from the moment it has become itself to its end.
+pub(super) struct Program {
+    template: Vec<String>,
+    argv: Vec<String>,
+    sources: Sources,
+    limits: Limits,
+}
+
+/// Waits until it may become the command, which then finds what it has in the timing pass.
+const GATE: &str = "read -r go && exec \"$@\" </dev/null >/dev/null";
+
+impl Program {
+    pub(super) fn new(template: Vec<String>, sources: &Sources, limits: Limits) -> Program {
+        Program { template, argv: Vec::new(), sources: sources.clone(), limits }
+    }
+
+    fn spawn(&self) -> Result<Process, Ended> {
+        let gate = ["/bin/sh", "-c", GATE, "sh"].map(str::to_owned);
+        let argv: Vec<String> = gate.into_iter().chain(self.argv.iter().cloned()).collect();
+        Process::spawn(&argv, Talk::Pipes, Some(&self.sources.to_variable()))
+    }
+
+    /// Lets the command begin, and waits for its end.
+    fn release(&self, process: &mut Process, n: u64) -> Result<Done, Ended> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Ended::Failed(format!("{}: waiting for it: {error}", self.argv[0]))
+        };
+        let start_ns = clock::now_ns();
+        let gate = process.child.stdin.take();
+        let opened = gate.map_or(Ok(()), |mut gate| gate.write_all(b"go\n"));
+        opened.map_err(|error| failed(&error))?;
+        let exit =
+            pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
+        process.wait_for(exit.as_fd(), &self.limits, start_ns + self.limits.answer_ns)?;
+        Ok(Done { n, wall_ns: clock::now_ns() - start_ns, ops: 1, ..Done::default() })
+    }
+
+    fn end(&self, process: &mut Process) -> Result<(), Ended> {
+        let name = &self.argv[0];
+        match process.end() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => {
+                let tail = process.quoted_tail();
+                Err(Ended::Failed(format!("{name} {}{tail}", describe(status))))
+            }
+            Err(error) => Err(Ended::Failed(format!("{name}: waiting for it: {error}"))),
+        }
+    }
+}
+
+impl CountingRunner for Program {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+        self.argv = self.template.iter().map(|word| fill_in(word, arguments)).collect();
+        Ok(Ready::default())
+    }
+
+    fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, Ended> {
+        let mut process = self.spawn()?;
+        let outside = Outside::after_exec(&self.sources, process.child.id());
+        let done = self.release(&mut process, n)?;
+        self.end(&mut process)?;
+        let counts = outside.map(|outside| outside.read()).unwrap_or_default();
+        Ok(Counted { done, counts, same_interval: false })
+    }
+
+    fn trace(&mut self, n: u64, _ops: u64) -> Result<Traced, Ended> {
+        let mut process = self.spawn()?;
+        let tracer = Tracer::attach(process.child.id(), Window::Program);
+        let done = self.release(&mut process, n);
+        let calls = tracer.and_then(Tracer::finish);
+        let done = done?;
+        self.end(&mut process)?;
+        Ok(traced(calls, done).0)
+    }
+
+    fn bye(&mut self) {}
+}
+
+fn traced(calls: Result<Calls, String>, done: Done) -> (Traced, Option<u64>) {
+    let of_protocol = calls.as_ref().ok().map(|calls| calls.of_protocol);
+    let by_name = |calls: Calls| -> BTreeMap<String, u64> {
+        calls.by_number.into_iter().map(|(number, n)| (count::name(number), n)).collect()
+    };
+    (Traced { done, calls: calls.map(by_name) }, of_protocol)
+}
+
+fn difference(
+    before: &[(&'static str, u64)],
+    after: &[(&'static str, u64)],
+) -> Vec<(&'static str, u64)> {
+    let of = |(metric, now): &(&'static str, u64)| {
+        let (_, then) = before.iter().find(|(known, _)| known == metric)?;
+        Some((*metric, now.checked_sub(*then)?))
+    };
+    after.iter().filter_map(of).collect()
+}

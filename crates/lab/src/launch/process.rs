@@ -1,0 +1,218 @@
+//! A child process in a group of its own, with its pipes. However it is dropped, the whole group is
+//! killed and reaped.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
+
+use super::{Ended, Limits};
+use crate::clock;
+use crate::count::VARIABLE;
+
+/// What is kept of a child's standard error, to quote when it dies.
+const TAIL_BYTES: usize = 2 << 10;
+/// A signal that comes between the look at the flag and the wait is seen after this time.
+const LOOK_AGAIN_MS: i64 = 100;
+
+pub(super) struct Process {
+    pub(super) child: Child,
+    name: String,
+    stderr: Option<ChildStderr>,
+    tail: Vec<u8>,
+    reaped: bool,
+}
+
+/// Where the child's standard input and output go.
+#[derive(Clone, Copy)]
+pub(super) enum Talk {
+    Pipes,
+    Null,
+}
+
+impl Process {
+    /// `posix_spawn` underneath, in a new process group.
+    /// In the counting pass the child finds `counting` in its environment.
+    pub(super) fn spawn(
+        argv: &[String],
+        talk: Talk,
+        counting: Option<&str>,
+    ) -> Result<Process, Ended> {
+        let (name, arguments) =
+            argv.split_first().ok_or_else(|| Ended::Failed("an empty command".to_owned()))?;
+        let (stdin, stdout) = match talk {
+            Talk::Pipes => (Stdio::piped(), Stdio::piped()),
+            Talk::Null => (Stdio::null(), Stdio::null()),
+        };
+        #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
+        let mut command = Command::new(name);
+        match counting {
+            Some(value) => command.env(VARIABLE, value),
+            None => command.env_remove(VARIABLE),
+        };
+        let spawned = command
+            .args(arguments)
+            .stdin(stdin)
+            .stdout(stdout)
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn();
+        let mut child = spawned.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ended::Skipped(format!("{name} is not installed")),
+            _ => Ended::Failed(format!("{name} could not be started: {error}")),
+        })?;
+        let stderr = child.stderr.take();
+        let process =
+            Process { child, name: name.clone(), stderr, tail: Vec::new(), reaped: false };
+        if let Some(stderr) = &process.stderr {
+            set_nonblocking(stderr)
+                .map_err(|error| Ended::Failed(format!("standard error of {name}: {error}")))?;
+        }
+        Ok(process)
+    }
+
+    /// Waits until `fd` can be read or is closed, and takes in standard error meanwhile.
+    pub(super) fn wait_for(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        limits: &Limits,
+        deadline_ns: u64,
+    ) -> Result<(), Ended> {
+        loop {
+            if limits.stop.signal().is_some() {
+                return Err(Ended::Stopped);
+            }
+            let now_ns = clock::now_ns();
+            if now_ns >= deadline_ns {
+                let limit_s = limits.answer_ns as f64 / 1e9;
+                return Err(Ended::Failed(format!(
+                    "no answer within {limit_s} s, killed{}",
+                    self.quoted_tail()
+                )));
+            }
+            let left_ms = (deadline_ns - now_ns).div_ceil(1_000_000) as i64;
+            let mut fds = vec![PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+            if let Some(stderr) = &self.stderr {
+                fds.push(PollFd::new(stderr, PollFlags::IN));
+            }
+            let timeout_ms = left_ms.min(LOOK_AGAIN_MS);
+            let timeout = rustix::event::Timespec {
+                tv_sec: timeout_ms / 1000,
+                tv_nsec: timeout_ms % 1000 * 1_000_000,
+            };
+            match poll(&mut fds, Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(Ended::Failed(format!("poll: {error}"))),
+            }
+            let readable = !fds[0].revents().is_empty();
+            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+                self.take_stderr();
+            }
+            if readable {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How it ended, with the end of what it wrote to standard error. Kills what is left of it.
+    pub(super) fn died(&mut self) -> String {
+        let ended = self.wait_until_exit(clock::now_ns() + 1_000_000_000);
+        let how = match (ended, self.end()) {
+            (true, Ok(status)) => describe(status),
+            (false, _) => "closed its output without ending; killed".to_owned(),
+            (true, Err(error)) => format!("could not be waited for: {error}"),
+        };
+        format!("{how}{}", self.quoted_tail())
+    }
+
+    /// Waits for the exit without reaping; false if it still runs at the deadline.
+    pub(super) fn wait_until_exit(&mut self, deadline_ns: u64) -> bool {
+        while !self.has_exited() {
+            let now_ns = clock::now_ns();
+            if now_ns >= deadline_ns {
+                return false;
+            }
+            let pause = rustix::event::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+            let _ = poll(&mut [], Some(&pause));
+        }
+        true
+    }
+
+    fn has_exited(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let waited = rustix::process::waitid(rustix::process::WaitId::Pid(self.pid()), options);
+        match waited {
+            // One whose system calls are watched is seen when it is stopped, too.
+            Ok(Some(status)) => status.exited() || status.killed() || status.dumped(),
+            Ok(None) | Err(rustix::io::Errno::INTR) => false,
+            Err(_) => true,
+        }
+    }
+
+    /// Kills the whole group and reaps the leader. The group is killed before the leader is reaped:
+    /// until then its number cannot belong to anyone else.
+    pub(super) fn end(&mut self) -> io::Result<ExitStatus> {
+        if !self.reaped {
+            let _ = kill_process_group(self.pid(), Signal::KILL);
+        }
+        self.reaped = true;
+        let status = self.child.wait();
+        self.take_stderr();
+        status
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(super) fn quoted_tail(&self) -> String {
+        let text = String::from_utf8_lossy(&self.tail);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(3)..].join(" | ");
+        let clean: String = last.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if clean.is_empty() { String::new() } else { format!("; stderr of {}: {clean}", self.name) }
+    }
+
+    fn take_stderr(&mut self) {
+        let Some(stderr) = &self.stderr else { return };
+        let mut buffer = [0; 16 << 10];
+        // A child that floods is drained a few buffers at a time, so that the deadline is still looked at.
+        for _ in 0..16 {
+            match rustix::io::read(stderr, &mut buffer) {
+                Ok(0) => {
+                    self.stderr = None;
+                    return;
+                }
+                Ok(n) => {
+                    self.tail.extend_from_slice(&buffer[..n]);
+                    let excess = self.tail.len().saturating_sub(TAIL_BYTES);
+                    self.tail.drain(..excess);
+                }
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+pub(super) fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
+    let flags = fcntl_getfl(&fd)?;
+    Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
+}
+
+pub(super) fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with exit status {code}"),
+        (_, Some(signal)) => format!("was ended by signal {signal}"),
+        _ => format!("ended: {status}"),
+    }
+}

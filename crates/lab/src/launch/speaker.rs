@@ -1,0 +1,192 @@
+//! A method in a long-lived process that speaks the line protocol.
+
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{ChildStdin, ChildStdout};
+
+use super::process::{Process, Talk, set_nonblocking};
+use super::{Ended, Limits, Ready, Runner, Taken};
+use crate::clock;
+use crate::counters::{Counters, Reading};
+use crate::metric;
+use crate::param::Point;
+use crate::protocol::{Done, LINE_LIMIT_BYTES, Order, Reply, quote};
+
+/// The step of the coarsest clocks that languages offer, with room.
+const COARSE_CLOCK_NS: u64 = 20_000_000;
+
+pub(super) struct Speaker {
+    process: Process,
+    orders: Option<ChildStdin>,
+    replies: ChildStdout,
+    /// What was read and not yet understood.
+    heard: Vec<u8>,
+    counters: Counters,
+    /// The counters after the last sample: the child has only waited since.
+    last: Option<Reading>,
+    language: Option<String>,
+    limits: Limits,
+}
+
+impl Speaker {
+    /// `counting` is told to the children of the counting pass.
+    pub(super) fn start(
+        argv: &[String],
+        counting: Option<&str>,
+        limits: Limits,
+    ) -> Result<Speaker, Ended> {
+        let mut process = Process::spawn(argv, Talk::Pipes, counting)?;
+        let orders = process.child.stdin.take();
+        let Some(replies) = process.child.stdout.take() else {
+            return Err(Ended::Failed("its standard output is not a pipe".to_owned()));
+        };
+        set_nonblocking(&replies).map_err(|error| Ended::Failed(format!("its output: {error}")))?;
+        let counters = Counters::open(process.child.id());
+        let mut speaker = Speaker {
+            process,
+            orders,
+            replies,
+            heard: Vec::new(),
+            counters,
+            last: None,
+            language: None,
+            limits,
+        };
+        match speaker.hear()? {
+            Reply::Hello { language, .. } => speaker.language = language,
+            other => return Err(out_of_turn("hello", &other)),
+        }
+        // Before its first turn on a CPU some counters of a process are not there yet.
+        speaker.counters = Counters::open(speaker.process.child.id());
+        Ok(speaker)
+    }
+
+    /// One sample, and nothing else. A child that says what cannot be is out.
+    pub(super) fn ask(&mut self, n: u64, ops: u64, marked: bool) -> Result<Done, Ended> {
+        let failed = |reason: String| Err(Ended::Failed(reason));
+        if !self.heard.is_empty() {
+            let early = String::from_utf8_lossy(&self.heard).into_owned();
+            return failed(format!("protocol: said {} unasked", quote(early.trim_end())));
+        }
+        let start_ns = clock::now_ns();
+        self.say(&Order::Go { n, ops, marked })?;
+        let done = match self.hear()? {
+            Reply::Done(done) => done,
+            other => return Err(out_of_turn("done", &other)),
+        };
+        let elapsed_ns = clock::now_ns() - start_ns;
+        if done.wall_ns > elapsed_ns + COARSE_CLOCK_NS {
+            let claimed_ns = done.wall_ns;
+            return failed(format!(
+                "says that it took {claimed_ns} ns, but answered after {elapsed_ns} ns"
+            ));
+        }
+        if let Some((name, _)) = done.metrics.iter().find(|(name, _)| metric::is_the_labs_own(name))
+        {
+            return failed(format!("protocol: {name} is not the method's to tell"));
+        }
+        if done.n != n {
+            return failed(format!("answered sample {} when asked for {n}", done.n));
+        }
+        Ok(done)
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.process.child.id()
+    }
+
+    /// The pipes of the orders and of the replies.
+    pub(super) fn pipes(&self) -> [Option<BorrowedFd<'_>>; 2] {
+        [self.orders.as_ref().map(AsFd::as_fd), Some(self.replies.as_fd())]
+    }
+
+    fn say(&mut self, order: &Order) -> Result<(), Ended> {
+        let line = order.to_string();
+        let sent = match &mut self.orders {
+            Some(orders) => orders.write_all(line.as_bytes()),
+            None => Err(std::io::ErrorKind::BrokenPipe.into()),
+        };
+        sent.map_err(|_| Ended::Failed(self.process.died()))
+    }
+
+    /// The next reply; a `skip` or a `fail` ends the method.
+    fn hear(&mut self) -> Result<Reply, Ended> {
+        let deadline_ns = clock::now_ns() + self.limits.answer_ns;
+        let line = loop {
+            if let Some(end) = self.heard.iter().position(|b| *b == b'\n') {
+                break self.heard.drain(..=end).collect::<Vec<u8>>();
+            }
+            if self.heard.len() > LINE_LIMIT_BYTES {
+                let start = String::from_utf8_lossy(&self.heard[..64]).into_owned();
+                let limit = crate::param::bytes(LINE_LIMIT_BYTES as u64);
+                return Err(Ended::Failed(format!("a line over {limit}: {}", quote(&start))));
+            }
+            self.process.wait_for(self.replies.as_fd(), &self.limits, deadline_ns)?;
+            let mut buffer = [0; 4 << 10];
+            match rustix::io::read(&self.replies, &mut buffer) {
+                Ok(0) => return Err(Ended::Failed(self.process.died())),
+                Ok(n) => self.heard.extend_from_slice(&buffer[..n]),
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(Ended::Failed(format!("reading its output: {error}"))),
+            }
+        };
+        let line = String::from_utf8_lossy(&line);
+        match Reply::parse(&line) {
+            Ok(Reply::Skip(reason)) => Err(Ended::Skipped(reason)),
+            Ok(Reply::Fail(reason)) => Err(Ended::Failed(reason)),
+            Ok(reply) => Ok(reply),
+            Err(reason) => {
+                Err(Ended::Failed(format!("protocol: {reason}{}", self.process.quoted_tail())))
+            }
+        }
+    }
+}
+
+impl Runner for Speaker {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+        self.say(&Order::prepare(arguments))?;
+        self.last = None;
+        match self.hear()? {
+            Reply::Ready { digest } => Ok(Ready { language: self.language.clone(), digest }),
+            other => Err(out_of_turn("ready", &other)),
+        }
+    }
+
+    fn go(&mut self, n: u64, ops: u64) -> Result<Taken, Ended> {
+        let before = match self.last.take().filter(|last| last.at_rest) {
+            Some(last) => {
+                // Where the peak cannot be set back, it is not read either.
+                let _ = self.counters.reset_peak();
+                last
+            }
+            None => self.counters.start(),
+        };
+        let done = self.ask(n, ops, false)?;
+        let after = self.counters.read();
+        self.last = Some(after);
+        Ok(Taken { done, used: after.since(&before), startup_ns: None })
+    }
+
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        self.counters.why().iter().map(|(metric, why)| (*metric, why.clone())).collect()
+    }
+
+    fn bye(&mut self) {
+        let _ = self.say(&Order::Bye);
+        self.orders = None;
+    }
+}
+
+impl Drop for Speaker {
+    /// One that was asked to end gets a moment to do so; then its group is killed.
+    fn drop(&mut self) {
+        if self.orders.is_none() {
+            self.process.wait_until_exit(clock::now_ns() + 1_000_000_000);
+        }
+    }
+}
+
+fn out_of_turn(expected: &str, reply: &Reply) -> Ended {
+    let said = reply.to_string();
+    Ended::Failed(format!("protocol: said {} instead of {expected}", quote(said.trim_end())))
+}

@@ -1,0 +1,350 @@
+//! The counting pass: after all times are taken, some samples per cell in fresh processes, in which is
+//! counted what costs time to count. What goes wrong here costs a cell its counts and nothing else.
+
+use anyhow::Result;
+
+use super::order::order;
+use super::{Job, Progress, Record, arguments, note_missing, point_of};
+use crate::cache;
+use crate::clock;
+use crate::count::{SYSCALLS, Sources};
+use crate::experiment::Data;
+use crate::launch::{Counted, CountingRunner, Ended, Launch, Stop, Traced};
+use crate::metric::is_counted_apart;
+use crate::run::{CacheState, Cell, Pass, Run, Sample, Status};
+
+/// All samples have numbers of four digits: a worker that reads its orders byte by byte makes as many
+/// system calls for each.
+const FIRST_NUMBER: u64 = 1000;
+/// Looking at each of so many calls takes some seconds.
+const TRACED_MAX: f64 = 300_000.0;
+
+/// What the plan asks and the run does not have yet. False if a signal stopped it.
+pub(super) fn pass(
+    job: &Job<'_>,
+    run: &mut Run,
+    data: &[Data],
+    launch: &mut dyn Launch,
+    record: &mut dyn Record,
+    stop: &Stop,
+) -> Result<bool> {
+    if (0..run.cells.len()).all(|cell| samples_left(run, cell) == 0) {
+        return Ok(true);
+    }
+    let sources = Sources::look();
+    let earlier = run.cells.iter().flat_map(|cell| &cell.samples);
+    let session = earlier.filter(|s| s.pass == Pass::Counting).map(|s| s.session + 1).max();
+    let cells = run.cells.iter().map(|_| State::Idle).collect();
+    let session = session.unwrap_or(0);
+    let counting = Counting { job, run, data, launch, record, stop, sources, session, cells };
+    match counting.run() {
+        Ok(()) => Ok(true),
+        Err(Halt::Stopped) => Ok(false),
+        Err(Halt::Error(error)) => Err(error),
+    }
+}
+
+fn samples_left(run: &Run, index: usize) -> usize {
+    let cell = &run.cells[index];
+    if cell.status != Status::Measured || cell.n(Pass::Timing) == 0 {
+        return 0;
+    }
+    (run.plan.counting as usize).saturating_sub(cell.n(Pass::Counting))
+}
+
+struct Counting<'a> {
+    job: &'a Job<'a>,
+    run: &'a mut Run,
+    data: &'a [Data],
+    launch: &'a mut dyn Launch,
+    record: &'a mut dyn Record,
+    stop: &'a Stop,
+    sources: Sources,
+    session: u32,
+    /// By cell of the run.
+    cells: Vec<State>,
+}
+
+/// How a cell of the run stands in this pass.
+enum State {
+    /// It is not counted.
+    Idle,
+    Live(Live),
+    /// Why there are no more counts of it.
+    Lost(String),
+}
+
+struct Live {
+    runner: Box<dyn CountingRunner>,
+    ops: u64,
+    /// The number of the next sample.
+    n: u64,
+    /// Index into the points and their data.
+    point: usize,
+    /// Why its calls could not be looked at.
+    untraced: Option<String>,
+}
+
+/// What ends the pass early.
+enum Halt {
+    Stopped,
+    Error(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Halt {
+    fn from(error: anyhow::Error) -> Halt {
+        Halt::Error(error)
+    }
+}
+
+/// Where a sample stands in the pass.
+#[derive(Clone, Copy)]
+struct Place {
+    round: u32,
+    slot: u32,
+    warm_up: bool,
+}
+
+impl Counting<'_> {
+    fn run(mut self) -> Result<(), Halt> {
+        for cell in 0..self.run.cells.len() {
+            if samples_left(self.run, cell) == 0 {
+                continue;
+            }
+            self.go_on_unless_stopped()?;
+            let method = &self.run.cells[cell].method;
+            let of = self.run.cells.len();
+            self.record.progress(&Progress::Preparing { method, done: cell, of });
+            self.cells[cell] = match self.prepare(cell) {
+                Ok(live) => State::Live(live),
+                Err(ended) => lost(ended)?,
+            };
+            self.warm_up(cell)?;
+        }
+        self.rounds()?;
+        self.explain();
+        for state in &mut self.cells {
+            if let State::Live(live) = state {
+                live.runner.bye();
+            }
+        }
+        Ok(())
+    }
+
+    fn go_on_unless_stopped(&self) -> Result<(), Halt> {
+        if self.stop.signal().is_some() { Err(Halt::Stopped) } else { Ok(()) }
+    }
+
+    fn prepare(&mut self, index: usize) -> Result<Live, Ended> {
+        let cell = &self.run.cells[index];
+        let point = point_of(self.run, cell);
+        let method = self.job.methods.iter().find(|method| method.name == cell.method);
+        let method = method
+            .ok_or_else(|| Ended::Failed(format!("there is no method {} now", cell.method)))?;
+        let experiment = self.job.experiment.name;
+        let mut runner = self.launch.start_counting(experiment, method, &self.sources)?;
+        runner.prepare(&arguments(self.job, &self.data[point], method))?;
+        let timed = cell.samples.iter().rfind(|sample| sample.counts());
+        let ops = timed.map_or(1, |sample| sample.ops);
+        Ok(Live { runner, ops, n: FIRST_NUMBER, point, untraced: None })
+    }
+
+    /// The first sample of a process does what the others need not do again. The second one tells the
+    /// calls by name, unless all of them will.
+    fn warm_up(&mut self, cell: usize) -> Result<(), Halt> {
+        self.sample(cell, Place { round: 0, slot: 0, warm_up: true })?;
+        if !self.sources.counts_syscalls() {
+            return Ok(());
+        }
+        let calls = self.run.cells[cell].values.get(SYSCALLS);
+        let calls = calls.and_then(|column| column.last()).filter(|per_op| !per_op.is_nan());
+        let State::Live(live) = &mut self.cells[cell] else { return Ok(()) };
+        let calls = calls.map_or(0.0, |per_op| per_op * live.ops as f64);
+        if calls > TRACED_MAX {
+            live.untraced = Some(format!("{calls:.0} calls are too many to look at each of them"));
+        } else {
+            self.trace(cell)?;
+        }
+        Ok(())
+    }
+
+    fn rounds(&mut self) -> Result<(), Halt> {
+        let left: Vec<usize> =
+            (0..self.run.cells.len()).map(|cell| samples_left(self.run, cell)).collect();
+        let rounds = left.iter().max().copied().unwrap_or_default();
+        let last = self.run.cells.iter().flat_map(|cell| &cell.samples);
+        let last = last.filter(|s| s.counts_in(Pass::Counting)).map(|s| s.round).max();
+        let first = last.map_or(1, |last| last + 1);
+        let start_ns = clock::now_ns();
+        for i in 0..rounds {
+            let spent_ns = clock::now_ns() - start_ns;
+            let half_round_ns = spent_ns.checked_div(i as u64).unwrap_or_default() / 2;
+            if i > 0 && spent_ns + half_round_ns > self.run.plan.time_limit_ns {
+                break;
+            }
+            let round = first + i as u32;
+            self.record.progress(&Progress::Counting { round: i as u32, rounds: rounds as u32 });
+            // The sessions of the timing pass begin at 0.
+            let order = order(self.run.plan.seed, u32::MAX, round, left.len());
+            for (slot, cell) in order.into_iter().filter(|cell| left[*cell] > i).enumerate() {
+                self.go_on_unless_stopped()?;
+                self.sample(cell, Place { round, slot: slot as u32, warm_up: false })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, index: usize, place: Place) -> Result<(), Halt> {
+        let State::Live(live) = &mut self.cells[index] else { return Ok(()) };
+        if self.run.plan.cache == CacheState::Cold {
+            for file in &self.data[live.point].files {
+                // Where it stays, the counts are those of a file that is cached.
+                let _ = cache::evict(file);
+            }
+        }
+        live.n += 1;
+        let counted = match live.runner.count(live.n, live.ops) {
+            Ok(counted) => counted,
+            Err(ended) => {
+                self.cells[index] = lost(ended)?;
+                return Ok(());
+            }
+        };
+        let mut values = values(&counted);
+        let by_ptrace = !place.warm_up && !self.sources.counts_syscalls();
+        if by_ptrace && let Some(per_op) = self.trace(index)? {
+            values.retain(|(name, _)| *name != SYSCALLS);
+            values.push((SYSCALLS, per_op));
+        }
+        self.push(index, &counted, &values, place)?;
+        Ok(())
+    }
+
+    /// Looks at each call of a sample, which is not kept. Gives their number per operation.
+    fn trace(&mut self, index: usize) -> Result<Option<f64>, Halt> {
+        let State::Live(live) = &mut self.cells[index] else { return Ok(None) };
+        live.n += 1;
+        let Traced { done, calls } = match live.runner.trace(live.n, live.ops) {
+            Ok(traced) => traced,
+            Err(ended) => {
+                self.cells[index] = lost(ended)?;
+                return Ok(None);
+            }
+        };
+        let calls = match calls {
+            Ok(calls) => calls,
+            Err(why) => {
+                live.untraced = Some(why);
+                return Ok(None);
+            }
+        };
+        let ops = done.ops as f64;
+        let total: u64 = calls.values().sum();
+        let per_op = calls.into_iter().map(|(name, n)| (name, n as f64 / ops)).collect();
+        self.run.cells[index].syscalls_by_name = Some(per_op);
+        self.record.cell(self.run, index)?;
+        Ok(Some(total as f64 / ops))
+    }
+
+    fn push(
+        &mut self,
+        index: usize,
+        counted: &Counted,
+        values: &[(&str, f64)],
+        place: Place,
+    ) -> Result<()> {
+        let Place { round, slot, warm_up } = place;
+        let done = &counted.done;
+        let sample = Sample {
+            pass: Pass::Counting,
+            session: self.session,
+            round,
+            slot,
+            warm_up,
+            not_counted: None,
+            ops: done.ops,
+            bytes: done.bytes,
+            answer: done.answer.clone(),
+        };
+        self.run.cells[index].push(sample, values);
+        self.record.sample(self.run, index)
+    }
+
+    /// Says of each metric that a cell lacks why.
+    fn explain(&mut self) {
+        let hardware = self.sources.missing().clone();
+        for (metric, why) in hardware.iter().filter(|(metric, _)| **metric != SYSCALLS) {
+            note_missing(self.run, None, metric, why);
+        }
+        let metrics: Vec<&str> = std::iter::once(SYSCALLS)
+            .chain(self.sources.metrics().filter(|metric| *metric != SYSCALLS))
+            .collect();
+        for (index, state) in self.cells.iter().enumerate() {
+            let (lost, missing, untraced) = match state {
+                State::Idle => continue,
+                State::Lost(why) => {
+                    (Some(format!("the counting pass failed: {why}")), vec![], None)
+                }
+                State::Live(live) => (None, live.runner.missing(), live.untraced.clone()),
+            };
+            let method = self.run.cells[index].method.clone();
+            for metric in &metrics {
+                if has(&self.run.cells[index], metric) {
+                    continue;
+                }
+                let own = missing.iter().find(|(known, _)| known == metric);
+                let own = own.map(|(_, why)| why.clone());
+                let why = lost.clone().or(own).or_else(|| {
+                    let general = hardware.get(metric).cloned().filter(|_| *metric == SYSCALLS);
+                    let both = [general, untraced.clone()].into_iter().flatten();
+                    Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
+                });
+                let why = why.unwrap_or_else(|| "the counter was shared with others".to_owned());
+                note_missing(self.run, Some(&method), metric, &why);
+            }
+            if let Some(why) = lost.filter(|_| has(&self.run.cells[index], SYSCALLS)) {
+                note_missing(self.run, Some(&method), "fewer counts", &why);
+            }
+            if let Some(why) = untraced.filter(|_| has(&self.run.cells[index], SYSCALLS)) {
+                note_missing(self.run, Some(&method), "no system calls by name", &why);
+            }
+        }
+        let user_only = self.sources.without_kernel().join(", ");
+        if !user_only.is_empty() {
+            let text = "what the kernel does for a method is left out; see \
+                        kernel.perf_event_paranoid";
+            note_missing(self.run, None, &format!("counters of the processor ({user_only})"), text);
+        }
+    }
+}
+
+fn lost(ended: Ended) -> Result<State, Halt> {
+    match ended {
+        Ended::Stopped => Err(Halt::Stopped),
+        Ended::Failed(why) | Ended::Skipped(why) => Ok(State::Lost(why)),
+    }
+}
+
+fn has(cell: &Cell, metric: &str) -> bool {
+    let column = cell.values.get(metric).into_iter().flatten();
+    let mut values = cell.samples.iter().zip(column);
+    values.any(|(sample, value)| sample.counts_in(Pass::Counting) && !value.is_nan())
+}
+
+/// The metrics of this pass, per operation: what was counted from outside, then what the method has
+/// counted itself.
+fn values(counted: &Counted) -> Vec<(&str, f64)> {
+    let done = &counted.done;
+    let ops = done.ops.max(1) as f64;
+    let mut values: Vec<(&str, f64)> =
+        counted.counts.iter().map(|(name, n)| (*name, *n as f64 / ops)).collect();
+    for (name, value) in &done.metrics {
+        if is_counted_apart(name) && !values.iter().any(|(known, _)| known == name) {
+            values.push((name, *value));
+        }
+    }
+    if counted.same_interval {
+        values.push(("counting_wall_ns", done.wall_ns as f64 / ops));
+    }
+    values
+}

@@ -1,0 +1,177 @@
+//! The metrics every sample may have: name, unit, which direction is better, how exact, from where.
+
+use serde::{Deserialize, Serialize};
+
+use crate::launch::Taken;
+use crate::run::Pass;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub better: Better,
+    /// An exact metric counts; a noisy one measures.
+    pub exact: bool,
+    pub source: &'static str,
+    /// In which pass it is taken.
+    pub pass: Pass,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    Less,
+    More,
+    Neither,
+}
+
+const fn noisy(name: &'static str, unit: &'static str, source: &'static str) -> Metric {
+    Metric { name, unit, better: Better::Less, exact: false, source, pass: Pass::Timing }
+}
+
+const fn count(name: &'static str, unit: &'static str, source: &'static str) -> Metric {
+    Metric { name, unit, better: Better::Less, exact: true, source, pass: Pass::Timing }
+}
+
+/// Of the counting pass.
+const fn apart(
+    exact: bool,
+    name: &'static str,
+    unit: &'static str,
+    source: &'static str,
+) -> Metric {
+    Metric { name, unit, better: Better::Less, exact, source, pass: Pass::Counting }
+}
+
+const PMU: &str = "perf event of the processor, kernel included";
+const ALLOCATOR: &str = "the method's own process";
+
+/// Those of the timing pass, then those of the counting pass, in the order in which reports show them.
+/// All but the throughput and the peaks are per operation; a sample of `ops` operations is divided by
+/// `ops`.
+pub const METRICS: &[Metric] = &[
+    noisy("wall_ns", "ns", "the method's own monotonic clock, between `go` and `done`"),
+    noisy("wall_less_wait_ns", "ns", "wall_ns − run_queue_wait_ns, for single-threaded methods"),
+    noisy("cpu_ns", "ns", "CPU clock of the process, read by the method, else from outside"),
+    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat, read by the method, else from outside"),
+    Metric {
+        name: "throughput_bytes_per_s",
+        unit: "bytes/s",
+        better: Better::More,
+        exact: false,
+        source: "payload bytes / wall time",
+        pass: Pass::Timing,
+    },
+    noisy("peak_rss_bytes", "bytes", "/proc/PID/clear_refs, then VmHWM of /proc/PID/status"),
+    count("device_read_bytes", "bytes", "/proc/PID/io read_bytes"),
+    count("device_write_bytes", "bytes", "/proc/PID/io write_bytes"),
+    count("minor_faults", "count", "getrusage of the method, else /proc/PID/stat"),
+    count("major_faults", "count", "getrusage of the method, else /proc/PID/stat"),
+    count("voluntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
+    count("involuntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
+    noisy("startup_ns", "ns", "plain commands: until the new program runs"),
+    apart(true, "syscalls", "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace"),
+    apart(true, "allocations", "count", ALLOCATOR),
+    apart(true, "allocated_bytes", "bytes", ALLOCATOR),
+    apart(true, "peak_live_bytes", "bytes", ALLOCATOR),
+    apart(false, "instructions", "count", PMU),
+    apart(false, "cycles", "count", PMU),
+    apart(false, "cache_misses", "count", PMU),
+    apart(false, "branch_misses", "count", PMU),
+    apart(false, "counting_wall_ns", "ns", "wall_ns of the counting pass"),
+];
+
+/// Whether the counting pass takes this metric. The others are never taken from it.
+pub fn is_counted_apart(name: &str) -> bool {
+    METRICS.iter().any(|metric| metric.name == name && metric.pass == Pass::Counting)
+}
+
+/// The unit of a metric: from the table, else from the ending of its name.
+pub fn unit(name: &str) -> &'static str {
+    if let Some(metric) = METRICS.iter().find(|m| m.name == name) {
+        return metric.unit;
+    }
+    if name.ends_with("_ns") {
+        "ns"
+    } else if name.ends_with("_bytes_per_s") {
+        "bytes/s"
+    } else if name.ends_with("_bytes") {
+        "bytes"
+    } else {
+        "count"
+    }
+}
+
+/// A method is taken for single-threaded in a sample when its main thread did nearly all the work.
+const MAIN_THREAD_SHARE: f64 = 0.99;
+
+/// The metrics of the timing pass of one sample, per operation. What could not be had is left out.
+pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
+    let (done, used) = (&taken.done, &taken.used);
+    let ops = done.ops.max(1) as f64;
+    let wall_ns = done.wall_ns as f64;
+    let mut values = vec![("wall_ns", wall_ns / ops)];
+    values.extend(wall_less_wait_ns(taken).map(|ns| ("wall_less_wait_ns", ns / ops)));
+    if done.bytes > 0 && done.wall_ns > 0 {
+        values.push(("throughput_bytes_per_s", done.bytes as f64 * 1e9 / wall_ns));
+    }
+    if let Some(peak_bytes) = used.peak_rss_bytes {
+        values.push(("peak_rss_bytes", peak_bytes as f64));
+    }
+    let per_op = [
+        // Of a process that was still on a CPU, the CPU time is late by up to a tick of the kernel.
+        ("cpu_ns", used.cpu_ns.filter(|_| used.at_rest)),
+        ("run_queue_wait_ns", used.run_queue_wait_ns),
+        ("device_read_bytes", used.device_read_bytes),
+        ("device_write_bytes", used.device_write_bytes),
+        ("minor_faults", used.minor_faults),
+        ("major_faults", used.major_faults),
+        ("voluntary_switches", used.voluntary_switches),
+        ("involuntary_switches", used.involuntary_switches),
+        ("startup_ns", taken.startup_ns),
+    ];
+    values.extend(per_op.iter().filter_map(|(name, total)| Some((*name, (*total)? as f64 / ops))));
+    values
+}
+
+/// Of a single-threaded sample whose wait is known for the timed interval itself: told by the method,
+/// or that of a plain command. Seen from outside, a worker's wait includes that before and after.
+fn wall_less_wait_ns(taken: &Taken) -> Option<f64> {
+    let (done, used) = (&taken.done, &taken.used);
+    let ops = done.ops as f64;
+    let own = |name: &str| done.metrics.iter().find(|(n, _)| n == name).map(|(_, ns)| ns * ops);
+    let of_command = taken.startup_ns.and(used.run_queue_wait_ns).map(|ns| ns as f64);
+    let wait_ns = own("run_queue_wait_ns").or(of_command)?;
+    let cpu_ns = own("cpu_ns").unwrap_or(used.cpu_ns? as f64);
+    let main_share = used.main_thread_cpu_ns? as f64 / (used.cpu_ns?.max(1)) as f64;
+    let left_ns = done.wall_ns as f64 - wait_ns;
+    // One thread cannot use more CPU time than what is left; a little is used around the interval.
+    let possible = left_ns > 0.0 && left_ns + AROUND_NS >= cpu_ns * MAIN_THREAD_SHARE;
+    (used.at_rest && main_share >= MAIN_THREAD_SHARE && possible).then_some(left_ns)
+}
+
+/// The CPU time that reading the counters takes, which is in the CPU time of a sample but not in its wall.
+const AROUND_NS: f64 = 20_000.0;
+
+/// The metrics of which the method's own account is better than what is seen from outside.
+pub const TOLD_BY_METHODS: &[&str] = &[
+    "cpu_ns",
+    "run_queue_wait_ns",
+    "minor_faults",
+    "major_faults",
+    "voluntary_switches",
+    "involuntary_switches",
+    "syscalls",
+    "allocations",
+    "allocated_bytes",
+    "peak_live_bytes",
+    "instructions",
+    "cycles",
+    "cache_misses",
+    "branch_misses",
+];
+
+/// Whether only the lab may give this metric.
+pub fn is_the_labs_own(name: &str) -> bool {
+    METRICS.iter().any(|metric| metric.name == name) && !TOLD_BY_METHODS.contains(&name)
+}

@@ -1,0 +1,232 @@
+//! The record of one invocation. This, and nothing derived from it, is stored.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::param::Point;
+
+/// The version of the stored document and of the JSON.
+pub const SCHEMA: u32 = 1;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    pub schema: u32,
+    pub id: String,
+    pub experiment: String,
+    /// The question the experiment asks, as it was worded then.
+    pub question: String,
+    pub label: Option<String>,
+    /// RFC 3339, UTC.
+    pub started: String,
+    /// Whether all that the plan asks was measured; a run that was stopped or killed is not complete.
+    pub complete: bool,
+    pub environment: Environment,
+    pub plan: Plan,
+    /// The full points: each is a family whose cells are compared with each other.
+    pub points: Vec<Point>,
+    pub cells: Vec<Cell>,
+    /// Doubts that arose while measuring.
+    pub notes: Vec<Note>,
+}
+
+/// The machine, the kernel, the build: all that may change the numbers, by the name of the fact.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Digest of the facts that change slowly: equal on the same machine and system.
+    pub fingerprint: String,
+    #[serde(flatten)]
+    pub facts: BTreeMap<String, serde_json::Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Rounds per session, at most.
+    pub rounds: u32,
+    /// Time for the rounds of all sessions together, at most.
+    pub time_limit_ns: u64,
+    /// Rounds at the start of each session that are marked as warm-up.
+    pub warm_up: u32,
+    pub sessions: u32,
+    pub seed: u64,
+    pub cache: CacheState,
+    /// Time for one sample or one preparation, at most; then the child is killed.
+    pub sample_limit_ns: u64,
+    /// Where made data is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_dir: Option<String>,
+    /// Samples per cell in which is counted what costs time to count, taken after all others.
+    #[serde(default)]
+    pub counting: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheState {
+    Warm,
+    Cold,
+    AsIs,
+}
+
+/// One method at one point, with all its samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    pub method: String,
+    pub about: String,
+    pub role: Role,
+    /// Of a worker: the language it says it is written in.
+    pub language: Option<String>,
+    /// The values of the params that the method reads.
+    pub point: Point,
+    #[serde(flatten)]
+    pub status: Status,
+    /// Digest of the bytes handed over, where the method gives one.
+    pub digest: Option<String>,
+    /// System calls per operation, of one sample in which each was looked at.
+    #[serde(default)]
+    pub syscalls_by_name: Option<BTreeMap<String, f64>>,
+    pub samples: Vec<Sample>,
+    /// A column per metric, as long as `samples`; NaN where a sample lacks it.
+    pub values: BTreeMap<String, Vec<f64>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Competes.
+    Contender,
+    /// Stands beside the contenders as a line to hold them against: the limit, or a well-known program.
+    /// It has no verdict and may lack an answer.
+    Yardstick,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", content = "reason", rename_all = "lowercase")]
+pub enum Status {
+    Measured,
+    /// Refused by this machine or this data; the reason.
+    Skipped(String),
+    /// Started, and ended wrongly; the reason. Samples taken before are kept.
+    Failed(String),
+}
+
+/// One timed execution. Its values stand in the cell's columns at the same index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    #[serde(default)]
+    pub pass: Pass,
+    pub session: u32,
+    pub round: u32,
+    /// Place in the round, from 0.
+    pub slot: u32,
+    pub warm_up: bool,
+    /// Why the sample does not count (not in the asked cache state); it is kept all the same.
+    pub not_counted: Option<String>,
+    pub ops: u64,
+    pub bytes: u64,
+    pub answer: Option<String>,
+}
+
+/// What a sample was taken for. Samples of the two passes have no metric in common but those that a
+/// method hands over itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pass {
+    #[default]
+    Timing,
+    /// In processes of its own: what costs time to count, and no times.
+    Counting,
+}
+
+/// A doubt, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// The method it is about; none: the whole run.
+    pub method: Option<String>,
+    pub point: Option<Point>,
+    pub text: String,
+}
+
+/// What a list of runs says of one of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    pub id: String,
+    pub experiment: String,
+    pub label: Option<String>,
+    /// RFC 3339, UTC.
+    pub started: String,
+    pub machine: Machine,
+    pub complete: bool,
+    pub cells: u64,
+    pub samples: u64,
+}
+
+/// By what a reader knows the machine of a run again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Machine {
+    pub fingerprint: String,
+    /// The fact `cpu_model` of the environment.
+    pub cpu_model: Option<String>,
+}
+
+impl Cell {
+    /// Adds a sample with its values.
+    pub fn push<N: AsRef<str>>(&mut self, sample: Sample, values: &[(N, f64)]) {
+        let n = self.samples.len();
+        for (name, value) in values {
+            let column = match self.values.get_mut(name.as_ref()) {
+                Some(column) => column,
+                None => self.values.entry(name.as_ref().to_owned()).or_default(),
+            };
+            column.resize(n, f64::NAN);
+            column.push(*value);
+        }
+        self.samples.push(sample);
+        for column in self.values.values_mut() {
+            column.resize(n + 1, f64::NAN);
+        }
+    }
+
+    /// The last sample and its values.
+    pub fn last(&self) -> Option<(&Sample, Vec<(&str, f64)>)> {
+        let sample = self.samples.last()?;
+        let values = self.values.iter().filter_map(|(name, column)| {
+            column.last().filter(|value| !value.is_nan()).map(|value| (name.as_str(), *value))
+        });
+        Some((sample, values.collect()))
+    }
+
+    /// The samples that count (no warm-up, cache state proved) and their value of a metric, in order.
+    /// They are those of the counting pass where that has the metric, else those of the timing pass.
+    pub fn counted<'a>(
+        &'a self,
+        metric: &str,
+    ) -> impl Iterator<Item = (&'a Sample, f64)> + use<'a> {
+        let column = self.values.get(metric).map_or(&[][..], Vec::as_slice);
+        let all = || self.samples.iter().zip(column).filter(|(_, value)| !value.is_nan());
+        let pass = if all().any(|(sample, _)| sample.counts_in(Pass::Counting)) {
+            Pass::Counting
+        } else {
+            Pass::Timing
+        };
+        all()
+            .filter(move |(sample, _)| sample.counts_in(pass))
+            .map(|(sample, value)| (sample, *value))
+    }
+
+    /// How many samples of a pass count.
+    pub fn n(&self, pass: Pass) -> usize {
+        self.samples.iter().filter(|sample| sample.counts_in(pass)).count()
+    }
+}
+
+impl Sample {
+    /// Whether its times count.
+    pub fn counts(&self) -> bool {
+        self.counts_in(Pass::Timing)
+    }
+
+    pub fn counts_in(&self, pass: Pass) -> bool {
+        self.pass == pass && !self.warm_up && self.not_counted.is_none()
+    }
+}

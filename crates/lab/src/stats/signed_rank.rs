@@ -1,0 +1,131 @@
+//! The null distribution of the signed-rank statistic T⁺ (Wilcoxon 1945): the sum of the ranks of
+//! the positive differences, where each rank is positive with probability ½.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// Up to here the 2^n sign patterns can be counted exactly in 64 bits; beyond, T⁺ is near normal.
+const EXACT_MAX: usize = 60;
+
+/// Below this no interval is given, whatever the level.
+const N_MIN: usize = 6;
+
+/// The distribution for n differences.
+pub struct SignedRank {
+    n: usize,
+    /// Empty beyond what is counted.
+    ways: Vec<u64>,
+}
+
+impl SignedRank {
+    pub fn new(n: usize) -> SignedRank {
+        SignedRank { n, ways: if n <= EXACT_MAX { counts(n) } else { Vec::new() } }
+    }
+
+    /// K of the interval [W(K), W(M+1−K)] over the M ordered Walsh averages: the largest integer
+    /// with P(T⁺ ≤ K−1) ≤ α/2. It is 0 where n is too small for an interval at this level.
+    pub fn bound(&self, alpha: f64) -> u64 {
+        if self.n < N_MIN || alpha.is_nan() || alpha <= 0.0 {
+            return 0;
+        }
+        if self.n > EXACT_MAX {
+            let (mean, sd) = moments(self.n);
+            return (mean - super::decision::z(alpha) * sd).max(0.0) as u64;
+        }
+        let limit = (alpha / 2.0).min(0.5) * (1u64 << self.n) as f64;
+        let mut patterns = 0;
+        let within = |ways: &&u64| {
+            patterns += *ways;
+            patterns as f64 <= limit
+        };
+        self.ways.iter().take_while(within).count() as u64
+    }
+
+    /// The two-sided p of the smaller of T⁺ and T⁻. From six differences on, an interval of level
+    /// 1 − α excludes 0 exactly if this p ≤ α.
+    pub fn p_value(&self, smaller: u64) -> f64 {
+        if self.n > EXACT_MAX {
+            let (mean, sd) = moments(self.n);
+            // A whole step of correction, as in the rounding down of K.
+            let z = (mean - smaller as f64 - 1.0) / sd;
+            return (2.0 * Normal::standard().sf(z)).min(1.0);
+        }
+        if smaller >= self.ways.len() as u64 {
+            return 1.0;
+        }
+        let patterns: u64 = self.ways.iter().take(smaller as usize + 1).sum();
+        (2.0 * patterns as f64 / (1u64 << self.n) as f64).min(1.0)
+    }
+}
+
+/// In how many of the 2^n sign patterns T⁺ is 0, 1, 2, … up to its mean; the rest is its mirror
+/// image.
+fn counts(n: usize) -> Vec<u64> {
+    let half = n * (n + 1) / 4;
+    let mut ways = vec![0u64; half + 1];
+    ways[0] = 1;
+    for rank in 1..=n.min(half) {
+        for sum in (rank..=half).rev() {
+            ways[sum] += ways[sum - rank];
+        }
+    }
+    ways
+}
+
+/// Mean and standard deviation of T⁺.
+fn moments(n: usize) -> (f64, f64) {
+    let n = n as f64;
+    (n * (n + 1.0) / 4.0, (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_agree_with_published_tables() {
+        // Critical values of the two-sided test (T ≤ K−1): 5 % and 1 %, n = 6 … 20.
+        let five = [0, 2, 3, 5, 8, 10, 13, 17, 21, 25, 29, 34, 40, 46, 52];
+        let one = [0, 1, 3, 5, 7, 9, 12, 15, 19, 23, 27, 32, 37];
+        for (n, critical) in (6..).zip(five) {
+            assert_eq!(SignedRank::new(n).bound(0.05), critical + 1, "n={n}");
+        }
+        for (n, critical) in (8..).zip(one) {
+            assert_eq!(SignedRank::new(n).bound(0.01), critical + 1, "n={n}");
+        }
+    }
+
+    #[test]
+    fn too_few_pairs_have_no_interval() {
+        for n in 0..6 {
+            let null = SignedRank::new(n);
+            assert_eq!((null.bound(0.05), null.bound(0.4)), (0, 0), "n={n}");
+        }
+        // With 14 comparisons ten pairs are needed: 2 / 2^9 > 0.05 / 14 > 2 / 2^10.
+        assert_eq!([9, 10].map(|n| SignedRank::new(n).bound(0.05 / 14.0)), [0, 1]);
+        assert_eq!([0.0, f64::NAN, 1e-300].map(|alpha| SignedRank::new(30).bound(alpha)), [0; 3]);
+    }
+
+    #[test]
+    fn the_interval_excludes_0_exactly_if_p_is_at_most_alpha() {
+        for n in [6, 7, 12, 29, 30, 59, 60, 61, 100, 1000] {
+            for alpha in [0.3, 0.05, 0.01, 0.05 / 14.0] {
+                let null = SignedRank::new(n);
+                let k = null.bound(alpha);
+                assert!(null.p_value(k) > alpha, "n={n} alpha={alpha}");
+                assert!(k == 0 || null.p_value(k - 1) <= alpha, "n={n} alpha={alpha}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_sign_patterns_are_counted() {
+        for n in 1..=EXACT_MAX {
+            let half = counts(n);
+            let odd = n * (n + 1) / 2 % 2 == 1;
+            // The sums up to the mean and their mirror images; an even number of sums has no middle.
+            let total = 2 * half.iter().map(|w| u128::from(*w)).sum::<u128>()
+                - if odd { 0 } else { u128::from(half[half.len() - 1]) };
+            assert_eq!(total, 1 << n, "n={n}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Drift over the rounds: Kendall's τ against the round, and the round after which there is none
+//! (Mann 1945, Kendall 1975).
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// The rest of a series must have at least this many values to be called steady.
+const STEADY_MIN: usize = 10;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trend {
+    /// From −1 (always falling) to 1 (always rising).
+    pub tau: f64,
+    /// Two-sided, from the normal approximation with correction for ties and for steps.
+    pub p: f64,
+}
+
+/// Whether the values rise or fall over their index. NaN must not occur.
+pub fn trend(values: &[f64]) -> Trend {
+    let n = values.len();
+    let pairs = n as f64 * (n as f64 - 1.0) / 2.0;
+    let mut sorted = values.to_vec();
+    let falling = sort_and_count_falls(&mut sorted);
+    let (mut tied_pairs, mut tie_variance) = (0.0, 0.0);
+    // In rising order, not less than the one before is as much as equal.
+    for group in sorted.chunk_by(|a, b| a >= b) {
+        let t = group.len() as f64;
+        tied_pairs += t * (t - 1.0) / 2.0;
+        tie_variance += t * (t - 1.0) * (2.0 * t + 5.0);
+    }
+    let s = pairs - tied_pairs - 2.0 * falling as f64;
+    let n = n as f64;
+    let variance = (n * (n - 1.0) * (2.0 * n + 5.0) - tie_variance) / 18.0;
+    if variance <= 0.0 {
+        return Trend { tau: 0.0, p: 1.0 };
+    }
+    let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
+    Trend { tau: s / pairs, p: (2.0 * Normal::standard().sf(z)).min(1.0) }
+}
+
+/// The first index from which on no trend is left (p > 0.1), to within 1 % of n; none if the series
+/// never calms down while ten values remain.
+pub fn steady_from(values: &[f64]) -> Option<usize> {
+    let step = (values.len() / 100).max(1);
+    let starts = (0..values.len()).step_by(step).take_while(|i| values.len() - i >= STEADY_MIN);
+    starts.into_iter().find(|i| trend(&values[*i..]).p > 0.1)
+}
+
+/// Sorts by merging and counts the pairs whose first value is the larger one.
+fn sort_and_count_falls(values: &mut [f64]) -> u64 {
+    let n = values.len();
+    if n < 2 {
+        return 0;
+    }
+    let (left, right) = values.split_at_mut(n / 2);
+    let mut falls = sort_and_count_falls(left) + sort_and_count_falls(right);
+    let mut merged = Vec::with_capacity(n);
+    let (mut i, mut j) = (0, 0);
+    while i < left.len() && j < right.len() {
+        if left[i] > right[j] {
+            falls += (left.len() - i) as u64;
+            merged.push(right[j]);
+            j += 1;
+        } else {
+            merged.push(left[i]);
+            i += 1;
+        }
+    }
+    merged.extend_from_slice(&left[i..]);
+    merged.extend_from_slice(&right[j..]);
+    values.copy_from_slice(&merged);
+    falls
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(values: &[f64], tau: f64, p: f64) {
+        let got = trend(values);
+        assert!((got.tau - tau).abs() < 1e-9 && (got.p - p).abs() < 1e-6, "{values:?}: {got:?}");
+    }
+
+    #[test]
+    fn trends_of_known_series() {
+        check(&[], 0.0, 1.0);
+        check(&[1.0], 0.0, 1.0);
+        check(&[2.0; 20], 0.0, 1.0);
+        // S = 10 of 10 pairs, variance 50/3: z = 9/4.0825.
+        check(&[1.0, 2.0, 3.0, 4.0, 5.0], 1.0, 0.027_486_34);
+        check(&[5.0, 4.0, 3.0, 2.0, 1.0], -1.0, 0.027_486_34);
+        // With ties: S = 9 of 15 pairs, variance (510 − 2·18)/18.
+        check(&[1.0, 1.0, 2.0, 3.0, 3.0, 2.5], 9.0 / 15.0, 0.119_004_07);
+    }
+
+    #[test]
+    fn the_steady_part_is_found() {
+        let wobble = |i: u32| f64::from(i * 7919 % 101);
+        let steady: Vec<f64> = (0..100).map(wobble).collect();
+        assert_eq!(steady_from(&steady), Some(0));
+        let warming: Vec<f64> =
+            (0..100).map(|i| wobble(i) + 1000.0 * f64::from(20u32.saturating_sub(i))).collect();
+        let from = steady_from(&warming).unwrap();
+        assert!((5..=20).contains(&from), "{from}");
+        let falling: Vec<f64> = (0..100).map(|i| -f64::from(i)).collect();
+        assert_eq!(steady_from(&falling), None);
+        assert_eq!(steady_from(&[1.0; 9]), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() })]
+        #[test]
+        fn falls_are_the_pairs_in_the_wrong_order(values in prop::collection::vec(-5i32..5, 0..40)) {
+            let mut values: Vec<f64> = values.into_iter().map(f64::from).collect();
+            let expected = (0..values.len())
+                .map(|i| values[i + 1..].iter().filter(|y| values[i] > **y).count() as u64)
+                .sum::<u64>();
+            prop_assert_eq!(sort_and_count_falls(&mut values), expected);
+            prop_assert!(values.is_sorted());
+        }
+    }
+}

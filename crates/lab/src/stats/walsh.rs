@@ -1,0 +1,180 @@
+//! The Walsh averages (xᵢ + xⱼ)/2, i ≤ j, of n values: any of the n(n+1)/2 in order, without
+//! storing them. Takes O(n log n) steps and O(n) memory.
+
+/// No pivot is worth more than this many candidates per value: fewer are gathered and sorted out.
+const GATHER: u64 = 4;
+
+/// Halving the distance separates ordinary values in a few steps; after this many the distance in
+/// representable numbers is halved, which ends after 64 steps whatever the values.
+const ORDINARY_STEPS: u32 = 24;
+
+pub struct Walsh {
+    sorted: Vec<f64>,
+}
+
+impl Walsh {
+    /// None if there is no value, or one that is not a number of ordinary size.
+    pub fn new(values: &[f64]) -> Option<Walsh> {
+        let ordinary = |x: &f64| x.abs() < f64::MAX / 4.0;
+        if values.is_empty() || !values.iter().all(ordinary) {
+            return None;
+        }
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Some(Walsh { sorted })
+    }
+
+    pub fn count(&self) -> u64 {
+        let n = self.sorted.len() as u64;
+        n * (n + 1) / 2
+    }
+
+    pub fn median(&self) -> f64 {
+        let count = self.count();
+        let middle = self.nth(count.div_ceil(2));
+        if count % 2 == 1 { middle } else { f64::midpoint(middle, self.nth(count / 2 + 1)) }
+    }
+
+    /// The k-th smallest average, counted from 1; k is held within what there is.
+    pub fn nth(&self, k: u64) -> f64 {
+        let k = k.clamp(1, self.count());
+        let n = self.sorted.len();
+        // All in sums of two; those in (low, high] are the candidates.
+        let mut low = (2.0 * self.sorted[0]).next_down();
+        let mut high = 2.0 * self.sorted[n - 1];
+        let (mut up_to_low, mut up_to_high) = (0, self.count());
+        let mut step = 0;
+        while up_to_high - up_to_low > GATHER * n as u64 {
+            let pivot = if step < ORDINARY_STEPS {
+                f64::midpoint(low, high)
+            } else {
+                middle_number(low, high)
+            };
+            step += 1;
+            if pivot <= low || pivot >= high {
+                if step <= ORDINARY_STEPS {
+                    step = ORDINARY_STEPS;
+                    continue;
+                }
+                // No number lies between: all candidates equal the upper end.
+                return high / 2.0;
+            }
+            let up_to_pivot = self.sums_up_to(pivot);
+            if up_to_pivot >= k {
+                (high, up_to_high) = (pivot, up_to_pivot);
+            } else {
+                (low, up_to_low) = (pivot, up_to_pivot);
+            }
+        }
+        let mut candidates = self.sums_between(low, high);
+        let index = (k - up_to_low - 1) as usize;
+        *candidates.select_nth_unstable_by(index, f64::total_cmp).1 / 2.0
+    }
+
+    /// How many averages are below 0, and how many above. What is exactly 0 is in neither.
+    pub fn signs(&self) -> (u64, u64) {
+        (self.sums_up_to(0.0f64.next_down()), self.count() - self.sums_up_to(0.0))
+    }
+
+    /// How many sums of two are ≤ limit. Rounded addition is monotone, so that for each first value
+    /// the fitting second ones are a prefix, and the prefixes shrink.
+    fn sums_up_to(&self, limit: f64) -> u64 {
+        let mut end = self.sorted.len();
+        let mut total = 0;
+        for (i, x) in self.sorted.iter().enumerate() {
+            while end > i && x + self.sorted[end - 1] > limit {
+                end -= 1;
+            }
+            if end <= i {
+                break;
+            }
+            total += end - i;
+        }
+        total as u64
+    }
+
+    /// The sums of two in (low, high].
+    fn sums_between(&self, low: f64, high: f64) -> Vec<f64> {
+        let mut sums = Vec::new();
+        let mut end = self.sorted.len();
+        for (i, x) in self.sorted.iter().enumerate() {
+            while end > i && x + self.sorted[end - 1] > high {
+                end -= 1;
+            }
+            if end <= i {
+                break;
+            }
+            let fitting = self.sorted[i..end].iter().rev().map(|y| x + y);
+            sums.extend(fitting.take_while(|sum| *sum > low));
+        }
+        sums
+    }
+}
+
+/// The number with as many representable numbers below it as above it, between the two.
+fn middle_number(low: f64, high: f64) -> f64 {
+    let (low, high) = (order(low.to_bits() as i64), order(high.to_bits() as i64));
+    let middle = (low & high) + ((low ^ high) >> 1);
+    f64::from_bits(order(middle) as u64)
+}
+
+/// Bits of a number to an integer in the same order, and back.
+fn order(bits: i64) -> i64 {
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(values: &[f64]) {
+        let walsh = Walsh::new(values).unwrap();
+        let mut all: Vec<f64> = (0..values.len())
+            .flat_map(|i| (i..values.len()).map(move |j| (i, j)))
+            .map(|(i, j)| f64::midpoint(values[i], values[j]))
+            .collect();
+        all.sort_unstable_by(f64::total_cmp);
+        assert_eq!(walsh.count(), all.len() as u64);
+        for (k, expected) in (1..).zip(&all) {
+            assert_eq!((k, walsh.nth(k)), (k, *expected), "{values:?}");
+        }
+        let signs = all.iter().fold((0, 0), |(below, above), x| {
+            (below + u64::from(*x < 0.0), above + u64::from(*x > 0.0))
+        });
+        assert_eq!(walsh.signs(), signs, "{values:?}");
+    }
+
+    #[test]
+    fn hostile_values_are_ordered_too() {
+        check(&[0.0]);
+        check(&[0.0; 40]);
+        check(&[-0.0, 0.0, 0.0, -0.0]);
+        check(&[f64::MIN_POSITIVE; 30]);
+        let extremes: Vec<f64> =
+            (0..40).map(|i| if i % 3 == 0 { 1e300 } else { 1e-300 * f64::from(i) }).collect();
+        check(&extremes);
+        let steps: Vec<f64> = (0..60).map(|i| f64::from(i % 4) - 1.5).collect();
+        check(&steps);
+        let powers: Vec<f64> = (0..50).map(|i| (-1f64).powi(i) * 2f64.powi(i * 10 - 250)).collect();
+        check(&powers);
+    }
+
+    #[test]
+    fn what_is_no_ordinary_number_is_refused() {
+        for values in [&[][..], &[1.0, f64::NAN], &[f64::INFINITY], &[-f64::MAX, 0.0]] {
+            assert!(Walsh::new(values).is_none(), "{values:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() })]
+        #[test]
+        fn every_average_is_the_one_of_the_sorted_list(
+            values in prop::collection::vec(prop_oneof![-1.0..1.0f64, -1e3..1e3f64, -1e-9..1e-9f64], 1..40),
+        ) {
+            check(&values);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The child's side of the line protocol: a built-in method, set up and run as it is told.
+
+use std::io::{self, BufRead, Write};
+
+use anyhow::{Context, Result, bail};
+
+use crate::clock::{self, Usage};
+use crate::count::{self, Mark, OwnCounts};
+use crate::counters::OwnWait;
+use crate::experiment::{How, Method, Skip, Task};
+use crate::param::{Kind, Param, Point, Value};
+use crate::protocol::{Done, Order, Reply};
+
+/// Answers orders from standard input until `bye`, the end of the input or the death of the lab.
+pub fn serve(method: &Method, params: &[Param]) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .context("asking to end with the lab")?;
+    let mut orders = io::stdin().lock();
+    let counts = OwnCounts::asked_for();
+    let wait = OwnWait::open();
+    let mut task = None;
+    let mut line = String::new();
+    say(&Reply::Hello { name: method.name.clone(), language: Some("rust".to_owned()) })?;
+    loop {
+        line.clear();
+        if orders.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let reply = match Order::parse(&line) {
+            Ok(Order::Bye) => return Ok(()),
+            Ok(Order::Prepare(arguments)) => {
+                task = None;
+                prepare(method, params, &arguments).map(|(new, reply)| {
+                    task = Some(new);
+                    reply
+                })
+            }
+            Ok(Order::Go { n, ops, marked }) => match &mut task {
+                Some(task) => {
+                    let edge = Edge { wait: &wait, counts: counts.as_ref(), marked };
+                    sample(task.as_mut(), &edge, n, ops)
+                }
+                None => Err(anyhow::anyhow!("go before prepare")),
+            },
+            Err(reason) => Err(anyhow::Error::msg(reason)),
+        };
+        say(&reply.unwrap_or_else(|error| refusal(&error)))?;
+    }
+}
+
+fn say(reply: &Reply) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(reply.to_string().as_bytes())?;
+    out.flush()
+}
+
+fn refusal(error: &anyhow::Error) -> Reply {
+    match error.downcast_ref::<Skip>() {
+        Some(_) => Reply::Skip(format!("{error:#}")),
+        None => Reply::Fail(format!("{error:#}")),
+    }
+}
+
+fn prepare(
+    method: &Method,
+    params: &[Param],
+    arguments: &[(String, String)],
+) -> Result<(Box<dyn Task>, Reply)> {
+    let How::BuiltIn(build) = method.how else { bail!("{} is not built in", method.name) };
+    let point = typed(params, arguments)?;
+    let mut task = build(&point)?;
+    let digest = task.digest()?.map(|digest| format!("{digest:016x}"));
+    Ok((task, Reply::Ready { digest }))
+}
+
+/// The kind of a declared param gives the type of its value; all else is text.
+fn typed(params: &[Param], arguments: &[(String, String)]) -> Result<Point> {
+    let mut point = Point::default();
+    for (name, text) in arguments {
+        let declared = params.iter().find(|param| param.name == name);
+        let value = match declared.map(|param| &param.kind) {
+            Some(Kind::Bytes(..) | Kind::Count(..)) => {
+                Value::Number(text.parse().with_context(|| format!("param {name}: {text}"))?)
+            }
+            _ => Value::Text(text.clone()),
+        };
+        point.set(name, value);
+    }
+    Ok(point)
+}
+
+/// What is read before and after a job.
+struct Edge<'a> {
+    wait: &'a OwnWait,
+    /// In the counting pass only.
+    counts: Option<&'a OwnCounts>,
+    /// The lab watches the system calls: the times of this sample mean nothing, and only what is
+    /// between the marks is the job's.
+    marked: bool,
+}
+
+/// Between the two readings of the clock there is only the job.
+fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Reply> {
+    let before = Usage::own();
+    // The CPU time is read outside the wait: reading it brings the scheduler's account up to date, and
+    // may cost the process its CPU.
+    let cpu_before_ns = clock::own_cpu_ns();
+    let wait_before_ns = edge.wait.read_ns();
+    let counts_before = edge.counts.map(OwnCounts::before);
+    // A first reading brings the clock's code and data back into the caches after the system calls.
+    clock::now_ns();
+    let start_ns = clock::now_ns();
+    if edge.marked {
+        count::mark(Mark::Begin);
+    }
+    let outcome = task.run(ops);
+    if edge.marked {
+        count::mark(Mark::End);
+    }
+    let wall_ns = clock::now_ns() - start_ns;
+    let counts_after = edge.counts.map(OwnCounts::after);
+    let wait_after_ns = edge.wait.read_ns();
+    let cpu_ns = clock::own_cpu_ns() - cpu_before_ns;
+    let used = Usage::own().since(&before);
+    let work = outcome?;
+    let waited_ns = wait_after_ns.zip(wait_before_ns).map(|(after, before)| after - before);
+    let totals = [
+        ("cpu_ns", Some(cpu_ns)),
+        ("run_queue_wait_ns", waited_ns),
+        ("minor_faults", Some(used.minor_faults)),
+        ("major_faults", Some(used.major_faults)),
+        ("voluntary_switches", Some(used.voluntary_switches)),
+        ("involuntary_switches", Some(used.involuntary_switches)),
+    ];
+    let counted = edge.counts.zip(counts_before.zip(counts_after).filter(|_| !edge.marked));
+    let counted = counted.map(|(counts, (before, after))| counts.between(&before, &after));
+    let counted = counted.into_iter().flatten().map(|(name, total)| (name, Some(total)));
+    let per_op = |(name, total): (&'static str, Option<u64>)| {
+        Some((name, total? as f64 / work.ops.max(1) as f64))
+    };
+    let totals = totals.into_iter().chain(counted);
+    let metrics = totals.filter_map(per_op).chain(task.metrics());
+    let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).collect();
+    let answer = work.answer.map(|answer| format!("{answer:016x}"));
+    Ok(Reply::Done(Done { n, wall_ns, ops: work.ops, bytes: work.bytes, answer, metrics }))
+}

@@ -1,0 +1,143 @@
+//! A child that misbehaves ends its own cell with a reason, and nothing else.
+
+use lab::experiment::{How, Method};
+use lab::run::{Plan, Status};
+
+use crate::script::{GOOD, cell, method, plan, run, script};
+
+/// Measures the method beside a good one, which must not suffer.
+fn status_with(method: Method, plan: Plan) -> (Status, usize) {
+    let rounds = plan.rounds as usize;
+    let run = run(vec![script("good", GOOD), method], plan);
+    assert!(run.complete);
+    let good = cell(&run, "good");
+    assert_eq!((&good.status, good.counted("wall_ns").count()), (&Status::Measured, rounds));
+    let bad = &run.cells[1];
+    (bad.status.clone(), bad.samples.len())
+}
+
+fn check(text: &str, expected: &str) {
+    let (status, _) = status_with(script("bad", text), plan(3));
+    let (Status::Failed(reason) | Status::Skipped(reason)) = status else {
+        panic!("{text}: measured")
+    };
+    assert_eq!(reason, expected, "{text}");
+}
+
+#[test]
+fn a_child_that_prints_rubbish_is_quoted() {
+    check("echo bonjour", r#"protocol: unknown line "bonjour""#);
+    check("printf '\\377\\0\\n'", "protocol: unknown line \"\u{fffd}\\0\"");
+    check("echo hello 9", r#"protocol: speaks protocol "9", not 1"#);
+    check("echo ready", r#"protocol: said "ready" instead of hello"#);
+    check("head -c 100000 /dev/zero; sleep 60", &{
+        let zeros = "\\0".repeat(60);
+        format!("a line over 64KiB: \"{zeros}…\"")
+    });
+}
+
+#[test]
+fn a_child_that_dies_is_quoted_with_its_last_words() {
+    check("exit 3", "ended with exit status 3");
+    check(
+        "echo first >&2; echo 'no data' >&2; exit 1",
+        "ended with exit status 1; stderr of /bin/sh: first | no data",
+    );
+    check("kill -9 $$", "was ended by signal 9");
+    let late = GOOD.replace("go)", "go) [ $n = 3 ] && { echo tired >&2; kill -11 $$; };");
+    let (status, samples) = status_with(script("bad", &late), plan(5));
+    assert_eq!(
+        status,
+        Status::Failed("was ended by signal 11; stderr of /bin/sh: tired".to_owned())
+    );
+    assert_eq!(samples, 2, "the samples before are kept");
+}
+
+#[test]
+fn a_child_that_closes_its_output_and_stays_is_killed() {
+    check("exec >&-; sleep 60", "closed its output without ending; killed");
+}
+
+#[test]
+fn a_child_that_hangs_is_killed_at_the_limit() {
+    let short = Plan { sample_limit_ns: 200_000_000, ..plan(2) };
+    let hang = "echo hello 1; read -r x; echo ready; read -r x; echo stuck >&2; sleep 60";
+    let (status, samples) = status_with(script("bad", hang), short);
+    let expected = "no answer within 0.2 s, killed; stderr of /bin/sh: stuck";
+    assert_eq!((status, samples), (Status::Failed(expected.to_owned()), 0));
+}
+
+#[test]
+fn a_child_that_floods_stderr_is_measured_all_the_same() {
+    let flood = GOOD.replace("go)", "go) head -c 1000000 /dev/zero >&2;");
+    let (status, samples) = status_with(script("loud", &flood), plan(3));
+    assert_eq!((status, samples), (Status::Measured, 2 + 1 + 3));
+}
+
+#[test]
+fn a_child_that_floods_stderr_without_end_is_killed_at_the_limit() {
+    let short = Plan { sample_limit_ns: 300_000_000, ..plan(2) };
+    let (status, _) = status_with(script("bad", "while :; do echo spam; done >&2"), short);
+    let Status::Failed(reason) = status else { panic!("measured") };
+    assert!(
+        reason.starts_with("no answer within 0.3 s, killed; stderr of /bin/sh: spam"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_child_that_answers_another_sample_is_out() {
+    check(&GOOD.replace("done $n", "done 4$n"), "answered sample 41 when asked for 1");
+}
+
+#[test]
+fn a_child_that_tells_what_only_the_lab_can_know_is_out() {
+    check(&GOOD.replace("own_ns=7", "wall_ns=1"), "protocol: wall_ns is not the method's to tell");
+    let (status, _) =
+        status_with(script("bad", &GOOD.replace("wall=2000000", "wall=9000000000000")), plan(1));
+    let Status::Failed(reason) = status else { panic!("measured") };
+    assert!(
+        reason.starts_with("says that it took 9000000000000 ns, but answered after"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_child_that_answers_before_it_is_asked_is_out() {
+    let eager = GOOD.replace("prepare) echo ready;;", "prepare) echo ready; echo done 1 wall=1;;");
+    let (status, _) = status_with(script("bad", &eager), plan(1));
+    // Read together with `ready`, or found in place of the answer.
+    assert!(matches!(status, Status::Failed(_)), "{status:?}");
+}
+
+#[test]
+fn a_child_that_hands_over_less_is_out() {
+    check(&GOOD.replace("bytes=8", "bytes=7"), "handed over 7 bytes instead of 8");
+}
+
+#[test]
+fn a_child_that_skips_or_fails_says_why() {
+    check("echo hello 1; read -r x; echo 'skip no ring%0Ahere'", "no ring\nhere");
+    let (status, _) = status_with(script("x", "echo hello 1; read -r x; echo skip no"), plan(1));
+    assert_eq!(status, Status::Skipped("no".to_owned()));
+    let (status, _) = status_with(script("x", "echo hello 1; read -r x; echo fail 50 %"), plan(1));
+    assert_eq!(status, Status::Failed("50 %".to_owned()));
+}
+
+#[test]
+fn a_program_that_is_not_installed_is_skipped() {
+    let absent = || vec!["no-such-program-here".to_owned()];
+    for how in [How::Worker { argv: absent() }, How::Command { argv: absent() }] {
+        let (status, _) = status_with(method("absent", how), plan(1));
+        let expected = "no-such-program-here is not installed";
+        assert_eq!(status, Status::Skipped(expected.to_owned()));
+    }
+}
+
+#[test]
+fn a_command_that_fails_is_quoted() {
+    let argv = ["/bin/sh", "-c", "echo broken >&2; exit 4"].map(str::to_owned).to_vec();
+    let (status, _) = status_with(method("sh", How::Command { argv }), plan(1));
+    let expected = "/bin/sh ended with exit status 4; stderr of /bin/sh: broken";
+    assert_eq!(status, Status::Failed(expected.to_owned()));
+}

@@ -1,0 +1,250 @@
+//! The counting pass: exact numbers of system calls of threads, children and commands, apart from the
+//! times; and what happens when a child does not live through it.
+
+use std::collections::BTreeMap;
+
+use lab::count::Sources;
+use lab::experiment::{How, Method};
+use lab::launch::Stop;
+use lab::run::{Cell, Pass, Plan, Run, Status};
+
+use crate::script::{GOOD, cell, experiment, go_on, method, plan, run, run_with, script};
+
+fn counted(methods: Vec<Method>, counting: u32) -> Run {
+    run(methods, Plan { counting, ..plan(3) })
+}
+
+/// The worker whose job is this.
+fn job(text: &str) -> String {
+    GOOD.replace("go)", &format!("go) {text};"))
+}
+
+fn syscalls(cell: &Cell) -> Vec<f64> {
+    cell.counted("syscalls").map(|(_, n)| n).collect()
+}
+
+fn by_name(cell: &Cell) -> &BTreeMap<String, f64> {
+    cell.syscalls_by_name.as_ref().unwrap()
+}
+
+/// Not on this machine: without ptrace there are no names, without tracepoint and ptrace no numbers.
+#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
+fn traced(run: &Run) -> bool {
+    let refused = run.notes.iter().find(|note| note.text.contains("ptrace is not permitted"));
+    if let Some(note) = refused {
+        println!("skipped: {}", note.text);
+    }
+    refused.is_none()
+}
+
+#[test]
+fn the_calls_of_the_protocol_are_not_those_of_the_job() {
+    let run = counted(vec![script("empty", GOOD), script("two", &job("cd /; cd /"))], 5);
+    if !traced(&run) {
+        return;
+    }
+    let [empty, two] = ["empty", "two"].map(|name| cell(&run, name));
+    assert_eq!(by_name(two).get("chdir"), Some(&2.0), "{two:?}");
+    for name in ["read", "write"] {
+        assert_eq!(by_name(empty).get(name), None, "{empty:?}");
+        assert_eq!(by_name(two).get(name), None, "{two:?}");
+    }
+    for cell in [empty, two] {
+        let sum: f64 = by_name(cell).values().sum();
+        assert_eq!(syscalls(cell), [sum; 5], "tracepoint and ptrace: {cell:?}");
+    }
+}
+
+#[test]
+fn the_calls_of_children_are_counted() {
+    let text = job("i=0; while [ $i -lt 3 ]; do cat /dev/null; i=$((i + 1)); done");
+    let run = counted(vec![script("children", &text)], 3);
+    if !traced(&run) {
+        return;
+    }
+    let cell = cell(&run, "children");
+    assert_eq!(by_name(cell).get("execve"), Some(&3.0), "{cell:?}");
+    assert_eq!(by_name(cell).get("exit_group"), Some(&3.0), "{cell:?}");
+    let sum: f64 = by_name(cell).values().sum();
+    // How often the shell is told that a child has ended is chance.
+    let near = |n: &f64| (n - sum).abs() <= 0.1 * sum;
+    let all = syscalls(cell);
+    assert!(all.len() == 3 && all.iter().all(near), "{all:?} {sum}");
+}
+
+#[test]
+fn the_calls_of_threads_are_counted() {
+    const WORKER: &str = "import os, sys, threading
+def job():
+    for _ in range(1000): os.getppid()
+print('hello 1 lang=python', flush=True)
+for line in sys.stdin:
+    word = line.split()
+    if word[0] == 'prepare': print('ready', flush=True)
+    elif word[0] == 'bye': break
+    else:
+        threads = [threading.Thread(target=job) for _ in range(3)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        print(f'done {word[1]} wall=2000000 bytes=8 answer=2a', flush=True)";
+    let argv = ["python3", "-c", WORKER].map(str::to_owned).to_vec();
+    let run = counted(vec![script("a", GOOD), method("python", How::Worker { argv })], 3);
+    let cell = cell(&run, "python");
+    if cell.status != Status::Measured {
+        println!("skipped: {:?}", cell.status);
+        return;
+    }
+    if !traced(&run) {
+        return;
+    }
+    assert_eq!(by_name(cell).get("getppid"), Some(&3000.0), "{cell:?}");
+    let all = syscalls(cell);
+    assert!(all.len() == 3 && all.iter().all(|n| (3000.0..6000.0).contains(n)), "{all:?}");
+}
+
+#[test]
+fn counts_and_times_do_not_mix() {
+    let run = counted(vec![script("a", GOOD)], 4);
+    let cell = cell(&run, "a");
+    assert_eq!((cell.n(Pass::Timing), cell.n(Pass::Counting)), (3, 4));
+    for metric in ["wall_ns", "cpu_ns", "peak_rss_bytes", "own_ns"] {
+        assert_eq!(cell.counted(metric).count(), 3, "{metric}");
+    }
+    for metric in ["wall_ns", "cpu_ns", "own_ns"] {
+        let column = &cell.values[metric];
+        let timed = cell.samples.iter().zip(column).filter(|(_, value)| !value.is_nan());
+        assert!(timed.into_iter().all(|(sample, _)| sample.pass == Pass::Timing), "{metric}");
+    }
+    assert_eq!(cell.counted("counting_wall_ns").count(), 4);
+}
+
+#[test]
+fn a_worker_knows_that_it_is_counted_and_may_count_itself() {
+    let text = GOOD.replace("own_ns=7", "${BYTELAB_COUNTING+allocations=12 cycles_of_its_own=3}");
+    let run = counted(vec![script("a", &text)], 2);
+    let cell = cell(&run, "a");
+    assert_eq!(cell.status, Status::Measured, "{:?}", run.notes);
+    let allocations: Vec<f64> = cell.counted("allocations").map(|(_, n)| n).collect();
+    assert_eq!(allocations, [12.0, 12.0], "{:?}", run.notes);
+    assert_eq!(cell.values.get("cycles_of_its_own"), None, "no metric of this pass");
+}
+
+#[test]
+fn no_counting_pass_is_no_counts() {
+    let run = counted(vec![script("a", GOOD)], 0);
+    let cell = cell(&run, "a");
+    assert_eq!((cell.n(Pass::Counting), syscalls(cell).len()), (0, 0));
+    assert!(run.notes.iter().all(|note| !note.text.contains("PMU")), "{:?}", run.notes);
+}
+
+#[test]
+fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
+    let dies = |at: &str| {
+        let death =
+            format!("[ -n \"${{BYTELAB_COUNTING+x}}\" ] && {at} && echo tired >&2 && exit 3");
+        GOOD.replace("go)", &format!("go) {death};")).replace("prepare)", "prepare) i=0;")
+    };
+    let at_once = dies("true");
+    let later = dies("i=$((i + 1)) && [ $i = 5 ]");
+    let never =
+        GOOD.replace("echo \"hello", "[ -n \"${BYTELAB_COUNTING+x}\" ] && exit 4; echo \"hello");
+    let methods = [("good", GOOD), ("once", &at_once), ("later", &later), ("never", &never)];
+    let run = counted(methods.map(|(name, text)| script(name, text)).to_vec(), 5);
+    assert!(run.complete);
+    for (name, _) in methods {
+        let cell = cell(&run, name);
+        assert_eq!((&cell.status, cell.counted("wall_ns").count()), (&Status::Measured, 3));
+        let reason = "the counting pass failed: ended with exit status";
+        let told = |note: &&lab::run::Note| note.method.as_deref() == Some(name);
+        let told = run.notes.iter().filter(told).any(|note| note.text.contains(reason));
+        assert_eq!(told, name != "good", "{name}: {:?}", run.notes);
+    }
+    assert_eq!(cell(&run, "good").n(Pass::Counting), 5);
+    assert_eq!(cell(&run, "once").n(Pass::Counting), 0);
+    assert!((1..5).contains(&cell(&run, "later").n(Pass::Counting)));
+}
+
+#[test]
+fn a_child_that_hangs_while_it_is_watched_is_killed() {
+    let hang = GOOD.replace("go)", "go) [ -n \"${BYTELAB_COUNTING+x}\" ] && sleep 60;");
+    let plan = Plan { counting: 2, sample_limit_ns: 300_000_000, ..plan(2) };
+    let run = run(vec![script("a", &hang)], plan);
+    let cell = cell(&run, "a");
+    assert_eq!((&cell.status, cell.n(Pass::Counting)), (&Status::Measured, 0));
+    let about = |note: &lab::run::Note| note.text.contains("no answer within 0.3 s, killed");
+    assert!(run.notes.iter().any(about), "{:?}", run.notes);
+}
+
+#[test]
+fn a_command_is_counted_from_its_first_call_to_its_last() {
+    let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
+    let command = method("cat", How::Command { argv: argv.clone() });
+    let run = counted(vec![script("a", GOOD), command], 5);
+    if !traced(&run) {
+        return;
+    }
+    let cat = cell(&run, "cat");
+    let sum: f64 = by_name(cat).values().sum();
+    assert_eq!(syscalls(cat), [sum; 5], "{cat:?}");
+    assert_eq!(by_name(cat).get("exit_group"), Some(&1.0), "{cat:?}");
+    let Some(expected) = strace(&argv) else {
+        println!("skipped: strace is not installed, or may not trace");
+        return;
+    };
+    // strace shows the execve that made the program, which is still its starter's, and counts a call
+    // when it ends, which the last one never does.
+    let mut ours = by_name(cat).clone();
+    *ours.entry("execve".to_owned()).or_default() += 1.0;
+    ours.remove("exit_group");
+    assert_eq!(ours, expected);
+}
+
+/// What `strace -c` counts, by name.
+fn strace(argv: &[String]) -> Option<BTreeMap<String, f64>> {
+    let summary = tempfile::NamedTempFile::new().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "strace is no method of an experiment")]
+    let mut strace = std::process::Command::new("strace");
+    strace.args(["-f", "-c", "-U", "calls,name", "-o"]).arg(summary.path()).args(argv);
+    let status = strace.stdin(std::process::Stdio::null()).status().ok()?;
+    let text = std::fs::read_to_string(summary.path()).unwrap();
+    let numbers = text.lines().filter_map(|line| {
+        let (n, name) = line.trim().split_once(' ')?;
+        Some((name.trim().to_owned(), n.parse::<f64>().ok()?))
+    });
+    let found: BTreeMap<String, f64> = numbers.filter(|(name, _)| name != "total").collect();
+    (status.success() && !found.is_empty()).then_some(found)
+}
+
+#[test]
+fn what_is_missing_has_a_reason() {
+    let run = counted(vec![script("a", GOOD)], 1);
+    let sources = Sources::look();
+    for (metric, why) in sources.missing() {
+        let about = |note: &lab::run::Note| note.text.starts_with(&format!("{metric}: "));
+        let told = run.notes.iter().any(about);
+        let had = cell(&run, "a").counted(metric).count() == 1;
+        assert!(told || had, "{metric} is missing ({why}): {:?}", run.notes);
+    }
+}
+
+#[test]
+fn a_run_that_was_stopped_while_counting_is_resumed_there() {
+    let methods = || vec![script("a", GOOD), script("b", GOOD)];
+    let stop = Stop::default();
+    let counting = Plan { counting: 4, ..plan(3) };
+    let mut run = run_with(methods(), counting, &stop, |run, _| {
+        if cell(run, "a").n(Pass::Counting) == 2 {
+            stop.raise(2);
+        }
+    });
+    assert!(!run.complete);
+    go_on(&experiment(), &mut run, methods());
+    assert!(run.complete, "{:?}", run.notes);
+    for name in ["a", "b"] {
+        let cell = cell(&run, name);
+        assert_eq!((cell.n(Pass::Timing), cell.n(Pass::Counting)), (3, 4), "{name}");
+        assert!(
+            cell.samples.iter().all(|sample| sample.pass == Pass::Counting || sample.session == 0)
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! The lab from outside: with real processes, shell scripts that speak the line protocol well and
+//! badly; and its statistics against known values and simulated noise.
+
+#![expect(clippy::float_cmp, reason = "the scripts answer with exact numbers")]
+#![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
+
+mod bad_children;
+mod counting;
+mod rounds;
+mod script;
+mod statistics;

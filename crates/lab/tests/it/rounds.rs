@@ -1,0 +1,168 @@
+//! Rounds of good children: order, metrics, batching, sessions, stop and resume.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use lab::experiment::{How, Method};
+use lab::launch::Stop;
+use lab::run::{Plan, Sample};
+
+use crate::script::{GOOD, cell, method, plan, run, run_with, script};
+
+fn three() -> Vec<Method> {
+    vec![script("a", GOOD), script("b", GOOD), script("c", GOOD)]
+}
+
+#[test]
+fn every_method_is_measured_once_per_round() {
+    let run = run(three(), plan(20));
+    assert!(run.complete);
+    for round in 0..21 {
+        let slots: BTreeSet<u32> = run
+            .cells
+            .iter()
+            .flat_map(|cell| cell.samples.iter().filter(|s| s.round == round).map(|s| s.slot))
+            .collect();
+        assert_eq!(slots, BTreeSet::from([0, 1, 2]), "round {round}");
+    }
+    assert!(run.cells.iter().all(|cell| cell.counted("wall_ns").count() == 20));
+    let first: BTreeSet<u32> = cell(&run, "a").samples.iter().map(|s| s.slot).collect();
+    assert_eq!(first.len(), 3, "the order changes from round to round");
+}
+
+#[test]
+fn a_sample_has_the_childs_and_the_kernels_metrics() {
+    let run = run(three(), plan(2));
+    let cell = cell(&run, "b");
+    assert_eq!(cell.language.as_deref(), Some("sh"));
+    let value = |metric: &str| cell.counted(metric).map(|(_, value)| value).next();
+    assert_eq!(value("wall_ns"), Some(2_000_000.0));
+    assert_eq!(value("own_ns"), Some(7.0));
+    assert_eq!(value("throughput_bytes_per_s"), Some(4000.0));
+    assert!(value("cpu_ns").unwrap() > 0.0);
+    assert!(value("voluntary_switches").unwrap() >= 1.0);
+    let peak_bytes = value("peak_rss_bytes").unwrap();
+    assert!((100e3..10e6).contains(&peak_bytes), "{peak_bytes}");
+    assert_eq!(cell.samples[0].answer.as_deref(), Some("2a"));
+    assert!(run.environment.facts.contains_key("between_samples_ns"));
+}
+
+#[test]
+fn short_work_is_batched_until_the_clock_can_see_it() {
+    let batch = r#"
+        echo "hello 1 name=fast"
+        while read -r verb n rest; do
+            ops=${rest#ops=}; ops=${ops:-1}
+            case $verb in
+                prepare) echo ready;;
+                go) echo "done $n wall=$((ops * 5)) ops=$ops bytes=$((ops * 8))";;
+                bye) exit 0;;
+            esac
+        done"#;
+    let single = batch.replace("ops=$ops bytes=$((ops * 8))", "bytes=8").replace("ops * 5", "5");
+    let run = run(vec![script("batch", batch), script("single", &single)], plan(2));
+    let batch = cell(&run, "batch");
+    assert!(batch.counted("wall_ns").all(|(s, ns)| s.ops >= 1000 && ns == 5.0), "{batch:?}");
+    assert!(batch.samples.iter().any(|s| s.warm_up && s.ops == 1), "the search is kept as warm-up");
+    let single = cell(&run, "single");
+    assert!(single.counted("wall_ns").all(|(s, ns)| s.ops == 1 && ns == 5.0), "{single:?}");
+}
+
+#[test]
+fn a_cold_start_does_not_decide_how_much_is_batched() {
+    let fast = r#"
+        echo "hello 1 name=fast"
+        while read -r verb n rest; do
+            ops=${rest#ops=}; ops=${ops:-1}; wall=$((ops * 5))
+            [ "$n" = 1 ] && wall=FIRST
+            case $verb in
+                prepare) echo ready;;
+                go) echo "done $n wall=$wall ops=$ops bytes=$((ops * 8))";;
+                bye) exit 0;;
+            esac
+        done"#;
+    let cold = script("cold", &fast.replace("FIRST", "900000"));
+    let run = run(vec![cold, script("even", &fast.replace("FIRST", "5"))], plan(2));
+    let ops = |name: &str| cell(&run, name).samples.last().unwrap().ops;
+    assert!(ops("cold") >= 1000);
+    assert_eq!(ops("cold"), ops("even"), "the methods of a point do equally many operations");
+}
+
+#[test]
+fn each_session_has_fresh_processes() {
+    let say_pid = GOOD.replace("own_ns=7", "pid=$$");
+    let plan = Plan { sessions: 3, ..plan(2) };
+    let run = run(vec![script("a", &say_pid)], plan);
+    let seen: BTreeSet<(u32, u64)> =
+        cell(&run, "a").counted("pid").map(|(s, pid)| (s.session, pid as u64)).collect();
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    assert_eq!(seen.iter().map(|(_, pid)| pid).collect::<BTreeSet<_>>().len(), 3);
+}
+
+#[test]
+fn the_time_limit_ends_the_rounds() {
+    let run = run(three(), Plan { time_limit_ns: 1, ..plan(50) });
+    assert!(run.complete);
+    assert_eq!(cell(&run, "a").counted("wall_ns").count(), 1, "one round at least");
+}
+
+#[test]
+fn a_command_is_timed_from_outside() {
+    let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
+    let run = run(vec![script("a", GOOD), method("cat", How::Command { argv })], plan(3));
+    let cat = cell(&run, "cat");
+    let value = |metric: &str| cat.counted(metric).map(|(_, value)| value).next();
+    assert!(value("startup_ns").unwrap() > 0.0);
+    assert!(value("wall_ns").unwrap() > value("startup_ns").unwrap());
+    assert!(value("cpu_ns").unwrap() > 0.0);
+}
+
+#[test]
+fn a_stop_keeps_what_was_measured_and_leaves_no_child() {
+    let with_grandchild = GOOD.replace("while", "sleep 600 & while");
+    let say_pid = with_grandchild.replace("own_ns=7", "pid=$$ sleeper=$!");
+    let stop = Stop::default();
+    let run =
+        run_with(vec![script("a", &say_pid), script("b", GOOD)], plan(50), &stop, |run, _| {
+            if cell(run, "b").samples.len() == 5 {
+                stop.raise(15);
+            }
+        });
+    assert!(!run.complete);
+    assert_eq!(cell(&run, "b").samples.len(), 5);
+    for metric in ["pid", "sleeper"] {
+        let (_, pid) = cell(&run, "a").counted(metric).next().unwrap();
+        // What is killed needs a moment to be gone.
+        let gone = (0..1_000_000).any(|_| {
+            std::thread::yield_now();
+            !is_alive(pid as u32)
+        });
+        assert!(gone, "{metric} {pid} is still there");
+    }
+}
+
+/// A killed process whose parent is gone may be a zombie until init looks.
+fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
+}
+
+#[test]
+fn a_resumed_run_takes_the_rounds_that_are_left() {
+    let experiment = crate::script::experiment();
+    let stop = Stop::default();
+    let mut run = run_with(three(), plan(6), &stop, |run, _| {
+        if cell(run, "a").samples.len() == 5 {
+            stop.raise(2);
+        }
+    });
+    assert!(!run.complete);
+    crate::script::go_on(&experiment, &mut run, three());
+    assert!(run.complete);
+    let rounds = |session: u32| {
+        let counted = |s: &&Sample| s.session == session && s.counts();
+        cell(&run, "a").samples.iter().filter(counted).count()
+    };
+    assert!(rounds(0) >= 2 && rounds(0) + rounds(1) >= 6, "{} and {}", rounds(0), rounds(1));
+    assert!(rounds(0) + rounds(1) <= 7, "{} and {}", rounds(0), rounds(1));
+}

@@ -1,0 +1,120 @@
+//! Workers as shell scripts, and a record that keeps nothing.
+
+use anyhow::Result;
+use lab::experiment::{Data, Experiment, How, Method};
+use lab::launch::{Launcher, Stop};
+use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data};
+use lab::param::Point;
+use lab::run::{CacheState, Cell, Plan, Role, Run};
+
+/// A worker that does as the protocol asks; `$n` is the number of the sample.
+pub(crate) const GOOD: &str = r#"
+    echo "hello 1 name=good lang=sh"
+    while read -r verb n rest; do
+        case $verb in
+            prepare) echo ready;;
+            go) echo "done $n wall=2000000 bytes=8 answer=2a own_ns=7";;
+            bye) exit 0;;
+        esac
+    done"#;
+
+pub(crate) fn experiment() -> Experiment {
+    Experiment {
+        name: "scripts",
+        question: "Does the lab survive its children?",
+        readme: "",
+        params: Vec::new(),
+        methods: Vec::new(),
+        data: |_, _, _| Ok(Data { payload_bytes: Some(8), ..Data::default() }),
+    }
+}
+
+pub(crate) fn method(name: &str, how: How) -> Method {
+    Method {
+        name: name.to_owned(),
+        about: String::new(),
+        reads: Vec::new(),
+        how,
+        role: Role::Contender,
+        bypasses_cache: false,
+        default: true,
+    }
+}
+
+pub(crate) fn script(name: &str, text: &str) -> Method {
+    let argv = ["/bin/sh", "-c", text].map(str::to_owned).to_vec();
+    method(name, How::Worker { argv })
+}
+
+pub(crate) fn plan(rounds: u32) -> Plan {
+    Plan {
+        rounds,
+        time_limit_ns: 60_000_000_000,
+        warm_up: 1,
+        sessions: 1,
+        seed: 7,
+        cache: CacheState::AsIs,
+        sample_limit_ns: 20_000_000_000,
+        data_dir: None,
+        counting: 0,
+    }
+}
+
+/// Measures these methods; `watch` is called after every sample.
+pub(crate) fn run_with(
+    methods: Vec<Method>,
+    plan: Plan,
+    stop: &Stop,
+    watch: impl FnMut(&Run, usize),
+) -> Run {
+    let experiment = experiment();
+    let job = Job { experiment: &experiment, methods };
+    let mut run = new_run(&job, vec![Point::default()], plan, None);
+    go(&job, &mut run, stop, watch);
+    run
+}
+
+/// Resumes the run.
+pub(crate) fn go_on(experiment: &Experiment, run: &mut Run, methods: Vec<Method>) {
+    let job = Job { experiment, methods };
+    go(&job, run, &Stop::default(), |_, _| {});
+}
+
+fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
+    let dir = std::env::temp_dir();
+    let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop).unwrap();
+    let mut launcher = Launcher {
+        program: "/nonexistent".into(),
+        sample_limit_ns: run.plan.sample_limit_ns,
+        stop: stop.clone(),
+    };
+    measure(job, run, &data, &mut launcher, &mut Watch(watch), stop).unwrap();
+}
+
+pub(crate) fn run(methods: Vec<Method>, plan: Plan) -> Run {
+    run_with(methods, plan, &Stop::default(), |_, _| {})
+}
+
+pub(crate) fn cell<'a>(run: &'a Run, method: &str) -> &'a Cell {
+    run.cells.iter().find(|cell| cell.method == method).unwrap()
+}
+
+struct Watch<F>(F);
+
+impl<F: FnMut(&Run, usize)> Record for Watch<F> {
+    fn begin(&mut self, run: &mut Run) -> Result<()> {
+        run.id = "1".into();
+        Ok(())
+    }
+    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
+        (self.0)(run, cell);
+        Ok(())
+    }
+    fn progress(&mut self, _: &Progress<'_>) {}
+    fn finish(&mut self, _: &Run) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,13 @@
+# What CI runs, by name.
+test:
+    cargo test --workspace
+lint:
+    cargo fmt --all --check && cargo clippy --workspace --all-targets -- -D warnings
+self-test:
+    cargo run --release -- self-test
+aa:
+    cargo run --release -- self-test --aa 200
+statistics:
+    cargo bench -p lab --bench statistics
+ci:
+    .ci/run
