@@ -2,10 +2,11 @@
 
 mod reading;
 pub(crate) mod self_test;
+mod threads;
 
 use lab::experiment::Experiment;
 
 /// All that `bytelab run` knows, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
-    vec![reading::experiment()]
+    vec![reading::experiment(), threads::experiment()]
 }
