@@ -68,32 +68,19 @@ pub(super) fn lives<L: Life + 'static>(
     // Whether the other CPU is allowed is found out before anything is timed.
     let _ = place.partner(|| ())?.join();
     let awake = place.keep_awake()?;
-    Ok(Box::new(Lives { life: new(place)?, awake, phases: Phases::default() }))
+    Ok(Box::new(Lives { life: new(place)?, awake, phases: Default::default() }))
 }
 
 struct Lives<L> {
     life: L,
     awake: Option<Awake>,
-    phases: Phases,
+    /// Of each life of the last sample.
+    phases: [Vec<u64>; PHASES.len()],
 }
 
-/// Of each life of the last sample.
-#[derive(Default)]
-struct Phases {
-    create_ns: Vec<u64>,
-    start_ns: Vec<u64>,
-    end_ns: Vec<u64>,
-    join_ns: Vec<u64>,
-}
-
-impl Phases {
-    fn clear(&mut self) {
-        for phase in [&mut self.create_ns, &mut self.start_ns, &mut self.end_ns, &mut self.join_ns]
-        {
-            phase.clear();
-        }
-    }
-}
+/// The call that creates; until the first statement of the thread; from its last one until it is
+/// joined; the call that joins.
+const PHASES: [&str; 4] = ["create_ns", "start_ns", "end_ns", "join_ns"];
 
 impl<L: Life> Lives<L> {
     fn live(&mut self) -> Result<()> {
@@ -102,10 +89,15 @@ impl<L: Life> Lives<L> {
         let created_ns = now_ns();
         let Inside { first_ns, last_ns } = self.life.join(started)?;
         let joined_ns = now_ns();
-        self.phases.create_ns.push(created_ns - begun_ns);
-        self.phases.start_ns.push(first_ns.saturating_sub(begun_ns));
-        self.phases.end_ns.push(joined_ns.saturating_sub(last_ns));
-        self.phases.join_ns.push(joined_ns - created_ns);
+        let spans = [
+            (begun_ns, created_ns),
+            (begun_ns, first_ns),
+            (last_ns, joined_ns),
+            (created_ns, joined_ns),
+        ];
+        for (phase, (from_ns, to_ns)) in self.phases.iter_mut().zip(spans) {
+            phase.push(to_ns.saturating_sub(from_ns));
+        }
         Ok(())
     }
 }
@@ -113,7 +105,7 @@ impl<L: Life> Lives<L> {
 impl<L: Life> Task for Lives<L> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         let ops = ops.max(LIVES_MIN);
-        self.phases.clear();
+        self.phases.iter_mut().for_each(Vec::clear);
         if let Some(awake) = &self.awake {
             awake.start();
         }
@@ -126,13 +118,7 @@ impl<L: Life> Task for Lives<L> {
     }
 
     fn metrics(&mut self) -> Vec<(&'static str, f64)> {
-        let phases = &mut self.phases;
-        vec![
-            ("create_ns", median(&mut phases.create_ns)),
-            ("start_ns", median(&mut phases.start_ns)),
-            ("end_ns", median(&mut phases.end_ns)),
-            ("join_ns", median(&mut phases.join_ns)),
-        ]
+        PHASES.into_iter().zip(self.phases.iter_mut().map(|phase| median(phase))).collect()
     }
 }
 

@@ -65,7 +65,8 @@ struct Handover<G: Give, T: Take> {
     taken: Arc<AtomicU64>,
     given: u64,
     awake: Option<Awake>,
-    handover_ns: f64,
+    /// Time of one hand-over in the last sample.
+    one_ns: f64,
 }
 
 /// Sets up two threads with a signal in each direction.
@@ -99,7 +100,7 @@ pub(super) fn hand_over<G: Give, T: Take>(
     })?;
     let awake = place.keep_awake()?;
     let partner = Some(partner);
-    Ok(Box::new(Handover { give, take, partner, end, taken, given: 0, awake, handover_ns: 0.0 }))
+    Ok(Box::new(Handover { give, take, partner, end, taken, given: 0, awake, one_ns: 0.0 }))
 }
 
 impl<G: Give, T: Take> Handover<G, T> {
@@ -128,12 +129,12 @@ impl<G: Give, T: Take> Task for Handover<G, T> {
         self.given += round_trips;
         let (given, taken) = (self.given, self.taken.load(Ordering::Relaxed));
         ensure!(given == taken, "of {given} signals {taken} were taken: it does not wait");
-        self.handover_ns = ns as f64 / (2 * round_trips) as f64;
+        self.one_ns = ns as f64 / (2 * round_trips) as f64;
         Ok(Work { ops: 2 * round_trips, bytes: 0, answer: None })
     }
 
     fn metrics(&mut self) -> Vec<(&'static str, f64)> {
-        vec![("handover_ns", self.handover_ns)]
+        vec![("handover_ns", self.one_ns)]
     }
 }
 

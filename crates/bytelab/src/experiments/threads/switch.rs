@@ -141,7 +141,8 @@ struct Forked(libc::pid_t);
 
 /// A process with a memory of its own, where the caller is pinned.
 fn in_process(from: PipeReader, to: PipeWriter, len: usize, _cpu: usize) -> Result<Forked> {
-    // SAFETY: a worker has one thread when it prepares, so that no lock is held by another one.
+    // SAFETY: a worker has one thread when it prepares, so that no lock is held by another one; where
+    // there are more, as in tests, glibc sees that its allocator can be used in the child.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error()).context("forking a process"),
         0 => {
