@@ -4,6 +4,7 @@ mod files;
 mod reading;
 pub(crate) mod self_test;
 mod threads;
+mod window;
 
 use lab::experiment::Experiment;
 

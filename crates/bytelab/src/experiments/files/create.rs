@@ -49,7 +49,7 @@ impl Create {
     fn new(point: &Point) -> Result<Create> {
         let size = point.number("size")?;
         let fresh = Fresh::new(point)?;
-        enough_space(&fresh.folder, size.saturating_mul(2).max(KEPT_BYTES.min(size << 8)))?;
+        enough_space(&fresh.folder, size.saturating_add(KEPT_BYTES.min(size << 8)))?;
         let phases = Phases::new(["create_ns", "write_ns", "close_ns"]);
         Ok(Create { fresh, size, buffer: buffer(size)?, phases, full: Vec::new(), n: 0 })
     }

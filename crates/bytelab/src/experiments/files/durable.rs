@@ -11,6 +11,8 @@ use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 use lab::run::Role;
 
+use crate::experiments::window::window;
+
 use super::data::OrRefuse;
 use super::place::{Phases, changing, own_folder};
 
@@ -31,11 +33,11 @@ pub(super) fn methods() -> Vec<Method> {
             overwrite(point, libc::O_DSYNC, None)
         }),
         append("append", &format!("{line}: one write each"), |point| {
-            Ok(Box::new(Append { log: log(point)?, sync: false }))
+            window(Box::new(Append { log: log(point)?, sync: false }))
         }),
         append("append-buffered", &format!("{line}, through a BufWriter"), |point| {
             let log = log(point)?;
-            Ok(Box::new(Buffered(BufWriter::new(log.file), log.path)))
+            window(Box::new(Buffered(BufWriter::new(log.file), log.path)))
         }),
         // It promises more than the others.
         Method {

@@ -10,17 +10,19 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{Method, Task, Work};
 use lab::param::Point;
 
+use crate::experiments::window::window;
+
 use super::place::{buffer, cached, shared};
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
         cached("read", "open-read-close", "open, read, close", &["dir", "size"], |point| {
-            Ok(Box::new(Reading(OpenReadClose(Input::of(point)?))))
+            window(Box::new(Reading(OpenReadClose(Input::of(point)?))))
         }),
         cached("read", "pread", "pread on a file that stays open", &["dir", "size"], |point| {
             let input = Input::of(point)?;
             let file = File::open(&input.path).with_context(|| input.name("opening"))?;
-            Ok(Box::new(Reading(Pread(file, input))))
+            window(Box::new(Reading(Pread(file, input))))
         }),
     ]
 }
