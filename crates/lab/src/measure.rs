@@ -11,6 +11,7 @@ use anyhow::Result;
 
 use self::session::Session;
 use crate::cache;
+use crate::clock;
 use crate::environment::{self, Noise};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
@@ -40,9 +41,22 @@ pub trait Record {
 /// Where the measurement stands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress<'a> {
-    Preparing { method: &'a str, done: usize, of: usize },
-    Round { session: u32, sessions: u32, round: u32, rounds: u32, spent_ns: u64, limit_ns: u64 },
-    Counting { round: u32, rounds: u32 },
+    Preparing {
+        method: &'a str,
+        done: usize,
+        of: usize,
+    },
+    /// Of all sessions together.
+    Round {
+        round: u32,
+        rounds: u32,
+        spent_ns: u64,
+        limit_ns: u64,
+    },
+    Counting {
+        round: u32,
+        rounds: u32,
+    },
 }
 
 /// Makes or looks at the data of each point, and brings it into the asked cache state where that
@@ -96,7 +110,7 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         experiment: job.experiment.name.to_owned(),
         question: job.experiment.question.to_owned(),
         label,
-        started: crate::clock::utc_rfc3339(),
+        started: clock::utc_rfc3339(),
         complete: false,
         environment: Environment::default(),
         plan,
@@ -137,9 +151,13 @@ pub fn measure(
         record.begin(run)?;
     }
     let noise = Noise::start();
-    let mut between_ns = Vec::new();
+    let limit_ns = sessions.last().map_or(0, |last| last.ends_after_ns);
+    let mut course = Course { ops: vec![None; run.cells.len()], ..Course::default() };
     let mut finished = true;
     for plan in sessions {
+        if course.started_ns.is_some_and(|start_ns| clock::now_ns() > start_ns + limit_ns) {
+            break;
+        }
         let live = run.cells.iter().map(|_| None).collect();
         let session = Session {
             job,
@@ -150,13 +168,14 @@ pub fn measure(
             stop,
             plan,
             live,
-            between_ns: &mut between_ns,
+            course: &mut course,
         };
         finished = session.run()?;
         if !finished {
             break;
         }
     }
+    let mut between_ns = course.between_ns;
     let facts = &mut run.environment.facts;
     facts.insert("steal_share".to_owned(), noise.finish().steal_share.into());
     between_ns.sort_unstable();
@@ -174,16 +193,39 @@ pub fn measure(
 struct SessionPlan {
     number: u32,
     rounds: u32,
-    limit_ns: u64,
+    /// When its rounds are to end, from the start of the first session's rounds. Each session has an
+    /// equal share of the time, and what the later ones need to start comes out of theirs.
+    ends_after_ns: u64,
+}
+
+/// What the sessions of a run hand on to each other.
+#[derive(Default)]
+struct Course {
+    /// When the rounds of the first session began.
+    started_ns: Option<u64>,
+    /// By cell, how many operations a sample holds: found once, so that all samples are alike.
+    ops: Vec<Option<u64>>,
+    /// What the lab itself needed for each sample.
+    between_ns: Vec<u64>,
 }
 
 /// All sessions of the plan; for a run that was stopped, the rest of its last one and those after it.
-/// The rest has new processes and so a number of its own: that of its session plus a multiple of the
-/// number of sessions.
 fn sessions_left(run: &Run) -> Vec<SessionPlan> {
     let plan = &run.plan;
+    let round_ns = plan.time_limit_ns / u64::from((plan.rounds * plan.sessions).max(1));
+    let mut ends_after_ns = 0;
+    let left = rounds_left(run).into_iter().map(|(number, rounds)| {
+        ends_after_ns += round_ns * u64::from(rounds);
+        SessionPlan { number, rounds, ends_after_ns }
+    });
+    left.collect()
+}
+
+/// Sessions and their rounds. The rest of a session has new processes and so a number of its own:
+/// that of its session plus a multiple of the number of sessions.
+fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
+    let plan = &run.plan;
     let planned = plan.sessions.max(1);
-    let limit_ns = plan.time_limit_ns / u64::from(planned);
     let of_pass = |pass| {
         let all = run.cells.iter().flat_map(|cell| &cell.samples);
         all.filter(move |sample| sample.pass == pass)
@@ -193,7 +235,7 @@ fn sessions_left(run: &Run) -> Vec<SessionPlan> {
         return Vec::new();
     }
     let samples = || of_pass(Pass::Timing);
-    let whole = |number| SessionPlan { number, rounds: plan.rounds, limit_ns };
+    let whole = |number| (number, plan.rounds);
     let Some(last) = samples().map(|sample| sample.session % planned).max() else {
         return (0..planned).map(whole).collect();
     };
@@ -204,11 +246,8 @@ fn sessions_left(run: &Run) -> Vec<SessionPlan> {
         counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up)).max().unwrap_or_default()
     };
     let left = plan.rounds.saturating_sub(processes.iter().map(rounds).sum());
-    let rest = (left > 0).then(|| SessionPlan {
-        number: processes.last().map_or(last, |number| number + planned),
-        rounds: left,
-        limit_ns: (limit_ns as f64 * f64::from(left) / f64::from(plan.rounds)) as u64,
-    });
+    let number = processes.last().map_or(last, |number| number + planned);
+    let rest = (left > 0).then_some((number, left));
     rest.into_iter().chain((last + 1..planned).map(whole)).collect()
 }
 
@@ -318,9 +357,10 @@ mod tests {
             cells: vec![cell],
             notes: Vec::new(),
         };
-        let left: Vec<(u32, u32)> =
-            sessions_left(&run).iter().map(|s| (s.number, s.rounds)).collect();
-        assert_eq!(left, expected, "{taken:?}");
+        assert_eq!(rounds_left(&run), expected, "{taken:?}");
+        let rounds: u64 = expected.iter().map(|(_, rounds)| u64::from(*rounds)).sum();
+        let ends_after_ns = sessions_left(&run).last().map_or(0, |session| session.ends_after_ns);
+        assert_eq!(ends_after_ns, rounds * 5, "each round has an equal share of the time");
     }
 
     #[test]
