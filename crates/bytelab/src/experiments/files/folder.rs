@@ -18,7 +18,7 @@ const PREFIX: &str = ".bytelab-files-";
 const RECENT_S: i64 = 6 * 60;
 
 /// Touched at the end of a run, to know how long ago the last one removed its files.
-const ENDED: &str = "files-ended";
+pub(super) const ENDED: &str = "files-ended";
 
 /// A folder that is removed with its last user.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use lab::param::Point;
 use lab::run::CacheState;
 use memmap2::Mmap;
 
+use crate::experiments::reading::buffer::Buffer;
 use crate::experiments::window::window;
 
 use super::place::{cached, changing, shared};
@@ -121,24 +122,21 @@ struct Blocks {
     path: PathBuf,
     order: Vec<u32>,
     next: usize,
-    buffer: Aligned,
+    /// Starts at a page, as `O_DIRECT` wants it.
+    buffer: Buffer,
 }
-
-/// What `O_DIRECT` reads into.
-#[repr(align(4096))]
-struct Aligned([u8; BLOCK]);
 
 impl Blocks {
     fn of(point: &Point) -> Result<Blocks> {
         let path = shared(point)?;
         let n = u32::try_from(point.number("span")? / BLOCK as u64)?;
-        Ok(Blocks { path, order: order(n), next: 0, buffer: Aligned([0; BLOCK]) })
+        Ok(Blocks { path, order: order(n), next: 0, buffer: Buffer::new(BLOCK)? })
     }
 
     fn next(&mut self, mut from: impl From) -> Result<()> {
         let offset = u64::from(self.order[self.next % self.order.len()]) * BLOCK as u64;
         self.next += 1;
-        let read = from.block(offset, &mut self.buffer.0);
+        let read = from.block(offset, &mut self.buffer);
         read.with_context(|| self.path.display().to_string())
     }
 
@@ -147,7 +145,7 @@ impl Blocks {
         self.next = 0;
         for _ in 0..DIGEST_BLOCKS.min(self.order.len()) {
             next(self)?;
-            digest.add(&self.buffer.0);
+            digest.add(&self.buffer);
         }
         Ok(digest.0)
     }
@@ -187,7 +185,7 @@ impl<F: From> Task for Random<F> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         for _ in 0..ops {
             self.blocks.next(&mut self.from)?;
-            std::hint::black_box(&self.blocks.buffer.0);
+            std::hint::black_box(&self.blocks.buffer[..]);
         }
         Ok(Work { ops, bytes: ops * BLOCK as u64, answer: None })
     }

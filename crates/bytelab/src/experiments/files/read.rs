@@ -13,6 +13,7 @@ use lab::param::Point;
 use crate::experiments::window::window;
 
 use super::place::{buffer, cached, shared};
+use crate::experiments::reading::buffer::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
@@ -30,7 +31,7 @@ pub(super) fn methods() -> Vec<Method> {
 struct Input {
     path: PathBuf,
     size: u64,
-    buffer: Vec<u8>,
+    buffer: Buffer,
 }
 
 impl Input {
