@@ -63,9 +63,11 @@ impl Course {
         self.taken += u32::from(counts);
     }
 
-    /// The rounds of a session, at most: where fewer sessions are worth it, each has more.
-    pub(super) fn session_rounds(&self) -> u32 {
-        self.rounds.div_ceil(self.worth_sessions())
+    /// The rounds of a session that is to do so many, at most: where fewer sessions are worth it, each
+    /// has more.
+    pub(super) fn session_rounds(&self, asked: u32) -> u32 {
+        let worth = self.worth_sessions();
+        if worth < self.sessions { self.rounds.div_ceil(worth) } else { asked }
     }
 
     /// Whether the session in hand has time for another round: at least half of it must fit.
@@ -106,7 +108,9 @@ mod tests {
             course.took(round_ns, false);
             course.starts(now_ns);
             let mut rounds = 0;
-            while rounds < course.session_rounds() && (rounds == 0 || course.has_time(now_ns)) {
+            while rounds < course.session_rounds(100 / sessions)
+                && (rounds == 0 || course.has_time(now_ns))
+            {
                 now_ns += round_ns;
                 course.took(round_ns, true);
                 rounds += 1;

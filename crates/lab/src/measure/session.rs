@@ -191,7 +191,7 @@ impl Session<'_> {
         let warm_up = self.run.plan.warm_up;
         let sessions = self.run.plan.sessions.max(1);
         for round in 0.. {
-            let most = warm_up + self.rounds.max(self.course.session_rounds());
+            let most = warm_up + self.course.session_rounds(self.rounds);
             if round >= most {
                 break;
             }
