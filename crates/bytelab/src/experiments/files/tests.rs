@@ -116,6 +116,8 @@ fn a_created_file_has_its_size_until_it_is_emptied() {
         task.between().unwrap();
         assert_eq!(sizes(), expected);
     }
+    drop(task);
+    assert_eq!(sizes(), [0, 0, 0], "the next session needs the space");
 }
 
 #[test]
