@@ -21,6 +21,10 @@ use lab::run::{Run, Status};
 use crate::cli::{Asked, Cli, OutputArgs, RunArgs, Task};
 use crate::report::Layout;
 
+/// Counts what built-in methods allocate, in the counting pass only.
+#[global_allocator]
+static ALLOCATOR: lab::count::CountingAllocator = lab::count::CountingAllocator;
+
 const DID_NOT_RUN: u8 = 1;
 const WRONG_USE: u8 = 2;
 

@@ -109,11 +109,13 @@ impl Bench {
             sample_limit_ns: 50_000_000_000,
             data_dir: None,
             counting,
+            fresh: false,
         };
         let mut run = new_run(&job, points, plan, None);
         let mut launcher = Launcher {
             program: std::env::current_exe().context("finding this program")?,
             sample_limit_ns: run.plan.sample_limit_ns,
+            fresh: false,
             stop: self.stop.clone(),
         };
         let mut line = Line(ProgressLine::new());

@@ -37,7 +37,7 @@ impl Runner for CommandRunner {
 
     fn go(&mut self, n: u64, _ops: u64) -> Result<Taken, Ended> {
         let start_ns = clock::now_ns();
-        let mut process = Process::spawn(&self.argv, Talk::Null, None)?;
+        let mut process = Process::spawn(&self.argv, Talk::Null, &[])?;
         // posix_spawn returns when the new program has taken over.
         let startup_ns = clock::now_ns() - start_ns;
         let failed = |what: &str, error: &dyn std::fmt::Display| {
@@ -56,7 +56,7 @@ impl Runner for CommandRunner {
             return Err(Ended::Failed(format!("{} {how}{tail}", self.argv[0])));
         }
         let done = Done { n, wall_ns, ops: 1, bytes: self.bytes, ..Done::default() };
-        Ok(Taken { done, used, startup_ns: Some(startup_ns) })
+        Ok(Taken { done, used, startup_ns: Some(startup_ns), fresh: None })
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {

@@ -1,0 +1,130 @@
+//! The program's allocator: that of the system, and while a sample is counted, a tally of what it is
+//! asked for. When it does not count, it costs one look at a flag.
+#![expect(unsafe_code, reason = "an allocator hands out raw memory")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use allocation_shim::{Slot, Tally};
+
+/// The global allocator of a program whose built-in methods are to be counted.
+pub struct CountingAllocator;
+
+static TALLY: Tally = Tally::new();
+
+thread_local! {
+    static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None) };
+}
+
+pub(crate) const ALLOCATIONS: &str = "allocations";
+pub(crate) const METRICS: [&str; 3] = [ALLOCATIONS, "allocated_bytes", "peak_live_bytes"];
+
+/// The counts of one job, by metric.
+pub(crate) type Allocations = [(&'static str, u64); 3];
+
+/// Counts what all threads allocate from here to [`stop`].
+pub(crate) fn start() {
+    TALLY.start();
+}
+
+pub(crate) fn stop() -> Allocations {
+    metrics(TALLY.stop())
+}
+
+pub(crate) fn metrics(counts: allocation_shim::Counts) -> Allocations {
+    let totals = [counts.allocations, counts.bytes, counts.peak_live_bytes];
+    std::array::from_fn(|i| (METRICS[i], totals[i]))
+}
+
+/// Whether the program has the [`CountingAllocator`]: without it, all counts would be 0.
+pub(crate) fn is_in_place() -> bool {
+    start();
+    drop(std::hint::black_box(Box::new(7u64)));
+    TALLY.stop().allocations > 0
+}
+
+fn slot() -> &'static Slot {
+    SLOT.get().unwrap_or_else(new_slot)
+}
+
+#[cold]
+fn new_slot() -> &'static Slot {
+    // SAFETY: has no preconditions.
+    let thread = unsafe { libc::pthread_self() };
+    let slot = TALLY.slot(thread as u64);
+    SLOT.set(Some(slot));
+    slot
+}
+
+#[inline]
+fn count(memory: *mut u8, asked: usize, held: i64) {
+    if TALLY.is_counting() && !memory.is_null() {
+        TALLY.allocated(slot(), asked as u64, held);
+    }
+}
+
+// SAFETY: all memory is that of the system's allocator, asked for and given back as it is here.
+unsafe impl GlobalAlloc for CountingAllocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those of the system's.
+        let memory = unsafe { System.alloc(layout) };
+        count(memory, layout.size(), layout.size() as i64);
+        memory
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those of the system's.
+        let memory = unsafe { System.alloc_zeroed(layout) };
+        count(memory, layout.size(), layout.size() as i64);
+        memory
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        if TALLY.is_counting() {
+            TALLY.hold(slot(), -(layout.size() as i64));
+        }
+        // SAFETY: the caller's promises are those of the system's.
+        unsafe { System.dealloc(memory, layout) };
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promises are those of the system's.
+        let memory = unsafe { System.realloc(old, layout, size) };
+        count(memory, size, size as i64 - layout.size() as i64);
+        memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tests of the lab itself have it, as the program has.
+    #[global_allocator]
+    static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+    /// Other tests allocate, too, but none as much.
+    #[test]
+    fn what_is_allocated_is_counted() {
+        assert!(is_in_place());
+        start();
+        for _ in 0..100 {
+            drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 30)));
+        }
+        let threads = (0..3).map(|_| {
+            std::thread::spawn(|| drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 30))))
+        });
+        let threads: Vec<_> = threads.collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let [(_, allocations), (_, bytes), (_, peak)] = stop();
+        assert!(allocations >= 103);
+        assert_eq!(bytes >> 30, 103, "those of threads that have ended, too");
+        assert!((1..=4).contains(&(peak >> 30)), "{peak}");
+    }
+}
