@@ -74,8 +74,7 @@ impl Bench {
         let known = self.measure(&["empty", "touch", "switch"], much(20))?;
         let cold = self.measure(&["cold-read"], Much { cache: CacheState::Cold, ..much(5) })?;
         let race = self.measure(&["same", "same-again", "five-percent-more"], much(200))?;
-        let counted =
-            self.measure(&["empty", "calls", "threads"], Much { counting: 1, ..much(1) })?;
+        let counted = self.measure(counting::METHODS, Much { counting: 2, ..much(1) })?;
         Ok(vec![
             clock_check(),
             empty_check(&known),
@@ -87,6 +86,9 @@ impl Bench {
             slower_check(&race),
             counting::calls_check(&counted),
             counting::threads_check(&counted),
+            counting::allocations_check(&counted),
+            counting::allocations_of_threads_check(&counted),
+            counting::foreign_allocations_check(&counted),
         ])
     }
 

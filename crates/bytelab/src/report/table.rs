@@ -62,6 +62,8 @@ enum Part {
     LongNames,
     Cpu,
     PeakRss,
+    /// What came before the first touch, and the sum.
+    Fresh,
     /// Names of more than 12 columns.
     Names,
     RatioInterval,
@@ -69,7 +71,7 @@ enum Part {
     ShortNames,
 }
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     Part::Counts,
     Part::LongHeadings,
     Part::WallBounds,
@@ -78,6 +80,7 @@ const PARTS: [Part; 11] = [
     Part::LongNames,
     Part::Cpu,
     Part::PeakRss,
+    Part::Fresh,
     Part::Names,
     Part::RatioInterval,
     Part::ShortNames,
@@ -146,6 +149,11 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     }
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, "peak_rss_bytes", title("peak RSS", "RSS")).0);
+    }
+    if shape.shows(Part::Fresh) && rows.iter().any(|row| row.p50("total_ns").is_some()) {
+        columns.push(figures(rows, "startup_ns", "start-up").0);
+        columns.push(figures(rows, "prepare_ns", "prepare").0);
+        columns.push(figures(rows, "total_ns", "total").0);
     }
     if shape.shows(Part::Counts) {
         columns.extend(rows.counts.iter().map(|column| counts(rows, column)));

@@ -203,13 +203,15 @@ impl Counting<'_> {
             }
         }
         live.n += 1;
-        let counted = match live.runner.count(live.n, live.ops) {
+        let mut counted = match live.runner.count(live.n, live.ops) {
             Ok(counted) => counted,
             Err(ended) => {
                 self.cells[index] = lost(ended)?;
                 return Ok(());
             }
         };
+        // The first sample of a process takes another time than those after it.
+        counted.same_interval &= !self.run.plan.fresh;
         let mut values = values(&counted);
         let by_ptrace = !place.warm_up && !self.sources.counts_syscalls();
         if by_ptrace && let Some(per_op) = self.trace(index)? {
