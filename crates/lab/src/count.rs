@@ -15,11 +15,8 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-pub use self::allocator::CountingAllocator;
-pub(crate) use self::allocator::{
-    ALLOCATIONS, METRICS as ALLOCATION_METRICS, is_in_place as allocations_are_counted,
-    start as start_allocations, stop as stop_allocations,
-};
+pub use self::allocator::{Allocations, CountingAllocator};
+pub(crate) use self::allocator::{ALLOCATIONS, METRICS as ALLOCATION_METRICS};
 pub(crate) use self::event::Target;
 use self::event::{Event, Kind};
 pub(crate) use self::names::name;

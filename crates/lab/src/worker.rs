@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 use anyhow::{Context, Result, bail};
 
 use crate::clock::{self, Usage};
-use crate::count::{self, Mark, OwnCounts};
+use crate::count::{self, CountingAllocator, Mark, OwnCounts};
 use crate::counters::OwnWait;
 use crate::experiment::{How, Method, Skip, Task};
 use crate::metric;
@@ -24,7 +24,7 @@ pub fn serve(method: &Method, params: &[Param]) -> Result<()> {
     let mut orders = io::stdin().lock();
     let counts = OwnCounts::asked_for();
     let wait = OwnWait::open();
-    let allocations = counts.is_some() && count::allocations_are_counted();
+    let allocations = counts.is_some() && CountingAllocator::is_in_place();
     let mut task = None;
     let mut line = String::new();
     say(&Reply::Hello { name: method.name.clone(), language: Some("rust".to_owned()) })?;
@@ -112,7 +112,7 @@ struct Edge<'a> {
 /// Between the two readings of the clock there is only the job.
 fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Reply> {
     if edge.allocations {
-        count::start_allocations();
+        CountingAllocator::start();
     }
     let before = Usage::own();
     // The CPU time is read outside the wait: reading it brings the scheduler's account up to date, and
@@ -135,7 +135,7 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let wait_after_ns = edge.wait.read_ns();
     let cpu_ns = clock::own_cpu_ns() - cpu_before_ns;
     let used = Usage::own().since(&before);
-    let allocated = edge.allocations.then(count::stop_allocations);
+    let allocated = edge.allocations.then(CountingAllocator::stop);
     let work = outcome?;
     let waited_ns = wait_after_ns.zip(wait_before_ns).map(|(after, before)| after - before);
     let totals = [

@@ -132,6 +132,11 @@ fn has_throughput(rows: &Rows<'_>) -> bool {
     rows.iter().any(|row| row.p50(THROUGHPUT).is_some())
 }
 
+/// Whether samples were taken in new processes.
+fn is_fresh(rows: &Rows<'_>) -> bool {
+    rows.iter().any(|row| row.p50("total_ns").is_some())
+}
+
 fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     let all = || rows.iter();
     let mut columns =
@@ -150,7 +155,7 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, "peak_rss_bytes", title("peak RSS", "RSS")).0);
     }
-    if shape.shows(Part::Fresh) && rows.iter().any(|row| row.p50("total_ns").is_some()) {
+    if shape.shows(Part::Fresh) && is_fresh(rows) {
         columns.push(figures(rows, "startup_ns", "start-up").0);
         columns.push(figures(rows, "prepare_ns", "prepare").0);
         columns.push(figures(rows, "total_ns", "total").0);
@@ -304,10 +309,15 @@ fn left(rows: &Rows<'_>, shape: Shape) -> Left {
         (Part::WallInterval, "interval of wall"),
         (Part::Cpu, "CPU"),
         (Part::PeakRss, "peak RSS"),
+        (Part::Fresh, "start-up, prepare, total"),
         (Part::RatioInterval, "interval of ratio"),
     ];
-    let left =
-        |part: Part| !shape.shows(part) && (part != Part::Throughput || has_throughput(rows));
+    let there = |part: Part| match part {
+        Part::Throughput => has_throughput(rows),
+        Part::Fresh => is_fresh(rows),
+        _ => true,
+    };
+    let left = |part: Part| !shape.shows(part) && there(part);
     let columns = parts.iter().filter(|(part, _)| left(*part)).map(|(_, name)| *name);
     let counts = rows.counts.iter().filter(|_| left(Part::Counts)).map(|column| column.heading);
     let columns = columns.chain(counts).collect();

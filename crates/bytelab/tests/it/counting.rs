@@ -1,4 +1,4 @@
-//! System calls of the built-in methods: exact, the same in every sample, with and without rights.
+//! System calls and allocations: exact, the same in every sample, with and without rights.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
@@ -18,7 +18,7 @@ const ARGS: &[&str] = &[
     "--rounds",
     "2",
     "--method",
-    "read,mmap,pread-threads,memory,cat",
+    "read,read-to-vec,mmap,pread-threads,memory,cat",
     "--counting",
     "4",
 ];
@@ -57,13 +57,29 @@ fn check(json: &Value) {
             _ => assert!(by_name.is_empty(), "{by_name:?}"),
         }
     }
+    check_allocations(json);
     let threads = &cell(json, "pread-threads")["syscalls_by_name"];
     assert!(threads["pread64"].as_f64().unwrap() >= 8.0, "{threads}");
     assert_eq!(cell(json, "cat")["syscalls_by_name"]["exit_group"], 1.0);
 }
 
+/// The buffer of `read` is used again; what is left is the list of what the files gave.
+fn check_allocations(json: &Value) {
+    let samples = |method: &str, metric: &str| -> Vec<f64> {
+        let samples = &cell(json, method)["counting"]["samples"][metric];
+        samples.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+    };
+    assert_eq!(samples("read", "allocations"), [1.0; 4]);
+    assert_eq!(samples("read", "allocated_bytes"), [8.0; 4]);
+    assert_eq!(samples("read", "peak_live_bytes"), [8.0; 4]);
+    assert_eq!(samples("read-to-vec", "allocated_bytes"), [1_048_584.0; 4]);
+    // A program that nobody here has built.
+    let cat = samples("cat", "allocations");
+    assert!(cat.len() == 4 && cat.iter().all(|n| *n == cat[0] && *n > 0.0), "{cat:?}");
+}
+
 #[test]
-fn system_calls_are_exact() {
+fn system_calls_and_allocations_are_exact() {
     let world = World::new();
     let ran = world.run(ARGS);
     let json = document(ran.stdout.as_bytes());

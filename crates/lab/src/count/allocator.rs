@@ -20,27 +20,29 @@ pub(crate) const ALLOCATIONS: &str = "allocations";
 pub(crate) const METRICS: [&str; 3] = [ALLOCATIONS, "allocated_bytes", "peak_live_bytes"];
 
 /// The counts of one job, by metric.
-pub(crate) type Allocations = [(&'static str, u64); 3];
+pub type Allocations = [(&'static str, u64); 3];
 
-/// Counts what all threads allocate from here to [`stop`].
-pub(crate) fn start() {
-    TALLY.start();
+impl CountingAllocator {
+    /// Counts what all threads allocate from here to [`CountingAllocator::stop`].
+    pub fn start() {
+        TALLY.start();
+    }
+
+    pub fn stop() -> Allocations {
+        metrics(TALLY.stop())
+    }
+
+    /// Whether it is the program's: if it is not, all counts would be 0.
+    pub(crate) fn is_in_place() -> bool {
+        TALLY.start();
+        drop(std::hint::black_box(Box::new(7u64)));
+        TALLY.stop().allocations > 0
+    }
 }
 
-pub(crate) fn stop() -> Allocations {
-    metrics(TALLY.stop())
-}
-
-pub(crate) fn metrics(counts: allocation_shim::Counts) -> Allocations {
+pub(super) fn metrics(counts: allocation_shim::Counts) -> Allocations {
     let totals = [counts.allocations, counts.bytes, counts.peak_live_bytes];
     std::array::from_fn(|i| (METRICS[i], totals[i]))
-}
-
-/// Whether the program has the [`CountingAllocator`]: without it, all counts would be 0.
-pub(crate) fn is_in_place() -> bool {
-    start();
-    drop(std::hint::black_box(Box::new(7u64)));
-    TALLY.stop().allocations > 0
 }
 
 fn slot() -> &'static Slot {
@@ -110,8 +112,8 @@ mod tests {
     /// Other tests allocate, too, but none as much.
     #[test]
     fn what_is_allocated_is_counted() {
-        assert!(is_in_place());
-        start();
+        assert!(CountingAllocator::is_in_place());
+        CountingAllocator::start();
         for _ in 0..100 {
             drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 30)));
         }
@@ -122,7 +124,7 @@ mod tests {
         for thread in threads {
             thread.join().unwrap();
         }
-        let [(_, allocations), (_, bytes), (_, peak)] = stop();
+        let [(_, allocations), (_, bytes), (_, peak)] = CountingAllocator::stop();
         assert!(allocations >= 103);
         assert_eq!(bytes >> 30, 103, "those of threads that have ended, too");
         assert!((1..=4).contains(&(peak >> 30)), "{peak}");
