@@ -45,7 +45,8 @@ mod tests {
 
     #[test]
     fn parts_are_aligned_and_apart_until_there_are_no_more() {
-        let [a, b, c] = [(10, 1), (10, 64), (10, 16)].map(|(size, align)| take(size, align) as usize);
+        let [a, b, c] =
+            [(10, 1), (10, 64), (10, 16)].map(|(size, align)| take(size, align) as usize);
         assert!(a % 16 == 0 && b % 64 == 0 && c % 16 == 0);
         assert!(a + 10 <= b && b + 10 <= c);
         assert!(take(LEN, 16).is_null() && take(usize::MAX, 16).is_null());

@@ -105,8 +105,8 @@ static LOADED: extern "C" fn() = loaded;
 fn count(real: &Real, memory: Memory, asked: usize, held_before: usize) {
     let Some(tally) = process::tally() else { return };
     if !memory.is_null() {
-        let held = (real.usable_size)(memory) as i64 - held_before as i64;
-        tally.allocated(tally.slot(process::thread()), asked as u64, held);
+        let held = (real.usable_size)(memory) as u64;
+        tally.resized(tally.slot(process::thread()), asked as u64, held_before as u64, held);
     }
 }
 
@@ -194,7 +194,7 @@ pub(crate) extern "C" fn memalign(align: usize, size: usize) -> Memory {
 
 fn hold_less(held: usize) {
     if let Some(tally) = process::tally() {
-        tally.hold(tally.slot(process::thread()), -(held as i64));
+        tally.given_back(tally.slot(process::thread()), held as u64);
     }
 }
 

@@ -16,8 +16,14 @@ unsafe extern "C" {
     fn getenv(name: *const c_char) -> *const c_char;
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     fn close(fd: c_int) -> c_int;
-    fn mmap(at: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int, from: c_long)
-    -> *mut c_void;
+    fn mmap(
+        at: *mut c_void,
+        len: usize,
+        prot: c_int,
+        flags: c_int,
+        fd: c_int,
+        from: c_long,
+    ) -> *mut c_void;
     fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_int;
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     static environ: *const *const c_char;

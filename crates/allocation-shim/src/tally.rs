@@ -9,7 +9,7 @@ const SLOTS: usize = 256;
 /// A thread that finds so many slots taken by others shares one.
 const PROBES: usize = 8;
 /// A thread tells the others of this much that it holds or gave back.
-const FLUSH_BYTES: u64 = 64 << 10;
+const FLUSH_BYTES: i64 = 64 << 10;
 
 #[repr(C, align(64))]
 pub struct Tally {
@@ -89,8 +89,9 @@ impl Tally {
         counts
     }
 
-    /// The slot of whoever has this number, which is not 0 and belongs to one thread at a time.
-    pub fn slot(&self, owner: u64) -> &Slot {
+    /// The slot of whoever has this number, which is not 0 and belongs to one thread at a time. None:
+    /// there are no more, and it is counted where all such are.
+    pub fn slot(&self, owner: u64) -> Option<&Slot> {
         // Fibonacci hashing; the highest bits are the best mixed.
         let first = owner.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS.trailing_zeros());
         for i in 0..PROBES {
@@ -101,38 +102,47 @@ impl Tally {
                 found = taken.map_or_else(|other| other, |_| owner);
             }
             if found == owner {
-                return slot;
+                return Some(slot);
             }
         }
-        &self.shared
+        None
     }
 
-    /// `asked` bytes were asked for, and `held` more are held than before.
+    /// `asked` bytes were asked for and are held.
     #[inline]
-    pub fn allocated(&self, slot: &Slot, asked: u64, held: i64) {
-        if core::ptr::eq(slot, &raw const self.shared) {
-            slot.allocations.fetch_add(1, Relaxed);
-            slot.bytes.fetch_add(asked, Relaxed);
-        } else {
-            slot.allocations.store(slot.allocations.load(Relaxed) + 1, Relaxed);
-            slot.bytes.store(slot.bytes.load(Relaxed).wrapping_add(asked), Relaxed);
-        }
-        self.hold(slot, held);
-    }
-
-    /// `held` more bytes are held than before, or fewer.
-    #[inline]
-    pub fn hold(&self, slot: &Slot, held: i64) {
-        if core::ptr::eq(slot, &raw const self.shared) {
-            self.tell(held, held);
-            return;
-        }
+    pub fn allocated(&self, slot: Option<&Slot>, asked: u64, held: u64) {
+        let held = held as i64;
+        let Some(slot) = slot else {
+            self.shared.allocations.fetch_add(1, Relaxed);
+            self.shared.bytes.fetch_add(asked, Relaxed);
+            return self.tell(held, held);
+        };
+        slot.allocations.store(slot.allocations.load(Relaxed).wrapping_add(1), Relaxed);
+        slot.bytes.store(slot.bytes.load(Relaxed).wrapping_add(asked), Relaxed);
         let live = slot.live.load(Relaxed).wrapping_add(held);
         slot.live.store(live, Relaxed);
         if live > slot.high.load(Relaxed) {
             slot.high.store(live, Relaxed);
+            // So that `high` is always below, and what is not new needs no second look.
+            if live >= FLUSH_BYTES {
+                self.flush(slot);
+            }
         }
-        if live.unsigned_abs() >= FLUSH_BYTES {
+    }
+
+    /// What was held as `old` bytes is now held as `new`, and `asked` for again.
+    pub fn resized(&self, slot: Option<&Slot>, asked: u64, old: u64, new: u64) {
+        self.allocated(slot, asked, new.saturating_sub(old));
+        self.given_back(slot, old.saturating_sub(new));
+    }
+
+    #[inline]
+    pub fn given_back(&self, slot: Option<&Slot>, held: u64) {
+        let held = held as i64;
+        let Some(slot) = slot else { return self.tell(-held, 0) };
+        let live = slot.live.load(Relaxed).wrapping_sub(held);
+        slot.live.store(live, Relaxed);
+        if live <= -FLUSH_BYTES {
             self.flush(slot);
         }
     }
@@ -209,10 +219,16 @@ mod tests {
         for _ in 0..1000 {
             tally.allocated(slot, 1000, 1000);
         }
-        tally.hold(slot, -400_000);
+        tally.given_back(slot, 400_000);
         tally.allocated(slot, 300_000, 300_000);
-        tally.hold(slot, -900_000);
+        tally.given_back(slot, 900_000);
         let expected = Counts { allocations: 1001, bytes: 1_300_000, peak_live_bytes: 1_000_000 };
+        assert_eq!(tally.stop(), expected);
+        tally.start();
+        tally.allocated(slot, 10, 10);
+        tally.resized(slot, 200_000, 10, 200_000);
+        tally.resized(slot, 20, 200_000, 20);
+        let expected = Counts { allocations: 3, bytes: 200_030, peak_live_bytes: 200_000 };
         assert_eq!(tally.stop(), expected);
         assert!(!tally.is_counting());
         tally.start();
@@ -223,11 +239,11 @@ mod tests {
     fn the_peak_is_above_what_was_live_at_the_start() {
         let tally = started();
         let slot = tally.slot(7);
-        tally.hold(slot, -100_000);
+        tally.given_back(slot, 100_000);
         tally.allocated(slot, 90_000, 90_000);
         assert_eq!(tally.stop().peak_live_bytes, 0);
         tally.start();
-        tally.hold(slot, -100_000);
+        tally.given_back(slot, 100_000);
         tally.allocated(slot, 100_001, 100_001);
         assert_eq!(tally.stop().peak_live_bytes, 1);
     }
@@ -237,7 +253,7 @@ mod tests {
         let tally = started();
         let slot = tally.slot(7);
         tally.allocated(slot, 100, 100);
-        tally.hold(slot, -100);
+        tally.given_back(slot, 100);
         tally.allocated(slot, 60, 60);
         assert_eq!(tally.stop().peak_live_bytes, 100);
     }
@@ -248,7 +264,7 @@ mod tests {
         let shared = (1..=2000u64).filter(|owner| {
             let slot = tally.slot(*owner);
             tally.allocated(slot, 10, 10);
-            core::ptr::eq(slot, &raw const tally.shared)
+            slot.is_none()
         });
         assert!(shared.count() >= 2000 - SLOTS);
         let counts = tally.stop();
@@ -268,7 +284,7 @@ mod tests {
                     let slot = tally.slot(owner);
                     for _ in 0..EACH / 100 {
                         tally.allocated(slot, 3, 3);
-                        tally.hold(slot, -3);
+                        tally.given_back(slot, 3);
                     }
                 });
             }

@@ -24,7 +24,9 @@ fn main() {
     }
     println!("ns per pair, smallest and median of {ROUNDS} turns");
     for size in [SMALL, LARGE] {
-        in_process(&format!("alloc and dealloc of {size} bytes"), |allocator| pairs(allocator, size));
+        in_process(&format!("alloc and dealloc of {size} bytes"), |allocator| {
+            pairs(allocator, size)
+        });
         in_process(&format!("realloc from {size} to {} bytes and back", size + 8), |allocator| {
             resizings(allocator, size)
         });

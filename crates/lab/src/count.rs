@@ -15,8 +15,8 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-pub use self::allocator::{Allocations, CountingAllocator};
 pub(crate) use self::allocator::{ALLOCATIONS, METRICS as ALLOCATION_METRICS};
+pub use self::allocator::{Allocations, CountingAllocator};
 pub(crate) use self::event::Target;
 use self::event::{Event, Kind};
 pub(crate) use self::names::name;

@@ -44,7 +44,8 @@ const fn apart(
 }
 
 const PMU: &str = "perf event of the processor, kernel included";
-const ALLOCATOR: &str = "the program's allocator; of other programs a preloaded library, or their own account";
+const ALLOCATOR: &str =
+    "the program's allocator; of other programs a preloaded library, or their own account";
 
 /// Those of the timing pass, then those of the counting pass, in the order in which reports show them.
 /// All but the throughput and the peaks are per operation; a sample of `ops` operations is divided by
@@ -71,7 +72,11 @@ pub const METRICS: &[Metric] = &[
     count("involuntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
     noisy("prepare_ns", "ns", "fresh process: `prepare` to `ready`"),
-    noisy("first_touch_ns", "ns", "fresh process: wall_ns of its first sample, which is its only one"),
+    noisy(
+        "first_touch_ns",
+        "ns",
+        "fresh process: wall_ns of its first sample, which is its only one",
+    ),
     noisy("total_ns", "ns", "startup_ns + prepare_ns + first_touch_ns"),
     apart(true, "syscalls", "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace"),
     apart(true, "allocations", "count", ALLOCATOR),

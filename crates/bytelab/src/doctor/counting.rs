@@ -7,9 +7,7 @@ use lab::metric::Metric;
 use lab::param::Point;
 
 use super::Finding;
-use crate::experiments::self_test::{
-    ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment,
-};
+use crate::experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
 
 const SAMPLE_LIMIT_NS: u64 = 30_000_000_000;
 

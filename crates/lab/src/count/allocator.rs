@@ -45,48 +45,56 @@ pub(super) fn metrics(counts: allocation_shim::Counts) -> Allocations {
     std::array::from_fn(|i| (METRICS[i], totals[i]))
 }
 
-fn slot() -> &'static Slot {
-    SLOT.get().unwrap_or_else(new_slot)
+#[inline]
+fn slot() -> Option<&'static Slot> {
+    SLOT.get().or_else(new_slot)
 }
 
 #[cold]
-fn new_slot() -> &'static Slot {
+fn new_slot() -> Option<&'static Slot> {
     // SAFETY: has no preconditions.
     let thread = unsafe { libc::pthread_self() };
-    let slot = TALLY.slot(thread as u64);
-    SLOT.set(Some(slot));
-    slot
+    SLOT.set(TALLY.slot(thread as u64));
+    SLOT.get()
 }
 
 #[inline]
-fn count(memory: *mut u8, asked: usize, held: i64) {
-    if TALLY.is_counting() && !memory.is_null() {
-        TALLY.allocated(slot(), asked as u64, held);
+fn counted(memory: *mut u8, layout: Layout) -> *mut u8 {
+    if !memory.is_null() {
+        TALLY.allocated(slot(), layout.size() as u64, layout.size() as u64);
     }
+    memory
 }
 
 // SAFETY: all memory is that of the system's allocator, asked for and given back as it is here.
 unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // The flag is looked at first: where nothing is counted, nothing is left to do after the call.
+        if !TALLY.is_counting() {
+            // SAFETY: the caller's promises are those of the system's.
+            return unsafe { System.alloc(layout) };
+        }
         // SAFETY: the caller's promises are those of the system's.
         let memory = unsafe { System.alloc(layout) };
-        count(memory, layout.size(), layout.size() as i64);
-        memory
+        counted(memory, layout)
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if !TALLY.is_counting() {
+            // SAFETY: the caller's promises are those of the system's.
+            return unsafe { System.alloc_zeroed(layout) };
+        }
         // SAFETY: the caller's promises are those of the system's.
         let memory = unsafe { System.alloc_zeroed(layout) };
-        count(memory, layout.size(), layout.size() as i64);
-        memory
+        counted(memory, layout)
     }
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         if TALLY.is_counting() {
-            TALLY.hold(slot(), -(layout.size() as i64));
+            TALLY.given_back(slot(), layout.size() as u64);
         }
         // SAFETY: the caller's promises are those of the system's.
         unsafe { System.dealloc(memory, layout) };
@@ -94,9 +102,15 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     #[inline]
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if !TALLY.is_counting() {
+            // SAFETY: the caller's promises are those of the system's.
+            return unsafe { System.realloc(old, layout, size) };
+        }
         // SAFETY: the caller's promises are those of the system's.
         let memory = unsafe { System.realloc(old, layout, size) };
-        count(memory, size, size as i64 - layout.size() as i64);
+        if !memory.is_null() {
+            TALLY.resized(slot(), size as u64, layout.size() as u64, size as u64);
+        }
         memory
     }
 }

@@ -66,7 +66,10 @@ pub(super) fn of_command(argv: &[String], limits: &Limits) -> Result<Counts, End
     let status = process.end().map_err(|error| failed(&error))?;
     if !status.success() {
         let tail = process.quoted_tail();
-        return Err(Ended::Failed(format!("with the library that counts, it {}{tail}", describe(status))));
+        return Err(Ended::Failed(format!(
+            "with the library that counts, it {}{tail}",
+            describe(status)
+        )));
     }
     shim.counts(number, &file_of(name)).map_err(Ended::Failed)?;
     Ok(counts.to_vec())

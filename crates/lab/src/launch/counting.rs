@@ -13,7 +13,9 @@ use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
 use crate::clock;
-use crate::count::{self, ALLOCATIONS, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window};
+use crate::count::{
+    self, ALLOCATIONS, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window,
+};
 use crate::param::Point;
 use crate::protocol::Done;
 
@@ -175,13 +177,7 @@ const GATE: &str = "read -r go && exec \"$@\" </dev/null >/dev/null";
 
 impl Program {
     pub(super) fn new(template: Vec<String>, sources: &Sources, limits: Limits) -> Program {
-        Program {
-            template,
-            argv: Vec::new(),
-            sources: sources.clone(),
-            limits,
-            uncountable: None,
-        }
+        Program { template, argv: Vec::new(), sources: sources.clone(), limits, uncountable: None }
     }
 
     fn spawn(&self) -> Result<Process, Ended> {

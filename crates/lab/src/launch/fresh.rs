@@ -38,10 +38,8 @@ impl Runner for FreshRunner {
         let hello_ns = speaker.hello_ns();
         let prepare_ns = clock::now_ns();
         speaker.prepare(&self.arguments)?;
-        let fresh = Fresh {
-            startup_ns: hello_ns - start_ns,
-            prepare_ns: clock::now_ns() - prepare_ns,
-        };
+        let fresh =
+            Fresh { startup_ns: hello_ns - start_ns, prepare_ns: clock::now_ns() - prepare_ns };
         let taken = speaker.go(n, 1)?;
         speaker.bye();
         Ok(Taken { fresh: Some(fresh), ..taken })

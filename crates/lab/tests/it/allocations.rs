@@ -73,9 +73,9 @@ fn the_allocations_of_a_worker_are_counted_to_the_byte() {
     };
     assert_eq!(less("allocations"), [1000.0; 3]);
     assert_eq!(less("allocated_bytes"), [1_000_000.0; 3]);
-    // The allocator gives a little more than it is asked for.
-    let peaks = less("peak_live_bytes");
-    assert!(peaks.iter().all(|peak| (1_000_000.0..1_020_000.0).contains(peak)), "{peaks:?}");
+    // The allocator gives a little more than it is asked for, and Python gives some buffers back first.
+    let peaks = values(cell(&run, "all"), "peak_live_bytes");
+    assert!(peaks.iter().all(|peak| (980_000.0..1_050_000.0).contains(peak)), "{peaks:?}");
     // What the library does at the start of a process is in no other count.
     assert_eq!(values(cell(&run, "a"), "syscalls"), [0.0; 3], "{:?}", run.notes);
 }

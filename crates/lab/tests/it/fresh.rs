@@ -40,11 +40,15 @@ fn start_up_first_touch_and_total_are_apart() {
 #[test]
 fn a_fresh_process_leaves_the_digest_out() {
     let digests = GOOD
-        .replace("prepare) echo ready", "prepare) echo ready ${BYTELAB_FRESH-digest=77}")
+        .replace(
+            "prepare) echo ready",
+            "prepare) [ -n \"$BYTELAB_FRESH\" ] && echo ready || echo ready digest=77",
+        )
         .replace("own_ns=7", "told=${BYTELAB_FRESH+1}");
     let run = run(vec![script("a", &digests)], Plan { counting: 0, ..fresh(2) });
     let cell = cell(&run, "a");
     assert_eq!(cell.digest.as_deref(), Some("77"), "of the process that only prepares");
+    assert_eq!(cell.status, Status::Measured);
     assert_eq!(cell.values["told"].len(), cell.samples.len());
     assert!(cell.values["told"].iter().all(|told| *told == 1.0));
 }
@@ -57,7 +61,9 @@ fn a_process_that_does_not_start_ends_its_method_only() {
     let missing = method("gone", How::Worker { argv: vec!["/nonexistent/worker".to_owned()] });
     let run = run(vec![script("a", GOOD), script("dies", &dies), missing], fresh(6));
     assert_eq!(cell(&run, "a").counted("wall_ns").count(), 6);
-    assert!(matches!(&cell(&run, "dies").status, Status::Failed(why) if why.contains("exit status 3")));
+    assert!(
+        matches!(&cell(&run, "dies").status, Status::Failed(why) if why.contains("exit status 3"))
+    );
     assert!(cell(&run, "dies").n(Pass::Timing) < 6);
     assert!(matches!(&cell(&run, "gone").status, Status::Skipped(_)));
 }
