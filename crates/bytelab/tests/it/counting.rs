@@ -131,6 +131,41 @@ fn another_user_without_rights_counts_the_same() {
 }
 
 #[test]
+fn the_doctor_has_tried_to_count_allocations() {
+    let world = World::new();
+    let found = document(world.run(&["doctor", "--json"]).stdout.as_bytes());
+    let abilities = found["abilities"].as_array().unwrap();
+    for name in ["count allocations", "  of other programs"] {
+        let ability = abilities.iter().find(|ability| ability["name"] == name).unwrap();
+        assert!(ability["available"] == true, "{ability}");
+    }
+    let metrics = found["metrics"].as_array().unwrap();
+    assert!(metrics.iter().any(|m| m["name"] == "peak_live_bytes" && m["available"] == true));
+}
+
+#[test]
+fn a_fresh_run_shows_what_came_before_the_first_touch() {
+    let world = World::new();
+    let (code, json) = world.reading(&["--method", "read,mmap,cat", "--fresh"]);
+    assert_eq!(code, 0, "{json}");
+    assert_eq!(json["plan"]["fresh"], true);
+    for method in ["read", "mmap"] {
+        let metrics = &cell(&json, method)["metrics"];
+        for metric in ["startup_ns", "prepare_ns", "first_touch_ns", "total_ns"] {
+            assert_eq!(metrics[metric]["n"], 3, "{method} {metric}");
+        }
+        assert!(metrics["counting_wall_ns"].is_null(), "it is not that of a first sample");
+        assert!(cell(&json, method)["digest"].is_string(), "of a process without a sample");
+    }
+    let id = json["id"].as_str().unwrap();
+    let shown = world.command(&["show", id]).env("COLUMNS", "140").output().unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    for column in ["start-up", "prepare", "total"] {
+        assert!(text.contains(column), "{column}: {text}");
+    }
+}
+
+#[test]
 fn without_the_counting_pass_nothing_is_counted() {
     let world = World::new();
     let (_, json) = world.reading(&["--method", "read", "--counting", "0"]);
