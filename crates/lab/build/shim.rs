@@ -31,6 +31,8 @@ fn compile(library: &Path) -> Result<(), String> {
     rustc.args(["--cfg=shim", "-Copt-level=3", "-Cpanic=abort", "-Cstrip=symbols"]);
     // It takes all that it needs from the program that it is loaded into.
     rustc.args(["-Clink-arg=-nostdlib", "-Clink-arg=-nostartfiles"]);
+    // What it calls `malloc` is its own, also where the program has another one.
+    rustc.arg("-Clink-arg=-Wl,-Bsymbolic");
     if variable("CARGO_CFG_TARGET_ENV") == "musl" {
         rustc.arg("-Ctarget-feature=-crt-static");
     }

@@ -47,7 +47,6 @@ for line in sys.stdin:
     method(name, How::Worker { argv: ["python3", "-c", &worker].map(str::to_owned).to_vec() })
 }
 
-#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 fn measured(run: &Run, method: &str) -> bool {
     let status = &cell(run, method).status;
     if let Status::Skipped(why) = status {
@@ -145,6 +144,29 @@ fn a_worker_that_the_library_disturbs_keeps_its_other_counts() {
     let told = why(&run, "fragile").unwrap();
     assert!(told.starts_with("not countable: ended with exit status 5"), "{told}");
     assert_eq!(values(fragile, "syscalls"), values(cell(&run, "a"), "syscalls"));
+}
+
+#[test]
+fn a_program_with_its_own_allocator_is_not_countable() {
+    const SOURCE: &str = "static char pool[1 << 20]; static unsigned long used;
+void *malloc(unsigned long n) { used += 64; return pool + used + (n & 0); }
+void free(void *p) { (void)p; }
+int main(void) { return malloc(1) == 0; }";
+    let dir = tempfile::tempdir().unwrap();
+    let [source, program] = ["own.c", "own"].map(|name| dir.path().join(name));
+    std::fs::write(&source, SOURCE).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a compiler is no method of an experiment")]
+    let mut compiler = std::process::Command::new("cc");
+    let built = compiler.args(["-fno-builtin", "-w", "-o"]).args([&program, &source]).status();
+    if !built.is_ok_and(|status| status.success()) {
+        println!("skipped: there is no C compiler");
+        return;
+    }
+    let argv = vec![program.to_str().unwrap().to_owned()];
+    let run = counted(vec![script("a", GOOD), method("own", How::Command { argv })]);
+    assert_eq!(cell(&run, "own").status, Status::Measured);
+    assert!(values(cell(&run, "own"), "allocations").is_empty());
+    assert!(why(&run, "own").unwrap().contains("it brings its own allocator"), "{:?}", run.notes);
 }
 
 #[test]
