@@ -20,8 +20,7 @@ pub(crate) fn build() {
 }
 
 fn compile(library: &Path) -> Result<(), String> {
-    let [os, bits] =
-        ["CARGO_CFG_TARGET_OS", "CARGO_CFG_TARGET_POINTER_WIDTH"].map(|name| variable(name));
+    let [os, bits] = ["CARGO_CFG_TARGET_OS", "CARGO_CFG_TARGET_POINTER_WIDTH"].map(variable);
     if os != "linux" || bits != "64" {
         return Err(format!("there is no library for {os} with {bits} bits"));
     }
