@@ -21,7 +21,7 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 /// Zeroed memory, or null when there is no more.
 pub(crate) fn take(size: usize, align: usize) -> *mut c_void {
     let align = align.clamp(16, 64);
-    let end = |used: usize| Some(used.next_multiple_of(align).checked_add(size)?);
+    let end = |used: usize| used.next_multiple_of(align).checked_add(size);
     let taken = USED.fetch_update(Relaxed, Relaxed, |used| end(used).filter(|end| *end <= LEN));
     match taken {
         Ok(used) => start().wrapping_add(used.next_multiple_of(align)).cast(),

@@ -149,7 +149,7 @@ pub(crate) extern "C" fn realloc(old: Memory, size: usize) -> Memory {
 #[cfg_attr(shim, unsafe(no_mangle))]
 pub(crate) extern "C" fn reallocarray(old: Memory, n: usize, size: usize) -> Memory {
     // A size that no allocator has sets errno as the real one does.
-    realloc(old, n.checked_mul(size).unwrap_or(usize::MAX))
+    realloc(old, n.saturating_mul(size))
 }
 
 #[cfg_attr(shim, unsafe(no_mangle))]

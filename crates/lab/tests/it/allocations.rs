@@ -47,6 +47,7 @@ for line in sys.stdin:
     method(name, How::Worker { argv: ["python3", "-c", &worker].map(str::to_owned).to_vec() })
 }
 
+#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 fn measured(run: &Run, method: &str) -> bool {
     let status = &cell(run, method).status;
     if let Status::Skipped(why) = status {
