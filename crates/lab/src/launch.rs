@@ -133,7 +133,7 @@ impl Launch for Launcher {
             How::BuiltIn(_) => self.worker(experiment, method),
             How::Worker { argv } => argv.clone(),
             How::Command { argv } => {
-                return Ok(Box::new(command::CommandRunner::new(argv.clone(), limits)));
+                return Ok(Box::new(command::CommandRunner::new(argv.clone(), limits, self.fresh)));
             }
         };
         Ok(if self.fresh {

@@ -66,7 +66,7 @@ impl Counted {
             finding("count system calls", "perf tracepoint, 0.1 µs per call", &self.by_kernel),
             finding("look at system calls", "ptrace, 10 µs or more per call", &self.by_ptrace),
             finding("count allocations", "built-in methods: the allocator", &self.by_allocator),
-            finding("  of other programs", "a preloaded library; not static, Go", &self.by_library),
+            finding("foreign allocations", "a preloaded library; not static, Go", &self.by_library),
         ]
     }
 }

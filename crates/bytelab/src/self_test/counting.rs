@@ -70,7 +70,11 @@ pub(super) fn allocations_check(run: &Run) -> Check {
 pub(super) fn allocations_of_threads_check(run: &Run) -> Check {
     let more = more(run, "allocate-in-threads", "idle-threads");
     let (passed, found) = judge(THREADS * ALLOCATIONS, more, "of three threads");
-    Check { name: "of threads", passed, found: or_why_uncounted(found, run, "idle-threads") }
+    Check {
+        name: "allocating threads",
+        passed,
+        found: or_why_uncounted(found, run, "idle-threads"),
+    }
 }
 
 /// Of a program that is counted by what is preloaded, less those of its start.
@@ -80,7 +84,7 @@ pub(super) fn foreign_allocations_check(run: &Run) -> Check {
     let threads = judge(THREADS * ALLOCATIONS, threads, "of three threads");
     let found = format!("{}; {}", alone.1, threads.1);
     let passed = alone.0 && threads.0;
-    Check { name: "of other programs", passed, found: or_why_uncounted(found, run, "foreign") }
+    Check { name: "foreign programs", passed, found: or_why_uncounted(found, run, "foreign") }
 }
 
 /// How many more allocations and bytes one method has than another.

@@ -136,7 +136,7 @@ fn the_doctor_has_tried_to_count_allocations() {
     let world = World::new();
     let found = document(world.run(&["doctor", "--json"]).stdout.as_bytes());
     let abilities = found["abilities"].as_array().unwrap();
-    for name in ["count allocations", "  of other programs"] {
+    for name in ["count allocations", "foreign allocations"] {
         let ability = abilities.iter().find(|ability| ability["name"] == name).unwrap();
         assert!(ability["available"] == true, "{ability}");
     }

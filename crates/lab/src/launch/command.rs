@@ -18,11 +18,13 @@ pub(super) struct CommandRunner {
     /// The sizes of the files that its arguments name: a command cannot say what it read.
     bytes: u64,
     limits: Limits,
+    /// The others are asked for what came before the first touch.
+    fresh: bool,
 }
 
 impl CommandRunner {
-    pub(super) fn new(template: Vec<String>, limits: Limits) -> CommandRunner {
-        CommandRunner { template, argv: Vec::new(), bytes: 0, limits }
+    pub(super) fn new(template: Vec<String>, limits: Limits, fresh: bool) -> CommandRunner {
+        CommandRunner { template, argv: Vec::new(), bytes: 0, limits, fresh }
     }
 }
 
@@ -61,7 +63,10 @@ impl Runner for CommandRunner {
 
     fn missing(&self) -> Vec<(&'static str, String)> {
         let why = "the memory of a plain command is gone when it has ended; a worker's can be read";
-        vec![("peak_rss_bytes", why.to_owned())]
+        let of_all = [("peak_rss_bytes", why.to_owned())];
+        let why = "a plain command is not prepared; its wall is its total, with its start-up";
+        let fresh = ["prepare_ns", "first_touch_ns", "total_ns"].map(|name| (name, why.to_owned()));
+        of_all.into_iter().chain(fresh.into_iter().filter(|_| self.fresh)).collect()
     }
 
     fn bye(&mut self) {}

@@ -38,6 +38,18 @@ fn start_up_first_touch_and_total_are_apart() {
 }
 
 #[test]
+fn what_a_command_has_no_part_of_has_a_reason() {
+    let command = method("true", How::Command { argv: vec!["/bin/true".to_owned()] });
+    let run = run(vec![script("a", GOOD), command], fresh(3));
+    for metric in ["prepare_ns", "first_touch_ns", "total_ns"] {
+        let text = format!("{metric}: a plain command is not prepared");
+        let about = |note: &lab::run::Note| note.text.starts_with(&text);
+        assert!(run.notes.iter().any(about), "{metric}: {:?}", run.notes);
+    }
+    assert_eq!(cell(&run, "true").counted("startup_ns").count(), 3);
+}
+
+#[test]
 fn a_fresh_process_leaves_the_digest_out() {
     let digests = GOOD
         .replace(
