@@ -1,11 +1,17 @@
 //! Counts what costs time to count: system calls by perf tracepoint or by ptrace, and what the
-//! processor's own counters tell. Nothing of this happens while times are taken.
+//! processor's own counters tell; and records what threads do. Nothing of this happens while times are
+//! taken.
 
 mod event;
+mod happenings;
+mod looks;
 mod names;
 mod outside;
 mod own;
 mod ptrace;
+mod record;
+mod recorder;
+mod ring;
 mod tracepoint;
 mod tracer;
 mod tree;
@@ -17,6 +23,8 @@ use self::event::{Event, Kind};
 pub(crate) use self::names::name;
 pub(crate) use self::outside::Outside;
 pub(crate) use self::own::{Mark, OwnCounts, mark};
+pub(crate) use self::recorder::Recorder;
+pub use self::recorder::TimelineSources;
 pub(crate) use self::tracer::{Tracer, Window};
 pub(crate) use self::tree::settle;
 

@@ -3,6 +3,7 @@
 mod counting;
 mod order;
 mod session;
+mod tracing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use self::session::Session;
+pub(crate) use self::tracing::JOB_START;
+pub use self::tracing::trace;
 use crate::cache;
 use crate::environment::{self, Noise};
 use crate::experiment::{Data, Experiment, Method};
@@ -43,6 +46,7 @@ pub enum Progress<'a> {
     Preparing { method: &'a str, done: usize, of: usize },
     Round { session: u32, sessions: u32, round: u32, rounds: u32, spent_ns: u64, limit_ns: u64 },
     Counting { round: u32, rounds: u32 },
+    Tracing { method: &'a str, done: usize, of: usize },
 }
 
 /// Makes or looks at the data of each point, and brings it into the asked cache state where that

@@ -8,6 +8,7 @@ use crate::clock::{self, Usage};
 use crate::count::{self, Mark, OwnCounts};
 use crate::counters::OwnWait;
 use crate::experiment::{How, Method, Skip, Task};
+use crate::measure::JOB_START;
 use crate::param::{Kind, Param, Point, Value};
 use crate::protocol::{Done, Order, Reply};
 
@@ -140,7 +141,8 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
         Some((name, total? as f64 / work.ops.max(1) as f64))
     };
     let totals = totals.into_iter().chain(counted);
-    let metrics = totals.filter_map(per_op).chain(task.metrics());
+    let job_start = edge.marked.then_some((JOB_START, start_ns as f64));
+    let metrics = totals.filter_map(per_op).chain(task.metrics()).chain(job_start);
     let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).collect();
     let answer = work.answer.map(|answer| format!("{answer:016x}"));
     Ok(Reply::Done(Done { n, wall_ns, ops: work.ops, bytes: work.bytes, answer, metrics }))

@@ -1,9 +1,10 @@
 //! The tasks of a process and of all that it started, and whether they are at rest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use crate::clock;
+use crate::trace::Task;
 
 /// How long [`settle`] waits, at most: what never rests costs no more than this per sample.
 const REST_LIMIT_NS: u64 = 50_000_000;
@@ -17,6 +18,23 @@ pub(crate) fn tasks(root: u32) -> BTreeSet<u32> {
         tasks.extend(names.filter_map(|name| name.parse::<u32>().ok()));
     }
     tasks
+}
+
+/// The same with what is to be told of each.
+pub(super) fn threads(root: u32) -> BTreeMap<u32, Task> {
+    let mut found = BTreeMap::new();
+    for process in processes(root) {
+        let Some(stat) = Stat::of(process) else { continue };
+        let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+        let names = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
+        for thread in names.filter_map(|name| name.parse::<u32>().ok()) {
+            let name = fs::read_to_string(format!("/proc/{process}/task/{thread}/comm"));
+            let name = name.unwrap_or_default().trim_end().to_owned();
+            let task = Task { process, parent_process: stat.parent, name, end_ns: None };
+            found.insert(thread, task);
+        }
+    }
+    found
 }
 
 fn processes(root: u32) -> BTreeSet<u32> {
