@@ -176,17 +176,17 @@ fn process(
     pid: u32,
     name: String,
     phases: Vec<Span>,
-    mut jobs: Vec<Span>,
+    jobs: Vec<Span>,
 ) -> Process {
     let threads = recording.tasks.iter().filter(|(_, task)| task.process == pid);
     let mut threads: Vec<Thread> = threads
         .map(|(tid, task)| {
-            let jobs = if *tid == pid { std::mem::take(&mut jobs) } else { Vec::new() };
+            let jobs = if *tid == pid { jobs.clone() } else { Vec::new() };
             thread(recording, *tid, task, jobs)
         })
         .collect();
-    if !jobs.is_empty() {
-        // Nothing was recorded of it, as when it had ended at once.
+    if threads.is_empty() {
+        // Nothing was recorded of it, as when it had ended between two looks.
         threads.push(Thread { tid: pid, name: name.clone(), spans: jobs, faults: Vec::new() });
     }
     Process { pid, name, phases, threads }

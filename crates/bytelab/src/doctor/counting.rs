@@ -1,6 +1,6 @@
 //! What can be counted on this machine: each way is tried on a known number of system calls.
 
-use lab::count::Sources;
+use lab::count::{Sources, TimelineSources};
 use lab::launch::{CountingRunner, Ended, Launch, Launcher, Stop};
 use lab::metric::Metric;
 use lab::param::Point;
@@ -58,7 +58,25 @@ impl Counted {
         vec![
             finding("count system calls", "perf tracepoint, 0.1 µs per call", &self.by_kernel),
             finding("look at system calls", "ptrace, 10 µs or more per call", &self.by_ptrace),
+            timeline(),
         ]
+    }
+}
+
+/// Of `--trace`: whether it has every event, and else what it still has.
+fn timeline() -> Finding {
+    let sources = TimelineSources::look();
+    let sampled = |why: String| {
+        format!("{why}; scheduling is then looked at about every ms, in /proc/PID/task")
+    };
+    let no_calls = sources.no_calls.map(|why| format!("no system calls: {why}"));
+    let reason = sources.sampled.map(sampled).or(no_calls);
+    Finding {
+        name: "timeline, every event",
+        available: reason.is_none(),
+        source: "perf events of all CPUs: sched, raw_syscalls, page faults",
+        exactness: "tried",
+        reason,
     }
 }
 

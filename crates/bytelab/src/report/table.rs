@@ -51,13 +51,13 @@ pub(super) fn write(page: &mut Page, rows: &Rows<'_>) -> Left {
 /// words, at last what the answer rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
-    /// System calls and allocations.
-    Counts,
     LongHeadings,
     /// The interval of the wall time from bound to bound; else as ± percent.
     WallBounds,
     Throughput,
     WallInterval,
+    /// System calls and allocations.
+    Counts,
     /// Names of more than 24 columns.
     LongNames,
     Cpu,
@@ -70,11 +70,11 @@ enum Part {
 }
 
 const PARTS: [Part; 11] = [
-    Part::Counts,
     Part::LongHeadings,
     Part::WallBounds,
     Part::Throughput,
     Part::WallInterval,
+    Part::Counts,
     Part::LongNames,
     Part::Cpu,
     Part::PeakRss,
@@ -262,10 +262,13 @@ fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Column, Option<Unit>) {
     (Column { heading, cells, align: CellAlignment::Right, close: false }, unit)
 }
 
-/// The p50 of what was counted, each number as it was counted.
+/// The p50 of what was counted: as it was counted where that is the same in all samples.
 fn counts(rows: &Rows<'_>, column: &CountColumn) -> Column {
-    let text =
-        |row: &Row<'_>| row.p50(column.metric).map_or(NONE.to_owned(), |p50| count(p50.value));
+    let text = |row: &Row<'_>| match row.p50(column.metric) {
+        Some(p50) if row.is_constant(column.metric) => count(p50.value).replace(' ', ""),
+        Some(p50) => amount("count", p50.value).replace(' ', ""),
+        None => NONE.to_owned(),
+    };
     let heading = [column.heading.to_owned(), String::new()];
     let cells = rows.iter().map(text).collect();
     Column { heading, cells, align: CellAlignment::Right, close: false }

@@ -1,8 +1,5 @@
 //! System calls of the built-in methods: exact, the same in every sample, with and without rights.
 
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::process::Command;
-
 use serde_json::Value;
 
 use crate::program::{World, cell};
@@ -77,33 +74,10 @@ fn system_calls_are_exact() {
     }
 }
 
-const NOBODY: u32 = 65_534;
-
 #[test]
 fn another_user_without_rights_counts_the_same() {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root can become another user; all other tests run as this one");
-        return;
-    }
     let world = World::new();
-    let program = world.path("bytelab");
-    std::fs::copy(env!("CARGO_BIN_EXE_bytelab"), &program).unwrap();
-    std::fs::set_permissions(world.dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    chown(world.dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-    #[expect(clippy::disallowed_methods, reason = "the program is started as another user would")]
-    let mut command = Command::new("setpriv");
-    let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"];
-    command.args(user).arg(&program).args(ARGS).env("HOME", world.dir.path());
-    command.env("TMPDIR", world.dir.path()).env_remove("BYTELAB_STORE").env_remove("XDG_DATA_HOME");
-    let Ok(ran) = command.env_remove("XDG_CACHE_HOME").env_remove("BYTELAB_DATA_DIR").output()
-    else {
-        println!("skipped: setpriv is not installed");
-        return;
-    };
-    if matches!(ran.status.code(), Some(126 | 127)) {
-        println!("skipped: {}", String::from_utf8_lossy(&ran.stderr));
-        return;
-    }
+    let Some(ran) = world.run_as_nobody(ARGS) else { return };
     let json = document(&ran.stdout);
     if counted(&json) {
         check(&json);

@@ -23,15 +23,13 @@ pub(super) fn record(shared: &Shared) -> Recording {
         let finishes = shared.finishes();
         let now_ns = clock::now_ns();
         let mut seen = BTreeMap::new();
-        for root in shared.processes() {
-            for (thread, task) in tree::threads(root) {
-                let times = counters::thread_times_ns(task.process, thread).unwrap_or_default();
-                let before = last.get(&thread).copied().unwrap_or_default();
-                let state = state(tree::sleeps(thread), before, times);
-                recording.states.entry(thread).or_default().push((last_ns, state));
-                seen.insert(thread, times);
-                recording.tasks.insert(thread, task);
-            }
+        for (thread, task) in tree::threads(&shared.processes()) {
+            let times = counters::thread_times_ns(task.process, thread).unwrap_or_default();
+            let before = last.get(&thread).copied().unwrap_or_default();
+            let state = state(tree::sleeps(thread), before, times);
+            recording.states.entry(thread).or_default().push((last_ns, state));
+            seen.insert(thread, times);
+            recording.tasks.insert(thread, task);
         }
         for (thread, task) in &mut recording.tasks {
             if !seen.contains_key(thread) {

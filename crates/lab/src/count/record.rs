@@ -94,7 +94,7 @@ impl Layout {
         let record = match kind {
             LOST => Record::Lost(u64_at(body, 8)?),
             COMM => {
-                let name = body.get(8..body.len() - 16)?;
+                let name = body.get(8..body.len().checked_sub(16)?)?;
                 let name = name.split(|byte| *byte == 0).next()?;
                 let name = String::from_utf8_lossy(name).into_owned();
                 Record::Named { thread: word(1)?, name }

@@ -167,12 +167,13 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// The method, and the point where there are several.
+    /// The method, and what tells its cells apart where there are several.
     fn name(&self, index: usize) -> String {
         let cell = &self.run.cells[index];
-        let same = self.run.cells.iter().filter(|other| other.method == cell.method).count();
-        let values = cell.point.iter().map(|(name, value)| format!(" {name}={value}"));
-        let values: String = if same > 1 { values.collect() } else { String::new() };
+        let others = || self.run.cells.iter().filter(|other| other.method == cell.method);
+        let varies = |name: &str| others().any(|o| o.point.get(name) != cell.point.get(name));
+        let values = cell.point.iter().filter(|(name, _)| varies(name));
+        let values: String = values.map(|(name, value)| format!(" {name}={value}")).collect();
         cell.method.clone() + &values
     }
 }
