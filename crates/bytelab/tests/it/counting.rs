@@ -101,7 +101,7 @@ fn without_the_counting_pass_nothing_is_counted() {
 }
 
 #[test]
-fn a_wide_table_shows_system_calls() {
+fn the_table_shows_system_calls_in_80_columns() {
     let world = World::new();
     let (_, json) = world.reading(&["--method", "read,mmap"]);
     let id = json["id"].as_str().unwrap();
@@ -109,6 +109,8 @@ fn a_wide_table_shows_system_calls() {
         let shown = world.command(&["show", id]).env("COLUMNS", width).output().unwrap();
         String::from_utf8(shown.stdout).unwrap()
     };
-    assert!(show("160").contains("sys: system calls."), "{}", show("160"));
-    assert!(show("70").contains("Left out to fit the width"), "{}", show("70"));
+    for width in ["160", "80"] {
+        assert!(show(width).contains("sys: system calls."), "{}", show(width));
+    }
+    assert!(show("60").contains("reference"), "{}", show("60"));
 }
