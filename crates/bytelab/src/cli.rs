@@ -126,7 +126,7 @@ pub(crate) struct MeasureArgs {
     /// Samples per method, after all others, in which system calls and the like are counted; 0 is none
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) counting: u32,
-    /// Write a timeline of one more round to this file, for ui.perfetto.dev or chrome://tracing
+    /// Write a timeline of one more round to this file, to be opened in ui.perfetto.dev
     #[arg(long, value_name = "FILE.json")]
     pub(crate) trace: Option<PathBuf>,
     /// A name for the run, to find it again

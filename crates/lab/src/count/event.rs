@@ -4,6 +4,7 @@
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr;
 
 use super::SYSCALLS;
 
@@ -92,6 +93,7 @@ pub(super) fn open_on_cpu(what: Happening, cpu: u32) -> io::Result<OwnedFd> {
         Happening::PageFault => (TYPE_SOFTWARE, PAGE_FAULTS, 0),
     };
     let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
         event_type,
         config,
         sample_period: 1,
@@ -101,17 +103,16 @@ pub(super) fn open_on_cpu(what: Happening, cpu: u32) -> io::Result<OwnedFd> {
         ..Attributes::default()
     };
     let all_tasks = -1;
-    open(attributes, all_tasks, cpu as libc::c_int)
+    open(&attributes, all_tasks, cpu as libc::c_int)
 }
 
-fn open(attributes: Attributes, task: libc::pid_t, cpu: libc::c_int) -> io::Result<OwnedFd> {
-    let attributes = Attributes { size: size_of::<Attributes>() as u32, ..attributes };
+fn open(attributes: &Attributes, task: libc::pid_t, cpu: libc::c_int) -> io::Result<OwnedFd> {
     let no_group: libc::c_int = -1;
     // SAFETY: `attributes` is valid for reading and says how long it is; the rest are numbers.
     let fd = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
-            &raw const attributes,
+            ptr::from_ref(attributes),
             task,
             cpu,
             no_group,
@@ -171,6 +172,7 @@ impl Event {
         };
         let level = if kind.user_only { EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR } else { 0 };
         let attributes = Attributes {
+            size: size_of::<Attributes>() as u32,
             event_type: kind.event_type,
             config: kind.config,
             read_format: READ_TIMES,
@@ -178,7 +180,7 @@ impl Event {
             ..Attributes::default()
         };
         let any_cpu = -1;
-        Ok(Event { kind, fd: open(attributes, task, any_cpu)? })
+        Ok(Event { kind, fd: open(&attributes, task, any_cpu)? })
     }
 
     pub(super) fn kind(&self) -> Kind {

@@ -245,7 +245,7 @@ impl Kept {
     }
 }
 
-/// `prev_state` of sched_switch; the bits are those of include/linux/sched.h. Above them stands one for
+/// `prev_state` of `sched_switch`; the bits are those of include/linux/sched.h. Above them stands one for
 /// a thread that was on its way to sleep and lost its CPU before.
 fn state_of(previous: i64) -> State {
     match previous & 0xff {

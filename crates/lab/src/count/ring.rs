@@ -1,4 +1,4 @@
-//! The ring into which the kernel writes what happens on a CPU; see perf_event_open(2), "MMAP layout".
+//! The ring into which the kernel writes what happens on a CPU; see `perf_event_open(2)`, "MMAP layout".
 #![expect(unsafe_code, reason = "memory that the kernel writes to has no safe form")]
 
 use std::io;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Where the page before the ring holds how far the kernel has written and we have read.
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
-/// `_IO('$', 5)` of linux/perf_event.h.
+/// `_IO('$', 5)` of `linux/perf_event.h`.
 const SET_OUTPUT: libc::c_ulong = 0x2405;
 
 pub(super) struct Ring {

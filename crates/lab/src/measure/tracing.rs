@@ -172,9 +172,10 @@ impl Round<'_> {
         let cell = &self.run.cells[index];
         let others = || self.run.cells.iter().filter(|other| other.method == cell.method);
         let varies = |name: &str| others().any(|o| o.point.get(name) != cell.point.get(name));
+        let mut words = vec![cell.method.clone()];
         let values = cell.point.iter().filter(|(name, _)| varies(name));
-        let values: String = values.map(|(name, value)| format!(" {name}={value}")).collect();
-        cell.method.clone() + &values
+        words.extend(values.map(|(name, value)| format!("{name}={value}")));
+        words.join(" ")
     }
 }
 

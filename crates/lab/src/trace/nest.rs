@@ -13,7 +13,7 @@ pub(super) fn nested(outer: Vec<Span>, states: Vec<Span>) -> Vec<Span> {
     let edges: BTreeSet<u64> = outer.iter().flat_map(|s| [s.start_ns, s.end_ns]).collect();
     let mut spans = outer;
     // Behind the outer ones, so that of two that are equal the outer one stays first.
-    spans.extend(states.into_iter().flat_map(|state| cut(state, &edges)));
+    spans.extend(states.into_iter().flat_map(|state| cut(&state, &edges)));
     spans.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns)));
     spans
 }
@@ -32,7 +32,7 @@ fn fitted(mut spans: Vec<Span>) -> Vec<Span> {
     spans
 }
 
-fn cut(span: Span, edges: &BTreeSet<u64>) -> Vec<Span> {
+fn cut(span: &Span, edges: &BTreeSet<u64>) -> Vec<Span> {
     let within = edges.range(span.start_ns + 1..span.end_ns.max(span.start_ns + 1));
     let ends: Vec<u64> = within.copied().chain([span.end_ns]).collect();
     let mut start_ns = span.start_ns;

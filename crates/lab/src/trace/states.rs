@@ -36,11 +36,7 @@ fn span(state: State, start_ns: u64, end_ns: u64) -> Option<Span> {
         arguments.insert("uninterruptible", true.into());
     }
     let name = name.to_owned();
-    (end_ns > start_ns).then(|| Span {
-        name,
-        category: Category::Scheduling,
-        start_ns,
-        end_ns,
-        arguments,
-    })
+    let category = Category::Scheduling;
+    let span = Span { name, category, start_ns, end_ns, arguments };
+    Some(span).filter(|span| span.end_ns > span.start_ns)
 }
