@@ -23,8 +23,8 @@ use crate::progress::ProgressLine;
 
 /// A right test gives so many false alarms.
 const FALSE_ALARMS: f64 = 0.05;
-/// A session of the A/A test.
-const AA_ROUNDS: u32 = 30;
+/// Of one run of the A/A test: sets of processes, and rounds of each.
+const AA: (u32, u32) = (10, 3);
 
 struct Check {
     name: &'static str,
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &SelfTestArgs) -> Result<ExitCode> {
         stop,
     };
     let checks = match args.aa {
-        Some(sessions) => bench.false_alarms(sessions)?,
+        Some(runs) => bench.false_alarms(runs)?,
         None => bench.all()?,
     };
     let mut out = io::stdout().lock();
@@ -66,6 +66,8 @@ struct Bench {
 /// How much is measured.
 #[derive(Clone, Copy)]
 struct Much {
+    sessions: u32,
+    /// Of each session.
     rounds: u32,
     cache: CacheState,
     counting: u32,
@@ -73,10 +75,11 @@ struct Much {
 
 impl Bench {
     fn all(&self) -> Result<Vec<Check>> {
-        let much = |rounds| Much { rounds, cache: CacheState::AsIs, counting: 0 };
+        let much = |rounds| Much { sessions: 1, rounds, cache: CacheState::AsIs, counting: 0 };
         let known = self.measure(&["empty", "touch", "switch"], much(20))?;
         let cold = self.measure(&["cold-read"], Much { cache: CacheState::Cold, ..much(5) })?;
-        let race = self.measure(&["same", "same-again", "five-percent-more"], much(200))?;
+        let race = ["same", "same-again", "five-percent-more"];
+        let race = self.measure(&race, Much { sessions: 10, ..much(20) })?;
         let counted =
             self.measure(&["empty", "calls", "threads"], Much { counting: 1, ..much(1) })?;
         Ok(vec![
@@ -101,7 +104,7 @@ impl Bench {
 
     /// None if a signal stopped it.
     fn timeline(&self, names: &[&str]) -> Result<Option<Timeline>> {
-        let much = Much { rounds: 1, cache: CacheState::AsIs, counting: 0 };
+        let much = Much { sessions: 1, rounds: 1, cache: CacheState::AsIs, counting: 0 };
         let traced = self.measure_and(names, much, |job, run, data, launcher| {
             trace(job, run, data, launcher, &mut Line(ProgressLine::new()), &self.stop)
         });
@@ -114,7 +117,7 @@ impl Bench {
         much: Much,
         then: impl FnOnce(&Job<'_>, &mut Run, &[Data], &mut Launcher) -> Result<T>,
     ) -> Result<(Run, T)> {
-        let Much { rounds, cache, counting } = much;
+        let Much { sessions, rounds, cache, counting } = much;
         let experiment = experiment();
         let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
         let methods = names.iter().filter_map(chosen).collect();
@@ -125,7 +128,7 @@ impl Bench {
             rounds,
             time_limit_ns: 15_000_000_000,
             warm_up: 1,
-            sessions: 1,
+            sessions,
             seed: clock::now_ns(),
             cache,
             sample_limit_ns: 50_000_000_000,
@@ -146,11 +149,11 @@ impl Bench {
     }
 
     /// One program under two names, many times: how often is a difference claimed?
-    fn false_alarms(&self, sessions: u32) -> Result<Vec<Check>> {
+    fn false_alarms(&self, runs: u32) -> Result<Vec<Check>> {
         let mut alarms = [("wall_ns", 0u32), ("cpu_ns", 0)];
         let mut taken = 0;
-        for _ in 0..sessions {
-            let much = Much { rounds: AA_ROUNDS, cache: CacheState::AsIs, counting: 0 };
+        for _ in 0..runs {
+            let much = Much { sessions: AA.0, rounds: AA.1, cache: CacheState::AsIs, counting: 0 };
             let run = self.measure(&["same", "same-again"], much)?;
             if self.stop.signal().is_some() {
                 break;
@@ -165,12 +168,14 @@ impl Bench {
             }
         }
         let n = f64::from(taken.max(1));
-        // Three standard deviations above what is right: 9.6 % of 200 sessions, 7.1 % of 1000.
+        // Three standard deviations above what is right: 9.6 % of 200 runs, 7.1 % of 1000.
         let limit = FALSE_ALARMS + 3.0 * (FALSE_ALARMS * (1.0 - FALSE_ALARMS) / n).sqrt();
         let check = |(metric, count): (&'static str, u32)| {
             let share = f64::from(count) / n;
             let found = format!(
-                "{count} of {taken} sessions of {AA_ROUNDS} rounds ({:.1} %; at most {:.1} %)",
+                "{count} of {taken} runs of {} sessions of {} rounds ({:.1} %; at most {:.1} %)",
+                AA.0,
+                AA.1,
                 share * 100.0,
                 limit * 100.0
             );

@@ -192,6 +192,7 @@ impl Fixture {
             decides: true,
             n: 100,
             block: 1,
+            by_session: false,
             ratio,
             low,
             high,

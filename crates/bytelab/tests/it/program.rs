@@ -59,6 +59,7 @@ impl World {
 
     /// The same as another user, without any rights, to whom the world belongs from then on. None, and
     /// why, where that cannot be.
+    #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
     pub(crate) fn run_as_nobody(&self, args: &[&str]) -> Option<Output> {
         const NOBODY: u32 = 65_534;
         if !rustix::process::geteuid().is_root() {

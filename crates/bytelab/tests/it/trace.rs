@@ -11,11 +11,14 @@ use crate::program::{Ran, World, files_below};
 
 /// A trace as viewers read it; a key that is missing or of another type is an error.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(deny_unknown_fields)]
 struct Trace {
-    trace_events: Vec<Event>,
-    display_time_unit: String,
-    other_data: BTreeMap<String, Value>,
+    #[serde(rename = "traceEvents")]
+    events: Vec<Event>,
+    #[serde(rename = "displayTimeUnit")]
+    unit: String,
+    #[serde(rename = "otherData")]
+    facts: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -64,7 +67,7 @@ fn read(path: &Path) -> Trace {
 }
 
 fn process_names(trace: &Trace) -> BTreeMap<u32, String> {
-    let named = trace.trace_events.iter().filter(|e| e.name == "process_name");
+    let named = trace.events.iter().filter(|e| e.name == "process_name");
     named.map(|e| (e.pid, e.args["name"].as_str().unwrap().to_owned())).collect()
 }
 
@@ -77,13 +80,13 @@ fn pid_of(trace: &Trace, method: &str) -> u32 {
 /// Whatever it holds: each event has its keys, every process and thread its name, times never run
 /// backwards on a track, and what overlaps nests.
 fn check_format(trace: &Trace) {
-    assert_eq!(trace.display_time_unit, "ns");
+    assert_eq!(trace.unit, "ns");
     let named = |what: &str| -> BTreeSet<(u32, u32)> {
-        trace.trace_events.iter().filter(|e| e.name == what).map(|e| (e.pid, e.tid)).collect()
+        trace.events.iter().filter(|e| e.name == what).map(|e| (e.pid, e.tid)).collect()
     };
     let (processes, threads) = (named("process_name"), named("thread_name"));
     let mut tracks: BTreeMap<(u32, u32, bool), Vec<&Event>> = BTreeMap::new();
-    for event in &trace.trace_events {
+    for event in &trace.events {
         assert!(event.ts >= 0.0 && event.pid > 0 && event.tid > 0, "{}", event.name);
         let is_phase = match event.ph.as_str() {
             "M" => {
@@ -131,7 +134,7 @@ fn check_nesting(track: &[&Event]) {
 
 /// Whether the kernel told of every event here.
 fn told(trace: &Trace) -> bool {
-    !trace.other_data["scheduling"].as_str().unwrap().starts_with("sampled")
+    !trace.facts["scheduling"].as_str().unwrap().starts_with("sampled")
 }
 
 #[test]
@@ -156,11 +159,10 @@ fn each_child_has_its_phases_and_its_jobs() {
     let (_, trace) = traced(&world, &["--method", "read,cat"]);
     let pid = pid_of(&trace, "read");
     let begun = |event: &&Event| event.pid == pid && event.ph == "b";
-    let phases: Vec<&Event> = trace.trace_events.iter().filter(begun).collect();
+    let phases: Vec<&Event> = trace.events.iter().filter(begun).collect();
     let names: Vec<&str> = phases.iter().map(|e| e.name.as_str()).collect();
     assert_eq!(names, ["start", "prepare", "warm-up", "sample"]);
-    let jobs: Vec<&Event> =
-        trace.trace_events.iter().filter(|e| e.pid == pid && e.is("job")).collect();
+    let jobs: Vec<&Event> = trace.events.iter().filter(|e| e.pid == pid && e.is("job")).collect();
     assert_eq!(jobs.len(), 2, "the warm-up and the sample");
     for (job, phase) in jobs.iter().zip(&phases[2..]) {
         assert_eq!(job.tid, pid);
@@ -169,7 +171,7 @@ fn each_child_has_its_phases_and_its_jobs() {
         assert_eq!(phase.args["bytes"], 1 << 20);
     }
     let samples = |e: &&Event| e.ph == "b" && matches!(e.name.as_str(), "warm-up" | "sample");
-    let samples: BTreeSet<u32> = trace.trace_events.iter().filter(samples).map(|e| e.pid).collect();
+    let samples: BTreeSet<u32> = trace.events.iter().filter(samples).map(|e| e.pid).collect();
     assert_eq!(samples.len(), 3, "each sample of a command is a process of its own");
 }
 
@@ -178,14 +180,14 @@ fn where_the_kernel_tells_nothing_is_missing() {
     let world = World::new();
     let (_, trace) = traced(&world, &["--method", "read,mmap,pread-threads", "--threads", "3"]);
     if !told(&trace) {
-        println!("skipped: {}", trace.other_data["scheduling"]);
+        println!("skipped: {}", trace.facts["scheduling"]);
         return;
     }
-    if trace.other_data["lost_events"] != 0 {
-        println!("skipped: {} events were lost", trace.other_data["lost_events"]);
+    if trace.facts["lost_events"] != 0 {
+        println!("skipped: {} events were lost", trace.facts["lost_events"]);
         return;
     }
-    let events = |pid: u32| trace.trace_events.iter().filter(move |e| e.pid == pid);
+    let events = |pid: u32| trace.events.iter().filter(move |e| e.pid == pid);
     for method in ["read", "mmap", "pread-threads"] {
         let pid = pid_of(&trace, method);
         let main: Vec<&str> = events(pid)
@@ -217,11 +219,11 @@ fn without_rights_scheduling_is_looked_at() {
     check_format(&trace);
     assert!(!told(&trace));
     for fact in ["system_calls", "page_faults"] {
-        let fact = trace.other_data[fact].as_str().unwrap();
+        let fact = trace.facts[fact].as_str().unwrap();
         assert!(fact.starts_with("missing: "), "{fact}");
     }
     let of = |e: &&Event| e.pid == pid_of(&trace, "read") && e.tid == e.pid;
-    let of_read: Vec<&Event> = trace.trace_events.iter().filter(of).collect();
+    let of_read: Vec<&Event> = trace.events.iter().filter(of).collect();
     assert!(of_read.iter().any(|e| e.is("job")) && of_read.iter().any(|e| e.is("phase")));
     assert!(of_read.iter().any(|e| e.is("scheduling")), "it lives through many looks");
 }

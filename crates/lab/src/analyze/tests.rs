@@ -31,7 +31,7 @@ fn run(cells: Vec<Cell>) -> Run {
             rounds: 100,
             time_limit_ns: 1,
             warm_up: 0,
-            sessions: 1,
+            sessions: 10,
             seed: 1,
             cache: CacheState::Warm,
             sample_limit_ns: 1,
