@@ -56,8 +56,8 @@ enum Part {
     WallBounds,
     Throughput,
     WallInterval,
-    /// System calls and allocations.
-    Counts,
+    Allocations,
+    SystemCalls,
     /// Names of more than 24 columns.
     LongNames,
     Cpu,
@@ -69,12 +69,13 @@ enum Part {
     ShortNames,
 }
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     Part::LongHeadings,
     Part::WallBounds,
     Part::Throughput,
     Part::WallInterval,
-    Part::Counts,
+    Part::Allocations,
+    Part::SystemCalls,
     Part::LongNames,
     Part::Cpu,
     Part::PeakRss,
@@ -129,6 +130,15 @@ fn has_throughput(rows: &Rows<'_>) -> bool {
     rows.iter().any(|row| row.p50(THROUGHPUT).is_some())
 }
 
+fn part_of(column: &CountColumn) -> Part {
+    if column.metric == "allocations" { Part::Allocations } else { Part::SystemCalls }
+}
+
+/// Where it is tight, the time less the wait stands for it: of one thread they are nearly equal.
+fn shows_cpu(rows: &Rows<'_>, shape: Shape) -> bool {
+    shape.shows(Part::Cpu) && (!rows.less_wait() || shape.shows(Part::WallInterval))
+}
+
 fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     let all = || rows.iter();
     let mut columns =
@@ -141,15 +151,14 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     if shape.shows(Part::Throughput) && has_throughput(rows) {
         columns.push(figures(rows, THROUGHPUT, title("throughput", "")).0);
     }
-    if shape.shows(Part::Cpu) {
+    if shows_cpu(rows, shape) {
         columns.push(figures(rows, "cpu_ns", "CPU").0);
     }
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, "peak_rss_bytes", title("peak RSS", "RSS")).0);
     }
-    if shape.shows(Part::Counts) {
-        columns.extend(rows.counts.iter().map(|column| counts(rows, column)));
-    }
+    let shown = rows.counts.iter().filter(|column| shape.shows(part_of(column)));
+    columns.extend(shown.map(|column| counts(rows, column)));
     columns.extend(ratios(rows, shape));
     columns.push(text_column(["", "verdict"], all().map(|row| verdict(rows, row).0).collect()));
     columns
@@ -301,10 +310,14 @@ fn left(rows: &Rows<'_>, shape: Shape) -> Left {
         (Part::PeakRss, "peak RSS"),
         (Part::RatioInterval, "interval of ratio"),
     ];
-    let left =
-        |part: Part| !shape.shows(part) && (part != Part::Throughput || has_throughput(rows));
+    let left = |part: Part| match part {
+        Part::Cpu => !shows_cpu(rows, shape),
+        Part::Throughput => !shape.shows(part) && has_throughput(rows),
+        _ => !shape.shows(part),
+    };
     let columns = parts.iter().filter(|(part, _)| left(*part)).map(|(_, name)| *name);
-    let counts = rows.counts.iter().filter(|_| left(Part::Counts)).map(|column| column.heading);
+    let counts = rows.counts.iter().filter(|column| left(part_of(column)));
+    let counts = counts.map(|column| column.heading);
     let columns = columns.chain(counts).collect();
     let names = rows.iter().filter_map(|row| {
         let full = clean(row.name());

@@ -110,7 +110,7 @@ fn the_table_shows_system_calls_in_80_columns() {
         String::from_utf8(shown.stdout).unwrap()
     };
     for width in ["160", "80"] {
-        assert!(show(width).contains("sys: system calls."), "{}", show(width));
+        assert!(show(width).contains("  sys  "), "{}", show(width));
     }
     assert!(show("60").contains("reference"), "{}", show("60"));
 }

@@ -133,6 +133,9 @@ fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact
     Left out to fit the width: interval of wall, throughput; --percentiles shows
       every metric.
     ");
+    f.family().metric = "wall_less_wait_ns";
+    let waited = shown(&f, 80);
+    assert!(waited.contains("−wait   RSS   sys  ratio"), "{waited}");
     let narrow = shown(&f, 60);
     assert!(narrow.contains("undecided") && narrow.contains("Left out"), "{narrow}");
 }
