@@ -11,3 +11,4 @@ mod readme;
 mod signals;
 mod stored;
 mod tidy;
+mod trace;
