@@ -21,7 +21,6 @@ pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>)
 
 fn line(page: &mut Page, across: &Across, varying: &Varying<'_>) {
     let comparison = &across.comparison;
-    let rest = comparison.point.only(|name| name != across.param);
     let (word, style) = match comparison.verdict {
         Verdict::Faster => ("faster", Style::Green),
         Verdict::Slower => ("slower", Style::Red),
@@ -38,6 +37,6 @@ fn line(page: &mut Page, across: &Across, varying: &Varying<'_>) {
         (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
         _ => String::new(),
     };
-    let what = format!("  {}{}: ", comparison.method, varying.of(&rest));
+    let what = format!("  {}{}: ", comparison.method, varying.of(&comparison.point));
     page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, word)]);
 }
