@@ -1,11 +1,13 @@
 //! The experiments that come with bytelab: one folder each, one line here.
 
+mod files;
 mod reading;
 pub(crate) mod self_test;
+mod threads;
 
 use lab::experiment::Experiment;
 
 /// All that `bytelab run` knows, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
-    vec![reading::experiment()]
+    vec![reading::experiment(), files::experiment(), threads::experiment()]
 }

@@ -1,0 +1,63 @@
+//! The small costs around files: system calls that do next to nothing, and mappings.
+#![expect(unsafe_code, reason = "mmap and munmap of memory that belongs to nobody else")]
+
+use std::fs::OpenOptions;
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::ptr;
+
+use anyhow::{Context, Result};
+use lab::experiment::{Method, Task};
+use lab::param::Point;
+use lab::run::Role;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+use super::names::task;
+use super::place::cached;
+
+pub(super) fn methods() -> Vec<Method> {
+    let yardstick = |method| Method { role: Role::Yardstick, ..method };
+    vec![
+        cached("call", "getppid", "the least that a system call does", &[], |_| {
+            Ok(task(|| {
+                black_box(rustix::process::getppid());
+                Ok(())
+            }))
+        }),
+        yardstick(cached("call", "read-zero", "1 byte from /dev/zero", &[], |_| {
+            let mut zero = OpenOptions::new().read(true).open("/dev/zero")?;
+            Ok(task(move || zero.read_exact(&mut [0]).context("reading /dev/zero")))
+        })),
+        yardstick(cached("call", "write-null", "1 byte to /dev/null", &[], |_| {
+            let mut null = OpenOptions::new().write(true).open("/dev/null")?;
+            Ok(task(move || null.write_all(&[0]).context("writing /dev/null")))
+        })),
+        cached("map", "map", "mmap and munmap of memory, untouched", &["size"], |point| {
+            map(point, false)
+        }),
+        yardstick(cached("map", "map-touch", "the same, each page written", &["size"], |point| {
+            map(point, true)
+        })),
+    ]
+}
+
+fn map(point: &Point, touch: bool) -> Result<Box<dyn Task>> {
+    let page = rustix::param::page_size();
+    let len = usize::try_from(point.number("size")?.max(1))?;
+    Ok(task(move || {
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // SAFETY: new memory, wherever the kernel likes.
+        let memory = unsafe { mmap_anonymous(ptr::null_mut(), len, protection, flags) };
+        let memory = memory.context("mapping memory")?;
+        if touch {
+            for offset in (0..len).step_by(page) {
+                // SAFETY: the offset is within the mapping.
+                let byte = unsafe { memory.cast::<u8>().add(offset) };
+                // SAFETY: the mapping may be written, and nobody else has it.
+                unsafe { byte.write_volatile(1) };
+            }
+        }
+        // SAFETY: nobody uses the mapping any more.
+        unsafe { munmap(black_box(memory), len) }.context("unmapping memory")
+    }))
+}
