@@ -102,6 +102,7 @@ struct Edge<'a> {
 
 /// Between the two readings of the clock there is only the job.
 fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Reply> {
+    task.before()?;
     let before = Usage::own();
     // The CPU time is read outside the wait: reading it brings the scheduler's account up to date, and
     // may cost the process its CPU.

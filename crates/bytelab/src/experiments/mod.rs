@@ -1,6 +1,7 @@
 //! The experiments that come with bytelab: one folder each, one line here.
 
 mod files;
+pub(crate) mod memory;
 mod reading;
 pub(crate) mod self_test;
 mod threads;
@@ -9,5 +10,5 @@ use lab::experiment::Experiment;
 
 /// All that `bytelab run` knows, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
-    vec![reading::experiment(), files::experiment(), threads::experiment()]
+    vec![memory::experiment(), reading::experiment(), files::experiment(), threads::experiment()]
 }
