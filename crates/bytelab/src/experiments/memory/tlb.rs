@@ -10,7 +10,7 @@ use super::method;
 use super::pages::Pages;
 
 const PAGE: usize = 4096;
-const LINE: usize = 128;
+const LINE: usize = 64;
 
 pub(super) fn methods() -> Vec<Method> {
     let tlb = |name: &str, about: &str, build: Build| {
