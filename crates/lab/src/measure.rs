@@ -1,6 +1,7 @@
 //! The rounds: every method once per round in a fresh random order, sample by sample into the run.
 
 mod counting;
+mod course;
 mod order;
 mod session;
 
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use self::course::Course;
 use self::session::Session;
 use crate::cache;
 use crate::clock;
@@ -148,18 +150,18 @@ pub fn measure(
     record: &mut dyn Record,
     stop: &Stop,
 ) -> Result<()> {
-    let sessions = sessions_left(run);
+    let sessions = rounds_left(run);
     look_at_the_machine(run, data);
     note_doubts(run, data);
     if run.id.is_empty() {
         record.begin(run)?;
     }
     let noise = Noise::start();
-    let limit_ns = sessions.last().map_or(0, |last| last.ends_after_ns);
-    let mut course = Course { ops: vec![None; run.cells.len()], ..Course::default() };
+    let rounds = sessions.iter().map(|(_, rounds)| rounds).sum();
+    let mut course = Course::new(&run.plan, sessions.len() as u32, rounds, run.cells.len());
     let mut finished = true;
-    for plan in sessions {
-        if course.started_ns.is_some_and(|start_ns| clock::now_ns() > start_ns + limit_ns) {
+    for (number, rounds) in sessions {
+        if !course.begins_session(clock::now_ns()) {
             break;
         }
         let live = run.cells.iter().map(|_| None).collect();
@@ -170,7 +172,8 @@ pub fn measure(
             launch: &mut *launch,
             record: &mut *record,
             stop,
-            plan,
+            number,
+            rounds,
             live,
             course: &mut course,
         };
@@ -193,39 +196,8 @@ pub fn measure(
     record.finish(run)
 }
 
-/// A set of fresh processes, and how much of the plan it has to do.
-struct SessionPlan {
-    number: u32,
-    rounds: u32,
-    /// When its rounds are to end, from the start of the first session's rounds. Each session has an
-    /// equal share of the time, and what the later ones need to start comes out of theirs.
-    ends_after_ns: u64,
-}
-
-/// What the sessions of a run hand on to each other.
-#[derive(Default)]
-struct Course {
-    /// When the rounds of the first session began.
-    started_ns: Option<u64>,
-    /// By cell, how many operations a sample holds: found once, so that all samples are alike.
-    ops: Vec<Option<u64>>,
-    /// What the lab itself needed for each sample.
-    between_ns: Vec<u64>,
-}
-
-/// All sessions of the plan; for a run that was stopped, the rest of its last one and those after it.
-fn sessions_left(run: &Run) -> Vec<SessionPlan> {
-    let plan = &run.plan;
-    let round_ns = plan.time_limit_ns / u64::from((plan.rounds * plan.sessions).max(1));
-    let mut ends_after_ns = 0;
-    let left = rounds_left(run).into_iter().map(|(number, rounds)| {
-        ends_after_ns += round_ns * u64::from(rounds);
-        SessionPlan { number, rounds, ends_after_ns }
-    });
-    left.collect()
-}
-
-/// Sessions and their rounds. The rest of a session has new processes and so a number of its own:
+/// All sessions of the plan and their rounds; for a run that was stopped, the rest of its last session
+/// and those after it. The rest of a session has new processes and so a number of its own:
 /// that of its session plus a multiple of the number of sessions.
 fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
     let plan = &run.plan;
@@ -371,9 +343,6 @@ mod tests {
             notes: Vec::new(),
         };
         assert_eq!(rounds_left(&run), expected, "{taken:?}");
-        let rounds: u64 = expected.iter().map(|(_, rounds)| u64::from(*rounds)).sum();
-        let ends_after_ns = sessions_left(&run).last().map_or(0, |session| session.ends_after_ns);
-        assert_eq!(ends_after_ns, rounds * 5, "each round has an equal share of the time");
     }
 
     #[test]

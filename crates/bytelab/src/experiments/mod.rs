@@ -5,6 +5,7 @@ pub(crate) mod memory;
 mod reading;
 pub(crate) mod self_test;
 mod threads;
+mod window;
 
 use lab::experiment::Experiment;
 

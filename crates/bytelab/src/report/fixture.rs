@@ -38,6 +38,7 @@ impl Fixture {
                 cells: Vec::new(),
                 families: Vec::new(),
                 comparisons: Vec::new(),
+                across: Vec::new(),
                 notes: Vec::new(),
             },
         };

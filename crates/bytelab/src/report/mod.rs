@@ -1,5 +1,6 @@
 //! What a reader sees: text made from runs and analyses. Pure: reads no clock, file or environment.
 
+mod across;
 mod answer;
 mod foot;
 pub(crate) mod history;
@@ -56,6 +57,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
         page.blank();
         page.paragraph(Style::Plain, "", &answer::of_all(&all, &varying));
     }
+    across::write(&mut page, analysis, &varying);
     page.blank();
     Foot { run, analysis, all: &all, varying: &varying, left: &left }.write(&mut page);
     page.into_text()
@@ -127,14 +129,15 @@ fn head(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     };
     let sessions = match run.plan.sessions {
         0 | 1 => String::new(),
-        n => format!(" in each of {n} sessions"),
+        n => format!(" in up to {n} sessions"),
     };
+    let rounds = u64::from(run.plan.rounds) * u64::from(run.plan.sessions.max(1));
     let facts = [
         if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
         run.label.clone().unwrap_or_default(),
         minute(&run.started),
         cache.to_owned(),
-        format!("up to {} rounds{sessions}", run.plan.rounds),
+        format!("up to {rounds} rounds{sessions}"),
         fixed,
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();

@@ -5,6 +5,7 @@
 mod bad_input;
 mod counting;
 mod kill;
+mod latency;
 mod output;
 mod program;
 mod readme;

@@ -2,11 +2,9 @@
 
 use anyhow::Result;
 
+use super::course::Course;
 use super::order::order;
-use super::{
-    Course, Job, Progress, Record, SessionPlan, arguments, must_hand_over_all, note_missing,
-    point_of,
-};
+use super::{Job, Progress, Record, arguments, must_hand_over_all, note_missing, point_of};
 use crate::cache;
 use crate::clock;
 use crate::experiment::{Data, How};
@@ -29,7 +27,9 @@ pub(super) struct Session<'a> {
     pub(super) launch: &'a mut dyn Launch,
     pub(super) record: &'a mut dyn Record,
     pub(super) stop: &'a Stop,
-    pub(super) plan: SessionPlan,
+    pub(super) number: u32,
+    /// That it has to do.
+    pub(super) rounds: u32,
     /// By cell; none: not started, or ended.
     pub(super) live: Vec<Option<Live>>,
     pub(super) course: &'a mut Course,
@@ -79,7 +79,7 @@ impl Session<'_> {
     fn prepare_all(&mut self) -> Result<Next> {
         let of = self.run.cells.len();
         // In random order, as what starts first may get the better place.
-        let starts = order(self.run.plan.seed, self.plan.number, u32::MAX, of);
+        let starts = order(self.run.plan.seed, self.number, u32::MAX, of);
         for (done, cell) in starts.into_iter().enumerate() {
             if self.stop.signal().is_some() {
                 return Ok(Next::Stop);
@@ -190,30 +190,30 @@ impl Session<'_> {
     fn rounds(&mut self) -> Result<Next> {
         let warm_up = self.run.plan.warm_up;
         let sessions = self.run.plan.sessions.max(1);
-        let session = self.plan.number % sessions;
-        let mut start_ns = clock::now_ns();
-        for round in 0..warm_up + self.plan.rounds {
-            if round == warm_up {
-                start_ns = clock::now_ns();
-                self.course.started_ns.get_or_insert(start_ns);
-            }
-            let now_ns = clock::now_ns();
-            let taken = u64::from(round.saturating_sub(warm_up));
-            // A round is begun only if at least half of it fits into the time.
-            let half_round_ns = (now_ns - start_ns).checked_div(taken).unwrap_or_default() / 2;
-            let spent_ns = now_ns - self.course.started_ns.unwrap_or(now_ns);
-            if taken > 0 && spent_ns + half_round_ns > self.plan.ends_after_ns {
+        for round in 0.. {
+            let most = warm_up + self.course.session_rounds(self.rounds);
+            if round >= most {
                 break;
             }
+            let counts = round >= warm_up;
+            let now_ns = clock::now_ns();
+            if counts {
+                self.course.starts(now_ns);
+            }
+            if round > warm_up && !self.course.has_time(now_ns) {
+                break;
+            }
+            let taken = round.saturating_sub(warm_up);
             self.record.progress(&Progress::Round {
-                round: session * self.run.plan.rounds + taken as u32,
+                round: self.number % sessions * self.run.plan.rounds + taken,
                 rounds: sessions * self.run.plan.rounds,
-                spent_ns,
+                spent_ns: self.course.spent_ns(now_ns),
                 limit_ns: self.run.plan.time_limit_ns,
             });
-            if self.round(round, round < warm_up)? == Next::Stop {
+            if self.round(round, !counts)? == Next::Stop {
                 return Ok(Next::Stop);
             }
+            self.course.took(clock::now_ns() - now_ns, counts);
             if self.live.iter().all(Option::is_none) {
                 break;
             }
@@ -223,7 +223,7 @@ impl Session<'_> {
 
     fn round(&mut self, round: u32, warm_up: bool) -> Result<Next> {
         self.keep_warm()?;
-        let order = order(self.run.plan.seed, self.plan.number, round, self.run.cells.len());
+        let order = order(self.run.plan.seed, self.number, round, self.run.cells.len());
         let alive: Vec<usize> =
             order.into_iter().filter(|cell| self.live[*cell].is_some()).collect();
         for (slot, cell) in alive.into_iter().enumerate() {
@@ -283,7 +283,7 @@ impl Session<'_> {
         let wall_ns = taken.done.wall_ns;
         live.last = (wall_ns, taken.done.ops);
         live.tells_device_bytes = taken.used.device_read_bytes.is_some();
-        push(&mut self.run.cells[index], taken, self.plan.number, place, not_counted);
+        push(&mut self.run.cells[index], taken, self.number, place, not_counted);
         self.record.sample(self.run, index)?;
         self.course.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
         if let Some(ended) = wrong.or_else(|| never_proved(&self.run.cells[index])) {

@@ -19,18 +19,18 @@ pub(super) fn methods() -> Vec<Method> {
     let yardstick = |method| Method { role: Role::Yardstick, ..method };
     vec![
         cached("call", "getppid", "the least that a system call does", &[], |_| {
-            Ok(task(|| {
+            task(|| {
                 black_box(rustix::process::getppid());
                 Ok(())
-            }))
+            })
         }),
         yardstick(cached("call", "read-zero", "1 byte from /dev/zero", &[], |_| {
             let mut zero = OpenOptions::new().read(true).open("/dev/zero")?;
-            Ok(task(move || zero.read_exact(&mut [0]).context("reading /dev/zero")))
+            task(move || zero.read_exact(&mut [0]).context("reading /dev/zero"))
         })),
         yardstick(cached("call", "write-null", "1 byte to /dev/null", &[], |_| {
             let mut null = OpenOptions::new().write(true).open("/dev/null")?;
-            Ok(task(move || null.write_all(&[0]).context("writing /dev/null")))
+            task(move || null.write_all(&[0]).context("writing /dev/null"))
         })),
         cached("map", "map", "mmap and munmap of memory, untouched", &["size"], |point| {
             map(point, false)
@@ -44,7 +44,7 @@ pub(super) fn methods() -> Vec<Method> {
 fn map(point: &Point, touch: bool) -> Result<Box<dyn Task>> {
     let page = rustix::param::page_size();
     let len = usize::try_from(point.number("size")?.max(1))?;
-    Ok(task(move || {
+    task(move || {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         // SAFETY: new memory, wherever the kernel likes.
         let memory = unsafe { mmap_anonymous(ptr::null_mut(), len, protection, flags) };
@@ -59,5 +59,5 @@ fn map(point: &Point, touch: bool) -> Result<Box<dyn Task>> {
         }
         // SAFETY: nobody uses the mapping any more.
         unsafe { munmap(black_box(memory), len) }.context("unmapping memory")
-    }))
+    })
 }

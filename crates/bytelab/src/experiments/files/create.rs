@@ -9,6 +9,8 @@ use lab::clock::now_ns;
 use lab::experiment::{Method, Task, Work};
 use lab::param::Point;
 
+use crate::experiments::reading::buffer::Buffer;
+
 use super::data::{OrRefuse, enough_space};
 use super::place::{Fresh, Phases, buffer, changing};
 
@@ -37,7 +39,7 @@ fn files(size: u64, ops: u64) -> u64 {
 struct Create {
     fresh: Fresh,
     size: u64,
-    buffer: Vec<u8>,
+    buffer: Buffer,
     phases: Phases<3>,
     /// Those that still have their bytes.
     full: Vec<PathBuf>,
@@ -49,7 +51,7 @@ impl Create {
     fn new(point: &Point) -> Result<Create> {
         let size = point.number("size")?;
         let fresh = Fresh::new(point)?;
-        enough_space(&fresh.folder, size.saturating_mul(2).max(KEPT_BYTES.min(size << 8)))?;
+        enough_space(&fresh.folder, size.saturating_add(KEPT_BYTES.min(size << 8)))?;
         let phases = Phases::new(["create_ns", "write_ns", "close_ns"]);
         Ok(Create { fresh, size, buffer: buffer(size)?, phases, full: Vec::new(), n: 0 })
     }
@@ -108,7 +110,7 @@ fn write(mut file: &File, path: &Path, buffer: &[u8], size: u64) -> Result<()> {
 struct Unlink {
     fresh: Fresh,
     size: u64,
-    buffer: Vec<u8>,
+    buffer: Buffer,
     /// To be removed by the next sample.
     stock: Vec<PathBuf>,
 }

@@ -170,3 +170,39 @@ impl<T> OrRefuse<T> for rustix::io::Result<T> {
         self.map_err(io::Error::from).or_refuse(doing)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder::ENDED;
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_a_skip_and_all_else_a_failure() {
+        let doing = || "writing there".to_owned();
+        let mut full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let error = full.write_all(&[0]).or_refuse(doing).unwrap_err();
+        assert!(error.is::<Skip>());
+        assert_eq!(error.to_string(), "writing there: No space left on device (os error 28)");
+        let error = File::open("/nonexistent").or_refuse(doing).unwrap_err();
+        assert!(!error.is::<Skip>());
+        assert!(format!("{error:#}").starts_with("writing there: No such file"), "{error:#}");
+    }
+
+    #[test]
+    fn a_stop_leaves_no_half_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let stop = Stop::default();
+        stop.raise(2);
+        for (job, number) in [("read", "size"), ("readdir", "entries")] {
+            let mut point = Point::default();
+            point.set("job", job);
+            point.set("dir", dir.path().to_path_buf());
+            point.set(number, 10u64);
+            assert!(data(&point, dir.path(), &stop).is_err());
+            let left = fs::read_dir(dir.path()).unwrap().flatten();
+            let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+            assert_eq!(left, [ENDED]);
+        }
+    }
+}

@@ -11,6 +11,9 @@ use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 use lab::run::Role;
 
+use crate::experiments::reading::buffer::Buffer;
+use crate::experiments::window::window;
+
 use super::data::OrRefuse;
 use super::place::{Phases, changing, own_folder};
 
@@ -31,11 +34,11 @@ pub(super) fn methods() -> Vec<Method> {
             overwrite(point, libc::O_DSYNC, None)
         }),
         append("append", &format!("{line}: one write each"), |point| {
-            Ok(Box::new(Append { log: log(point)?, sync: false }))
+            window(Box::new(Append { log: log(point)?, sync: false }))
         }),
         append("append-buffered", &format!("{line}, through a BufWriter"), |point| {
             let log = log(point)?;
-            Ok(Box::new(Buffered(BufWriter::new(log.file), log.path)))
+            window(Box::new(Buffered(BufWriter::new(log.file), log.path)))
         }),
         // It promises more than the others.
         Method {
@@ -56,7 +59,7 @@ type Sync = fn(&File) -> std::io::Result<()>;
 struct Overwrite {
     file: File,
     path: PathBuf,
-    block: Vec<u8>,
+    block: Buffer,
     next: u64,
     sync: Option<Sync>,
     phases: Phases<2>,
@@ -65,7 +68,7 @@ struct Overwrite {
 fn overwrite(point: &Point, flags: i32, sync: Option<Sync>) -> Result<Box<dyn Task>> {
     let path = own_folder(point)?.join("overwritten");
     let doing = || format!("writing {}", path.display());
-    let block = vec![7; BLOCK];
+    let block = Buffer::new(BLOCK)?;
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).custom_flags(flags).open(&path);
     let mut file = file.or_refuse(doing)?;

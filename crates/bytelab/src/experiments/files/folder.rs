@@ -18,7 +18,7 @@ const PREFIX: &str = ".bytelab-files-";
 const RECENT_S: i64 = 6 * 60;
 
 /// Touched at the end of a run, to know how long ago the last one removed its files.
-const ENDED: &str = "files-ended";
+pub(super) const ENDED: &str = "files-ended";
 
 /// A folder that is removed with its last user.
 #[derive(Debug)]
@@ -103,11 +103,10 @@ fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
             made => made?,
         }
         let lock = File::open(&path)?;
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            // Between the making and the locking another run may have taken it for a leftover.
-            Err(Errno::WOULDBLOCK) => continue,
-            // A file system without locks: others see that they cannot lock it, and leave it.
-            Ok(()) | Err(_) => {}
+        // Between the making and the locking another run may have taken it for a leftover. A file system
+        // without locks is no harm: others see that they cannot lock it, either, and leave it.
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            continue;
         }
         let same = |now: fs::Metadata| lock.metadata().is_ok_and(|own| own.ino() == now.ino());
         if fs::symlink_metadata(&path).is_ok_and(same) {

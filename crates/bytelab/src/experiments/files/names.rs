@@ -2,11 +2,14 @@
 
 use std::fs::{self, File};
 use std::hint::black_box;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use lab::experiment::{Method, Task, Work};
 use lab::param::Point;
+
+use crate::experiments::window::window;
 
 use super::data::OrRefuse;
 use super::place::{Fresh, cached, changing, own_folder, shared};
@@ -17,40 +20,40 @@ pub(super) fn methods() -> Vec<Method> {
             let folder = own_folder(point)?;
             let names = (folder.join("one"), folder.join("other"));
             touch(&names.0)?;
-            Ok(Box::new(Rename(names)))
+            window(Box::new(Rename(names)))
         }),
         cached("stat", "stat", "stat by path", &["dir"], |point| {
             let path = own_folder(point)?.join("file");
             touch(&path)?;
-            Ok(task(move || {
+            task(move || {
                 let stat = fs::metadata(&path);
                 black_box(stat.with_context(|| format!("looking at {}", path.display()))?);
                 Ok(())
-            }))
+            })
         }),
         cached("stat", "fstat", "stat of an open file", &["dir"], |point| {
             let path = own_folder(point)?.join("file");
             let file = touch(&path)?;
-            Ok(task(move || {
+            task(move || {
                 let stat = file.metadata();
                 black_box(stat.with_context(|| format!("looking at {}", path.display()))?);
                 Ok(())
-            }))
+            })
         }),
         changing("mkdir", "mkdir", "a new directory", &["dir"], |point| {
             Ok(Box::new(Mkdir(Fresh::new(point)?)))
         }),
         cached("readdir", "read-dir", "all names, by std::fs", &["dir", "entries"], |point| {
             let names = Names::of(point)?;
-            Ok(task(move || names.check(fs::read_dir(&names.path)?.flatten().count())))
+            task(move || names.check(names.open(|path| fs::read_dir(path))?.flatten().count()))
         }),
         cached("readdir", "getdents", "all names, 128 KiB at once", &["dir", "entries"], |point| {
             let names = Names::of(point)?;
             let mut buffer = Vec::with_capacity(128 << 10);
-            Ok(task(move || {
-                let folder = File::open(&names.path)?;
+            task(move || {
+                let folder = names.open(|path| File::open(path))?;
                 names.check(count(&folder, &mut buffer)?)
-            }))
+            })
         }),
     ]
 }
@@ -61,9 +64,9 @@ fn touch(path: &Path) -> Result<File> {
 
 struct Each<F>(F);
 
-/// One call an operation.
-pub(super) fn task(job: impl FnMut() -> Result<()> + 'static) -> Box<dyn Task> {
-    Box::new(Each(job))
+/// One call an operation, a window of them a sample.
+pub(super) fn task(job: impl FnMut() -> Result<()> + 'static) -> Result<Box<dyn Task>> {
+    window(Box::new(Each(job)))
 }
 
 impl<F: FnMut() -> Result<()>> Task for Each<F> {
@@ -112,6 +115,10 @@ struct Names {
 impl Names {
     fn of(point: &Point) -> Result<Names> {
         Ok(Names { path: shared(point)?, entries: point.number("entries")? })
+    }
+
+    fn open<T>(&self, open: impl FnOnce(&Path) -> io::Result<T>) -> Result<T> {
+        open(&self.path).with_context(|| format!("opening {}", self.path.display()))
     }
 
     fn check(&self, n: usize) -> Result<()> {

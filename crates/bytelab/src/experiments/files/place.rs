@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use lab::experiment::{Build, How, Method, skip};
 use lab::param::Point;
 use lab::run::Role;
+
+use crate::experiments::reading::buffer::Buffer;
 
 use super::data::OrRefuse;
 
@@ -116,11 +118,11 @@ impl<const N: usize> Phases<N> {
     }
 }
 
-/// The buffer through which a file of this size is read or written, as long as is usual.
-pub(super) fn buffer(size: u64) -> Result<Vec<u8>> {
+/// The buffer through which a file of this size is read or written, as long as is usual. It starts at a
+/// page: 16 bytes behind one, a `pread` of 4 KiB was seen to take three times as long.
+pub(super) fn buffer(size: u64) -> Result<Buffer> {
     const LEN_MAX: u64 = 128 << 10;
-    let len = usize::try_from(size.clamp(1, LEN_MAX)).context("the size of a buffer")?;
-    Ok(vec![0; len])
+    Buffer::new(usize::try_from(size.clamp(1, LEN_MAX))?)
 }
 
 #[cfg(test)]

@@ -14,6 +14,9 @@ use lab::param::Point;
 use lab::run::CacheState;
 use memmap2::Mmap;
 
+use crate::experiments::reading::buffer::Buffer;
+use crate::experiments::window::window;
+
 use super::place::{cached, changing, shared};
 use super::read::Digest;
 
@@ -32,7 +35,7 @@ pub(super) fn methods() -> Vec<Method> {
         cached("random", "random-pread", pread, &["dir", "span"], |point| {
             let blocks = Blocks::of(point)?;
             let file = open(&blocks.path, 0)?;
-            Ok(Box::new(Random { blocks, from: file }))
+            window(Box::new(Random { blocks, from: file }))
         }),
         cached("random", "random-mmap", mapped, &["dir", "span"], |point| {
             let blocks = Blocks::of(point)?;
@@ -40,7 +43,7 @@ pub(super) fn methods() -> Vec<Method> {
             // SAFETY: the file is in the run's own folder, where nobody changes it.
             let map = unsafe { Mmap::map(&file) };
             let map = map.with_context(|| format!("mapping {}", blocks.path.display()))?;
-            Ok(Box::new(Random { blocks, from: map }))
+            window(Box::new(Random { blocks, from: map }))
         }),
     ];
     #[cfg(target_os = "linux")]
@@ -56,7 +59,7 @@ pub(super) fn methods() -> Vec<Method> {
                 device_of(&blocks.path)?;
                 let advice = rustix::fs::Advice::Random;
                 rustix::fs::fadvise(&file, 0, None, advice).context("fadvise")?;
-                let mut cold = Cold { blocks, file, evicts: true, last: None };
+                let mut cold = Cold { blocks, file, evicts: true, again_ratio: None };
                 cold.between()?;
                 Ok(Box::new(cold))
             },
@@ -66,7 +69,9 @@ pub(super) fn methods() -> Vec<Method> {
             device_of(&blocks.path)?;
             let file = open(&blocks.path, libc::O_DIRECT)?;
             blocks.next(&file).map_err(|error| skip(format!("O_DIRECT is refused: {error:#}")))?;
-            Ok(Box::new(Cold { blocks, file, evicts: false, last: None }))
+            let mut cold = Cold { blocks, file, evicts: false, again_ratio: None };
+            cold.again_ratio = Some(cold.again_ratio()?);
+            Ok(Box::new(cold))
         }),
     ]);
     methods
@@ -117,23 +122,21 @@ struct Blocks {
     path: PathBuf,
     order: Vec<u32>,
     next: usize,
-    buffer: Aligned,
+    /// Starts at a page, as `O_DIRECT` wants it.
+    buffer: Buffer,
 }
-
-/// What `O_DIRECT` reads into.
-#[repr(align(4096))]
-struct Aligned([u8; BLOCK]);
 
 impl Blocks {
     fn of(point: &Point) -> Result<Blocks> {
+        let path = shared(point)?;
         let n = u32::try_from(point.number("span")? / BLOCK as u64)?;
-        Ok(Blocks { path: shared(point)?, order: order(n), next: 0, buffer: Aligned([0; BLOCK]) })
+        Ok(Blocks { path, order: order(n), next: 0, buffer: Buffer::new(BLOCK)? })
     }
 
     fn next(&mut self, mut from: impl From) -> Result<()> {
         let offset = u64::from(self.order[self.next % self.order.len()]) * BLOCK as u64;
         self.next += 1;
-        let read = from.block(offset, &mut self.buffer.0);
+        let read = from.block(offset, &mut self.buffer);
         read.with_context(|| self.path.display().to_string())
     }
 
@@ -142,7 +145,7 @@ impl Blocks {
         self.next = 0;
         for _ in 0..DIGEST_BLOCKS.min(self.order.len()) {
             next(self)?;
-            digest.add(&self.buffer.0);
+            digest.add(&self.buffer);
         }
         Ok(digest.0)
     }
@@ -182,7 +185,7 @@ impl<F: From> Task for Random<F> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         for _ in 0..ops {
             self.blocks.next(&mut self.from)?;
-            std::hint::black_box(&self.blocks.buffer.0);
+            std::hint::black_box(&self.blocks.buffer[..]);
         }
         Ok(Work { ops, bytes: ops * BLOCK as u64, answer: None })
     }
@@ -197,16 +200,33 @@ impl<F: From> Task for Random<F> {
 struct Cold {
     blocks: Blocks,
     file: File,
+    /// What it reads comes into the page cache, and has to go again.
     evicts: bool,
-    /// First and number of the reads of the last sample.
-    last: Option<(usize, u64)>,
+    again_ratio: Option<f64>,
+}
+
+#[cfg(target_os = "linux")]
+impl Cold {
+    /// The time of the same blocks a second time to that of the first: where it is far below 1, something
+    /// below the kernel keeps them, too.
+    fn again_ratio(&mut self) -> Result<f64> {
+        let mut ns = [0, 0];
+        for ns in &mut ns {
+            self.blocks.next = 0;
+            let start_ns = now_ns();
+            for _ in 0..DIGEST_BLOCKS {
+                self.blocks.next(&self.file)?;
+            }
+            *ns = now_ns() - start_ns;
+        }
+        Ok(ns[1] as f64 / ns[0] as f64)
+    }
 }
 
 #[cfg(target_os = "linux")]
 impl Task for Cold {
     fn run(&mut self, ops: u64) -> Result<Work> {
         let ops = ops.max(COLD_MIN).min(self.blocks.order.len() as u64);
-        self.last = Some((self.blocks.next, ops));
         for _ in 0..ops {
             self.blocks.next(&self.file)?;
         }
@@ -220,17 +240,8 @@ impl Task for Cold {
         Ok(Some(digest))
     }
 
-    /// The same blocks again: where that is faster, something below the kernel keeps them, too.
     fn metrics(&mut self) -> Vec<(&'static str, f64)> {
-        let Some((first, ops)) = self.last.take().filter(|_| !self.evicts) else {
-            return Vec::new();
-        };
-        let after = std::mem::replace(&mut self.blocks.next, first);
-        let start_ns = now_ns();
-        let again = (0..ops).try_for_each(|_| self.blocks.next(&self.file));
-        let again_ns = (now_ns() - start_ns) as f64 / ops as f64;
-        self.blocks.next = after;
-        again.map(|()| vec![("again_ns", again_ns)]).unwrap_or_default()
+        self.again_ratio.map(|ratio| ("again_ratio", ratio)).into_iter().collect()
     }
 
     /// Nothing of the file may be cached when the next sample begins.

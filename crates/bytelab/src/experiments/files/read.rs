@@ -10,17 +10,20 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{Method, Task, Work};
 use lab::param::Point;
 
+use crate::experiments::window::window;
+
 use super::place::{buffer, cached, shared};
+use crate::experiments::reading::buffer::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
         cached("read", "open-read-close", "open, read, close", &["dir", "size"], |point| {
-            Ok(Box::new(Reading(OpenReadClose(Input::of(point)?))))
+            window(Box::new(Reading(OpenReadClose(Input::of(point)?))))
         }),
         cached("read", "pread", "pread on a file that stays open", &["dir", "size"], |point| {
             let input = Input::of(point)?;
             let file = File::open(&input.path).with_context(|| input.name("opening"))?;
-            Ok(Box::new(Reading(Pread(file, input))))
+            window(Box::new(Reading(Pread(file, input))))
         }),
     ]
 }
@@ -28,7 +31,7 @@ pub(super) fn methods() -> Vec<Method> {
 struct Input {
     path: PathBuf,
     size: u64,
-    buffer: Vec<u8>,
+    buffer: Buffer,
 }
 
 impl Input {

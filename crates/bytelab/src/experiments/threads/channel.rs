@@ -11,7 +11,7 @@ pub(super) fn methods() -> Vec<Method> {
     let about = "std::sync::mpsc: send and recv";
     vec![
         handover("channel", about, |point| between_threads(point, || Ok(channel()))),
-        uncontended("channel-alone", about, |_| Ok(with_oneself(channel()))),
+        uncontended("channel-alone", about, |_| with_oneself(channel())),
     ]
 }
 

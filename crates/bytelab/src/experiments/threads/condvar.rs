@@ -5,15 +5,17 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use anyhow::Result;
 use lab::experiment::{Method, Task, Work};
 
+use crate::experiments::window::window;
+
 use super::signal::{Give, Take, between_threads, handover, uncontended, with_oneself};
 
 pub(super) fn methods() -> Vec<Method> {
     let about = "std::sync::Mutex and Condvar";
     vec![
         handover("condvar", about, |point| between_threads(point, || Ok(pair()))),
-        uncontended("condvar-alone", about, |_| Ok(with_oneself(pair()))),
+        uncontended("condvar-alone", about, |_| with_oneself(pair())),
         uncontended("mutex-alone", "std::sync::Mutex: lock and unlock", |_| {
-            Ok(Box::new(Lock(Mutex::new(0))))
+            window(Box::new(Lock(Mutex::new(0))))
         }),
     ]
 }

@@ -18,12 +18,12 @@ pub(super) fn methods() -> Vec<Method> {
             between_threads(point, event::pair)
         }),
         uncontended("eventfd-alone", "eventfd: write and read 8 bytes", |_| {
-            Ok(with_oneself(event::pair()?))
+            with_oneself(event::pair()?)
         }),
     ]);
     methods.extend([
         handover("pipe", "a byte through a pipe", |point| between_threads(point, pipe)),
-        uncontended("pipe-alone", "a byte through a pipe", |_| Ok(with_oneself(pipe()?))),
+        uncontended("pipe-alone", "a byte through a pipe", |_| with_oneself(pipe()?)),
         handover("unix-socket", "a byte through a pair of Unix stream sockets", |point| {
             sockets(point, UnixStream::pair().context("a pair of sockets")?)
         }),

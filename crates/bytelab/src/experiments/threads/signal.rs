@@ -13,6 +13,7 @@ use lab::run::Role;
 
 use super::awake::Awake;
 use super::place::Place;
+use crate::experiments::window::window;
 
 /// The end that signals.
 pub(super) trait Give: Send + 'static {
@@ -153,8 +154,8 @@ impl<G: Give, T: Take> Drop for Handover<G, T> {
 struct Alone<G, T>(G, T);
 
 /// Sets up one thread with one signal; one operation is one `give` and one `take`.
-pub(super) fn with_oneself<G: Give, T: Take>((give, take): (G, T)) -> Box<dyn Task> {
-    Box::new(Alone(give, take))
+pub(super) fn with_oneself<G: Give, T: Take>((give, take): (G, T)) -> Result<Box<dyn Task>> {
+    window(Box::new(Alone(give, take)))
 }
 
 impl<G: Give, T: Take> Task for Alone<G, T> {
