@@ -3,8 +3,10 @@
 mod cli;
 mod doctor;
 mod experiments;
+mod numbers;
 mod owner;
 mod progress;
+mod reference;
 mod report;
 mod run;
 mod self_test;
