@@ -19,10 +19,5 @@ pub(crate) fn all() -> Vec<Experiment> {
 
 /// Those that measure for themselves: all but the one that picks from the others.
 fn measuring() -> Vec<Experiment> {
-    vec![
-        memory::experiment(),
-        threads::experiment(),
-        files::experiment(),
-        reading::experiment(),
-    ]
+    vec![memory::experiment(), threads::experiment(), files::experiment(), reading::experiment()]
 }

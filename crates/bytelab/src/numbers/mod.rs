@@ -15,8 +15,8 @@ pub(crate) struct Row {
     pub(crate) title: &'static str,
     pub(crate) experiment: &'static str,
     pub(crate) method: &'static str,
-    /// `name=value` with spaces between them. A size may be `L1/2`, `L2/2`, `L3/4` or `memory`, of this
-    /// machine. What is left out is the param's first default.
+    /// `name=value` with spaces between them. A size may be `L1/2`, `L2/2`, `L3/4`, `memory`, `memory/2`
+    /// or `memory/4`, of this machine. What is left out is the param's first default.
     pub(crate) point: &'static str,
     pub(crate) told: Told,
     /// The published figure that stands beside it; empty where there is none.
@@ -47,7 +47,12 @@ mod tests {
     #[test]
     fn names_are_there_once_and_plain() {
         for row in ROWS {
-            assert_eq!(ROWS.iter().filter(|other| other.name == row.name).count(), 1, "{}", row.name);
+            assert_eq!(
+                ROWS.iter().filter(|other| other.name == row.name).count(),
+                1,
+                "{}",
+                row.name
+            );
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             assert!(row.name.chars().all(plain), "{}", row.name);
             assert!(row.title.chars().count() <= 30, "{}", row.title);

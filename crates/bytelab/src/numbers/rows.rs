@@ -3,12 +3,7 @@
 use super::{Row, Told};
 use Told::{Metric, PerMebibyte, Time};
 
-const fn row(
-    name: &'static str,
-    title: &'static str,
-    from: [&'static str; 3],
-    told: Told,
-) -> Row {
+const fn row(name: &'static str, title: &'static str, from: [&'static str; 3], told: Told) -> Row {
     let [experiment, method, point] = from;
     Row { name, title, experiment, method, point, told, published: "", only: &[] }
 }
@@ -38,10 +33,10 @@ pub(crate) const ROWS: &[Row] = &[
     row("memory-next", "load of the next line, memory", [M, "sequential", "job=latency size=memory pages=huge"], Time),
     row("tlb-miss", "load from L2 and a TLB miss", [M, "spread", "job=tlb span=8MiB pages=small"], Time),
     row("read-l2", "read 1 MiB, of L2", [M, "read", "job=bandwidth size=L2/2 pages=huge threads=1"], PerMebibyte),
-    row("read-memory", "read 1 MiB of memory", [M, "read", "job=bandwidth size=memory pages=huge threads=1"], PerMebibyte),
-    row("write-memory", "write 1 MiB of memory", [M, "write", "job=bandwidth size=memory pages=huge threads=1"], PerMebibyte),
-    row("copy-memory", "copy 1 MiB of memory", [M, "copy", "job=bandwidth size=memory pages=huge threads=1"], PerMebibyte),
-    row("write-around", "write 1 MiB round the caches", [M, "write-around", "job=bandwidth size=memory pages=huge threads=1"], PerMebibyte),
+    row("read-memory", "read 1 MiB of memory", [M, "read", "job=bandwidth size=memory/2 pages=huge threads=1"], PerMebibyte),
+    row("write-memory", "write 1 MiB of memory", [M, "write", "job=bandwidth size=memory/2 pages=huge threads=1"], PerMebibyte),
+    row("copy-memory", "copy 1 MiB of memory", [M, "copy", "job=bandwidth size=memory/4 pages=huge threads=1"], PerMebibyte),
+    row("write-around", "write 1 MiB round the caches", [M, "write-around", "job=bandwidth size=memory/2 pages=huge threads=1"], PerMebibyte),
     row("naive-xor", "x ^= p[i], 5 MB, an element", [M, "xor", "job=naive size=5000000 pages=huge"], Time).beside("other.naive XOR over 5000 kB: total 85 ms"),
     row("page-fault", "first touch of a page", [M, "map-anew", "job=page-fault pages=small"], Time),
     row("page-fault-huge", "first touch of a huge page", [M, "map-anew", "job=page-fault pages=huge"], Time),
@@ -78,8 +73,8 @@ pub(crate) const ROWS: &[Row] = &[
     row("stat", "stat a file", [F, "stat", "job=stat"], Time),
     row("open-read-close", "open, read 4 KiB, close", [F, "open-read-close", "job=read size=4KiB"], Time),
     row("pread", "pread 1 KiB, cached", [F, "pread", "job=read size=1KiB"], Time).beside("latency.disk_ns").of(PHONES),
-    row("random-read", "random pread of 4 KiB, cached", [F, "random-pread", "job=random span=64MiB"], Time),
-    row("disk-read", "random read of 4 KiB, device", [F, "cold-direct", "job=random-cold span=64MiB"], Time).beside("latency.disk_ns").of(&["2012"]),
+    row("random-read", "random pread of 4 KiB, cached", [F, "random-pread", "job=random span=16MiB"], Time),
+    row("disk-read", "random read of 4 KiB, device", [F, "cold-direct", "job=random-cold span=16MiB"], Time).beside("latency.disk_ns").of(&["2012"]),
     row("create-file", "create and close an empty file", [F, "create-write-close", "job=create size=0"], Time),
     row("create-64k", "create a file of 64 KiB", [F, "create-write-close", "job=create size=64KiB"], Time),
     row("append", "append a line to a log", [F, "append", "job=append"], Time),

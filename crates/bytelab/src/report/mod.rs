@@ -6,6 +6,7 @@ mod foot;
 pub(crate) mod history;
 mod json;
 mod list;
+pub(crate) mod numbers;
 mod page;
 mod percentiles;
 mod rows;
@@ -37,6 +38,9 @@ pub(crate) struct Layout {
 
 /// The table of each point, the answer in one sentence, and what there is to doubt.
 pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
+    if run.experiment == crate::numbers::EXPERIMENT {
+        return numbers::text(run, &[], layout);
+    }
     let mut page = Page::new(layout);
     let varying = Varying::of_run(run);
     head(&mut page, run, &varying);

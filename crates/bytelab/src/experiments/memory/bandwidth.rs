@@ -26,11 +26,7 @@ pub(super) fn methods() -> Vec<Method> {
         bandwidth("write", "p[i] = x", build::<kernel::Write>),
         bandwidth("write-4th", "p[i] = x for every 4th i", build::<kernel::WriteFourth>),
         bandwidth("read-write", "p[i] *= 2", build::<kernel::ReadWrite>),
-        bandwidth(
-            "read-write-4th",
-            "p[i] *= 2 for every 4th i",
-            build::<kernel::ReadWriteFourth>,
-        ),
+        bandwidth("read-write-4th", "p[i] *= 2 for every 4th i", build::<kernel::ReadWriteFourth>),
         bandwidth("copy", "memcpy of one set to another", build::<kernel::Copy>),
         bandwidth("fill", "memset", build::<kernel::Fill>),
         bandwidth("write-around", "stores that go round the caches", build::<kernel::WriteAround>),

@@ -21,11 +21,8 @@ pub(super) fn line_bytes() -> u64 {
     line.filter(|line| [64, 128].contains(line)).unwrap_or(DEFAULT_LINE)
 }
 
-const DEFAULT_LINE: u64 = if cfg!(all(target_vendor = "apple", target_arch = "aarch64")) {
-    128
-} else {
-    64
-};
+const DEFAULT_LINE: u64 =
+    if cfg!(all(target_vendor = "apple", target_arch = "aarch64")) { 128 } else { 64 };
 
 /// The size of the largest cache; where none is announced, one that is large enough for most.
 pub(super) fn last_bytes() -> u64 {

@@ -119,7 +119,9 @@ impl Kernel for CopyAround {
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "stores that go round the caches have no safe form")]
 mod around {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_set1_epi32, _mm_sfence, _mm_stream_si128};
+    use std::arch::x86_64::{
+        __m128i, _mm_loadu_si128, _mm_set1_epi32, _mm_sfence, _mm_stream_si128,
+    };
 
     use anyhow::Result;
 

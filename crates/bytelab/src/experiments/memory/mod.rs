@@ -46,12 +46,7 @@ const LADDER: &str = "4KiB,6KiB,8KiB,12KiB,16KiB,24KiB,32KiB,48KiB,64KiB,96KiB,1
 
 fn params() -> Vec<Param> {
     vec![
-        Param {
-            name: "job",
-            kind: Kind::Word(JOBS),
-            default: "latency",
-            help: "what is measured",
-        },
+        Param { name: "job", kind: Kind::Word(JOBS), default: "latency", help: "what is measured" },
         Param {
             name: "size",
             kind: Kind::Bytes(256, 1 << 40),
@@ -77,12 +72,11 @@ fn params() -> Vec<Param> {
 }
 
 /// One, and one for each CPU.
-static THREADS: LazyLock<String> = LazyLock::new(|| {
-    match super::threads::place::allowed().map_or(1, |cpus| cpus.len()) {
+static THREADS: LazyLock<String> =
+    LazyLock::new(|| match super::threads::place::allowed().map_or(1, |cpus| cpus.len()) {
         0 | 1 => "1".to_owned(),
         n => format!("1,{n}"),
-    }
-});
+    });
 
 /// The first one of each job is its reference.
 fn methods() -> Vec<Method> {

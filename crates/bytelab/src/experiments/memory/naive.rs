@@ -13,7 +13,13 @@ use super::method;
 use super::pages::Pages;
 
 pub(super) fn methods() -> Vec<Method> {
-    vec![method("naive", "xor", "x ^= p[i], per element of 4 bytes", &["job", "size", "pages"], build)]
+    vec![method(
+        "naive",
+        "xor",
+        "x ^= p[i], per element of 4 bytes",
+        &["job", "size", "pages"],
+        build,
+    )]
 }
 
 struct Xor {

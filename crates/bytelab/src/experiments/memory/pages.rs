@@ -28,7 +28,9 @@ impl Pages {
         fits(len)?;
         let huge = huge_page_bytes();
         if kind == "huge" && huge.is_none_or(|page| page > MAX_HUGE) {
-            return Err(skip("there are no huge pages of at most 32 MiB for anonymous memory here"));
+            return Err(skip(
+                "there are no huge pages of at most 32 MiB for anonymous memory here",
+            ));
         }
         let page = huge.filter(|page| *page <= MAX_HUGE).unwrap_or(MAX_HUGE / 16);
         let whole = len.next_multiple_of(page);

@@ -113,6 +113,8 @@ fn sized(text: &str) -> String {
         // In a virtual machine, and where cores share it, only a part of it is there.
         "L3/4" => level(3, 0) / 4,
         "memory" => memory_bytes(),
+        "memory/2" => memory_bytes() / 2,
+        "memory/4" => memory_bytes() / 4,
         _ => return text.to_owned(),
     };
     // The least that the param takes: `build` then skips the row.
@@ -140,7 +142,10 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
     let source = source(row)?;
     let method = source.methods.iter().find(|method| method.name == row.method);
     let Some(Method { how: How::BuiltIn(build), .. }) = method else {
-        return Err(skip(format!("{} has no method {} on this system", row.experiment, row.method)));
+        return Err(skip(format!(
+            "{} has no method {} on this system",
+            row.experiment, row.method
+        )));
     };
     let point = typed(point, &source)?;
     let size = ["size", "span", "set"].iter().find_map(|name| point.number(name).ok());
