@@ -5,6 +5,7 @@ mod answer;
 mod foot;
 pub(crate) mod history;
 mod json;
+mod ladder;
 mod list;
 pub(crate) mod numbers;
 mod page;
@@ -46,7 +47,10 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
     head(&mut page, run, &varying);
     let all = rows::all(run, analysis);
     let mut left = Vec::new();
-    for rows in &all {
+    ladder::write(&mut page, run);
+    let (rungs, tables): (Vec<_>, Vec<_>) =
+        all.iter().partition(|rows| ladder::holds(run, &rows.family.point));
+    for rows in tables {
         page.blank();
         if all.len() > 1 {
             page.line(&[(Style::Bold, &varying.shown(&rows.family.point))]);
@@ -57,7 +61,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
         }
         page.paragraph(Style::Plain, "", &answer::of_family(rows));
     }
-    if all.len() != 1 {
+    if all.len() != 1 && rungs.is_empty() {
         page.blank();
         page.paragraph(Style::Plain, "", &answer::of_all(&all, &varying));
     }
