@@ -78,6 +78,7 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct NumbersArgs {
     /// Take more time for narrower results (3 minutes at most)
     #[arg(long)]

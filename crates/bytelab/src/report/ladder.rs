@@ -45,20 +45,20 @@ pub(super) fn write(page: &mut Page, run: &Run) {
     let columns = columns(run, &sizes);
     page.blank();
     page.line(&[(Style::Bold, "ns per load, p10 of all samples, by the size of the set")]);
-    let head = |words: Vec<&str>| {
-        let cells: String = words.iter().map(|word| format!("{word:>11}")).collect();
-        format!("{:>8}{cells}", "")
+    let line = |size: &str, cells: &mut dyn Iterator<Item = String>| {
+        cells.fold(format!("{size:>8}"), |line, cell| format!("{line}{cell:>11}"))
     };
-    page.line(&[(Style::Bold, &head(columns.iter().map(|column| column.method).collect()))]);
-    page.line(&[(Style::Bold, &head(columns.iter().map(|column| column.pages).collect()))]);
+    let head = line("", &mut columns.iter().map(|column| column.method.to_owned()));
+    page.line(&[(Style::Bold, &head)]);
+    let head = line("", &mut columns.iter().map(|column| column.pages.to_owned()));
+    page.line(&[(Style::Bold, &head)]);
     for (at, size) in sizes.iter().enumerate() {
         let cell = |column: &Column<'_>| match column.ns[at] {
-            Some(ns) if ns < 100.0 => format!("{ns:>11.2}"),
-            Some(ns) => format!("{ns:>11.0}"),
-            None => format!("{NONE:>11}"),
+            Some(ns) if ns < 100.0 => format!("{ns:.2}"),
+            Some(ns) => format!("{ns:.0}"),
+            None => NONE.to_owned(),
         };
-        let cells: String = columns.iter().map(cell).collect();
-        page.line(&[(Style::Plain, &format!("{:>8}{cells}", bytes(*size)))]);
+        page.line(&[(Style::Plain, &line(&bytes(*size), &mut columns.iter().map(cell)))]);
     }
     for column in columns.iter().filter(|column| column.method == "random") {
         page.blank();

@@ -1,7 +1,8 @@
 //! How long a cache line needs from one CPU to another: two threads, each on its CPU, that wait for each
 //! other without sleeping.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, LazyLock, mpsc};
 use std::thread::JoinHandle;
 

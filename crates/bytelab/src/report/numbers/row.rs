@@ -80,7 +80,7 @@ fn values(cell: &Cell, told: Told) -> Vec<Value> {
         Told::Time => walls(at),
         Told::Metric(name) => column(cell, name)(at),
         // Of the bytes that went by, not of the operation, which is a pass over the whole set.
-        Told::PerMebibyte => walls(at) * sample.ops as f64 / sample.bytes as f64 * (1 << 20) as f64,
+        Told::PerMebibyte => walls(at) * sample.ops as f64 / sample.bytes as f64 * 1_048_576.0,
     };
     let all = cell.samples.iter().enumerate().filter(|(_, sample)| sample.counts());
     all.map(|(at, sample)| Value {
