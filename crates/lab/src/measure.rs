@@ -302,6 +302,7 @@ mod tests {
             sample_limit_ns: 1,
             data_dir: None,
             counting: 0,
+            fresh: false,
         };
         let sample = |session, round| crate::run::Sample {
             pass: Pass::Timing,

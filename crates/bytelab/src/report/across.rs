@@ -30,7 +30,9 @@ fn line(page: &mut Page, across: &Across, varying: &Varying<'_>) {
     };
     let ratio = match (comparison.ratio, comparison.low, comparison.high) {
         (Some(ratio), Some(low), Some(high)) => {
-            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, 2));
+            // A file system in memory takes a hundredth of the time of a device.
+            let decimals = if ratio < 0.1 { 4 } else { 2 };
+            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
             format!("{} ({} to {}) ", all[0], all[1], all[2])
         }
         (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),

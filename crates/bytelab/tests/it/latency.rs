@@ -115,7 +115,7 @@ fn several_directories_are_measured_in_one_run_and_compared() {
         assert_eq!(pair["method"], pair["reference"]);
     }
     for dir in [&one, &other] {
-        assert_eq!(folders(dir.path()), [PathBuf::new(); 0], "nothing is left");
+        assert_eq!(folders(dir.path()), Vec::<PathBuf>::new(), "nothing is left");
     }
     let text = world.run(&["show", json["id"].as_str().unwrap()]).stdout;
     assert!(text.contains("The same method, by dir, against "), "{text}");
@@ -127,7 +127,7 @@ fn the_default_directory_is_that_of_the_data() {
     let (code, json) = run(&world, &["files", "--job", "stat,unlink", "--size", "10"]);
     assert_eq!(code, 0);
     assert!(cells(&json).all(|cell| cell["point"].get("dir").is_none()));
-    assert_eq!(folders(&world.path(".cache/bytelab")), [PathBuf::new(); 0]);
+    assert_eq!(folders(&world.path(".cache/bytelab")), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn what_a_killed_run_left_the_next_one_removes_and_the_living_keep_theirs() {
     assert_eq!(folders(dir.path()), left);
     let (code, json) = run(&world, &other);
     assert_eq!(code, 0);
-    assert_eq!(folders(dir.path()), [PathBuf::new(); 0]);
+    assert_eq!(folders(dir.path()), Vec::<PathBuf>::new());
     let notes = json["notes"].to_string();
     assert!(notes.contains("what 1 killed runs had left was removed"), "{notes}");
 }

@@ -114,7 +114,8 @@ fn processes(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
     let claims = |c: &Comparison| matches!(c.verdict, Verdict::Faster | Verdict::Slower);
     let all = run.cells.iter().flat_map(|cell| &cell.samples);
     let sessions: BTreeSet<u32> = all.filter(|s| s.counts()).map(|s| s.session).collect();
-    if sessions.len() < FEW_SESSIONS && comparisons.iter().any(claims) {
+    let few = sessions.len() < FEW_SESSIONS && !run.plan.fresh;
+    if few && comparisons.iter().any(claims) {
         let text = "all rounds are of one set of processes, or of a few: what a process costs for \
                     all its life counts as the method's; give more --time or --sessions";
         notes.push(Note { method: None, point: None, text: text.to_owned() });

@@ -7,8 +7,8 @@ use std::io::{Read, Write};
 use std::ptr;
 
 use anyhow::{Context, Result};
-use lab::experiment::{Method, Task};
-use lab::param::Point;
+use lab::experiment::{Method, Task, skip};
+use lab::param::{Point, bytes};
 use lab::run::Role;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
@@ -41,9 +41,27 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
+/// Skips what would take more than a quarter of the memory that there is, or that the control group allows.
+fn fits(needed: u64) -> Result<()> {
+    let facts = lab::environment::capture(None).facts;
+    let limit = facts.get("cgroup_memory_limit_bytes").and_then(serde_json::Value::as_u64);
+    let available = limit.into_iter().chain(lab::cache::available_bytes()).min();
+    if let Some(available) = available.filter(|available| needed > available / 4) {
+        return Err(skip(format!(
+            "touches {}, more than a quarter of the {} of memory that there are",
+            bytes(needed),
+            bytes(available >> 20 << 20)
+        )));
+    }
+    Ok(())
+}
+
 fn map(point: &Point, touch: bool) -> Result<Box<dyn Task>> {
     let page = rustix::param::page_size();
     let len = usize::try_from(point.number("size")?.max(1))?;
+    if touch {
+        fits(len as u64)?;
+    }
     task(move || {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         // SAFETY: new memory, wherever the kernel likes.

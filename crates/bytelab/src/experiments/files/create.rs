@@ -43,8 +43,6 @@ struct Create {
     phases: Phases<3>,
     /// Those that still have their bytes.
     full: Vec<PathBuf>,
-    /// How many of them the last sample made.
-    n: usize,
 }
 
 impl Create {
@@ -53,7 +51,7 @@ impl Create {
         let fresh = Fresh::new(point)?;
         enough_space(&fresh.folder, size.saturating_add(KEPT_BYTES.min(size << 8)))?;
         let phases = Phases::new(["create_ns", "write_ns", "close_ns"]);
-        Ok(Create { fresh, size, buffer: buffer(size)?, phases, full: Vec::new(), n: 0 })
+        Ok(Create { fresh, size, buffer: buffer(size)?, phases, full: Vec::new() })
     }
 }
 
@@ -72,7 +70,6 @@ impl Task for Create {
             self.phases.push(&[start_ns, created_ns, written_ns, now_ns()]);
             self.full.push(path);
         }
-        self.n = self.full.len();
         Ok(Work { ops, bytes: ops * self.size, answer: None })
     }
 
@@ -84,12 +81,21 @@ impl Task for Create {
         let kept = usize::try_from(KEPT_BYTES / self.size.max(1)).unwrap_or(usize::MAX);
         let empty = self.full.len().saturating_sub(kept);
         for path in self.full.drain(..empty) {
-            let file = OpenOptions::new().write(true).open(&path);
-            file.and_then(|file| file.set_len(0))
-                .with_context(|| format!("emptying {}", path.display()))?;
+            emptied(&path).with_context(|| format!("emptying {}", path.display()))?;
         }
         self.fresh.next()
     }
+}
+
+/// The next session's process has a folder of its own: what this one made takes no space any more.
+impl Drop for Create {
+    fn drop(&mut self) {
+        self.full.iter().for_each(|path| drop(emptied(path)));
+    }
+}
+
+fn emptied(path: &Path) -> std::io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.set_len(0)
 }
 
 fn create_new(path: &Path) -> Result<File> {
@@ -123,6 +129,12 @@ impl Unlink {
         let mut unlink = Unlink { fresh, size, buffer: buffer(size)?, stock: Vec::new() };
         unlink.between()?;
         Ok(unlink)
+    }
+}
+
+impl Drop for Unlink {
+    fn drop(&mut self) {
+        self.stock.iter().for_each(|path| drop(emptied(path)));
     }
 }
 

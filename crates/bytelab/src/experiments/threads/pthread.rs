@@ -28,7 +28,8 @@ impl Pthread {
         // SAFETY: the place is valid for attributes.
         check(unsafe { libc::pthread_attr_init(pthread.attributes.as_mut_ptr()) })
             .context("pthread_attr_init")?;
-        if let Some((_, cpu)) = place.cpus {
+        // A new thread is where its creator is, and to place it costs: glibc holds it until it is placed.
+        if let Some((_, cpu)) = place.cpus.filter(|(own, other)| own != other) {
             pthread.place(cpu).context("pthread_attr_setaffinity_np")?;
         }
         Ok(pthread)
