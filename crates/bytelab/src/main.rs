@@ -11,6 +11,7 @@ mod report;
 mod run;
 mod self_test;
 mod store;
+mod trace_file;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

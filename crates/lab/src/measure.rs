@@ -4,6 +4,7 @@ mod counting;
 mod course;
 mod order;
 mod session;
+mod tracing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,13 +13,17 @@ use anyhow::Result;
 
 use self::course::Course;
 use self::session::Session;
+pub(crate) use self::tracing::JOB_START;
+pub use self::tracing::trace;
 use crate::cache;
 use crate::clock;
 use crate::environment::{self, Noise};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::param::Point;
-use crate::run::{CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Status};
+use crate::run::{
+    CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status,
+};
 
 /// What is to be measured, and with what.
 pub struct Job<'a> {
@@ -58,6 +63,11 @@ pub enum Progress<'a> {
     Counting {
         round: u32,
         rounds: u32,
+    },
+    Tracing {
+        method: &'a str,
+        done: usize,
+        of: usize,
     },
 }
 
@@ -217,9 +227,15 @@ fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
     };
     let processes: BTreeSet<u32> =
         samples().map(|sample| sample.session).filter(|number| number % planned == last).collect();
+    // A round that was begun and not ended is taken again.
     let rounds = |number: &u32| {
-        let counted = samples().filter(|s| s.session == *number && !s.warm_up);
-        counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up)).max().unwrap_or_default()
+        let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
+        let ended = |cell: &Cell| {
+            let of_session = |s: &&Sample| s.pass == Pass::Timing && s.session == *number;
+            let counted = cell.samples.iter().filter(of_session).filter(|s| !s.warm_up);
+            counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up)).max().unwrap_or_default()
+        };
+        measured.map(ended).min().unwrap_or_default()
     };
     let left = plan.rounds.saturating_sub(processes.iter().map(rounds).sum());
     let number = processes.last().map_or(last, |number| number + planned);

@@ -164,6 +164,18 @@ impl Fixture {
         self
     }
 
+    /// Gives a cell what was counted of it, equal in all samples or not.
+    pub(super) fn count(&mut self, index: usize, name: &str, p50: f64, constant: bool) {
+        let percentile = Percentile { p: 50.0, value: p50, low: None, high: None };
+        self.analysis.cells[index].metrics.push(Summary {
+            metric: name.to_owned(),
+            unit: metric::unit(name),
+            n: 5,
+            percentiles: vec![percentile],
+            constant,
+        });
+    }
+
     /// Compares the last cell with the reference: ratio, low, high (NaN: none).
     pub(super) fn versus(&mut self, verdict: Verdict, numbers: [f64; 3]) -> &mut Fixture {
         let cell = self.run.cells.len() - 1;

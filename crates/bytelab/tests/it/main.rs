@@ -12,3 +12,4 @@ mod readme;
 mod signals;
 mod stored;
 mod tidy;
+mod trace;
