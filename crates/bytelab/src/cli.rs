@@ -155,6 +155,8 @@ impl NumbersArgs {
                 cache: Cache::Warm,
                 sample_limit: Duration::from_mins(1),
                 counting: 0,
+                fresh: false,
+                trace: None,
                 label: self.label.clone(),
                 data_dir: self.data_dir.clone(),
                 no_store: self.no_store,
