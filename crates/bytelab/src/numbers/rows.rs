@@ -54,7 +54,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("unix-same", "Unix socket, same CPU", [T, "unix-socket", "job=handover placement=same"], Time),
     row("tcp-same", "TCP loopback, same CPU", [T, "tcp", "job=handover placement=same"], Time),
     row("spin-other", "spinning, other CPU", [T, "spin", "job=handover placement=other"], Time),
-    row("task", "wake an async task", [T, "tokio-tasks", "job=handover placement=unpinned"], Time),
+    row("task", "wake an async task", [T, "tokio-tasks", "job=handover"], Time),
     row("switch-threads", "switch to another thread", [T, "switch-threads", "job=switch set=0"], Metric("switch_ns")),
     row("switch-processes", "switch to another process", [T, "switch-processes", "job=switch set=0"], Metric("switch_ns")),
     row("switch-64k", "the same, each reads 64 KiB", [T, "switch-processes", "job=switch set=64KiB"], Metric("switch_ns")),

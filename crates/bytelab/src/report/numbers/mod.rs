@@ -100,7 +100,7 @@ pub(crate) fn markdown(run: &Run, columns: &[Column]) -> String {
     let mut text = String::new();
     let mut line = |cells: Vec<String>| {
         let cells: Vec<String> = cells.iter().map(|cell| cell.trim().replace('|', "\\|")).collect();
-        text += &format!("| {} |\n", cells.join(" | "));
+        text.extend(["| ", &cells.join(" | "), " |\n"]);
     };
     let with_title = |title: &str, cells: &mut dyn Iterator<Item = String>| {
         std::iter::once(title.to_owned()).chain(cells).collect::<Vec<String>>()
@@ -142,10 +142,10 @@ pub(super) struct RowJson {
 /// The rows of a run of `numbers`; none of any other.
 pub(super) fn json(run: &Run) -> Option<Vec<RowJson>> {
     (run.experiment == crate::numbers::EXPERIMENT)
-        .then(|| numbers(run).into_iter().map(row_json).collect())
+        .then(|| numbers(run).iter().map(row_json).collect())
 }
 
-fn row_json(number: Number) -> RowJson {
+fn row_json(number: &Number) -> RowJson {
     let row = number.row;
     let figures = number.figures.as_ref().ok();
     RowJson {
