@@ -98,7 +98,7 @@ pub(crate) struct NumbersArgs {
     /// Where files are made [default: where made data is kept]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<String>,
-    /// Rounds of all sessions together, at most [default: 80; 500 with --full]
+    /// Rounds of all sessions together, at most [default: 72; 500 with --full]
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: Option<u32>,
     /// A name for the run, to find it again
@@ -138,7 +138,7 @@ impl NumbersArgs {
                 axes.push((param.name, param.parse(text)?));
             }
         }
-        let (sessions, rounds, seconds) = if self.full { (10, 500, 120) } else { (4, 80, 8) };
+        let (sessions, rounds, seconds) = if self.full { (10, 500, 120) } else { (3, 72, 8) };
         let rounds = self.rounds.unwrap_or(rounds);
         Ok(Asked {
             experiment: experiment.name.to_owned(),
