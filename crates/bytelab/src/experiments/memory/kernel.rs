@@ -25,7 +25,13 @@ macro_rules! kernel {
         impl Kernel for $name {
             const ONE_OF: u64 = $one_of;
 
-            #[expect(unsafe_code, reason = "a function for AVX2 may only be called where that is")]
+            #[cfg_attr(
+                target_arch = "x86_64",
+                expect(
+                    unsafe_code,
+                    reason = "a function for AVX2 may only be called where that is"
+                )
+            )]
             fn pass(from: &mut [u32], _: &mut [u32]) -> u32 {
                 #[inline(always)]
                 fn plain($set: &mut [u32]) -> u32 {
