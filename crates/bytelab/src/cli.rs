@@ -12,6 +12,9 @@ use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
 use lab::run::CacheState;
 
+use crate::numbers;
+use crate::report::numbers::{COLUMNS, Column};
+
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with this
 /// data — and is that proved?
 #[derive(Parser)]
@@ -30,6 +33,8 @@ const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not 
 
 #[derive(Subcommand)]
 pub(crate) enum Task {
+    /// The latency numbers of this machine, beside published ones (20 seconds)
+    Numbers(NumbersArgs),
     /// Measure: run an experiment, prove its answers, show which method wins
     #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT")]
     Run(RunArgs),
@@ -70,6 +75,94 @@ pub(crate) struct RunArgs {
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct NumbersArgs {
+    /// Take more time for narrower results (3 minutes at most)
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Only these rows (their names are those of --json)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) row: Vec<String>,
+    /// Only these columns
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = column)]
+    pub(crate) columns: Vec<Column>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print a table for a wiki
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    /// Where files are made [default: where made data is kept]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<String>,
+    /// Rounds of all sessions together, at most [default: 72; 500 with --full]
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rounds: Option<u32>,
+    /// A name for the run, to find it again
+    #[arg(long)]
+    pub(crate) label: Option<String>,
+    /// Where made data is kept [default: the user's cache directory]
+    #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Do not keep the run
+    #[arg(long)]
+    pub(crate) no_store: bool,
+}
+
+fn column(name: &str) -> Result<Column, String> {
+    let found = COLUMNS.iter().find(|(known, _)| *known == name).map(|(_, column)| *column);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+        format!("there is no such column; there are {}", known.join(", "))
+    })
+}
+
+impl NumbersArgs {
+    /// The same as `run numbers` would be asked.
+    pub(crate) fn asked(&self, experiments: &[Experiment]) -> Result<Asked> {
+        let experiment =
+            experiments.iter().find(|experiment| experiment.name == numbers::EXPERIMENT);
+        let experiment = experiment.context("there is no experiment numbers")?;
+        let mut axes: Vec<(&str, Vec<Value>)> = Vec::new();
+        for param in &experiment.params {
+            let rows = self.row.join(",");
+            let text = match param.name {
+                "row" if rows.is_empty() => param.default,
+                "row" => &rows,
+                _ => self.dir.as_deref().unwrap_or(param.default),
+            };
+            if !text.is_empty() {
+                axes.push((param.name, param.parse(text)?));
+            }
+        }
+        let (sessions, rounds, seconds) = if self.full { (10, 500, 120) } else { (3, 72, 8) };
+        let rounds = self.rounds.unwrap_or(rounds);
+        Ok(Asked {
+            experiment: experiment.name.to_owned(),
+            points: Point::product(&axes),
+            measuring: MeasureArgs {
+                methods: Vec::new(),
+                reference: None,
+                workers: Vec::new(),
+                rounds,
+                time: Duration::from_secs(seconds),
+                warm_up: 1,
+                sessions: Some(sessions.min(rounds)),
+                seed: None,
+                cache: Cache::Warm,
+                sample_limit: Duration::from_mins(1),
+                counting: 0,
+                fresh: false,
+                trace: None,
+                label: self.label.clone(),
+                data_dir: self.data_dir.clone(),
+                no_store: self.no_store,
+            },
+        })
+    }
 }
 
 #[derive(Args)]

@@ -3,8 +3,10 @@
 mod cli;
 mod doctor;
 mod experiments;
+mod numbers;
 mod owner;
 mod progress;
+mod reference;
 mod report;
 mod run;
 mod self_test;
@@ -19,7 +21,7 @@ use lab::analyze::{Analysis, analyze};
 use lab::launch::Stop;
 use lab::run::{Run, Status};
 
-use crate::cli::{Asked, Cli, OutputArgs, RunArgs, Task};
+use crate::cli::{Asked, Cli, NumbersArgs, OutputArgs, Task};
 use crate::report::Layout;
 
 /// Counts what built-in methods allocate, in the counting pass only.
@@ -49,7 +51,15 @@ fn main() -> ExitCode {
 
 fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
     match cli.task {
-        Task::Run(args) => run(cli.store, &args, asked),
+        Task::Numbers(args) => {
+            let asked = args.asked(&experiments::all())?;
+            measure(cli.store, asked, |run| print_numbers(run, &args))
+        }
+        Task::Run(args) => match (&args.resume, asked) {
+            (Some(id), None) => resume(cli.store, id, args.output),
+            (None, Some(asked)) => measure(cli.store, asked, |run| print(run, args.output)),
+            _ => anyhow::bail!("name an experiment, or --resume ID"),
+        },
         Task::List { experiment } => list(experiment.as_deref()),
         Task::Doctor { json } => doctor::print(json),
         Task::SelfTest(args) => self_test::run(&args),
@@ -74,23 +84,32 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
     }
 }
 
-fn run(
+fn measure(
     store: Option<std::ffi::OsString>,
-    args: &RunArgs,
-    asked: Option<Asked>,
+    asked: Asked,
+    print: impl FnOnce(&Run) -> Result<Analysis>,
 ) -> Result<ExitCode> {
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
-    let experiments = experiments::all();
-    let measured = match (&args.resume, asked) {
-        (Some(id), None) => run::resume(&experiments, id, store::open(store)?, &stop),
-        (None, Some(asked)) => {
-            let keep = !asked.measuring.no_store;
-            let store = keep.then(|| store::open(store)).transpose()?;
-            run::run(&experiments, asked, store, &stop)
-        }
-        _ => anyhow::bail!("name an experiment, or --resume ID"),
-    };
+    let keep = !asked.measuring.no_store;
+    let store = keep.then(|| store::open(store)).transpose()?;
+    let measured = run::run(&experiments::all(), asked, store, &stop);
+    ended(measured, &stop, print)
+}
+
+fn resume(store: Option<std::ffi::OsString>, id: &str, output: OutputArgs) -> Result<ExitCode> {
+    warn_if_unoptimised();
+    let stop = Stop::on_signals()?;
+    let measured = run::resume(&experiments::all(), id, store::open(store)?, &stop);
+    ended(measured, &stop, |run| print(run, output))
+}
+
+/// Shows what was measured, and tells how it ended.
+fn ended(
+    measured: Result<Run>,
+    stop: &Stop,
+    print: impl FnOnce(&Run) -> Result<Analysis>,
+) -> Result<ExitCode> {
     let run = match (measured, stop.signal()) {
         (Ok(run), _) => run,
         (Err(error), Some(signal)) => {
@@ -99,7 +118,7 @@ fn run(
         }
         (Err(error), None) => return Err(error),
     };
-    let analysis = print(&run, args.output)?;
+    let analysis = print(&run)?;
     if let Some(signal) = stop.signal() {
         if run.id.parse::<u64>().is_ok() {
             writeln!(
@@ -111,6 +130,19 @@ fn run(
         return Ok(ExitCode::from(128 + signal as u8));
     }
     Ok(if all_well(&run, &analysis) { ExitCode::SUCCESS } else { ExitCode::from(DID_NOT_RUN) })
+}
+
+fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
+    if args.json || args.columns.is_empty() && !args.markdown {
+        return print(run, OutputArgs { json: args.json, percentiles: false });
+    }
+    let text = if args.markdown {
+        report::numbers::markdown(run, &args.columns)
+    } else {
+        report::numbers::text(run, &args.columns, &layout())
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(analyze(run))
 }
 
 fn print(run: &Run, output: OutputArgs) -> Result<Analysis> {

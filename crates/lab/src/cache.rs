@@ -67,8 +67,32 @@ pub fn fill(path: &Path, stop: &Stop) -> Result<()> {
     }
 }
 
-/// What programs and the page cache can have without pushing anything else out.
+/// What programs and the page cache can have without pushing anything else out, in the machine and in
+/// this process's control group.
 pub fn available_bytes() -> Option<u64> {
+    let (machine, group) = (available_in_machine(), available_in_group());
+    machine.into_iter().chain(group).min()
+}
+
+/// The least that a limit on the way up from the process's group leaves. Pages of files that nobody used
+/// lately are given up when memory runs short.
+fn available_in_group() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let left = |group: &Path| {
+        let text = |name: &str| std::fs::read_to_string(group.join(name)).ok();
+        let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
+        let stat = text("memory.stat").unwrap_or_default();
+        let unused = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));
+        let unused: u64 = unused.and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
+        let used = number("memory.current")?.saturating_sub(unused);
+        Some(number("memory.max")?.saturating_sub(used))
+    };
+    let root = Path::new("/sys/fs/cgroup");
+    root.join(own).ancestors().take_while(|group| group.starts_with(root)).filter_map(left).min()
+}
+
+fn available_in_machine() -> Option<u64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)

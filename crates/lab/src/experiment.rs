@@ -109,6 +109,12 @@ pub trait Task {
         Ok(None)
     }
 
+    /// Brings back into the caches what other processes pushed out of them, or makes ready what a sample
+    /// uses up. Untimed, right before each sample.
+    fn before(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// What has to be done between two samples: the place is made ready for the next one. Untimed.
     fn between(&mut self) -> Result<()> {
         Ok(())

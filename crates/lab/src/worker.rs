@@ -112,6 +112,7 @@ struct Edge<'a> {
 
 /// Between the two readings of the clock there is only the job.
 fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Reply> {
+    task.before()?;
     if edge.allocations {
         CountingAllocator::start();
     }

@@ -1,6 +1,8 @@
 //! The experiments that come with bytelab: one folder each, one line here.
 
 mod files;
+mod memory;
+mod numbers;
 mod reading;
 pub(crate) mod self_test;
 mod threads;
@@ -10,5 +12,12 @@ use lab::experiment::Experiment;
 
 /// All that `bytelab run` knows, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
-    vec![reading::experiment(), files::experiment(), threads::experiment()]
+    let mut all = vec![numbers::experiment()];
+    all.extend(measuring());
+    all
+}
+
+/// Those that measure for themselves: all but the one that picks from the others.
+fn measuring() -> Vec<Experiment> {
+    vec![memory::experiment(), threads::experiment(), files::experiment(), reading::experiment()]
 }

@@ -9,6 +9,7 @@ use lab::param::Point;
 use lab::run::{Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
 use serde::{Serialize, Serializer};
 
+use super::numbers::{self, RowJson};
 use super::rows;
 
 pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
@@ -36,6 +37,9 @@ struct Document<'a> {
     across: &'a [Across],
     families: Families<'a>,
     notes: Notes<'a>,
+    /// Of a run of `numbers` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<RowJson>>,
 }
 
 impl<'a> Document<'a> {
@@ -56,6 +60,7 @@ impl<'a> Document<'a> {
             across: &analysis.across,
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),
+            rows: numbers::json(run),
         }
     }
 }

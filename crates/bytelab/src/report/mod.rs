@@ -5,7 +5,9 @@ mod answer;
 mod foot;
 pub(crate) mod history;
 mod json;
+mod ladder;
 mod list;
+pub(crate) mod numbers;
 mod page;
 mod percentiles;
 mod rows;
@@ -37,12 +39,18 @@ pub(crate) struct Layout {
 
 /// The table of each point, the answer in one sentence, and what there is to doubt.
 pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
+    if run.experiment == crate::numbers::EXPERIMENT {
+        return numbers::text(run, &[], layout);
+    }
     let mut page = Page::new(layout);
     let varying = Varying::of_run(run);
     head(&mut page, run, &varying);
     let all = rows::all(run, analysis);
     let mut left = Vec::new();
-    for rows in &all {
+    ladder::write(&mut page, run);
+    let (rungs, tables): (Vec<_>, Vec<_>) =
+        all.iter().partition(|rows| ladder::holds(run, &rows.family.point));
+    for rows in tables {
         page.blank();
         if all.len() > 1 {
             page.line(&[(Style::Bold, &varying.shown(&rows.family.point))]);
@@ -53,7 +61,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
         }
         page.paragraph(Style::Plain, "", &answer::of_family(rows));
     }
-    if all.len() != 1 {
+    if all.len() != 1 && rungs.is_empty() {
         page.blank();
         page.paragraph(Style::Plain, "", &answer::of_all(&all, &varying));
     }

@@ -59,7 +59,7 @@ fn too_little_space_is_told_before_anything_is_written() {
 #[test]
 fn unknown_names_are_told_with_those_that_are_known() {
     refused(&["run", "nothing"], "unrecognized subcommand 'nothing'");
-    refused(&["list", "nothing"], "there is no experiment nothing; there are reading");
+    refused(&["list", "nothing"], "there is no experiment nothing; there are numbers, memory");
     refused(&["run", "reading", "--method", "x"], "there is no method x; reading has read, ");
     refused(&["run", "reading", "--reference", "x"], "--reference x: not one of the methods");
     refused(&["run", "reading", "--colour", "1"], "unexpected argument '--colour'");

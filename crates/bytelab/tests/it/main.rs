@@ -6,6 +6,7 @@ mod bad_input;
 mod counting;
 mod kill;
 mod latency;
+mod numbers;
 mod output;
 mod program;
 mod readme;

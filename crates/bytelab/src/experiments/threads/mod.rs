@@ -1,7 +1,7 @@
 #![doc = include_str!("README.md")]
 
 mod awake;
-mod place;
+pub(super) mod place;
 mod signal;
 
 mod channel;

@@ -72,7 +72,7 @@ impl Place {
 }
 
 /// Starts a thread, and returns when it is on its CPU.
-pub(super) fn start_on<T: Send + 'static>(
+pub(in super::super) fn start_on<T: Send + 'static>(
     cpu: Option<usize>,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<Option<T>>> {
@@ -90,7 +90,7 @@ pub(super) fn start_on<T: Send + 'static>(
 
 /// The CPUs that this process may use.
 #[cfg(target_os = "linux")]
-pub(super) fn allowed() -> Result<Vec<usize>> {
+pub(in super::super) fn allowed() -> Result<Vec<usize>> {
     use rustix::thread::{CpuSet, sched_getaffinity};
     let set = sched_getaffinity(None).context("asking for the CPUs that may be used")?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
@@ -98,13 +98,13 @@ pub(super) fn allowed() -> Result<Vec<usize>> {
 
 /// How many there are, without their names.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn allowed() -> Result<Vec<usize>> {
+pub(in super::super) fn allowed() -> Result<Vec<usize>> {
     Ok((0..thread::available_parallelism()?.get()).collect())
 }
 
 /// Keeps the calling thread on this CPU.
 #[cfg(target_os = "linux")]
-pub(super) fn pin(cpu: usize) -> Result<()> {
+pub(in super::super) fn pin(cpu: usize) -> Result<()> {
     use rustix::thread::{CpuSet, sched_setaffinity};
     let mut set = CpuSet::new();
     set.set(cpu);
@@ -113,7 +113,7 @@ pub(super) fn pin(cpu: usize) -> Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn pin(_cpu: usize) -> Result<()> {
+pub(in super::super) fn pin(_cpu: usize) -> Result<()> {
     Err(skip("this system does not pin threads to CPUs"))
 }
 

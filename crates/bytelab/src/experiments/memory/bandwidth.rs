@@ -1,0 +1,109 @@
+//! How many bytes go by in a second: a pass over the whole set, by one thread or by several with a set
+//! each. The loops are plain Rust, which the compiler makes vectors of; on x86-64 with AVX2 where the
+//! processor has it.
+
+use std::hint::black_box;
+
+use anyhow::Result;
+use lab::clock::now_ns;
+use lab::experiment::{Build, Method, Task, Work};
+use lab::param::Point;
+
+use super::chain::WINDOW_NS;
+use super::kernel::{self, Kernel};
+use super::pages::{Pages, fits};
+use super::team::Team;
+use super::{caches, method};
+
+/// The first one is the reference.
+pub(super) fn methods() -> Vec<Method> {
+    let bandwidth = |name: &str, about: &str, build: Build| {
+        method("bandwidth", name, about, &["job", "size", "pages", "threads"], build)
+    };
+    vec![
+        bandwidth("read", "sum += p[i]", build::<kernel::Read>),
+        bandwidth("read-4th", "sum += p[i] for every 4th i", build::<kernel::ReadFourth>),
+        bandwidth("write", "p[i] = x", build::<kernel::Write>),
+        bandwidth("write-4th", "p[i] = x for every 4th i", build::<kernel::WriteFourth>),
+        bandwidth("read-write", "p[i] *= 2", build::<kernel::ReadWrite>),
+        bandwidth("read-write-4th", "p[i] *= 2 for every 4th i", build::<kernel::ReadWriteFourth>),
+        bandwidth("copy", "memcpy of one set to another", build::<kernel::Copy>),
+        bandwidth("fill", "memset", build::<kernel::Fill>),
+        bandwidth("write-around", "stores that go round the caches", build::<kernel::WriteAround>),
+        bandwidth("copy-around", "a copy by such stores", build::<kernel::CopyAround>),
+    ]
+}
+
+/// The set of one thread: one part, or two of the same size.
+pub(super) struct Set {
+    parts: Vec<Pages>,
+}
+
+impl Set {
+    pub(super) fn new<K: Kernel>(size: u64, pages: &str) -> Result<Set> {
+        let parts = if K::TWO_PARTS { 2 } else { 1 };
+        fits(size * parts)?;
+        let parts = (0..parts).map(|_| Pages::new(size, pages)).collect::<Result<_>>()?;
+        Ok(Set { parts })
+    }
+
+    pub(super) fn pass<K: Kernel>(&mut self) {
+        let pass = |from: &mut [u32], to: &mut [u32]| black_box(K::pass(from, to));
+        match self.parts.as_mut_slice() {
+            [from, to] => pass(black_box(from.elements_mut()), black_box(to.elements_mut())),
+            [only] => pass(black_box(only.elements_mut()), &mut []),
+            _ => 0,
+        };
+    }
+
+    /// How many passes take about a window.
+    fn passes<K: Kernel>(&mut self) -> u64 {
+        let mut shortest_ns = u64::MAX;
+        for _ in 0..3 {
+            let start_ns = now_ns();
+            self.pass::<K>();
+            shortest_ns = shortest_ns.min(now_ns() - start_ns);
+        }
+        WINDOW_NS.div_ceil(shortest_ns.max(1))
+    }
+}
+
+struct Alone<K> {
+    set: Set,
+    passes: u64,
+    warm: bool,
+    kernel: std::marker::PhantomData<K>,
+}
+
+fn build<K: Kernel>(point: &Point) -> Result<Box<dyn Task>> {
+    K::possible()?;
+    let size = point.number("size")?;
+    let pages = point.text("pages")?;
+    let threads = usize::try_from(point.number("threads")?)?;
+    if threads > 1 {
+        fits(size.saturating_mul(threads as u64))?;
+        return Ok(Box::new(Team::<K>::new(threads, size, pages)?));
+    }
+    let mut set = Set::new::<K>(size, pages)?;
+    let passes = set.passes::<K>();
+    let warm = size <= caches::last_bytes() * 3 / 2;
+    Ok(Box::new(Alone::<K> { set, passes, warm, kernel: std::marker::PhantomData }))
+}
+
+impl<K: Kernel> Task for Alone<K> {
+    fn before(&mut self) -> Result<()> {
+        if self.warm {
+            self.set.pass::<K>();
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, ops: u64) -> Result<Work> {
+        let ops = ops.max(self.passes);
+        for _ in 0..ops {
+            self.set.pass::<K>();
+        }
+        let size = self.set.parts.first().map_or(0, Pages::len) as u64;
+        Ok(Work { ops, bytes: ops * (size / K::ONE_OF), answer: None })
+    }
+}

@@ -1,0 +1,110 @@
+#![doc = include_str!("README.md")]
+
+mod caches;
+mod chain;
+mod kernel;
+mod pages;
+mod team;
+
+mod bandwidth;
+mod core;
+mod fault;
+mod latency;
+mod loaded;
+mod naive;
+mod tlb;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
+
+use lab::experiment::{Build, Data, Experiment, How, Method};
+use lab::param::{Kind, Param};
+use lab::run::Role;
+
+pub(crate) use self::caches::announced;
+
+pub(crate) fn experiment() -> Experiment {
+    Experiment {
+        name: "memory",
+        question: "How long does memory take to answer, and how much of it goes by in a second?",
+        readme: include_str!("README.md"),
+        params: params(),
+        methods: methods(),
+        data: |point, _, _| Ok(Data { arguments: point.clone(), ..Data::default() }),
+    }
+}
+
+const JOBS: &[&str] =
+    &["latency", "bandwidth", "loaded", "tlb", "page-fault", "core-to-core", "naive"];
+
+/// Half-octaves.
+const LADDER: &str = "4KiB,6KiB,8KiB,12KiB,16KiB,24KiB,32KiB,48KiB,64KiB,96KiB,128KiB,192KiB,256KiB,\
+                      384KiB,512KiB,768KiB,1MiB,1536KiB,2MiB,3MiB,4MiB,6MiB,8MiB,12MiB,16MiB,24MiB,\
+                      32MiB,48MiB,64MiB,96MiB,128MiB,192MiB,256MiB,384MiB,512MiB";
+
+fn params() -> Vec<Param> {
+    vec![
+        Param { name: "job", kind: Kind::Word(JOBS), default: "latency", help: "what is measured" },
+        Param {
+            name: "size",
+            kind: Kind::Bytes(256, 1 << 40),
+            default: LADDER,
+            help: "size of the set (latency, bandwidth, naive)",
+        },
+        pages::PARAM,
+        Param {
+            name: "threads",
+            kind: Kind::Count(1, 1024),
+            default: &THREADS,
+            help: "threads at once, each on a CPU and with a set of its own (bandwidth)",
+        },
+        Param {
+            name: "span",
+            kind: Kind::Bytes(8192, 1 << 40),
+            default: "64KiB..64MiB",
+            help: "over how much memory the lines are spread, one in each 4 KiB (tlb)",
+        },
+        loaded::PAUSE,
+        core::param(),
+    ]
+}
+
+/// One, and one for each CPU.
+static THREADS: LazyLock<String> =
+    LazyLock::new(|| match super::threads::place::allowed().map_or(1, |cpus| cpus.len()) {
+        0 | 1 => "1".to_owned(),
+        n => format!("1,{n}"),
+    });
+
+/// The first one of each job is its reference.
+fn methods() -> Vec<Method> {
+    let mut methods = latency::methods();
+    methods.extend(bandwidth::methods());
+    methods.extend(loaded::methods());
+    methods.extend(tlb::methods());
+    methods.extend(fault::methods());
+    methods.extend(core::methods());
+    methods.extend(naive::methods());
+    methods
+}
+
+fn method(
+    job: &'static str,
+    name: &str,
+    about: &str,
+    reads: &[&'static str],
+    build: Build,
+) -> Method {
+    Method {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        reads: reads.to_vec(),
+        how: How::BuiltIn(build),
+        role: Role::Contender,
+        bypasses_cache: false,
+        default: true,
+        job: Some(job),
+    }
+}

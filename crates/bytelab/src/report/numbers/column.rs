@@ -1,0 +1,177 @@
+//! The columns of the table: what each says of a row, and which of them fit.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::none;
+use super::row::{Figures, Number};
+use crate::reference::published;
+use crate::report::units::{Unit, amount};
+
+/// A frame of a display that shows 60 in a second.
+const FRAME_NS: f64 = 1e9 / 60.0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    P10,
+    P25,
+    P50,
+    P90,
+    Range,
+    Frame,
+    Grade,
+    N,
+    /// A machine of `reference::MACHINES`, in short.
+    Published(&'static str),
+    /// So many columns wide.
+    Bar(usize),
+    Method,
+}
+
+use Column::{Bar, Frame, Grade, Method, N, P10, P25, P50, P90, Published, Range};
+
+const Y2012: Column = Published("2012");
+const IPHONE_5S: Column = Published("iphone-5s");
+const IPHONE_6S: Column = Published("iphone-6s-plus");
+const IPHONE_X: Column = Published("iphone-x");
+
+/// All columns, by the word that `--columns` takes.
+pub(crate) const COLUMNS: [(&str, Column); 14] = [
+    ("p10", P10),
+    ("p25", P25),
+    ("p50", P50),
+    ("p90", P90),
+    ("range", Range),
+    ("frame", Frame),
+    ("grade", Grade),
+    ("n", N),
+    ("2012", Y2012),
+    ("iphone-5s", IPHONE_5S),
+    ("iphone-6s-plus", IPHONE_6S),
+    ("iphone-x", IPHONE_X),
+    ("bar", Bar(20)),
+    ("method", Method),
+];
+
+pub(super) const FOR_MARKDOWN: &[Column] =
+    &[P50, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X];
+
+/// From the widest page to the narrowest.
+const LAYOUTS: [&[Column]; 5] = [
+    &[P50, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X, Bar(24)],
+    &[P50, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X, Bar(12)],
+    &[P50, Range, Grade, Frame, Y2012, IPHONE_X, Bar(8)],
+    &[P50, Range, Grade, Frame, Y2012, IPHONE_X],
+    &[P50, Range, Grade],
+];
+
+pub(super) fn fitting(numbers: &[Number], width: usize) -> Vec<Column> {
+    let fits = |columns: &&&[Column]| {
+        let widths = widths(numbers, columns);
+        title_width(numbers) + widths.iter().map(|width| width + 1).sum::<usize>() <= width
+    };
+    LAYOUTS.iter().find(fits).unwrap_or(&LAYOUTS[LAYOUTS.len() - 1]).to_vec()
+}
+
+pub(super) fn title_width(numbers: &[Number]) -> usize {
+    numbers
+        .iter()
+        .map(|number| number.row.title.width())
+        .chain(["operation".len()])
+        .max()
+        .unwrap_or(0)
+}
+
+pub(super) fn widths(numbers: &[Number], columns: &[Column]) -> Vec<usize> {
+    let width = |column: &Column| {
+        let cells = numbers.iter().map(|number| cell(number, *column).width());
+        cells.chain([heading(*column).width()]).max().unwrap_or_default()
+    };
+    columns.iter().map(width).collect()
+}
+
+pub(super) fn heading(column: Column) -> &'static str {
+    match column {
+        P10 => "p10",
+        P25 => "p25",
+        P50 => "p50",
+        P90 => "p90",
+        Range => "p10–p90",
+        Frame => "/frame",
+        Grade => "",
+        N => "n",
+        Published("iphone-5s") => "5s",
+        Published("iphone-6s-plus") => "6s+",
+        Published("iphone-x") => "iPhone X",
+        Published(machine) => machine,
+        Bar(width) if width < 12 => "log",
+        Bar(_) => "1 ns … 1 s",
+        Method => "method",
+    }
+}
+
+impl Column {
+    pub(super) fn is_left(self) -> bool {
+        matches!(self, Bar(_) | Method | Grade)
+    }
+
+    pub(super) fn legend(self) -> Option<&'static str> {
+        Some(match self {
+            Range => "p10–p90 are in the unit of p50.",
+            Frame => "/frame: how many fit into one frame of 16.7 ms.",
+            Grade => {
+                "A, B, C: half of the sessions, and a quarter of the samples, come down to the lowest within 5 %, \
+                 within 20 %, not. p10 varies least from run to run."
+            }
+            Y2012 => {
+                "2012: latency numbers every programmer should know; its semaphore is an uncontended \
+                 mutex, its disk read a seek."
+            }
+            IPHONE_X => "iPhones: LMbench, Kurkin 2019.",
+            Bar(_) => "Bars are logarithmic, from 1 ns to 1 s.",
+            _ => return None,
+        })
+    }
+}
+
+pub(super) fn cell(number: &Number, column: Column) -> String {
+    if let Published(machine) = column {
+        let figures = published(number.row.published, number.row.only);
+        let figure = figures.into_iter().find(|(of, _)| *of == machine);
+        return figure.map_or_else(String::new, |(_, ns)| amount("ns", ns));
+    }
+    if column == Method {
+        return format!("{} {} {}", number.row.experiment, number.row.method, number.row.point);
+    }
+    match &number.figures {
+        Ok(figures) => measured(figures, column),
+        Err(_) => none(),
+    }
+}
+
+fn measured(figures: &Figures, column: Column) -> String {
+    let time = |ns: f64| {
+        let unit = Unit::of("ns", [ns]);
+        format!("{} {}", unit.number(ns), unit.name)
+    };
+    match column {
+        P10 => time(figures.p10),
+        P25 => time(figures.p25),
+        P50 => time(figures.p50),
+        P90 => time(figures.p90),
+        Range => {
+            let unit = Unit::of("ns", [figures.p50]);
+            format!("{}–{}", unit.number(figures.p10), unit.number(figures.p90))
+        }
+        Frame => match FRAME_NS / figures.p50 {
+            few if few < 100.0 => format!("{few:.1}"),
+            many => amount("count", many.round()),
+        },
+        Grade => figures.grade.to_string(),
+        N => figures.n.to_string(),
+        Bar(width) => {
+            let share = (figures.p50.max(1.0).log10() / 9.0).min(1.0);
+            "█".repeat(((share * width as f64).round() as usize).max(1))
+        }
+        Published(_) | Method => String::new(),
+    }
+}

@@ -1,0 +1,177 @@
+//! The table of `bytelab numbers`: a line per row, in units that fit it, beside published figures.
+
+mod column;
+mod row;
+
+use lab::run::Run;
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
+
+use self::column::{cell, heading};
+use self::row::{Number, numbers};
+use super::Layout;
+use super::page::{Page, Style};
+use super::units::NONE;
+use crate::reference::published;
+
+pub(crate) use self::column::{COLUMNS, Column};
+
+/// The table in text; without columns, as many as fit.
+pub(crate) fn text(run: &Run, columns: &[Column], layout: &Layout) -> String {
+    let numbers = numbers(run);
+    let mut page = Page::new(layout);
+    head(&mut page, run);
+    let columns =
+        if columns.is_empty() { column::fitting(&numbers, page.width()) } else { columns.to_vec() };
+    page.blank();
+    table(&mut page, &numbers, &columns);
+    page.blank();
+    foot(&mut page, run, &numbers, &columns);
+    page.into_text()
+}
+
+fn head(page: &mut Page, run: &Run) {
+    page.paragraph(Style::Bold, "numbers: ", &run.question);
+    let fact = |name: &str| run.environment.facts.get(name).and_then(|fact| fact.as_str());
+    let sessions = format!("{} sessions of up to {} rounds", run.plan.sessions, run.plan.rounds);
+    let facts = [
+        if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
+        run.label.clone().unwrap_or_default(),
+        super::minute(&run.started),
+        fact("cpu_model").unwrap_or_default().to_owned(),
+        sessions,
+    ];
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    page.paragraph(Style::Plain, "", &facts.join(" · "));
+    if !run.complete {
+        page.paragraph(Style::Red, "not complete: ", "it was stopped before all was measured");
+    }
+}
+
+fn table(page: &mut Page, numbers: &[Number], columns: &[Column]) {
+    let widths = column::widths(numbers, columns);
+    let title = column::title_width(numbers);
+    let line = |title_text: &str, cells: &[String]| {
+        let mut line = padded(title_text, title, true);
+        for ((column, cell), width) in columns.iter().zip(cells).zip(&widths) {
+            line += " ";
+            line += &padded(cell, *width, column.is_left());
+        }
+        line.trim_end().to_owned()
+    };
+    let headings: Vec<String> = columns.iter().map(|column| heading(*column).to_owned()).collect();
+    page.line(&[(Style::Bold, &line("operation", &headings))]);
+    let mut experiment = "";
+    for number in numbers {
+        if number.row.experiment != experiment {
+            experiment = number.row.experiment;
+            let rule =
+                "─".repeat(page.width().min(title + widths.iter().sum::<usize>() + widths.len()));
+            page.line(&[(Style::Dim, &rule)]);
+        }
+        let cells: Vec<String> = columns.iter().map(|column| cell(number, *column)).collect();
+        page.line(&[(Style::Plain, &line(number.row.title, &cells))]);
+    }
+}
+
+fn padded(text: &str, width: usize, left: bool) -> String {
+    let fill = " ".repeat(width.saturating_sub(text.width()));
+    if left { format!("{text}{fill}") } else { format!("{fill}{text}") }
+}
+
+fn foot(page: &mut Page, run: &Run, numbers: &[Number], columns: &[Column]) {
+    for number in numbers {
+        if let Err(reason) = &number.figures {
+            page.paragraph(Style::Red, &format!("{}: ", number.row.title), reason);
+        }
+    }
+    for note in &run.notes {
+        page.paragraph(Style::Plain, "note: ", &note.text);
+    }
+    let legend = columns.iter().filter_map(|column| column.legend());
+    let legend: Vec<&str> = legend.collect();
+    page.paragraph(Style::Plain, "", &legend.join(" "));
+}
+
+/// The table in Markdown, for a wiki.
+pub(crate) fn markdown(run: &Run, columns: &[Column]) -> String {
+    let numbers = numbers(run);
+    let columns = if columns.is_empty() { column::FOR_MARKDOWN } else { columns };
+    let mut text = String::new();
+    let mut line = |cells: Vec<String>| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.trim().replace('|', "\\|")).collect();
+        text.extend(["| ", &cells.join(" | "), " |\n"]);
+    };
+    let with_title = |title: &str, cells: &mut dyn Iterator<Item = String>| {
+        std::iter::once(title.to_owned()).chain(cells).collect::<Vec<String>>()
+    };
+    line(with_title("operation", &mut columns.iter().map(|c| heading(*c).to_owned())));
+    line(with_title(
+        "---",
+        &mut columns.iter().map(|c| if c.is_left() { "---" } else { "---:" }.to_owned()),
+    ));
+    for number in &numbers {
+        line(with_title(number.row.title, &mut columns.iter().map(|c| cell(number, *c))));
+    }
+    text
+}
+
+/// A row as programs get it. Times in ns.
+#[derive(Serialize)]
+pub(super) struct RowJson {
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    experiment: &'static str,
+    method: &'static str,
+    point: &'static str,
+    status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size_bytes: Option<f64>,
+    /// What two runs are best compared by.
+    p10: Option<f64>,
+    p25: Option<f64>,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    n: usize,
+    disturbed: usize,
+    grade: Option<char>,
+    published: std::collections::BTreeMap<&'static str, f64>,
+}
+
+/// The rows of a run of `numbers`; none of any other.
+pub(super) fn json(run: &Run) -> Option<Vec<RowJson>> {
+    (run.experiment == crate::numbers::EXPERIMENT)
+        .then(|| numbers(run).iter().map(row_json).collect())
+}
+
+fn row_json(number: &Number) -> RowJson {
+    let row = number.row;
+    let figures = number.figures.as_ref().ok();
+    RowJson {
+        name: row.name,
+        title: row.title.trim(),
+        unit: "ns",
+        experiment: row.experiment,
+        method: row.method,
+        point: row.point,
+        status: number.figures.as_ref().err().cloned().unwrap_or_else(|| "measured".to_owned()),
+        size_bytes: number.size_bytes,
+        p10: figures.map(|figures| figures.p10),
+        p25: figures.map(|figures| figures.p25),
+        p50: figures.map(|figures| figures.p50),
+        p90: figures.map(|figures| figures.p90),
+        n: figures.map_or(0, |figures| figures.n),
+        disturbed: figures.map_or(0, |figures| figures.disturbed),
+        grade: figures.map(|figures| figures.grade),
+        published: published(row.published, row.only).into_iter().collect(),
+    }
+}
+
+/// Stands where there is no figure.
+fn none() -> String {
+    NONE.to_owned()
+}
+
+#[cfg(test)]
+mod tests;
