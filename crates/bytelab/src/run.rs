@@ -27,7 +27,12 @@ pub(crate) fn run(
     let job = Job { experiment, methods: choose(experiment, &measuring)? };
     let plan = plan(&measuring)?;
     let line = ProgressLine::new();
-    let mut points = asked.points;
+    let mut points = experiment.points(asked.points, &job.methods);
+    ensure!(
+        !points.is_empty(),
+        "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
+        experiment.name
+    );
     let data = data(&job, &mut points, &plan, &line, stop)?;
     let mut run = new_run(&job, points, plan, measuring.label);
     record(&job, &mut run, &data, store, line, stop)?;
@@ -185,6 +190,7 @@ fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
         role: Role::Contender,
         bypasses_cache: false,
         default: true,
+        job: None,
     })
 }
 

@@ -100,6 +100,9 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
     // In the order of the methods: the first cell of every point is then that of the reference.
     for method in &job.methods {
         for point in &points {
+            if !method.competes_at(point) {
+                continue;
+            }
             let point = point.only(|name| method.reads.contains(&name));
             if !cells.iter().any(|cell| cell.method == method.name && cell.point == point) {
                 cells.push(new_cell(method, point));
@@ -149,6 +152,7 @@ pub fn measure(
 ) -> Result<()> {
     let sessions = rounds_left(run);
     look_at_the_machine(run, data);
+    note_doubts(run, data);
     if run.id.is_empty() {
         record.begin(run)?;
     }
@@ -251,6 +255,15 @@ fn arguments(job: &Job<'_>, data: &Data, method: &Method) -> Point {
     let declared = |name: &str| job.experiment.params.iter().any(|param| param.name == name);
     let told = |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
     data.arguments.only(told)
+}
+
+/// The doubts about the data, each once.
+fn note_doubts(run: &mut Run, data: &[Data]) {
+    for text in data.iter().flat_map(|data| &data.notes) {
+        if !run.notes.iter().any(|note| note.text == *text) {
+            run.notes.push(Note { method: None, point: None, text: text.clone() });
+        }
+    }
 }
 
 /// Why a metric is missing: of one method, or of all. It is said once.

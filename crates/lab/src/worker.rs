@@ -142,6 +142,7 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let totals = totals.into_iter().chain(counted);
     let metrics = totals.filter_map(per_op).chain(task.metrics());
     let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).collect();
+    task.between()?;
     let answer = work.answer.map(|answer| format!("{answer:016x}"));
     Ok(Reply::Done(Done { n, wall_ns, ops: work.ops, bytes: work.bytes, answer, metrics }))
 }
