@@ -12,6 +12,8 @@ use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
 use lab::run::CacheState;
 
+use crate::tools::fleece::FleeceArgs;
+
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with this
 /// data — and is that proved?
 #[derive(Parser)]
@@ -38,6 +40,8 @@ pub(crate) enum Task {
         /// Only this one, with its params
         experiment: Option<String>,
     },
+    /// Fleece, the binary form of JSON: convert, check, look into
+    Fleece(FleeceArgs),
     /// What this machine can measure, from which source, and what would enable the rest
     Doctor {
         #[arg(long)]

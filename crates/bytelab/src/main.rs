@@ -9,6 +9,7 @@ mod report;
 mod run;
 mod self_test;
 mod store;
+mod tools;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
     match cli.task {
         Task::Run(args) => run(cli.store, &args, asked),
         Task::List { experiment } => list(experiment.as_deref()),
+        Task::Fleece(args) => tools::fleece::run(&args),
         Task::Doctor { json } => doctor::print(json),
         Task::SelfTest(args) => self_test::run(&args),
         Task::History { json } => history(cli.store, json),
