@@ -14,6 +14,7 @@ use crate::cli::{Asked, MeasureArgs};
 use crate::owner;
 use crate::progress::ProgressLine;
 use crate::store::Store;
+use crate::workers;
 
 /// Measures what is asked. The run is kept in the store while it grows, if there is one.
 pub(crate) fn run(
@@ -24,15 +25,17 @@ pub(crate) fn run(
 ) -> Result<Run> {
     let experiment = find(experiments, &asked.experiment)?;
     let measuring = asked.measuring;
-    let job = Job { experiment, methods: choose(experiment, &measuring)? };
+    let mut methods = choose(experiment, &measuring)?;
     let plan = plan(&measuring)?;
     let line = ProgressLine::new();
-    let mut points = experiment.points(asked.points, &job.methods);
+    let mut points = experiment.points(asked.points, &methods);
     ensure!(
         !points.is_empty(),
         "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
         experiment.name
     );
+    build_workers(&mut methods, &plan, &line, stop)?;
+    let job = Job { experiment, methods };
     let data = data(&job, &mut points, &plan, &line, stop)?;
     let mut run = new_run(&job, points, plan, measuring.label);
     record(&job, &mut run, &data, store, line, stop)?;
@@ -59,13 +62,29 @@ pub(crate) fn resume(
             methods.push(user_worker(experiment, &format!("{}={}", cell.method, cell.about))?);
         }
     }
-    let job = Job { experiment, methods };
+    methods.retain(|method| run.cells.iter().any(|cell| cell.method == method.name));
     let line = ProgressLine::new();
+    build_workers(&mut methods, &run.plan, &line, stop)?;
+    let job = Job { experiment, methods };
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
     owner::sign(&mut run.environment);
     store.finish(id, false, &run.environment, &run.notes)?;
     record(&job, &mut run, &data, Some(store), line, stop)?;
     Ok(run)
+}
+
+/// The programs that the methods need beside this one.
+fn build_workers(
+    methods: &mut [Method],
+    plan: &Plan,
+    line: &ProgressLine,
+    stop: &Stop,
+) -> Result<()> {
+    line.say("building workers");
+    let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
+    let built = workers::make_ready(methods, Path::new(dir), stop);
+    line.clear();
+    built
 }
 
 fn data(

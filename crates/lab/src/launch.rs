@@ -1,6 +1,7 @@
 //! Starts the methods' processes and leaves none behind. Nothing else in the project starts a process.
 
 mod command;
+mod complete;
 mod counting;
 mod process;
 mod speaker;
@@ -14,6 +15,7 @@ use crate::param::Point;
 use crate::protocol::Done;
 pub use crate::stop::Stop;
 
+pub use self::complete::complete;
 use self::speaker::Speaker;
 
 /// Starts methods. The real one is [`Launcher`]; the rounds are tested with another.
@@ -119,6 +121,7 @@ impl Launch for Launcher {
             }
             How::Worker { argv } => Box::new(Speaker::start(argv, None, limits)?),
             How::Command { argv } => Box::new(command::CommandRunner::new(argv.clone(), limits)),
+            How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         })
     }
 
@@ -139,6 +142,7 @@ impl Launch for Launcher {
                 let limits = self.limits();
                 Box::new(counting::Program::new(argv.clone(), sources, limits))
             }
+            How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         })
     }
 }
