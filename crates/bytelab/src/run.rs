@@ -25,18 +25,17 @@ pub(crate) fn run(
 ) -> Result<Run> {
     let experiment = find(experiments, &asked.experiment)?;
     let measuring = asked.measuring;
-    let mut methods = choose(experiment, &measuring)?;
+    let mut job = Job { experiment, methods: choose(experiment, &measuring)? };
     let plan = plan(&measuring)?;
     let line = ProgressLine::new();
-    let mut points = experiment.points(asked.points, &methods);
+    let mut points = experiment.points(asked.points, &job.methods);
     ensure!(
         !points.is_empty(),
         "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
         experiment.name
     );
-    build_workers(&mut methods, &plan, &line, stop)?;
-    let job = Job { experiment, methods };
     let data = data(&job, &mut points, &plan, &line, stop)?;
+    build_workers(&mut job.methods, &plan, &line, stop)?;
     let mut run = new_run(&job, points, plan, measuring.label);
     record(&job, &mut run, &data, store, line, stop)?;
     Ok(run)
@@ -64,9 +63,9 @@ pub(crate) fn resume(
     }
     methods.retain(|method| run.cells.iter().any(|cell| cell.method == method.name));
     let line = ProgressLine::new();
-    build_workers(&mut methods, &run.plan, &line, stop)?;
-    let job = Job { experiment, methods };
+    let mut job = Job { experiment, methods };
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
+    build_workers(&mut job.methods, &run.plan, &line, stop)?;
     owner::sign(&mut run.environment);
     store.finish(id, false, &run.environment, &run.notes)?;
     record(&job, &mut run, &data, Some(store), line, stop)?;

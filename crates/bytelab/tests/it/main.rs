@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod counting;
+mod decoding;
 mod fleece;
 mod kill;
 mod output;
