@@ -130,6 +130,9 @@ pub(crate) struct MeasureArgs {
     /// Samples per method, after all others, in which system calls and the like are counted; 0 is none
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) counting: u32,
+    /// Take every sample in a new process; show start-up, first touch and total apart
+    #[arg(long)]
+    pub(crate) fresh: bool,
     /// A name for the run, to find it again
     #[arg(long)]
     pub(crate) label: Option<String>,

@@ -111,6 +111,7 @@ fn record(
     let mut launcher = Launcher {
         program: std::env::current_exe().context("finding this program")?,
         sample_limit_ns: run.plan.sample_limit_ns,
+        fresh: run.plan.fresh,
         stop: stop.clone(),
     };
     let mut recorder = Recorder { store, line };
@@ -141,6 +142,7 @@ fn plan(measuring: &MeasureArgs) -> Result<Plan> {
         sample_limit_ns: measuring.sample_limit.as_nanos() as u64,
         data_dir: Some(data_dir),
         counting: measuring.counting,
+        fresh: measuring.fresh,
     })
 }
 

@@ -77,8 +77,7 @@ impl Bench {
         let cold = self.measure(&["cold-read"], Much { cache: CacheState::Cold, ..much(5) })?;
         let race = ["same", "same-again", "five-percent-more"];
         let race = self.measure(&race, Much { sessions: 10, ..much(20) })?;
-        let counted =
-            self.measure(&["empty", "calls", "threads"], Much { counting: 1, ..much(1) })?;
+        let counted = self.measure(counting::METHODS, Much { counting: 2, ..much(1) })?;
         Ok(vec![
             clock_check(),
             empty_check(&known),
@@ -90,6 +89,9 @@ impl Bench {
             slower_check(&race),
             counting::calls_check(&counted),
             counting::threads_check(&counted),
+            counting::allocations_check(&counted),
+            counting::allocations_of_threads_check(&counted),
+            counting::foreign_allocations_check(&counted),
         ])
     }
 
@@ -112,11 +114,13 @@ impl Bench {
             sample_limit_ns: 50_000_000_000,
             data_dir: None,
             counting,
+            fresh: false,
         };
         let mut run = new_run(&job, points, plan, None);
         let mut launcher = Launcher {
             program: std::env::current_exe().context("finding this program")?,
             sample_limit_ns: run.plan.sample_limit_ns,
+            fresh: false,
             stop: self.stop.clone(),
         };
         let mut line = Line(ProgressLine::new());

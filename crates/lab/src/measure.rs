@@ -18,7 +18,9 @@ use crate::environment::{self, Noise};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::param::Point;
-use crate::run::{CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Status};
+use crate::run::{
+    CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status,
+};
 
 /// What is to be measured, and with what.
 pub struct Job<'a> {
@@ -217,9 +219,15 @@ fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
     };
     let processes: BTreeSet<u32> =
         samples().map(|sample| sample.session).filter(|number| number % planned == last).collect();
+    // A round that was begun and not ended is taken again.
     let rounds = |number: &u32| {
-        let counted = samples().filter(|s| s.session == *number && !s.warm_up);
-        counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up)).max().unwrap_or_default()
+        let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
+        let ended = |cell: &Cell| {
+            let of_session = |s: &&Sample| s.pass == Pass::Timing && s.session == *number;
+            let counted = cell.samples.iter().filter(of_session).filter(|s| !s.warm_up);
+            counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up)).max().unwrap_or_default()
+        };
+        measured.map(ended).min().unwrap_or_default()
     };
     let left = plan.rounds.saturating_sub(processes.iter().map(rounds).sum());
     let number = processes.last().map_or(last, |number| number + planned);
@@ -302,6 +310,7 @@ mod tests {
             sample_limit_ns: 1,
             data_dir: None,
             counting: 0,
+            fresh: false,
         };
         let sample = |session, round| crate::run::Sample {
             pass: Pass::Timing,

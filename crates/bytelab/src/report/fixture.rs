@@ -271,5 +271,6 @@ fn plan() -> Plan {
         sample_limit_ns: 60_000_000_000,
         data_dir: None,
         counting: 0,
+        fresh: false,
     }
 }

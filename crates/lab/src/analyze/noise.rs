@@ -1,7 +1,7 @@
 //! Doubts about the samples themselves: a start that is slow, a drift, two modes, rounds that depend
 //! on each other, a place in the round that matters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::RELEVANT_PERCENT;
 use super::doubts::{Found, Kind, note, percent, time_metric};
@@ -12,8 +12,8 @@ use crate::stats;
 /// A trend or a slot effect that chance gives less often than this is noted.
 const ALPHA: f64 = 0.01;
 
-/// With fewer rounds there is no verdict that needs more doubt.
-const ENOUGH_ROUNDS: u32 = 6;
+/// With fewer, sessions are not compared as wholes.
+const FEW_SESSIONS: usize = 5;
 
 pub(super) fn notes(
     run: &Run,
@@ -111,13 +111,13 @@ fn processes(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
         advice: "the sessions were compared as wholes; measure more --sessions",
     };
     note(run, kind, found.collect(), notes);
-    let claims = |c: &&Comparison| matches!(c.verdict, Verdict::Faster | Verdict::Slower);
-    if run.plan.sessions < 3
-        && run.plan.rounds >= ENOUGH_ROUNDS
-        && comparisons.iter().any(|c| claims(&c))
-    {
-        let text = "all rounds are of one set of processes, or two: what a process costs for all its \
-                    life counts as the method's; measure in 10 --sessions";
+    let claims = |c: &Comparison| matches!(c.verdict, Verdict::Faster | Verdict::Slower);
+    let all = run.cells.iter().flat_map(|cell| &cell.samples);
+    let sessions: BTreeSet<u32> = all.filter(|s| s.counts()).map(|s| s.session).collect();
+    let few = sessions.len() < FEW_SESSIONS && !run.plan.fresh;
+    if few && comparisons.iter().any(claims) {
+        let text = "all rounds are of one set of processes, or of a few: what a process costs for \
+                    all its life counts as the method's; give more --time or --sessions";
         notes.push(Note { method: None, point: None, text: text.to_owned() });
     }
 }

@@ -37,6 +37,7 @@ fn run(cells: Vec<Cell>) -> Run {
             sample_limit_ns: 1,
             data_dir: None,
             counting: 0,
+            fresh: false,
         },
         points: vec![Point::default()],
         cells,

@@ -11,7 +11,7 @@ use crate::clock;
 /// Runs it with its standard output thrown away; what goes wrong is told with the end of its standard error.
 pub fn complete(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<(), Ended> {
     let limits = Limits { answer_ns: limit_ns, stop: stop.clone() };
-    let mut process = Process::spawn(argv, Talk::Null, None)?;
+    let mut process = Process::spawn(argv, Talk::Null, &[])?;
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
     let exit = pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
     process.wait_for(exit.as_fd(), &limits, clock::now_ns() + limit_ns)?;

@@ -8,7 +8,7 @@ const LEAST_ROUNDS: u32 = 12;
 /// Each session costs the rounds that warm it up, and so should have this many that count.
 const ROUNDS_PER_SESSION: u64 = 4;
 /// With fewer sessions they cannot be compared as wholes.
-const LEAST_SESSIONS: u64 = 3;
+const LEAST_SESSIONS: u64 = 5;
 
 #[derive(Default)]
 pub(super) struct Course {
@@ -19,6 +19,7 @@ pub(super) struct Course {
     /// For all rounds that are left, at most.
     limit_ns: u64,
     sessions: u32,
+    rounds: u32,
     begun: u32,
     /// When the first round that counts began, and what the first round took, also if it was a warm-up.
     started_ns: Option<u64>,
@@ -36,6 +37,7 @@ impl Course {
             ops: vec![None; cells],
             limit_ns: limit_ns.try_into().unwrap_or(u64::MAX),
             sessions,
+            rounds,
             ..Course::default()
         }
     }
@@ -59,6 +61,13 @@ impl Course {
     pub(super) fn took(&mut self, round_ns: u64, counts: bool) {
         self.round_ns.get_or_insert(round_ns);
         self.taken += u32::from(counts);
+    }
+
+    /// The rounds of a session that is to do so many, at most: where fewer sessions are worth it, each
+    /// has more.
+    pub(super) fn session_rounds(&self, asked: u32) -> u32 {
+        let worth = self.worth_sessions();
+        if worth < self.sessions { self.rounds.div_ceil(worth) } else { asked }
     }
 
     /// Whether the session in hand has time for another round: at least half of it must fit.
@@ -91,14 +100,17 @@ mod tests {
     /// The counted rounds of each session of a run of 30 s, whose rounds take so long.
     fn check(sessions: u32, round_ms: u64, expected: &[u32]) {
         let round_ns = round_ms * 1_000_000;
-        let mut course = Course { limit_ns: 30_000_000_000, sessions, ..Course::default() };
+        let limit_ns = 30_000_000_000;
+        let mut course = Course { limit_ns, sessions, rounds: 100, ..Course::default() };
         let (mut now_ns, mut taken) = (0, Vec::new());
         while course.begins_session(now_ns) {
             now_ns += round_ns;
             course.took(round_ns, false);
             course.starts(now_ns);
             let mut rounds = 0;
-            while rounds < 10 && (rounds == 0 || course.has_time(now_ns)) {
+            while rounds < course.session_rounds(100 / sessions)
+                && (rounds == 0 || course.has_time(now_ns))
+            {
                 now_ns += round_ns;
                 course.took(round_ns, true);
                 rounds += 1;
@@ -113,9 +125,9 @@ mod tests {
         check(10, 1, &[10; 10]);
         check(10, 600, &[5, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
         check(10, 1500, &[4, 3, 3, 3, 3]);
-        check(10, 2500, &[4, 3, 5]);
-        check(10, 4000, &[10]);
+        check(10, 2500, &[12]);
+        check(10, 4000, &[12]);
         check(10, 20_000, &[3]);
-        check(1, 600, &[10]);
+        check(1, 600, &[50]);
     }
 }

@@ -190,7 +190,11 @@ impl Session<'_> {
     fn rounds(&mut self) -> Result<Next> {
         let warm_up = self.run.plan.warm_up;
         let sessions = self.run.plan.sessions.max(1);
-        for round in 0..warm_up + self.rounds {
+        for round in 0.. {
+            let most = warm_up + self.course.session_rounds(self.rounds);
+            if round >= most {
+                break;
+            }
             let counts = round >= warm_up;
             let now_ns = clock::now_ns();
             if counts {

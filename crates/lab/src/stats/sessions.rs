@@ -11,6 +11,8 @@ use super::paired::{Shift, hodges_lehmann};
 /// equal programs are then called different, where rounds alone would give up to 52 %.
 const ALIKE: f64 = 0.25;
 
+const LEAST: usize = 5;
+
 /// By the test of Kruskal and Wallis (1952).
 pub(super) fn alike(sessions: &[Vec<f64>]) -> bool {
     let groups: Vec<&Vec<f64>> = sessions.iter().filter(|rounds| !rounds.is_empty()).collect();
@@ -37,14 +39,15 @@ pub(super) fn alike(sessions: &[Vec<f64>]) -> bool {
     !(h.is_finite() && null.sf(h) < ALIKE)
 }
 
-/// The mean of the sessions' own shifts with Student's interval. None for fewer than three sessions.
+/// The mean of the sessions' own shifts with Student's interval. None for fewer than five
+/// sessions: at the level of many comparisons its interval would then be of no use.
 pub(super) fn shift(sessions: &[Vec<f64>], alpha: f64) -> Option<Shift> {
     let shifts: Vec<f64> = sessions
         .iter()
         .filter_map(|rounds| Some(hodges_lehmann(rounds, alpha)?.estimate))
         .collect();
     let n = shifts.len();
-    if n < 3 {
+    if n < LEAST {
         return None;
     }
     let count = n as f64;
@@ -74,14 +77,14 @@ mod tests {
         assert!((high - 4.963_243_161_477_561).abs() < 1e-6, "{high}");
         // scipy.stats.ttest_1samp([1, 2, 3, 4, 5], 0).pvalue
         assert!((found.p - 0.013_235_6).abs() < 1e-6, "{}", found.p);
-        assert_eq!(shift(&sessions[..2], 0.05), None);
+        assert_eq!(shift(&sessions[..4], 0.05), None);
     }
 
     #[test]
     fn equal_sessions_have_an_interval_without_width() {
-        let found = shift(&vec![vec![0.5; 3]; 4], 0.05).unwrap();
+        let found = shift(&vec![vec![0.5; 3]; 5], 0.05).unwrap();
         assert_eq!((found.interval, found.p), (Some((0.5, 0.5)), 0.0));
-        let found = shift(&vec![vec![0.0; 3]; 4], 0.05).unwrap();
+        let found = shift(&vec![vec![0.0; 3]; 5], 0.05).unwrap();
         assert_eq!((found.interval, found.p), (Some((0.0, 0.0)), 1.0));
     }
 

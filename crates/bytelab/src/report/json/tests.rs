@@ -65,7 +65,7 @@ fn the_document_has_these_keys() {
 .notes[]: method point text
 .notes[].point: size
 .notes[]: text
-.plan: cache counting rounds sample_limit_ns seed sessions time_limit_ns warm_up
+.plan: cache counting fresh rounds sample_limit_ns seed sessions time_limit_ns warm_up
 .points[]: size
 ");
 }
