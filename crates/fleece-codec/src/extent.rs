@@ -46,7 +46,7 @@ impl<B: AsRef<[u8]>> Doc<B> {
     pub fn value_at(&self, offset: usize) -> Option<Value<'_>> {
         let Source { bytes, context } = self.source();
         let first = bytes.get(offset)?;
-        let is_value = offset % 2 == 0 && first & 0x80 == 0;
+        let is_value = offset.is_multiple_of(2) && first & 0x80 == 0;
         is_value.then_some(Value { source: Source { bytes, context }, at: offset })
     }
 }

@@ -90,7 +90,7 @@ impl Format for FleeceKey {
     }
 }
 
-#[inline(always)]
+#[inline]
 fn mark(value: Value<'_>) -> u64 {
     match value.as_str_bytes() {
         Some(text) => mark_of_text(text),

@@ -121,9 +121,10 @@ impl<F: Format> Job for Prepared<F> {
                 _ => {
                     let bytes = F::bytes(black_box(text))?;
                     // Bytes that were made here can be trusted; text cannot.
-                    let doc = match F::IS_JSON {
-                        true => F::parse(&bytes, &mut scratch)?,
-                        false => F::open(&bytes, &mut scratch)?,
+                    let doc = if F::IS_JSON {
+                        F::parse(&bytes, &mut scratch)?
+                    } else {
+                        F::open(&bytes, &mut scratch)?
                     };
                     Some(F::visit(&doc))
                 }
@@ -167,25 +168,24 @@ fn dropped<T>(made: T) -> Option<u64> {
     None
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(crate) fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
 /// Cheap, as it is timed: the length and the first bytes.
-#[inline(always)]
+#[inline]
 pub(crate) fn mark_of_text(text: &[u8]) -> u64 {
     let start = text.first_chunk::<4>().map_or(0, |start| u32::from_le_bytes(*start));
     text.len() as u64 + (u64::from(start) << 32)
 }
 
-#[inline(always)]
+#[inline]
 pub(crate) fn mark_of_number(number: f64) -> u64 {
     number.to_bits()
 }
 
 /// What a visited number adds to the sum.
-#[inline(always)]
+#[inline]
 pub(crate) fn whole(number: f64) -> u64 {
     number as i64 as u64
 }

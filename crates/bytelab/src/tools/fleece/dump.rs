@@ -85,11 +85,13 @@ fn meaning(value: Value<'_>) -> String {
 fn line(bytes: &[u8], at: usize, len: usize, text: &str, out: &mut dyn Write) -> io::Result<()> {
     let all = &bytes[at..(at + len).min(bytes.len())];
     let mut lines = all.chunks(LINE_BYTES);
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x} ")).collect::<String>();
+    let hex = |bytes: &[u8]| {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<String>>().join(" ")
+    };
     let first = lines.next().unwrap_or_default();
     writeln!(out, "{at:06x}  {:24} {text}", hex(first))?;
     for (index, more) in (1..).zip(lines) {
-        writeln!(out, "{:06x}  {}", at + index * LINE_BYTES, hex(more).trim_end())?;
+        writeln!(out, "{:06x}  {}", at + index * LINE_BYTES, hex(more))?;
     }
     Ok(())
 }

@@ -177,11 +177,7 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
 }
 
 /// A document, checked if it is not trusted.
-fn opened<'a>(
-    input: &'a Input,
-    trusted: bool,
-    keys: Option<Arc<SharedKeys>>,
-) -> Result<Doc<&'a [u8]>> {
+fn opened(input: &Input, trusted: bool, keys: Option<Arc<SharedKeys>>) -> Result<Doc<&[u8]>> {
     let bytes = input.bytes.as_slice();
     let doc = if trusted { Doc::open(bytes) } else { Doc::check(bytes) };
     let doc = doc.map_err(|error| refused(&format!("{}: {error}", input.name)))?;
