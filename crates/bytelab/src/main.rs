@@ -10,6 +10,7 @@ mod run;
 mod self_test;
 mod store;
 mod tools;
+mod trace_file;
 mod workers;
 
 use std::io::{self, IsTerminal, Write};

@@ -57,16 +57,16 @@ pub struct Method {
 }
 
 impl Experiment {
-    /// The points at which one of the chosen methods competes, each with only those params that some
-    /// method reads there, and once.
+    /// The points at which one of the chosen methods competes, each with only those params that one of
+    /// the experiment's methods reads there, and once.
     pub fn points(&self, points: Vec<Point>, chosen: &[Method]) -> Vec<Point> {
         let mut kept: Vec<Point> = Vec::new();
         for point in points {
             if !chosen.iter().any(|method| method.competes_at(&point)) {
                 continue;
             }
-            let all = || self.methods.iter().chain(chosen);
-            let there = || all().filter(|method| method.competes_at(&point));
+            // A program of the user's reads whatever there is.
+            let there = || self.methods.iter().filter(|method| method.competes_at(&point));
             let point = point.only(|name| there().any(|method| method.reads.contains(&name)));
             if !kept.contains(&point) {
                 kept.push(point);

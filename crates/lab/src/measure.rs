@@ -4,6 +4,7 @@ mod counting;
 mod course;
 mod order;
 mod session;
+mod tracing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,8 @@ use anyhow::Result;
 
 use self::course::Course;
 use self::session::Session;
+pub(crate) use self::tracing::JOB_START;
+pub use self::tracing::trace;
 use crate::cache;
 use crate::clock;
 use crate::environment::{self, Noise};
@@ -60,6 +63,11 @@ pub enum Progress<'a> {
     Counting {
         round: u32,
         rounds: u32,
+    },
+    Tracing {
+        method: &'a str,
+        done: usize,
+        of: usize,
     },
 }
 
