@@ -205,6 +205,7 @@ impl Launch for Launcher {
             How::Command { argv } => {
                 return Ok(Box::new(command::CommandRunner::new(argv.clone(), limits, false)));
             }
+            How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         };
         let speaker = Speaker::start(&argv, &[], limits)?;
         Ok(Box::new(tracing::TracedSpeaker { speaker, built_in }))
