@@ -14,6 +14,7 @@ use lab::run::CacheState;
 
 use crate::numbers;
 use crate::report::numbers::{COLUMNS, Column};
+use crate::tools::fleece::FleeceArgs;
 
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with this
 /// data — and is that proved?
@@ -43,6 +44,8 @@ pub(crate) enum Task {
         /// Only this one, with its params
         experiment: Option<String>,
     },
+    /// Fleece, the binary form of JSON: convert, check, look into
+    Fleece(FleeceArgs),
     /// What this machine can measure, from which source, and what would enable the rest
     Doctor {
         #[arg(long)]

@@ -11,7 +11,9 @@ mod report;
 mod run;
 mod self_test;
 mod store;
+mod tools;
 mod trace_file;
+mod workers;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -61,6 +63,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
             _ => anyhow::bail!("name an experiment, or --resume ID"),
         },
         Task::List { experiment } => list(experiment.as_deref()),
+        Task::Fleece(args) => tools::fleece::run(&args),
         Task::Doctor { json } => doctor::print(json),
         Task::SelfTest(args) => self_test::run(&args),
         Task::History { json } => history(cli.store, json),

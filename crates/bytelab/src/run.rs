@@ -15,6 +15,7 @@ use crate::owner;
 use crate::progress::ProgressLine;
 use crate::store::Store;
 use crate::trace_file::TraceFile;
+use crate::workers;
 
 /// Measures what is asked. The run is kept in the store while it grows, if there is one.
 pub(crate) fn run(
@@ -26,7 +27,7 @@ pub(crate) fn run(
     let experiment = find(experiments, &asked.experiment)?;
     let measuring = asked.measuring;
     let trace = measuring.trace.as_deref().map(TraceFile::try_out).transpose()?;
-    let job = Job { experiment, methods: choose(experiment, &measuring)? };
+    let mut job = Job { experiment, methods: choose(experiment, &measuring)? };
     let plan = plan(&measuring)?;
     let line = ProgressLine::new();
     let mut points = experiment.points(asked.points, &job.methods);
@@ -36,6 +37,7 @@ pub(crate) fn run(
         experiment.name
     );
     let data = data(&job, &mut points, &plan, &line, stop)?;
+    build_workers(&mut job.methods, &plan, &line, stop)?;
     let mut run = new_run(&job, points, plan, measuring.label);
     record(&job, &mut run, &data, Output { store, line, trace }, stop)?;
     Ok(run)
@@ -61,14 +63,30 @@ pub(crate) fn resume(
             methods.push(user_worker(experiment, &format!("{}={}", cell.method, cell.about))?);
         }
     }
-    let job = Job { experiment, methods };
+    methods.retain(|method| run.cells.iter().any(|cell| cell.method == method.name));
     let line = ProgressLine::new();
+    let mut job = Job { experiment, methods };
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
+    build_workers(&mut job.methods, &run.plan, &line, stop)?;
     owner::sign(&mut run.environment);
     store.finish(id, false, &run.environment, &run.notes)?;
     let output = Output { store: Some(store), line, trace: None };
     record(&job, &mut run, &data, output, stop)?;
     Ok(run)
+}
+
+/// The programs that the methods need beside this one.
+fn build_workers(
+    methods: &mut [Method],
+    plan: &Plan,
+    line: &ProgressLine,
+    stop: &Stop,
+) -> Result<()> {
+    line.say("building workers");
+    let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
+    let built = workers::make_ready(methods, Path::new(dir), stop);
+    line.clear();
+    built
 }
 
 fn data(

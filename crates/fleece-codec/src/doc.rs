@@ -157,7 +157,7 @@ impl<B: AsRef<[u8]>> Doc<B> {
     }
 
     #[inline(always)]
-    fn source(&self) -> Source<'_> {
+    pub(crate) fn source(&self) -> Source<'_> {
         Source { bytes: self.bytes.as_ref(), context: self.context.as_deref() }
     }
 }

@@ -19,6 +19,7 @@ mod doc;
 mod encoder;
 mod equal;
 mod error;
+mod extent;
 mod inherit;
 pub mod json;
 mod key;

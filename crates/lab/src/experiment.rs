@@ -93,6 +93,8 @@ pub enum How {
     /// A program started once per sample and timed from outside; `{name}` in an argument is replaced
     /// by that param of the point. Its output goes to /dev/null.
     Command { argv: Vec<String> },
+    /// What it needs is not there: it is skipped, for this reason.
+    Unavailable { reason: String },
 }
 
 /// Sets a built-in method up for one point.

@@ -2,6 +2,7 @@
 
 mod allocations;
 mod command;
+mod complete;
 mod counting;
 mod fresh;
 mod process;
@@ -17,6 +18,7 @@ use crate::param::Point;
 use crate::protocol::Done;
 pub use crate::stop::Stop;
 
+pub use self::complete::complete;
 use self::speaker::Speaker;
 
 /// Starts methods. The real one is [`Launcher`]; the rounds are tested with another.
@@ -157,6 +159,7 @@ impl Launch for Launcher {
             How::Command { argv } => {
                 return Ok(Box::new(command::CommandRunner::new(argv.clone(), limits, self.fresh)));
             }
+            How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         };
         Ok(if self.fresh {
             Box::new(fresh::FreshRunner::new(argv, limits))
@@ -185,6 +188,7 @@ impl Launch for Launcher {
             How::Command { argv } => {
                 Box::new(counting::Program::new(argv.clone(), sources, limits))
             }
+            How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         })
     }
 
@@ -201,6 +205,7 @@ impl Launch for Launcher {
             How::Command { argv } => {
                 return Ok(Box::new(command::CommandRunner::new(argv.clone(), limits, false)));
             }
+            How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         };
         let speaker = Speaker::start(&argv, &[], limits)?;
         Ok(Box::new(tracing::TracedSpeaker { speaker, built_in }))

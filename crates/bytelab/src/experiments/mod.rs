@@ -1,5 +1,6 @@
 //! The experiments that come with bytelab: one folder each, one line here.
 
+mod decoding;
 mod files;
 mod memory;
 mod numbers;
@@ -19,5 +20,11 @@ pub(crate) fn all() -> Vec<Experiment> {
 
 /// Those that measure for themselves: all but the one that picks from the others.
 fn measuring() -> Vec<Experiment> {
-    vec![memory::experiment(), threads::experiment(), files::experiment(), reading::experiment()]
+    vec![
+        memory::experiment(),
+        threads::experiment(),
+        files::experiment(),
+        reading::experiment(),
+        decoding::experiment(),
+    ]
 }

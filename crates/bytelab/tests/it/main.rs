@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod counting;
+mod decoding;
+mod fleece;
 mod kill;
 mod latency;
 mod numbers;

@@ -4,16 +4,16 @@ use crate::wire::{LONG_COUNT, tag, u16_at, varint};
 
 /// Where the slots of a collection are.
 #[derive(Clone, Copy)]
-pub(super) struct Layout {
-    pub(super) first: usize,
-    pub(super) end: usize,
-    pub(super) wide: bool,
+pub(crate) struct Layout {
+    pub(crate) first: usize,
+    pub(crate) end: usize,
+    pub(crate) wide: bool,
 }
 
 impl Layout {
     /// `None` if the count is malformed; the end may lie beyond the data.
     #[inline]
-    pub(super) fn of(bytes: &[u8], at: usize) -> Option<Self> {
+    pub(crate) fn of(bytes: &[u8], at: usize) -> Option<Self> {
         let header = u16_at(bytes, at)?;
         let wide = header & 0x0800 != 0;
         let (mut count, mut first) = (usize::from(header & 0x07FF), at + 2);
@@ -30,7 +30,7 @@ impl Layout {
 }
 
 /// The size of a value in bytes by its first byte; 0 where more than that byte decides.
-pub(super) const FIXED_SIZE: [u8; 256] = {
+pub(crate) const FIXED_SIZE: [u8; 256] = {
     let mut sizes = [0; 256];
     let mut first = 0;
     while first < 0x60 {

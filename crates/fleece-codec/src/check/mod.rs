@@ -4,7 +4,7 @@
 //! collection says that it is referred to, one a string that it was looked at; each is looked at once however many refer to it.
 
 mod follow;
-mod layout;
+pub(crate) mod layout;
 mod plain;
 mod scan;
 mod utf8;

@@ -1,0 +1,121 @@
+//! fleece-codec: read in place, by name or with keys that remember where they were found.
+
+use std::borrow::Cow;
+
+use fleece_codec::{Array, Dict, Doc, Kind, Path, Value, json};
+
+use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+
+/// Names are looked up anew each time.
+pub(super) struct Fleece;
+
+/// With a path of reusable keys.
+pub(super) struct FleeceKey;
+
+impl Format for Fleece {
+    type Doc<'a> = Doc<&'a [u8]>;
+    type Path = Vec<Step>;
+
+    fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
+        json::to_fleece(text).map(Cow::Owned).map_err(told)
+    }
+
+    fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<Doc<&'a [u8]>> {
+        Doc::check(bytes).map_err(told)
+    }
+
+    fn open<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<Doc<&'a [u8]>> {
+        Doc::open(bytes).map_err(told)
+    }
+
+    fn path(steps: &[Step]) -> Vec<Step> {
+        steps.to_vec()
+    }
+
+    fn find(doc: &Doc<&[u8]>, path: &Vec<Step>) -> Option<u64> {
+        let mut value = doc.root();
+        for step in path {
+            value = match step {
+                Step::Key(key) => value.get(key)?,
+                Step::Index(index) => value.at(*index)?,
+            };
+        }
+        Some(mark(value))
+    }
+
+    fn visit(doc: &Doc<&[u8]>) -> u64 {
+        visit(doc.root())
+    }
+
+    fn print(doc: &Doc<&[u8]>) -> Result<Vec<u8>> {
+        json::to_vec(doc.root()).map_err(told)
+    }
+}
+
+impl Format for FleeceKey {
+    type Doc<'a> = Doc<&'a [u8]>;
+    type Path = Path;
+
+    fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
+        Fleece::bytes(text)
+    }
+
+    fn parse<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Doc<&'a [u8]>> {
+        Fleece::parse(bytes, scratch)
+    }
+
+    fn path(steps: &[Step]) -> Path {
+        let escaped = |key: &String| key.chars().flat_map(|c| ['\\', c]).collect::<String>();
+        let text: String = steps
+            .iter()
+            .map(|step| match step {
+                Step::Key(key) => format!(".{}", escaped(key)),
+                Step::Index(index) => format!("[{index}]"),
+            })
+            .collect();
+        // A path that does not parse, such as one with an empty key, leads to the root: the answer tells.
+        Path::new(&text).or_else(|_| Path::new("$")).expect("the root is a path")
+    }
+
+    fn find(doc: &Doc<&[u8]>, path: &Path) -> Option<u64> {
+        path.find(doc.root()).map(mark)
+    }
+
+    fn visit(doc: &Doc<&[u8]>) -> u64 {
+        Fleece::visit(doc)
+    }
+
+    fn print(doc: &Doc<&[u8]>) -> Result<Vec<u8>> {
+        Fleece::print(doc)
+    }
+}
+
+#[inline]
+fn mark(value: Value<'_>) -> u64 {
+    match value.as_str_bytes() {
+        Some(text) => mark_of_text(text),
+        None => value.as_f64().map_or(u64::from(value.to_bool()), mark_of_number),
+    }
+}
+
+fn visit(value: Value<'_>) -> u64 {
+    match value.kind() {
+        Kind::String => value.as_str_bytes().map_or(0, |text| text.len() as u64),
+        Kind::Number => value.as_f64().map_or(0, whole),
+        Kind::Bool => u64::from(value.to_bool()),
+        Kind::Array => value.as_array().map_or(0, visit_array),
+        Kind::Dict => value.as_dict().map_or(0, visit_dict),
+        _ => 0,
+    }
+}
+
+fn visit_array(array: Array<'_>) -> u64 {
+    array.iter().fold(0, |sum, item| sum.wrapping_add(visit(item)))
+}
+
+fn visit_dict(dict: Dict<'_>) -> u64 {
+    dict.iter().fold(0, |sum, (key, value)| {
+        let key = key.as_bytes().map_or(0, |key| key.len() as u64);
+        sum.wrapping_add(key).wrapping_add(visit(value))
+    })
+}

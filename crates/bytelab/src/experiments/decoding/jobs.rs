@@ -1,0 +1,214 @@
+//! What a contender must be able to do, and the jobs that are made of it. This file is a part of `workers/rust`, too: it
+//! knows neither the lab nor the rest of the experiment.
+
+use std::borrow::Cow;
+use std::hint::black_box;
+
+use serde_json::Value;
+
+pub(crate) type Result<T> = std::result::Result<T, String>;
+
+/// A way to keep a document: JSON text with a parser, or a binary format.
+pub(crate) trait Format: 'static {
+    /// What is read from: a tree, or checked bytes.
+    type Doc<'a>;
+    /// A way to one value, made ready once.
+    type Path;
+
+    /// JSON text is the form that it has already, so that converting means making the tree.
+    const IS_JSON: bool = false;
+
+    /// The document in this format.
+    fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>>;
+    /// From bytes that nobody vouches for to what can be read. Parsers that write into their input copy it to `scratch`.
+    fn parse<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Self::Doc<'a>>;
+    /// The same for bytes that are known to be sound, where that saves something.
+    fn open<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Self::Doc<'a>> {
+        Self::parse(bytes, scratch)
+    }
+    fn path(steps: &[Step]) -> Self::Path;
+    /// The mark of the scalar that the path leads to.
+    fn find(doc: &Self::Doc<'_>, path: &Self::Path) -> Option<u64>;
+    /// The sum of [`mark_of_text`] and the like over all values and keys.
+    fn visit(doc: &Self::Doc<'_>) -> u64;
+    /// Compact JSON.
+    fn print(doc: &Self::Doc<'_>) -> Result<Vec<u8>>;
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The steps of a JSON Pointer (RFC 6901). Digits alone are an index: none of our documents has such keys.
+pub(crate) fn steps(pointer: &str) -> Vec<Step> {
+    let tokens = pointer.split('/').skip(1);
+    let step = |token: &str| match token.parse() {
+        Ok(index) => Step::Index(index),
+        Err(_) => Step::Key(token.replace("~1", "/").replace("~0", "~")),
+    };
+    tokens.map(step).collect()
+}
+
+/// The words of the param `job`, in the order in which they are listed.
+pub(crate) const JOBS: &[&str] = &[
+    "convert",
+    "parse",
+    "open-trusted",
+    "lookup",
+    "traverse",
+    "to-json",
+    "bytes-to-name",
+    "bytes-to-all",
+    "json-to-all",
+];
+
+/// A contender, set up for one job.
+pub(crate) trait Job {
+    /// Does it so often. The answer is that of any one time; not all jobs have one.
+    fn run(&mut self, times: u64) -> Result<Option<u64>>;
+    /// Of all that the contender's form of the document holds, as its own JSON text tells it.
+    fn digest(&self) -> Result<u64>;
+    fn size_bytes(&self) -> u64;
+}
+
+/// Sets a format up: what a job has in hand is made here, untimed.
+pub(crate) fn job<F: Format>(word: &str, text: Vec<u8>, pointer: &str) -> Result<Box<dyn Job>> {
+    let known = JOBS.iter().find(|job| **job == word);
+    // They stay until the process ends.
+    let text: &'static [u8] = Box::leak(text.into_boxed_slice());
+    let bytes: &'static [u8] = match F::bytes(text)? {
+        Cow::Borrowed(bytes) => bytes,
+        Cow::Owned(bytes) => Box::leak(bytes.into_boxed_slice()),
+    };
+    let scratch = Box::leak(Box::default());
+    let doc = F::parse(bytes, scratch)?;
+    let job = known.ok_or_else(|| format!("there is no job {word}"))?;
+    Ok(Box::new(Prepared::<F> { job, text, bytes, doc, path: F::path(&steps(pointer)) }))
+}
+
+struct Prepared<F: Format> {
+    job: &'static str,
+    text: &'static [u8],
+    bytes: &'static [u8],
+    doc: F::Doc<'static>,
+    path: F::Path,
+}
+
+impl<F: Format> Job for Prepared<F> {
+    /// What is made is also dropped within the time.
+    fn run(&mut self, times: u64) -> Result<Option<u64>> {
+        let (bytes, text, path) = (self.bytes, self.text, &self.path);
+        let found = |found: Option<u64>| found.ok_or("the path leads nowhere".to_owned());
+        let mut scratch = Vec::new();
+        let mut answer = None;
+        for _ in 0..times {
+            let doc = black_box(&self.doc);
+            answer = match self.job {
+                "convert" if F::IS_JSON => dropped(F::parse(black_box(text), &mut scratch)?),
+                "convert" => dropped(F::bytes(black_box(text))?),
+                "parse" => dropped(F::parse(black_box(bytes), &mut scratch)?),
+                "open-trusted" => return self.opened(times),
+                "lookup" => return self.found(times),
+                "traverse" => Some(F::visit(doc)),
+                "to-json" => dropped(F::print(doc)?),
+                "bytes-to-name" => {
+                    let doc = F::parse(black_box(bytes), &mut scratch)?;
+                    Some(found(F::find(&doc, path))?)
+                }
+                "bytes-to-all" => Some(F::visit(&F::parse(black_box(bytes), &mut scratch)?)),
+                _ => {
+                    let bytes = F::bytes(black_box(text))?;
+                    // Bytes that were made here can be trusted; text cannot.
+                    let doc = if F::IS_JSON {
+                        F::parse(&bytes, &mut scratch)?
+                    } else {
+                        F::open(&bytes, &mut scratch)?
+                    };
+                    Some(F::visit(&doc))
+                }
+            };
+        }
+        Ok(answer)
+    }
+
+    fn digest(&self) -> Result<u64> {
+        let text = F::print(&self.doc)?;
+        let tree: Value = serde_json::from_slice(&text).map_err(told)?;
+        Ok(digest(&tree))
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
+impl<F: Format> Prepared<F> {
+    /// These two take nanoseconds, so nothing else is in their loops.
+    fn opened(&self, times: u64) -> Result<Option<u64>> {
+        let mut scratch = Vec::new();
+        for _ in 0..times {
+            black_box(&F::open(black_box(self.bytes), &mut scratch)?);
+        }
+        Ok(None)
+    }
+
+    fn found(&self, times: u64) -> Result<Option<u64>> {
+        let mut answer = None;
+        for _ in 0..times {
+            answer = black_box(F::find(black_box(&self.doc), black_box(&self.path)));
+        }
+        answer.map(Some).ok_or("the path leads nowhere".to_owned())
+    }
+}
+
+fn dropped<T>(made: T) -> Option<u64> {
+    drop(black_box(made));
+    None
+}
+
+pub(crate) fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Cheap, as it is timed: the length and the first bytes.
+#[inline]
+pub(crate) fn mark_of_text(text: &[u8]) -> u64 {
+    let start = text.first_chunk::<4>().map_or(0, |start| u32::from_le_bytes(*start));
+    text.len() as u64 + (u64::from(start) << 32)
+}
+
+#[inline]
+pub(crate) fn mark_of_number(number: f64) -> u64 {
+    number.to_bits()
+}
+
+/// What a visited number adds to the sum.
+#[inline]
+pub(crate) fn whole(number: f64) -> u64 {
+    number as i64 as u64
+}
+
+/// Does not depend on the order of keys, nor on whether a whole number was kept as an integer or as a double.
+pub(crate) fn digest(value: &Value) -> u64 {
+    match value {
+        Value::Null => 1,
+        Value::Bool(value) => 2 + u64::from(*value),
+        Value::Number(number) => mixed(4, (number.as_f64().unwrap_or(f64::NAN) + 0.0).to_bits()),
+        Value::String(text) => text.bytes().fold(5, |sum, byte| mixed(sum, u64::from(byte))),
+        Value::Array(items) => items.iter().fold(6, |sum, item| mixed(sum, digest(item))),
+        Value::Object(pairs) => pairs.iter().fold(7, |sum, (key, value)| {
+            let key = key.bytes().fold(8, |sum, byte| mixed(sum, u64::from(byte)));
+            mixed(key, digest(value)).wrapping_add(sum)
+        }),
+    }
+}
+
+/// The finaliser of splitmix64 over the sum so far.
+fn mixed(sum: u64, next: u64) -> u64 {
+    let mut z = sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ next;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

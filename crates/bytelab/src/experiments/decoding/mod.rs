@@ -1,0 +1,140 @@
+#![doc = include_str!("README.md")]
+
+mod data;
+mod fleece;
+mod jobs;
+mod json;
+mod people;
+mod random;
+mod shapes;
+
+#[cfg(test)]
+mod tests;
+
+use anyhow::Result;
+use lab::experiment::{Build, Experiment, How, Method, Task, Work};
+use lab::param::{Kind, Param, Point};
+use lab::run::Role;
+
+use self::jobs::{Format, Job};
+
+pub(crate) fn experiment() -> Experiment {
+    Experiment {
+        name: "decoding",
+        question: "What does it cost to get from bytes to values?",
+        readme: include_str!("README.md"),
+        params: params(),
+        methods: methods(),
+        data: data::data,
+    }
+}
+
+fn params() -> Vec<Param> {
+    vec![
+        Param {
+            name: "job",
+            kind: Kind::Word(jobs::JOBS),
+            default: "bytes-to-name,bytes-to-all,json-to-all",
+            help: "what is done with the document",
+        },
+        Param {
+            name: "shape",
+            kind: Kind::Word(shapes::SHAPES),
+            default: "people",
+            help: "which document is made",
+        },
+        Param {
+            name: "people",
+            kind: Kind::Count(1, 1_000_000),
+            default: "1000",
+            help: "how many people are in it; of the other shapes there is one size",
+        },
+        Param {
+            name: "text",
+            kind: Kind::Word(&["minified", "pretty"]),
+            default: "minified",
+            help: "how the JSON text is laid out",
+        },
+        Param {
+            name: "file",
+            kind: Kind::Path,
+            default: "",
+            help: "a JSON file of your own, as it is",
+        },
+    ]
+}
+
+/// The first one is the reference.
+fn methods() -> Vec<Method> {
+    let text = "text, parsed into";
+    vec![
+        built_in("serde_json", "text, parsed into serde_json's tree", prepare::<json::SerdeJson>),
+        built_in("fleece", "fleece-codec: checked and read in place", prepare::<fleece::Fleece>),
+        Method {
+            job: Some("lookup"),
+            ..built_in(
+                "fleece-key",
+                "the same with a path of keys that remember their place",
+                prepare::<fleece::FleeceKey>,
+            )
+        },
+        worker("simd-json", &format!("{text} a tree that borrows; the text is copied first")),
+        worker("sonic-rs", &format!("{text} sonic-rs's tree")),
+        Method {
+            job: Some("bytes-to-name"),
+            ..worker("sonic-rs-get", "text, scanned up to the value; the rest is not looked at")
+        },
+        worker("rmp-serde", "MessagePack, parsed into serde_json's tree"),
+        worker("ciborium", "CBOR, parsed into ciborium's tree"),
+        worker("bson", "BSON, parsed into bson's tree"),
+        worker("prost-typed", "Protobuf, parsed into structs; knows people only"),
+        worker("rkyv-typed", "rkyv, checked and read in place; knows people only"),
+        worker("flatbuffers-typed", "FlatBuffers, checked and read in place; knows people only"),
+    ]
+}
+
+fn built_in(name: &str, about: &str, build: Build) -> Method {
+    method(name, about, How::BuiltIn(build))
+}
+
+/// One of `workers/rust`, which the program builds when it is chosen.
+fn worker(name: &str, about: &str) -> Method {
+    let argv = ["{workers/rust}", "decoding", name];
+    method(name, about, How::Worker { argv: argv.map(str::to_owned).to_vec() })
+}
+
+fn method(name: &str, about: &str, how: How) -> Method {
+    Method {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        reads: vec!["job", "shape", "people", "text", "file"],
+        how,
+        role: Role::Contender,
+        bypasses_cache: false,
+        default: true,
+        job: None,
+    }
+}
+
+struct Decoding(Box<dyn Job>);
+
+fn prepare<F: Format>(point: &Point) -> Result<Box<dyn Task>> {
+    let text = std::fs::read(point.path("file")?)?;
+    let job = jobs::job::<F>(point.text("job")?, text, point.text("pointer")?);
+    Ok(Box::new(Decoding(job.map_err(anyhow::Error::msg)?)))
+}
+
+impl Task for Decoding {
+    fn run(&mut self, ops: u64) -> Result<Work> {
+        let answer = self.0.run(ops).map_err(anyhow::Error::msg)?;
+        Ok(Work { ops, bytes: 0, answer })
+    }
+
+    fn digest(&mut self) -> Result<Option<u64>> {
+        self.0.digest().map(Some).map_err(anyhow::Error::msg)
+    }
+
+    fn metrics(&mut self) -> Vec<(&'static str, f64)> {
+        vec![("size_bytes", self.0.size_bytes() as f64)]
+    }
+}

@@ -1,0 +1,140 @@
+//! `encode`, `decode` and `get`: JSON to Fleece and back.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use fleece_codec::json::{self, ParseOptions, PrintOptions};
+use fleece_codec::{Doc, Encoder, Error, Path, SharedKeys, Value};
+
+use super::file::{self, Input};
+use super::{Decode, Encode, Keys, keys_are_known, opened, refused};
+
+pub(super) fn encode(args: &Encode) -> Result<()> {
+    let keys = match &args.keys.shared_keys {
+        Some(path) if !path.exists() => Some(SharedKeys::new()),
+        _ => args.keys.load()?,
+    };
+    let input = Input::read(args.file.as_ref())?;
+    let mut encoder = Encoder::new();
+    if let Some(keys) = keys {
+        encoder.set_shared_keys(keys);
+    }
+    if args.json_lines {
+        encode_lines(&input, &mut encoder)?;
+    } else {
+        json::encode(&input.bytes, &mut encoder, &ParseOptions::new())
+            .map_err(|error| wrong_json(&input.name, &error, 0, 0))?;
+    }
+    let document =
+        encoder.finish().map_err(|error| refused(&format!("{}: {error}", input.name)))?;
+    // The keys first: a document whose keys nobody knows would be lost.
+    if let (Some(path), Some(keys)) = (&args.keys.shared_keys, encoder.take_shared_keys()) {
+        file::replace(path, &keys.to_state()?)
+            .with_context(|| format!("writing the shared keys {}", path.display()))?;
+    }
+    file::write(args.output.as_ref(), &document)
+}
+
+fn encode_lines(input: &Input, encoder: &mut Encoder) -> Result<()> {
+    let mut offset = 0;
+    encoder.begin_array();
+    for (lines_before, line) in input.bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        if !line.trim_ascii().is_empty() {
+            json::encode(line, encoder, &ParseOptions::new())
+                .map_err(|error| wrong_json(&input.name, &error, lines_before, offset))?;
+        }
+        offset += line.len();
+    }
+    encoder.end_array();
+    Ok(())
+}
+
+/// The error's place counts from the start of its text, which so many lines and bytes precede.
+fn wrong_json(
+    name: &str,
+    error: &Error,
+    lines_before: usize,
+    bytes_before: usize,
+) -> anyhow::Error {
+    let text = error.to_string();
+    let (line, column) = error.line_column().unwrap_or((1, 1));
+    let what = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+    let byte = bytes_before + error.offset().unwrap_or(0);
+    let line = lines_before + line;
+    refused(&format!("{name}: {what}, at line {line} column {column} (byte {byte})"))
+}
+
+pub(super) fn decode(args: &Decode) -> Result<()> {
+    let input = Input::read(args.file.as_ref())?;
+    let doc = readable(&input, args.trusted, &args.keys)?;
+    let text = print(args, &input, doc.root())?;
+    file::write(args.output.as_ref(), text.as_bytes())
+}
+
+pub(super) fn get(path: &str, raw: bool, args: &Decode) -> Result<()> {
+    let is_pointer = path.is_empty() || path.starts_with('/');
+    let parsed = if is_pointer { None } else { Some(Path::new(path)) };
+    let parsed = parsed.transpose().with_context(|| format!("the path {path}"))?;
+    let input = Input::read(args.file.as_ref())?;
+    let doc = readable(&input, args.trusted, &args.keys)?;
+    let found = match &parsed {
+        Some(path) => path.find(doc.root()),
+        None => doc.root().pointer(path),
+    };
+    let missing = || refused(&format!("{}: nothing at {path}", input.name));
+    let value = found.ok_or_else(missing)?;
+    let text = match value.as_str().filter(|_| raw) {
+        Some(text) => format!("{text}\n"),
+        None => print(args, &input, value)?,
+    };
+    file::write(args.output.as_ref(), text.as_bytes())
+}
+
+fn readable<'a>(input: &'a Input, trusted: bool, keys: &Keys) -> Result<Doc<&'a [u8]>> {
+    let keys = keys.load()?.map(Arc::new);
+    let doc = opened(input, trusted, keys.clone())?;
+    if !trusted {
+        keys_are_known(input, &doc, keys.as_deref())?;
+    }
+    Ok(doc)
+}
+
+/// A text is refused that is longer than this, and so many times as long as the document.
+const TEXT_BYTES: usize = 64 << 20;
+const GROWTH_MAX: usize = 256;
+/// An encoder stores at most one value for each two bytes, and more mean that collections are shared.
+const VALUES_MAX: usize = 1 << 18;
+
+fn print(args: &Decode, input: &Input, value: Value<'_>) -> Result<String> {
+    if !args.trusted && is_endless(input.bytes.len(), value) {
+        return Err(refused(&format!(
+            "{}: its values are stored once and meant so often that the text would be very long; \
+             --trusted writes it all the same",
+            input.name
+        )));
+    }
+    let wrong = |error: Error| refused(&format!("{}: {error}", input.name));
+    if args.json_lines {
+        let no_array = || refused(&format!("{}: not an array, so it has no lines", input.name));
+        return json::to_lines(value.as_array().ok_or_else(no_array)?).map_err(wrong);
+    }
+    let options = if args.pretty { PrintOptions::new().pretty(2) } else { PrintOptions::new() };
+    let mut text = options.print(value).map_err(wrong)?;
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Whether so few bytes mean so much that nobody can have wanted it.
+fn is_endless(len: usize, value: Value<'_>) -> bool {
+    let limit = len.saturating_mul(GROWTH_MAX).max(TEXT_BYTES);
+    let mut bytes = 0;
+    for (count, visit) in value.deep_iter().enumerate() {
+        bytes += visit.value.as_str_bytes().or(visit.value.as_data()).map_or(0, <[u8]>::len);
+        if bytes > limit || count > len.max(VALUES_MAX) {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,254 @@
+//! `bytelab fleece`: the tool in front of the library, as it is used in a shell.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+
+use crate::program::{Ran, World};
+
+const PEOPLE: &str = r#"[{"name": "Ada", "born": 1815, "tags": []}, {"name": "Alan", "born": 1912, "tags": ["Ada"]}]"#;
+
+/// Runs `bytelab fleece` with this on its standard input.
+fn fleece(world: &World, args: &[&str], input: &[u8]) -> (i32, Vec<u8>, String) {
+    let mut command = world.command(&[&["fleece"], args].concat());
+    command.current_dir(world.dir.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A program that refuses its arguments does not read.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap_or(-1), output.stdout, stderr)
+}
+
+fn text(world: &World, args: &[&str], input: &[u8]) -> Ran {
+    let (code, stdout, stderr) = fleece(world, args, input);
+    Ran { code, stdout: String::from_utf8(stdout).unwrap(), stderr }
+}
+
+fn encoded(world: &World, json: &str) -> Vec<u8> {
+    let (code, document, stderr) = fleece(world, &["encode"], json.as_bytes());
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    document
+}
+
+/// Exit status 1 or 2, nothing on standard output, and this line on standard error.
+fn refused(world: &World, args: &[&str], input: &[u8], code: i32, expected: &str) {
+    let ran = text(world, args, input);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.trim_end()), (code, "", expected));
+}
+
+#[test]
+fn json_goes_through_and_comes_back() {
+    let world = World::new();
+    let document = encoded(&world, PEOPLE);
+    assert_snapshot!(text(&world, &["decode"], &document).stdout, @r#"[{"born":1815,"name":"Ada","tags":[]},{"born":1912,"name":"Alan","tags":["Ada"]}]"#);
+    assert_snapshot!(text(&world, &["decode", "--pretty"], &document).stdout, @r#"
+    [
+      {
+        "born": 1815,
+        "name": "Ada",
+        "tags": []
+      },
+      {
+        "born": 1912,
+        "name": "Alan",
+        "tags": [
+          "Ada"
+        ]
+      }
+    ]
+    "#);
+    assert_eq!(text(&world, &["check"], &document).code, 0);
+}
+
+#[test]
+fn a_path_or_a_pointer_leads_to_a_value() {
+    let world = World::new();
+    let document = encoded(&world, PEOPLE);
+    assert_eq!(text(&world, &["get", "[1].name"], &document).stdout, "\"Alan\"\n");
+    assert_eq!(text(&world, &["get", "--raw", "[-1].tags[0]"], &document).stdout, "Ada\n");
+    assert_eq!(text(&world, &["get", "/0/born"], &document).stdout, "1815\n");
+    refused(&world, &["get", "[2]"], &document, 1, "bytelab: standard input: nothing at [2]");
+    let wrong = "bytelab: the path [x]: an index is no number at byte 0";
+    refused(&world, &["get", "[x]"], &document, 2, wrong);
+}
+
+#[test]
+fn a_dump_shows_every_byte_once() {
+    let world = World::new();
+    let document = encoded(&world, PEOPLE);
+    let dump = text(&world, &["dump"], &document);
+    assert_snapshot!(dump.stdout, @r#"
+    000000  44 6e 61 6d 65           "name" ×2
+    000005  00                       filler
+    000006  43 41 64 61              "Ada" ×2
+    00000a  44 62 6f 72 6e           "born" ×2
+    00000f  00                       filler
+    000010  44 74 61 67 73           "tags" ×2
+    000015  00                       filler
+    000016  70 03                    dict of 3
+    000018  80 07                      key → 00000a "born"
+    00001a  07 17                        = 1815
+    00001c  80 0e                      key → 000000 "name"
+    00001e  80 0c                        = → 000006 "Ada"
+    000020  80 08                      key → 000010 "tags"
+    000022  60 00                        = array of 0 items
+    000024  44 41 6c 61 6e           "Alan"
+    000029  00                       filler
+    00002a  60 01                    array of 1
+    00002c  80 13                      [0] → 000006 "Ada"
+    00002e  70 03                    dict of 3
+    000030  80 13                      key → 00000a "born"
+    000032  07 78                        = 1912
+    000034  80 1a                      key → 000000 "name"
+    000036  80 09                        = → 000024 "Alan"
+    000038  80 14                      key → 000010 "tags"
+    00003a  80 08                        = → 00002a array of 1 items
+    00003c  60 02                    array of 2
+    00003e  80 14                      [0] → 000016 dict of 3 pairs
+    000040  80 09                      [1] → 00002e dict of 3 pairs
+    000042  80 03                    root → 00003c array of 2 items
+    "#);
+    assert_eq!(dump.code, 0);
+}
+
+#[test]
+fn the_sizes_add_up_to_the_document() {
+    let world = World::new();
+    let document = encoded(&world, PEOPLE);
+    let stats = text(&world, &["stats"], &document);
+    assert_snapshot!(stats.stdout, @r#"
+                  number       bytes   share
+    integer            2           4   5.9 %
+    string             5          24  35.3 %
+    array              3           6   8.8 %
+    dict               2           4   5.9 %
+    pointers          13          26  38.2 %
+    filler                         4   5.9 %
+    document                      68 100.0 %
+
+    4 values are stored once and meant 4 times more: 22 bytes saved
+    "#);
+    let rows = stats.stdout.lines().skip(1).take_while(|line| !line.starts_with("document"));
+    let bytes = rows.filter_map(|row| row.split_whitespace().rev().nth(2)?.parse::<usize>().ok());
+    assert_eq!(bytes.sum::<usize>(), document.len());
+}
+
+#[test]
+fn json_lines_are_the_items_of_an_array() {
+    let world = World::new();
+    let lines = "{\"a\":1}\n\n[2]\n\"three\"\n";
+    let (_, document, _) = fleece(&world, &["encode", "--json-lines"], lines.as_bytes());
+    assert_eq!(text(&world, &["decode"], &document).stdout, "[{\"a\":1},[2],\"three\"]\n");
+    let back = text(&world, &["decode", "--json-lines"], &document);
+    assert_eq!(back.stdout, "{\"a\":1}\n[2]\n\"three\"\n");
+    let wrong = b"{\"a\":1}\n\n  [2}\n";
+    let expected =
+        "bytelab: standard input: expected `,` or `]`, found `}`, at line 3 column 5 (byte 13)";
+    refused(&world, &["encode", "--json-lines"], wrong, 1, expected);
+}
+
+#[test]
+fn shared_keys_are_kept_in_a_file() {
+    let world = World::new();
+    let args = ["encode", "--shared-keys", "keys", "-o", "doc"];
+    for json in [PEOPLE, r#"{"name": "Grace", "rank": 1}"#] {
+        assert_eq!(text(&world, &args, json.as_bytes()).code, 0);
+    }
+    let decoded = text(&world, &["decode", "--shared-keys", "keys", "doc"], b"");
+    assert_eq!(decoded.stdout, "{\"name\":\"Grace\",\"rank\":1}\n");
+    let names = text(&world, &["decode", "keys"], b"").stdout;
+    assert_eq!(names, "[\"name\",\"born\",\"tags\",\"rank\"]\n");
+    let ran = text(&world, &["decode", "doc"], b"");
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("doc: key number") && ran.stderr.contains("--shared-keys"));
+    assert!(text(&world, &["stats", "doc"], b"").stdout.contains("2 keys are the numbers"));
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place() {
+    let world = World::new();
+    std::fs::write(world.path("broken.json"), "{\"a\": 1,\n \"b\" 2}").unwrap();
+    let expected = "bytelab: broken.json: expected `:`, found `2`, at line 2 column 6 (byte 14)";
+    refused(&world, &["encode", "broken.json"], b"", 1, expected);
+    let missing = "bytelab: reading no.json: No such file or directory (os error 2)";
+    refused(&world, &["encode", "no.json"], b"", 2, missing);
+    // An array that contains itself.
+    let ring = [0x60, 0x01, 0x80, 0x01, 0x80, 0x02];
+    let expected =
+        "bytelab: standard input: a value does not end before the pointer to it at byte 2";
+    refused(&world, &["check"], &ring, 1, expected);
+    refused(&world, &["decode"], &ring, 1, expected);
+    let dump = text(&world, &["dump"], &ring);
+    assert_eq!((dump.code, dump.stderr.trim_end()), (1, expected));
+    assert_snapshot!(dump.stdout, @r#"
+    000000  60 01                    array of 1 ×2
+    000002  80 01                      [0] → 000000 array of 1 items
+    000004  80 02                    root → 000000 array of 1 items
+    "#);
+}
+
+#[test]
+fn one_bad_file_does_not_hide_another() {
+    let world = World::new();
+    let documents: [(&str, &[u8]); 3] =
+        [("good", &[0x30, 0x00]), ("odd", &[0x30]), ("bad", &[0x43, b'a', 0x80, 0x01])];
+    for (name, bytes) in documents {
+        std::fs::write(world.path(name), bytes).unwrap();
+    }
+    let ran = text(&world, &["check", "odd", "good", "bad"], b"");
+    assert_eq!((ran.code, ran.stderr.lines().count()), (1, 2), "{}", ran.stderr);
+}
+
+#[test]
+fn an_output_file_is_whole_or_not_there() {
+    let world = World::new();
+    let before = b"what was there";
+    std::fs::write(world.path("out"), before).unwrap();
+    assert_eq!(text(&world, &["encode", "-o", "out"], b"[1,").code, 1);
+    assert_eq!(std::fs::read(world.path("out")).unwrap(), before);
+    assert_eq!(text(&world, &["encode", "-o", "out"], b"[1]").code, 0);
+    assert_eq!(text(&world, &["decode", "out"], b"").stdout, "[1]\n");
+    let left = std::fs::read_dir(world.dir.path()).unwrap().count();
+    assert_eq!(left, 1, "no temporary file stays");
+    let ran = text(&world, &["encode", "-o", "no/such/folder"], b"[1]");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.starts_with("bytelab: writing no/such/folder: "), "{}", ran.stderr);
+    assert_eq!(text(&world, &["encode", "-o", "/dev/null"], b"[1]").code, 0);
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let world = World::new();
+    let item = "\"a string that is not short\"";
+    let json = format!("[{}{item}]", format!("{item},").repeat(50_000));
+    std::fs::write(world.path("doc"), encoded(&world, &json)).unwrap();
+    for task in [&["decode"][..], &["dump"]] {
+        let mut command = world.command(&[&["fleece"], task, &["doc"]].concat());
+        command.current_dir(world.dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+    }
+}
+
+#[test]
+fn a_small_document_does_not_become_an_endless_text() {
+    let world = World::new();
+    // Forty arrays, each of which holds the one before twice.
+    let mut bomb = vec![0x60, 0x00];
+    for level in 0..40 {
+        let (first, second) = if level == 0 { (2, 3) } else { (4, 5) };
+        bomb.extend([0x60, 0x02, 0x80, first, 0x80, second]);
+    }
+    bomb.extend([0x80, 0x03]);
+    assert_eq!(text(&world, &["check"], &bomb).code, 0);
+    let ran = text(&world, &["decode"], &bomb);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.contains("--trusted"), "{}", ran.stderr);
+    assert!(text(&world, &["dump"], &bomb).stdout.lines().count() < 200);
+}

@@ -1,0 +1,112 @@
+//! The line protocol of bytelab, the worker's side.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::jobs::{Job, Result};
+
+pub(crate) type Arguments = HashMap<String, String>;
+
+/// Answers orders until `bye` or the end of the input.
+pub(crate) fn serve(
+    name: &str,
+    prepare: impl Fn(&Arguments) -> Result<Box<dyn Job>>,
+) -> ExitCode {
+    let mut job = None;
+    say(&format!("hello 1 name={name} lang=rust"));
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let mut words = line.split_ascii_whitespace();
+        let reply = match words.next() {
+            Some("prepare") => ready(&prepare, words.filter_map(pair).collect(), &mut job),
+            Some("go") => match &mut job {
+                Some(job) => {
+                    let n = words.next().unwrap_or("0");
+                    let given: Arguments = words.filter_map(pair).collect();
+                    let times = given.get("ops").and_then(|ops| ops.parse().ok()).unwrap_or(1);
+                    sample(job.as_mut(), n, times)
+                }
+                None => Err("go before prepare".to_owned()),
+            },
+            Some("bye") => break,
+            _ => Err(format!("unknown order {line}")),
+        };
+        say(&reply.unwrap_or_else(|error| match error.strip_prefix("skip ") {
+            Some(reason) => format!("skip {}", escaped(reason)),
+            None => format!("fail {}", escaped(&error)),
+        }));
+    }
+    ExitCode::SUCCESS
+}
+
+fn ready(
+    prepare: &impl Fn(&Arguments) -> Result<Box<dyn Job>>,
+    arguments: Arguments,
+    job: &mut Option<Box<dyn Job>>,
+) -> Result<String> {
+    let made = job.insert(prepare(&arguments)?);
+    Ok(format!("ready digest={:016x}", made.digest()?))
+}
+
+fn sample(job: &mut dyn Job, n: &str, times: u64) -> Result<String> {
+    let waited_before_ns = waited_ns();
+    // A first reading brings the clock's code and data back into the caches.
+    let _ = Instant::now();
+    let start = Instant::now();
+    let answer = job.run(times);
+    let wall_ns = start.elapsed().as_nanos();
+    let waited_ns = waited_ns().zip(waited_before_ns).map(|(after, before)| after - before);
+    let mut line = format!("done {n} wall={wall_ns} ops={times} bytes=0");
+    if let Some(answer) = answer? {
+        line += &format!(" answer={answer:016x}");
+    }
+    if let Some(waited_ns) = waited_ns {
+        line += &format!(" run_queue_wait_ns={}", waited_ns as f64 / times as f64);
+    }
+    Ok(line + &format!(" size_bytes={}", job.size_bytes()))
+}
+
+/// Second number of schedstat: how long this thread was ready to run and did not.
+fn waited_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    // If nobody listens any more, the end of the input follows.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+fn pair(word: &str) -> Option<(String, String)> {
+    let (name, value) = word.split_once('=')?;
+    Some((name.to_owned(), unescaped(value)))
+}
+
+fn unescaped(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let (mut out, mut at) = (Vec::new(), 0);
+    while at < bytes.len() {
+        let code = text.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match (bytes[at], code) {
+            (b'%', Some(byte)) => {
+                out.push(byte);
+                at += 3;
+            }
+            (byte, _) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'%';
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
