@@ -101,7 +101,13 @@ impl Error {
         self
     }
 
-    /// The same error again, for every record that it keeps from being read.
+    /// Names the record, which users count from 1.
+    #[cold]
+    pub(crate) fn in_record(mut self, rank: u64) -> Error {
+        self.0.message = format!("record {}: {}", rank + 1, self.0.message);
+        self
+    }
+
     pub(crate) fn stopped() -> Error {
         Error::new(ErrorKind::Stopped, "stopped")
     }

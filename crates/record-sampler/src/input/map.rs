@@ -1,0 +1,25 @@
+//! A file mapped into memory: the one place that needs a promise about the file.
+
+#![expect(unsafe_code, reason = "maps files")]
+
+use memmap2::{Advice, Mmap, MmapOptions};
+
+use super::PlainFile;
+use crate::{Error, ErrorKind, Result};
+
+/// Maps a file that is not empty. If another process cuts the file while it is mapped, reading beyond its
+/// new end ends this process with SIGBUS: who maps, has been told.
+pub(crate) fn map(file: &PlainFile, is_sparse: bool) -> Result<Mmap> {
+    let len = usize::try_from(file.size)
+        .map_err(|_| Error::new(ErrorKind::BadRequest, "is too large to be mapped"))?;
+    let mut options = MmapOptions::new();
+    options.len(len);
+    // SAFETY: the bytes are only ever read as bytes; that they may change is told above.
+    let map = unsafe { options.map(&file.file) };
+    let map = map.map_err(|error| Error::caused(ErrorKind::Io, "mapping it", error))?;
+    if is_sparse {
+        // Only a hint: without it more is read than is needed.
+        let _ = map.advise(Advice::Random);
+    }
+    Ok(map)
+}
