@@ -12,6 +12,8 @@ use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
 use lab::run::CacheState;
 
+use crate::tools::sample::SampleArgs;
+
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with this
 /// data — and is that proved?
 #[derive(Parser)]
@@ -56,6 +58,9 @@ pub(crate) enum Task {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Random records of files and streams, fair and reading only what it must
+    #[command(arg_required_else_help = true)]
+    Sample(Box<SampleArgs>),
     /// Remove runs from the store
     Delete {
         #[arg(required = true)]

@@ -9,6 +9,7 @@ mod report;
 mod run;
 mod self_test;
 mod store;
+mod tools;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -51,6 +52,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
             print(&run, output)?;
             Ok(ExitCode::SUCCESS)
         }
+        Task::Sample(args) => tools::sample::run(&args),
         Task::Delete { ids } => {
             let mut store = store::open(cli.store)?;
             // All or none: an id that is not there is told before anything is removed.

@@ -310,15 +310,14 @@ impl Sampler {
 
     fn run(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
         self.check(population)?;
-        let stats = if let Method::Probe { min_len } = self.method {
-            self.probe(population, min_len, sink)?
+        let result = if let Method::Probe { min_len } = self.method {
+            self.probe(population, min_len, sink)
         } else if self.is_one_pass(population) {
-            one_pass::write(self, population, sink)?
+            one_pass::write(self, population, sink)
         } else {
-            self.write_ranked(population, sink)?
+            self.write_ranked(population, sink)
         };
-        population.check_unchanged()?;
-        Ok(stats)
+        unless_changed(population, result)
     }
 
     /// The chosen records as a list.
@@ -368,25 +367,33 @@ impl Sampler {
         let is_text = population.format.is_text();
         let mut outputs: Vec<Output<'_>> =
             outs.iter_mut().map(|out| Output::new(*out, is_text)).collect();
-        let stats = if self.is_one_pass(population) {
-            one_pass::split(self, population, weights, &mut outputs)?
+        let result = if self.is_one_pass(population) {
+            one_pass::split(self, population, weights, &mut outputs)
         } else {
-            let mut ranked = Ranked::new(self, population)?;
-            for output in &mut outputs {
-                output.header(&ranked.header)?;
-            }
-            let sizes = shares(ranked.total, weights);
-            let partition = Partition::new(Rng::new(self.seed), sizes);
-            let mut parts = Parts::new(&mut outputs, partition);
-            let total = ranked.total;
-            ranked.fetch(population, Box::new(0..total), total, &mut parts)?
+            self.split_ranked(population, weights, &mut outputs)
         };
-        population.check_unchanged()?;
+        let stats = unless_changed(population, result)?;
         let finished = outputs.iter_mut().map(|output| {
             output.flush()?;
             Ok(Stats { taken: output.written, ..stats.clone() })
         });
         finished.collect()
+    }
+
+    fn split_ranked(
+        &self,
+        population: &mut Population,
+        weights: &[f64],
+        outputs: &mut [Output<'_>],
+    ) -> Result<Stats> {
+        let mut ranked = Ranked::new(self, population)?;
+        for output in outputs.iter_mut() {
+            output.header(&ranked.header)?;
+        }
+        let total = ranked.total;
+        let partition = Partition::new(Rng::new(self.seed), shares(total, weights));
+        let mut parts = Parts::new(outputs, partition);
+        ranked.fetch(population, Box::new(0..total), total, &mut parts)
     }
 
     fn is_one_pass(&self, population: &Population) -> bool {
@@ -453,6 +460,17 @@ impl Sampler {
         let reason = "asked for; lines are not counted".to_owned();
         Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason })
     }
+}
+
+/// What was found in a file that has changed meanwhile means nothing, be it a sample or a fault.
+fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stats> {
+    let is_finding = |error: &Error| {
+        !matches!(error.kind(), ErrorKind::Io | ErrorKind::Write | ErrorKind::Stopped)
+    };
+    if result.as_ref().err().is_none_or(is_finding) {
+        population.check_unchanged()?;
+    }
+    result
 }
 
 /// Fisher and Yates's.

@@ -8,6 +8,7 @@ mod kill;
 mod output;
 mod program;
 mod readme;
+mod sample;
 mod signals;
 mod stored;
 mod tidy;

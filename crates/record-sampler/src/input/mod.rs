@@ -34,7 +34,7 @@ use crate::{Error, ErrorKind, Format, Result};
 /// use record_sampler::{Format, Population, Sampler};
 /// let mut population = Population::open([&a, &b], Format::Lines)?;
 /// let records = Sampler::exactly(3).records(&mut population)?;
-/// assert_eq!(records, [b"1\n", b"2\n", b"3\n"]);
+/// assert_eq!(records, [&b"1\n"[..], b"2\n", b"3"]);
 /// # std::fs::remove_dir_all(&dir).unwrap();
 /// # Ok::<(), record_sampler::Error>(())
 /// ```
@@ -61,6 +61,13 @@ pub(crate) struct PlainFile {
     pub(crate) file: File,
     pub(crate) size: u64,
     pub(crate) modified_ns: i128,
+}
+
+impl std::fmt::Debug for Population {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let paths: Vec<&PathBuf> = self.inputs.iter().map(|input| &input.path).collect();
+        f.debug_struct("Population").field("format", &self.format).field("inputs", &paths).finish()
+    }
 }
 
 impl Population {
@@ -178,8 +185,7 @@ impl Input {
         }
         let source = match compressed::decoder(path, &file).map_err(io)? {
             Some(decoder) => Source::Stream(Some(decoder)),
-            // A file of /proc says that it is empty.
-            None if metadata.is_file() && (metadata.len() > 0 || metadata.blocks() == 0 && !is_in_proc(&metadata)) => {
+            None if metadata.is_file() && !may_hold_more(&metadata) => {
                 Source::File(PlainFile::new(file, &metadata))
             }
             None => Source::Stream(Some(Box::new(file))),
@@ -188,8 +194,8 @@ impl Input {
     }
 }
 
-/// Whether the file may hold more than it says: those of kernel file systems have no device.
-fn is_in_proc(metadata: &Metadata) -> bool {
+/// Whether an empty file may hold more than it says: those of kernel file systems, which have no device.
+fn may_hold_more(metadata: &Metadata) -> bool {
     metadata.len() == 0 && rustix::fs::major(metadata.dev()) == 0
 }
 

@@ -1,0 +1,3 @@
+//! The winning ways as commands: thin fronts of the libraries. They know no experiment.
+
+pub(crate) mod sample;
