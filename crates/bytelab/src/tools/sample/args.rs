@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use lab::param::parse_bytes;
 use record_sampler::{Column, Format, Method, Sampler};
 
@@ -12,20 +12,20 @@ use super::non_empty;
 
 #[derive(Args)]
 #[command(after_help = AFTER)]
-#[group(id = "amount", required = true, multiple = true, args = ["count", "probability", "per", "split"])]
+#[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
 pub(crate) struct SampleArgs {
     /// Files, or patterns of files, taken together; `-`, or none, is standard input. Those named .gz and
     /// .zst are decompressed
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Exactly N records, without repetition
-    #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["probability", "per", "split"])]
+    #[arg(short = 'n', long, value_name = "N")]
     pub(super) count: Option<u64>,
     /// Each record with this probability
-    #[arg(short = 'p', long, value_name = "P", conflicts_with_all = ["per", "split"])]
+    #[arg(short = 'p', long, value_name = "P")]
     pub(super) probability: Option<f64>,
     /// N records for each value of the column KEY, or so many per cent of them: `city=10`, `city=5%`
-    #[arg(long, value_name = "KEY=N", conflicts_with = "split")]
+    #[arg(long, value_name = "KEY=N")]
     pub(super) per: Option<Per>,
     /// Every record into one of several files, by shares: `train.csv=0.8,test.csv=0.2`
     #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
