@@ -22,5 +22,9 @@ pub use input::{Column, Population};
 pub use random::Rng;
 pub use sampler::{Sampler, Stats};
 
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use index::forge_index;
+
 /// The result of this crate's fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -184,7 +184,8 @@ impl Chooser<'_> {
         for (key, (seen, reservoir)) in strata {
             if is_exact && seen < n {
                 let key = String::from_utf8_lossy(&key).into_owned();
-                let text = format!("{n} records are wanted of each {column}, of {key:?} there are {seen}");
+                let text =
+                    format!("{n} records are wanted of each {column}, of {key:?} there are {seen}");
                 return Err(Error::new(ErrorKind::TooFew, text));
             }
             kept.extend(reservoir.into_items());
@@ -242,7 +243,11 @@ fn key_seed(key: &[u8]) -> u64 {
 }
 
 /// How many of each stratum: its share of all that are wanted, by the largest remainders.
-fn quotas(sampler: &Sampler, population: &mut Population, p: f64) -> Result<BTreeMap<Vec<u8>, u64>> {
+fn quotas(
+    sampler: &Sampler,
+    population: &mut Population,
+    p: f64,
+) -> Result<BTreeMap<Vec<u8>, u64>> {
     let Some(column) = &sampler.key else { return Ok(BTreeMap::new()) };
     if population.files().is_none() {
         let text = "a share of each stratum needs their sizes: give files that can be read twice";

@@ -6,7 +6,7 @@ use crate::fetch::{
     fetch_lines, fetch_scanned,
 };
 use crate::index::LineIndex;
-use crate::input::{Access, PlainFile, Population, Records, cached_share, map};
+use crate::input::{Access, Density, PlainFile, Population, Records, cached_share, map};
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
 use crate::sink::Sink;
@@ -128,7 +128,9 @@ impl Ranked {
     ) -> Result<Stats> {
         let (bytes_read, method, reason) = match population.format {
             Format::Fixed(len) => self.fetch_fixed(population, len, ranks, expected, sink)?,
-            Format::Lines | Format::JsonLines => self.fetch_lines(population, ranks, expected, sink)?,
+            Format::Lines | Format::JsonLines => {
+                self.fetch_lines(population, ranks, expected, sink)?
+            }
             Format::Csv { .. } => {
                 let bytes_read = fetch_scanned(population, ranks, sink, &self.watch)?;
                 let reason = "quotes decide where a record ends: one pass counts, one copies";
@@ -205,7 +207,7 @@ fn with_access<T>(
     work: impl FnOnce(Access<'_>) -> Result<T>,
 ) -> Result<T> {
     if method == Method::Mmap && file.size > 0 {
-        let map = map(file, is_sparse)?;
+        let map = map(file, if is_sparse { Density::Sparse } else { Density::Dense })?;
         return work(Access::Map(file, &map));
     }
     if is_sparse {
@@ -216,8 +218,10 @@ fn with_access<T>(
 }
 
 fn first_line(file: &PlainFile) -> Result<Vec<u8>> {
-    let copy = file.file.try_clone().map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e))?;
-    let mut records = Records::new(crate::input::FileReader { file: copy, offset: 0 }, Format::Lines);
+    let copy =
+        file.file.try_clone().map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e))?;
+    let mut records =
+        Records::new(crate::input::FileReader { file: copy, offset: 0 }, Format::Lines);
     let found = records.find()?;
     Ok(found.map(|found| records.bytes(&found).to_vec()).unwrap_or_default())
 }

@@ -357,11 +357,17 @@ impl Sampler {
         if weights.len() != outs.len() || weights.is_empty() {
             return bad("a split needs a share for each output");
         }
-        if weights.iter().any(|w| !w.is_finite() || *w < 0.0) || weights.iter().sum::<f64>() <= 0.0 {
+        if weights.iter().any(|w| !w.is_finite() || *w < 0.0) || weights.iter().sum::<f64>() <= 0.0
+        {
             return bad("the shares of a split must be 0 or more, and not all 0");
         }
         self.check(population)?;
-        if self.is_shuffled || self.is_inverted || self.with_replacement || self.key.is_some() || self.weight.is_some() {
+        if self.is_shuffled
+            || self.is_inverted
+            || self.with_replacement
+            || self.key.is_some()
+            || self.weight.is_some()
+        {
             return bad("a split takes all records in order: it goes with no other choice");
         }
         let is_text = population.format.is_text();
@@ -428,7 +434,9 @@ impl Sampler {
             let is_lines = population.format.is_lines() && population.files().is_some();
             let is_plain = choices.iter().all(|is_asked| !is_asked) && !population.header;
             if !(is_lines && is_plain && matches!(amount, Amount::Exactly(_)) && min_len > 0) {
-                return bad("probing gives exactly n lines of files without header, and nothing else");
+                return bad(
+                    "probing gives exactly n lines of files without header, and nothing else",
+                );
             }
         }
         Ok(())

@@ -1,11 +1,12 @@
 //! The experiments that come with bytelab: one folder each, one line here.
 
 mod reading;
+mod sampling;
 pub(crate) mod self_test;
 
 use lab::experiment::Experiment;
 
 /// All that `bytelab run` knows, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
-    vec![reading::experiment()]
+    vec![reading::experiment(), sampling::experiment()]
 }

@@ -32,7 +32,10 @@ fn names(world: &World) -> Vec<String> {
 fn a_sample_of_a_file_and_of_a_pipe() {
     let (world, path) = world(&lines(1000));
     let ran = world.run(&["sample", &path, "-n", "5", "--seed", "2026"]);
-    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "92\n163\n202\n857\n868\n", ""));
+    assert_eq!(
+        (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+        (0, "92\n163\n202\n857\n868\n", "")
+    );
     let mut child = world
         .command(&["sample", "-n", "5", "--seed", "2026"])
         .stdin(Stdio::piped())
@@ -70,8 +73,14 @@ fn every_flag_does_something() {
     assert!(ran.stderr.contains("the index was made"), "{}", ran.stderr);
     assert!(names(&world).contains(&"lines.nlx".to_owned()));
     for method in ["pread", "mmap", "sequential"] {
-        let ran = world.run(&["sample", &path, "-n", "9", "--format", "fixed:1", "--method", method, "--stats"]);
-        assert!(ran.stderr.contains(&format!("method         {method}: asked for")), "{}", ran.stderr);
+        let ran = world.run(&[
+            "sample", &path, "-n", "9", "--format", "fixed:1", "--method", method, "--stats",
+        ]);
+        assert!(
+            ran.stderr.contains(&format!("method         {method}: asked for")),
+            "{}",
+            ran.stderr
+        );
     }
     let ran = world.run(&["sample", &path, "-n", "2", "--method", "probe", "--min-length", "5"]);
     assert_eq!((ran.code, ran.stdout.lines().count()), (0, 2), "{}", ran.stderr);
@@ -147,14 +156,26 @@ fn what_is_wrong_is_said_in_one_line() {
         (vec![&dir, "-n", "3"], 2, "is a directory"),
         (vec![&path, "-p", "2"], 2, "a probability must be from 0 to 1"),
         (vec![&path, "--per", "a=1"], 2, "column a: only CSV and JSON Lines have columns"),
-        (vec![&path, "-n", "1", "--format", "fixed:3"], 1, "lines: its size of 4 bytes is not a multiple of 3"),
+        (
+            vec![&path, "-n", "1", "--format", "fixed:3"],
+            1,
+            "lines: its size of 4 bytes is not a multiple of 3",
+        ),
         (vec![&path, "-n", "1", "--format", "fixed:0"], 2, "a record must have at least 1 byte"),
         (vec![&path, "-n", "1", "--format", "xml"], 2, "unknown format, allowed is lines, csv"),
         (vec![&path, "--split", "a=0"], 2, "0 is not a share above 0"),
         (vec![&path, "-", "-n", "1"], 2, "standard input cannot be taken together with files"),
         (vec![&path], 2, "required arguments were not provided"),
-        (vec!["/proc/self/mem", "-n", "1"], 1, "/proc/self/mem: reading at offset 0: Input/output error"),
-        (vec![&path, "-n", "1", "-o", "/dev/full"], 1, "/dev/full: writing the sample: No space left"),
+        (
+            vec!["/proc/self/mem", "-n", "1"],
+            1,
+            "/proc/self/mem: reading at offset 0: Input/output error",
+        ),
+        (
+            vec![&path, "-n", "1", "-o", "/dev/full"],
+            1,
+            "/dev/full: writing the sample: No space left",
+        ),
     ] {
         let ran = world.run(&[&["sample"], args.as_slice()].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{args:?}: {}", ran.stderr);

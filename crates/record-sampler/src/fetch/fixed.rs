@@ -79,7 +79,7 @@ impl Part<'_> {
             _ => self.len.min(SEQUENTIAL_BYTES as u64) as usize,
         };
         if choice.method == Method::Mmap {
-            let map = map(self.file, choice.is_cold)?;
+            let map = map(self.file, choice.density)?;
             let window = Window::new(Access::Map(self.file, &map), 0);
             return self.walk(window, SEQUENTIAL_BYTES, ranks, sink, watch);
         }

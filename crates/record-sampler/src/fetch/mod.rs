@@ -23,12 +23,21 @@ use crate::{Error, Result};
 pub(crate) type Ranks<'a> = Box<dyn Iterator<Item = u64> + 'a>;
 
 /// The next rank, if it is below the limit.
-pub(crate) fn next_below<I: Iterator<Item = u64>>(ranks: &mut Peekable<I>, limit: u64) -> Option<u64> {
+pub(crate) fn next_below<I: Iterator<Item = u64>>(
+    ranks: &mut Peekable<I>,
+    limit: u64,
+) -> Option<u64> {
     ranks.next_if(|rank| *rank < limit)
 }
 
 /// Hands over the bytes of a place within one file.
-pub(crate) fn copy(window: &mut Window<'_>, at: u64, len: u64, limit: usize, sink: &mut dyn Sink) -> Result<()> {
+pub(crate) fn copy(
+    window: &mut Window<'_>,
+    at: u64,
+    len: u64,
+    limit: usize,
+    sink: &mut dyn Sink,
+) -> Result<()> {
     let (mut at, mut left) = (at, len);
     while left > 0 {
         let piece = window.at(at, limit)?;

@@ -1,5 +1,7 @@
 //! Which way to reach records of fixed size: a model of what each way costs. It measures nothing.
 
+use crate::input::Density;
+
 /// How records are reached.
 ///
 /// ```
@@ -65,6 +67,8 @@ pub(crate) struct Choice {
     pub(crate) reason: String,
     /// Whether reads ahead of time are worth asking for.
     pub(crate) is_cold: bool,
+    /// How much of a mapping is looked at.
+    pub(crate) density: Density,
 }
 
 // In ns, on a virtual machine with 2 processors and a network disk. Their ratios decide; where two ways
@@ -74,7 +78,9 @@ const COPY_NS_PER_BYTE: f64 = 0.05;
 /// A fault maps the 16 pages around it, if they are cached.
 const FAULT_NS: f64 = 900.0;
 const FAULT_BYTES: f64 = 65536.0;
-const READ_NS_PER_BYTE: f64 = 0.06;
+/// To map all pages at once.
+const POPULATE_NS_PER_BYTE: f64 = 0.02;
+const READ_NS_PER_BYTE: f64 = 0.1;
 const DEVICE_NS_PER_BYTE: f64 = 0.95;
 /// For a page at random, with 64 of them in flight.
 const DEVICE_PAGE_NS: f64 = 9000.0;
@@ -94,7 +100,8 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
     let sequential = size * READ_NS_PER_BYTE + copy + device;
     // A mapping reads ahead what nobody wants, so what is not cached counts as read; and it waits for
     // the device at each fault.
-    let mmap = touched(FAULT_BYTES) * FAULT_NS + copy + 1.2 * device;
+    let faults = (touched(FAULT_BYTES) * FAULT_NS).min(size * POPULATE_NS_PER_BYTE);
+    let mmap = faults + copy + 1.2 * device;
     let ways = [(Method::Pread, pread), (Method::Sequential, sequential), (Method::Mmap, mmap)];
     let best = ways.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(&ways[0]);
     let known = if facts.cached.is_some() { "" } else { " (taken for cached)" };
@@ -106,7 +113,13 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
         sequential / 1e6
     );
     // Half of the cost of a sparse sample is the device's as soon as 5 % are missing.
-    Choice { method: best.0, reason, is_cold: missing > 0.05 }
+    let is_cold = missing > 0.05;
+    let density = match is_cold {
+        true => Density::Sparse,
+        false if pages * PAGE_BYTES > size / 2.0 => Density::All,
+        false => Density::Dense,
+    };
+    Choice { method: best.0, reason, is_cold, density }
 }
 
 /// How many parts of a file hold a byte of one of n records at random places.

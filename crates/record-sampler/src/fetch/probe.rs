@@ -35,10 +35,15 @@ pub(crate) fn probe(
         end += file.size + u64::from(is_open);
         files.push((end, start, Window::new(Access::Read(file), 512)));
     }
-    let bases: Vec<u64> = population.files().unwrap_or_default().iter().scan(0, |sum, file| {
-        *sum += file.size;
-        Some(*sum - file.size)
-    }).collect();
+    let bases: Vec<u64> = population
+        .files()
+        .unwrap_or_default()
+        .iter()
+        .scan(0, |sum, file| {
+            *sum += file.size;
+            Some(*sum - file.size)
+        })
+        .collect();
     let (mut chosen, mut found) = (BTreeSet::new(), Vec::new());
     let (mut repeats, mut tries) = (0, 0u64);
     let most_tries = n.saturating_mul(100_000).saturating_add(10_000_000);
@@ -90,7 +95,9 @@ fn line_at(window: &mut Window<'_>, offset: u64, min_len: u64) -> Result<Option<
     let start = start_of_line(window, end)?;
     let is_open = end == size && offset == size || window.at(end - 1, 1)? != b"\n";
     if end - start + u64::from(is_open) < min_len {
-        let text = format!("the line at offset {start} is shorter than the least length of {min_len} bytes");
+        let text = format!(
+            "the line at offset {start} is shorter than the least length of {min_len} bytes"
+        );
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
     Ok(Some(Place { at: start, len: end - start }))

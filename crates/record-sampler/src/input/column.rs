@@ -36,7 +36,11 @@ impl std::fmt::Display for Column {
 /// A column whose place is known.
 #[derive(Debug)]
 pub(crate) enum Picker {
-    Field { index: usize, delimiter: u8, column: Column },
+    Field {
+        index: usize,
+        delimiter: u8,
+        column: Column,
+    },
     #[cfg(feature = "json")]
     Member(String),
 }
@@ -61,7 +65,9 @@ impl Picker {
             }
             #[cfg(feature = "json")]
             (Format::JsonLines, Column::Name(name)) => Ok(Picker::Member(name.clone())),
-            _ => bad(format!("column {column}: only CSV and JSON Lines have columns, CSV also by number from 1")),
+            _ => bad(format!(
+                "column {column}: only CSV and JSON Lines have columns, CSV also by number from 1"
+            )),
         }
     }
 
@@ -179,7 +185,12 @@ mod tests {
             ("no".into(), csv, "1\n", "there is no column no in the header"),
             (Column::Number(2), csv, "1\n", "has no column number 2"),
             ("a".into(), Format::JsonLines, "{}", "has no member a"),
-            ("a".into(), Format::Lines, "x", "column a: only CSV and JSON Lines have columns, CSV also by number from 1"),
+            (
+                "a".into(),
+                Format::Lines,
+                "x",
+                "column a: only CSV and JSON Lines have columns, CSV also by number from 1",
+            ),
         ] {
             assert_eq!(pick(column, format, record).unwrap_err().to_string(), expected);
         }

@@ -51,8 +51,9 @@ impl<R: io::BufRead> Read for Frames<R> {
                         return Ok(0);
                     }
                     let decoder = ruzstd::decoding::StreamingDecoder::new(reader);
-                    let decoder = decoder
-                        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+                    let decoder = decoder.map_err(|error| {
+                        io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+                    })?;
                     self.state = Some(State::Within(Box::new(decoder)));
                 }
                 Some(State::Within(mut decoder)) => match decoder.read(buffer) {

@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 pub(crate) use cache::cached_share;
 pub use column::Column;
 pub(crate) use column::Picker;
-pub(crate) use map::map;
+pub(crate) use map::{Density, map};
 pub(crate) use records::{Found, Records};
 pub(crate) use scan::{FileReader, Scan, Scanned};
-pub(crate) use window::{Access, Window, read_exactly};
+pub(crate) use window::{Access, PAGE_BYTES, Window, read_exactly};
 
 use crate::{Error, ErrorKind, Format, Result};
 

@@ -2,10 +2,12 @@
 
 use std::io::{ErrorKind as Io, Read};
 
+use super::PAGE_BYTES;
 use crate::format::{Splitter, trimmed};
 use crate::{Error, ErrorKind, Format, Result};
 
-const BUFFER: usize = 256 << 10;
+/// With a page to align it, and one for what is left of a record.
+const BUFFER: usize = (256 << 10) + 2 * PAGE_BYTES;
 
 /// A record that has been found, and lies in the buffer until the next call.
 pub(crate) struct Found {
@@ -133,14 +135,7 @@ impl<R: Read> Records<R> {
         if self.has_ended {
             return Ok(false);
         }
-        if self.start > 0 {
-            self.buffer.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        }
-        if self.end == self.buffer.len() {
-            self.grow()?;
-        }
+        self.make_room()?;
         loop {
             match self.reader.read(&mut self.buffer[self.end..]) {
                 Ok(n) => {
@@ -157,6 +152,19 @@ impl<R: Read> Records<R> {
                 }
             }
         }
+    }
+
+    /// Moves what is left so that the next read goes to the start of a page, as far to the front as that is
+    /// possible: see `Aligned`.
+    fn make_room(&mut self) -> Result<()> {
+        let left = self.end - self.start;
+        let page = self.buffer.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
+        let end = page + left.next_multiple_of(PAGE_BYTES);
+        if end < self.buffer.len() && end < self.end {
+            self.buffer.copy_within(self.start..self.end, end - left);
+            (self.start, self.end) = (end - left, end);
+        }
+        if self.end == self.buffer.len() { self.grow() } else { Ok(()) }
     }
 
     fn grow(&mut self) -> Result<()> {

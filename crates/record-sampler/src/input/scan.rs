@@ -134,16 +134,16 @@ impl<'a> Scan<'a> {
         let reader: Box<dyn Read + Send> = match &mut input.source {
             Source::File(file) => {
                 let copy = file.file.try_clone();
-                let file =
-                    copy.map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e).of(&path))?;
+                let file = copy
+                    .map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e).of(&path))?;
                 Box::new(FileReader { file, offset: 0 })
             }
             Source::Stream(stream) => stream.take().ok_or_else(|| {
-                Error::new(ErrorKind::BadRequest, "passes by only once, and has been read").of(&path)
+                Error::new(ErrorKind::BadRequest, "passes by only once, and has been read")
+                    .of(&path)
             })?,
         };
-        let reader: Box<dyn Read + Send> =
-            Box::new(Watched { reader, watch: self.watch.clone() });
+        let reader: Box<dyn Read + Send> = Box::new(Watched { reader, watch: self.watch.clone() });
         let mut records = Records::new(reader, self.population.format);
         if self.population.header {
             let found = records.find().map_err(|error| error.of(&path))?;

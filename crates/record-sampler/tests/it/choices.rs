@@ -127,7 +127,8 @@ fn a_split_sends_each_record_to_one_output() {
             }
             assert!((150..250).contains(&stats[1].taken));
             assert_eq!(stats[0].taken + stats[1].taken, 1000);
-            let (train, test) = (String::from_utf8(train).unwrap(), String::from_utf8(test).unwrap());
+            let (train, test) =
+                (String::from_utf8(train).unwrap(), String::from_utf8(test).unwrap());
             assert!(train.starts_with("number\n") && test.starts_with("number\n"));
             let numbers = |text: &str| -> Vec<u32> {
                 text.lines().skip(1).map(|line| line.parse().unwrap()).collect()

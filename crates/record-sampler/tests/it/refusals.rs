@@ -71,7 +71,8 @@ fn what_is_not_of_the_format_is_told_with_its_place() {
 #[test]
 fn garbage_is_kept_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
-    let bytes: Vec<u8> = (0..100_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let bytes: Vec<u8> =
+        (0..100_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let path = file(dir.path(), "garbage", &bytes);
     for method in [Method::Auto, Method::Mmap, Method::Stream] {
         let mut population = Population::open([&path], Format::Lines).unwrap();

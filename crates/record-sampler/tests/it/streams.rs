@@ -33,10 +33,9 @@ fn a_stream_may_come_byte_by_byte() {
         let sampler = Sampler::at_most(9);
         match (sampler.records(&mut slow), sampler.records(&mut fast)) {
             (Ok(slow), Ok(fast)) => assert_eq!(slow, fast),
-            (slow, fast) => assert_eq!(
-                slow.unwrap_err().to_string(),
-                fast.unwrap_err().to_string()
-            ),
+            (slow, fast) => {
+                assert_eq!(slow.unwrap_err().to_string(), fast.unwrap_err().to_string())
+            }
         }
     }
 }

@@ -133,9 +133,14 @@ impl FromStr for Parts {
         for part in text.split(',') {
             let (path, share) = part.rsplit_once('=').context("not FILE=SHARE,…")?;
             let path = PathBuf::from(non_empty(path, part)?);
-            let share: f64 = share.parse().ok().with_context(|| format!("{share} is not a number"))?;
+            let share: f64 =
+                share.parse().ok().with_context(|| format!("{share} is not a number"))?;
             ensure!(share.is_finite() && share > 0.0, "{share} is not a share above 0");
-            ensure!(parts.iter().all(|(other, _)| *other != path), "{} is named twice", path.display());
+            ensure!(
+                parts.iter().all(|(other, _)| *other != path),
+                "{} is named twice",
+                path.display()
+            );
             parts.push((path, share));
         }
         Ok(Parts(parts))

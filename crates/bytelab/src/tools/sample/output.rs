@@ -39,7 +39,8 @@ impl Output {
             let file = file.with_context(|| path.display().to_string())?;
             return Ok(Output { file, path, state: State::InPlace });
         }
-        let (file, state) = nameless_or_temporary(&path).with_context(|| path.display().to_string())?;
+        let (file, state) =
+            nameless_or_temporary(&path).with_context(|| path.display().to_string())?;
         if let Some(metadata) = metadata {
             file.set_permissions(metadata.permissions())
                 .with_context(|| path.display().to_string())?;

@@ -13,7 +13,10 @@ pub(super) fn population(args: &SampleArgs) -> Result<Population> {
     let paths = expanded(&args.files)?;
     let is_stdin = paths.is_empty() || paths.iter().any(|path| path == Path::new("-"));
     let mut population = if is_stdin {
-        ensure!(paths.len() <= 1, "standard input cannot be taken together with files; name it /dev/stdin");
+        ensure!(
+            paths.len() <= 1,
+            "standard input cannot be taken together with files; name it /dev/stdin"
+        );
         Population::stream(io::stdin(), format)
     } else {
         Population::open(&paths, format)?
