@@ -41,12 +41,12 @@ impl Rng {
     pub fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = &mut self.0;
         let result = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
-        let t = *b << 17;
+        let shifted = *b << 17;
         *c ^= *a;
         *d ^= *b;
         *b ^= *c;
         *a ^= *d;
-        *c ^= t;
+        *c ^= shifted;
         *d = d.rotate_left(45);
         result
     }
@@ -87,6 +87,7 @@ impl Rng {
 /// That of the system may differ in the last bit from machine to machine, and then another record
 /// would be drawn.
 #[inline]
+#[expect(clippy::many_single_char_names, reason = "the names of the source")]
 pub(crate) fn ln(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -115,6 +116,7 @@ pub(crate) fn ln(x: f64) -> f64 {
 
 /// e to a power of at most 0, within 1 ulp, as in FDLIBM `e_exp.c`; 0 where that is below 2⁻¹⁰⁰⁰.
 #[inline]
+#[expect(clippy::many_single_char_names, reason = "the names of the source")]
 pub(crate) fn exp(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -125,8 +127,7 @@ pub(crate) fn exp(x: f64) -> f64 {
         -1.653_390_220_546_525_2e-6,
         4.138_136_797_057_238_5e-8,
     ];
-    // The comparison is false for NaN, too.
-    if !(x > -693.0) {
+    if x.is_nan() || x <= -693.0 {
         return 0.0;
     }
     let k = (x * std::f64::consts::LOG2_E - 0.5) as i64;

@@ -94,7 +94,7 @@ impl Ranked {
             }
             let kept = if sampler.keeps_index { LineIndex::load(&input.path, file) } else { None };
             let index = if let Some(index) = kept {
-                self.note = "the index is used".to_owned();
+                self.note = String::from("the index is used");
                 index
             } else {
                 let index = with_access(file, sampler.method, false, |access| {

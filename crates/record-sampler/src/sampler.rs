@@ -28,6 +28,7 @@ use crate::{Error, ErrorKind, Result};
 /// assert_eq!(stats.seen, Some(4));
 /// # Ok::<(), record_sampler::Error>(())
 /// ```
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub struct Sampler {
     pub(crate) amount: Amount,
     pub(crate) seed: u64,
@@ -49,9 +50,12 @@ pub(crate) enum Amount {
     Share(f64),
 }
 
+/// Tells the weight of a record.
+pub(crate) type WeightOf = Box<dyn Fn(&[u8]) -> f64>;
+
 pub(crate) enum Weight {
     Column(Column),
-    Function(Box<dyn Fn(&[u8]) -> f64>),
+    Function(WeightOf),
 }
 
 /// What was done.

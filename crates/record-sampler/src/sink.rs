@@ -97,7 +97,7 @@ impl Sink for Output<'_> {
 /// Each record to the output that is next.
 pub(crate) struct Parts<'a, 'b> {
     pub(crate) outputs: &'b mut [Output<'a>],
-    pub(crate) parts: Box<dyn Iterator<Item = usize> + 'b>,
+    pub(crate) turns: Box<dyn Iterator<Item = usize> + 'b>,
     pub(crate) current: usize,
 }
 
@@ -106,9 +106,9 @@ impl<'a, 'b> Parts<'a, 'b> {
         outputs: &'b mut [Output<'a>],
         parts: impl Iterator<Item = usize> + 'b,
     ) -> Parts<'a, 'b> {
-        let mut parts: Box<dyn Iterator<Item = usize> + 'b> = Box::new(parts);
-        let current = parts.next().unwrap_or(0);
-        Parts { outputs, parts, current }
+        let mut turns: Box<dyn Iterator<Item = usize> + 'b> = Box::new(parts);
+        let current = turns.next().unwrap_or(0);
+        Parts { outputs, turns, current }
     }
 }
 
@@ -119,7 +119,7 @@ impl Sink for Parts<'_, '_> {
 
     fn end(&mut self, place: Place, is_after_crlf: bool) -> Result<()> {
         self.outputs[self.current].end(place, is_after_crlf)?;
-        self.current = self.parts.next().unwrap_or(self.current);
+        self.current = self.turns.next().unwrap_or(self.current);
         Ok(())
     }
 }

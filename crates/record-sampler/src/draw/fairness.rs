@@ -18,8 +18,11 @@ fn chi_square(observed: &[u64], expected: f64) -> f64 {
     observed.iter().map(|n| (*n as f64 - expected).powi(2) / expected).sum()
 }
 
+/// The ranks for a seed, n and N.
+type Draw = fn(u64, u64, u64) -> Vec<u64>;
+
 /// Ways to draw n of N, all of which must be alike.
-fn ways() -> Vec<(&'static str, fn(u64, u64, u64) -> Vec<u64>)> {
+fn ways() -> Vec<(&'static str, Draw)> {
     vec![
         ("exactly", |seed, n, total| Exactly::new(Rng::new(seed), n, total).collect()),
         ("reservoir", |seed, n, total| {
@@ -112,10 +115,8 @@ fn draws_with_replacement_are_independent() {
         }
         sorted(slots.into_held())
     };
-    let ways: [(&str, &dyn Fn(u64) -> Vec<u64>); 2] = [
-        ("known", &|seed| WithReplacement::new(Rng::new(seed), 3, 5).collect()),
-        ("stream", &from_stream),
-    ];
+    let known = |seed| WithReplacement::new(Rng::new(seed), 3, 5).collect();
+    let ways: [(&str, fn(u64) -> Vec<u64>); 2] = [("known", known), ("stream", from_stream)];
     for (name, draw) in ways {
         let mut counts: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
         for seed in 0..REPEATS {

@@ -66,7 +66,11 @@ pub(crate) struct PlainFile {
 impl std::fmt::Debug for Population {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let paths: Vec<&PathBuf> = self.inputs.iter().map(|input| &input.path).collect();
-        f.debug_struct("Population").field("format", &self.format).field("inputs", &paths).finish()
+        f.debug_struct("Population")
+            .field("format", &self.format)
+            .field("header", &self.header)
+            .field("inputs", &paths)
+            .finish()
     }
 }
 

@@ -123,10 +123,9 @@ impl<'a> Scan<'a> {
 
     fn open_next(&mut self) -> Result<()> {
         self.bytes_before += self.current.take().map_or(0, |records| records.bytes_read());
-        if let Some(before) = self.next_input.checked_sub(1) {
-            if let Source::File(file) = &self.population.inputs[before].source {
-                self.base += file.size;
-            }
+        let before = self.next_input.checked_sub(1).map(|i| &self.population.inputs[i].source);
+        if let Some(Source::File(file)) = before {
+            self.base += file.size;
         }
         let Some(input) = self.population.inputs.get_mut(self.next_input) else { return Ok(()) };
         self.next_input += 1;

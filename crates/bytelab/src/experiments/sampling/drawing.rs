@@ -49,7 +49,7 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    pub(super) fn new(point: &Point, is_exact: bool, draw: Draw) -> Result<Box<dyn Task>> {
+    pub(super) fn task(point: &Point, is_exact: bool, draw: Draw) -> Result<Box<dyn Task>> {
         let job = Job::of(point)?;
         let dir = job.file.parent().context("the file is in no directory")?;
         let out = tempfile::tempfile_in(dir).or_else(|_| tempfile::tempfile());

@@ -18,7 +18,7 @@ pub(super) fn method() -> Method {
 
 /// About as many as are wanted come of it, which is why it has no answer.
 fn build(point: &Point) -> Result<Box<dyn Task>> {
-    Drawing::new(point, false, Box::new(scan))
+    Drawing::task(point, false, Box::new(scan))
 }
 
 fn scan(job: &Job, seed: u64, out: &mut File) -> Result<Option<Stats>> {

@@ -21,11 +21,11 @@ pub(super) fn methods() -> Vec<Method> {
             build(point, Way::Sequential)
         }),
         contender("reservoir", "one pass as over a pipe, algorithm L", |point| {
-            Drawing::new(point, true, Box::new(reservoir))
+            Drawing::task(point, true, Box::new(reservoir))
         }),
         contender("index", "the lines counted once, kept beside the file; text only", |point| {
             only(point, "text")?;
-            Drawing::new(
+            Drawing::task(
                 point,
                 true,
                 Box::new(|job, seed, out| {
@@ -57,7 +57,7 @@ fn build(point: &Point, way: Way) -> Result<Box<dyn Task>> {
     let draw = move |job: &Job, seed: u64, out: &mut File| {
         draw(job, &Sampler::exactly(job.samples).seed(seed).by(way), out)
     };
-    Drawing::new(point, true, Box::new(draw))
+    Drawing::task(point, true, Box::new(draw))
 }
 
 fn draw(job: &Job, sampler: &Sampler, out: &mut File) -> Result<Option<Stats>> {

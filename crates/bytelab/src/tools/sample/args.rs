@@ -13,6 +13,7 @@ use super::non_empty;
 #[derive(Args)]
 #[command(after_help = AFTER)]
 #[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SampleArgs {
     /// Files, or patterns of files, taken together; `-`, or none, is standard input. Those named .gz and
     /// .zst are decompressed
@@ -169,7 +170,7 @@ impl FromStr for Asked {
 }
 
 impl SampleArgs {
-    pub(super) fn sampler(&self, seed: u64) -> Result<Sampler> {
+    pub(super) fn sampler(&self, seed: u64) -> Sampler {
         let mut sampler = match (self.count, self.probability, &self.per) {
             (Some(n), ..) if self.at_most => Sampler::at_most(n),
             (Some(n), ..) => Sampler::exactly(n),
@@ -206,7 +207,7 @@ impl SampleArgs {
         if self.index {
             sampler = sampler.with_index();
         }
-        Ok(sampler)
+        sampler
     }
 
     /// With a header a column has a name, and may be called `2`.

@@ -20,14 +20,14 @@ const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 
 /// Draws, or says in one line why not. A reader that has gone away is a success.
-pub(crate) fn run(args: &SampleArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &SampleArgs) -> ExitCode {
     let error = match draw(args) {
-        Ok(()) => return Ok(ExitCode::SUCCESS),
+        Ok(()) => return ExitCode::SUCCESS,
         Err(error) => error,
     };
     let known = error.downcast_ref::<Error>();
     if known.is_some_and(|error| error.io_kind() == Some(io::ErrorKind::BrokenPipe)) {
-        return Ok(ExitCode::SUCCESS);
+        return ExitCode::SUCCESS;
     }
     let mut text = format!("{error:#}");
     if known.is_some_and(|error| error.kind() == ErrorKind::TooFew && args.count.is_some()) {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<ExitCode> {
     let _ = writeln!(io::stderr(), "bytelab sample: {text}");
     let is_data = known.is_some_and(|error| error.kind() != ErrorKind::BadRequest);
     let is_system = error.downcast_ref::<io::Error>().is_some();
-    Ok(ExitCode::from(if is_data || is_system { FAILED } else { WRONG_USE }))
+    ExitCode::from(if is_data || is_system { FAILED } else { WRONG_USE })
 }
 
 fn draw(args: &SampleArgs) -> Result<()> {
@@ -45,7 +45,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     let mut population = source::population(args)?;
     let bar = bar(source::bytes_to_go_through(args, &population));
     let told = bar.clone();
-    let sampler = args.sampler(seed)?.watched(move |bytes| {
+    let sampler = args.sampler(seed).watched(move |bytes| {
         told.inc(bytes);
         true
     });
