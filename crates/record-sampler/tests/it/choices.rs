@@ -10,7 +10,8 @@ use crate::files::{CSV, file, sample};
 fn check_fair(draw: impl Fn(u64, u64) -> Sampler, by_probing: bool) {
     const REPEATS: u64 = 5000;
     let dir = tempfile::tempdir().unwrap();
-    let text: String = (0..6).map(|i| format!("{i}{}\n", "x".repeat(i * i))).collect();
+    let text: String =
+        (0..6usize).fold(String::new(), |text, i| text + &format!("{i}{}\n", "x".repeat(i * i)));
     let path = [file(dir.path(), "lines", &text[..text.len() - 1])];
     for n in [1, 2, 3] {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
@@ -109,7 +110,7 @@ fn weights_decide_how_probable_a_record_is() {
 #[test]
 fn a_split_sends_each_record_to_one_output() {
     let dir = tempfile::tempdir().unwrap();
-    let text: String = (0..1000).map(|i| format!("{i}\n")).collect();
+    let text: String = (0..1000).fold(String::new(), |text, i| text + &format!("{i}\n"));
     let path = file(dir.path(), "lines", format!("number\n{text}"));
     for is_stream in [false, true] {
         for format in [Format::Lines, CSV] {

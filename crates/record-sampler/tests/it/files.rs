@@ -47,7 +47,10 @@ fn all_records_come_back_as_they_are_by_every_method() {
     for (path, text) in paths.iter().zip(&texts) {
         for method in methods(Format::Lines) {
             let sampler = Sampler::at_most(u64::MAX).by(method);
-            assert!(sample(&sampler, &[path.clone()], Format::Lines) == *text, "{method}");
+            assert!(
+                sample(&sampler, std::slice::from_ref(path), Format::Lines) == *text,
+                "{method}"
+            );
         }
     }
     for method in methods(Format::Lines) {
@@ -75,9 +78,14 @@ fn a_last_line_without_end_gets_the_one_of_the_line_before_it() {
         let path = file(dir.path(), "lines", text);
         for method in methods(Format::Lines) {
             let all = Sampler::at_most(9).by(method);
-            assert_eq!(sample(&all, &[path.clone()], Format::Lines), expected, "{method}");
+            assert_eq!(
+                sample(&all, std::slice::from_ref(&path), Format::Lines),
+                expected,
+                "{method}"
+            );
         }
-        let shuffled = sample(&Sampler::at_most(1).shuffled(), &[path.clone()], Format::Lines);
+        let shuffled =
+            sample(&Sampler::at_most(1).shuffled(), std::slice::from_ref(&path), Format::Lines);
         assert!(expected.contains(&shuffled) || text == "a\r\nb");
     }
     let two = [file(dir.path(), "1", "a"), file(dir.path(), "2", "b")];

@@ -27,8 +27,8 @@ fn too_few_records_are_counted() {
     for format in [Format::Lines, Format::Fixed(2), CSV] {
         check(&three, &two, format, few, "3 records are wanted, there are 2");
         check(&three, &empty, format, few, "3 records are wanted, there are 0");
-        assert_eq!(sample(&Sampler::exactly(0), &[empty.clone()], format), "");
-        assert_eq!(sample(&Sampler::at_most(3), &[empty.clone()], format), "");
+        assert_eq!(sample(&Sampler::exactly(0), std::slice::from_ref(&empty), format), "");
+        assert_eq!(sample(&Sampler::at_most(3), std::slice::from_ref(&empty), format), "");
         let replaced = Sampler::exactly(1).with_replacement();
         check(&replaced, &empty, format, few, "1 records are wanted, there are 0");
     }
