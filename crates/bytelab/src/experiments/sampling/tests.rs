@@ -42,8 +42,8 @@ fn every_method_draws_a_sample() {
             assert!(drawn >= 6, "{drawn}");
         }
     }
-    // The made files, and the index of the text.
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 5);
+    // Two made files of each kind, and an index for each text.
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 6);
 }
 
 #[test]
