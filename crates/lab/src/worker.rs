@@ -8,6 +8,7 @@ use crate::clock::{self, Usage};
 use crate::count::{self, CountingAllocator, Mark, OwnCounts};
 use crate::counters::OwnWait;
 use crate::experiment::{How, Method, Skip, Task};
+use crate::measure::JOB_START;
 use crate::metric;
 use crate::param::{Kind, Param, Point, Value};
 use crate::protocol::{Done, Order, Reply};
@@ -155,8 +156,10 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
         Some((name, metric::per_operation(name, total?, work.ops)))
     };
     let totals = totals.into_iter().chain(counted);
-    let metrics = totals.filter_map(per_op).chain(task.metrics());
+    let job_start = edge.marked.then_some((JOB_START, start_ns as f64));
+    let metrics = totals.filter_map(per_op).chain(task.metrics()).chain(job_start);
     let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).collect();
+    task.between()?;
     let answer = work.answer.map(|answer| format!("{answer:016x}"));
     Ok(Reply::Done(Done { n, wall_ns, ops: work.ops, bytes: work.bytes, answer, metrics }))
 }

@@ -5,6 +5,7 @@
 mod bad_input;
 mod counting;
 mod kill;
+mod latency;
 mod output;
 mod program;
 mod readme;
@@ -12,3 +13,4 @@ mod sample;
 mod signals;
 mod stored;
 mod tidy;
+mod trace;

@@ -44,5 +44,6 @@ fn command(name: &str, about: &str, default: bool, argv: Vec<String>) -> Method 
         role: Role::Yardstick,
         bypasses_cache: false,
         default,
+        job: None,
     }
 }

@@ -102,5 +102,6 @@ pub(super) fn contender(name: &str, about: &str, build: Build) -> Method {
         role: Role::Contender,
         bypasses_cache: false,
         default: true,
+        job: None,
     }
 }
