@@ -108,6 +108,7 @@ fn places_and_pairs_of_places_are_equally_probable() {
 
 #[test]
 fn draws_with_replacement_are_independent() {
+    type Of = fn(u64) -> Vec<u64>;
     let from_stream = |seed: u64| {
         let mut slots = Slots::new(Rng::new(seed), 3);
         while let Some(rank) = slots.next_rank().filter(|rank| *rank < 5) {
@@ -116,7 +117,7 @@ fn draws_with_replacement_are_independent() {
         sorted(slots.into_held())
     };
     let known = |seed| WithReplacement::new(Rng::new(seed), 3, 5).collect();
-    let ways: [(&str, fn(u64) -> Vec<u64>); 2] = [("known", known), ("stream", from_stream)];
+    let ways: [(&str, Of); 2] = [("known", known), ("stream", from_stream)];
     for (name, draw) in ways {
         let mut counts: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
         for seed in 0..REPEATS {
