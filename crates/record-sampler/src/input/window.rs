@@ -74,8 +74,8 @@ impl<'a> Window<'a> {
 /// Where a page begins.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// A buffer that begins with a page. On several processors of AMD the kernel's copy to an address 16 bytes
-/// behind one, where large allocations lie, takes several times as long.
+/// A buffer that begins with a page. Where this was measured (AMD EPYC), the kernel's copy to an address 16 bytes
+/// behind one, where large allocations lie, took three times as long.
 struct Aligned {
     buffer: Vec<u8>,
     start: usize,
