@@ -15,6 +15,7 @@ use lab::run::CacheState;
 use crate::numbers;
 use crate::report::numbers::{COLUMNS, Column};
 use crate::tools::fleece::FleeceArgs;
+use crate::tools::sample::SampleArgs;
 
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with this
 /// data — and is that proved?
@@ -64,6 +65,9 @@ pub(crate) enum Task {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Random records of files and streams, fair and reading only what it must
+    #[command(arg_required_else_help = true)]
+    Sample(Box<SampleArgs>),
     /// Remove runs from the store
     Delete {
         #[arg(required = true)]

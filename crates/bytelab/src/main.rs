@@ -72,6 +72,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
             print(&run, output)?;
             Ok(ExitCode::SUCCESS)
         }
+        Task::Sample(args) => Ok(tools::sample::run(&args)),
         Task::Delete { ids } => {
             let mut store = store::open(cli.store)?;
             // All or none: an id that is not there is told before anything is removed.

@@ -5,6 +5,7 @@ mod files;
 mod memory;
 mod numbers;
 mod reading;
+mod sampling;
 pub(crate) mod self_test;
 mod threads;
 mod window;
@@ -26,5 +27,6 @@ fn measuring() -> Vec<Experiment> {
         files::experiment(),
         reading::experiment(),
         decoding::experiment(),
+        sampling::experiment(),
     ]
 }

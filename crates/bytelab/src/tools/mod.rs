@@ -1,3 +1,4 @@
-//! The winning ways as tools: thin fronts of the libraries. They measure nothing.
+//! The winning ways as tools: thin fronts of the libraries. They measure nothing and know no experiment.
 
 pub(crate) mod fleece;
+pub(crate) mod sample;

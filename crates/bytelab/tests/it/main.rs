@@ -12,6 +12,7 @@ mod numbers;
 mod output;
 mod program;
 mod readme;
+mod sample;
 mod signals;
 mod stored;
 mod tidy;

@@ -1,0 +1,135 @@
+//! The file of a point: the user's own, or one that is made once, the same every time.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use lab::experiment::Data;
+use lab::param::Point;
+use lab::stop::Stop;
+use record_sampler::{Format, Method, Population, Rng, Sampler};
+
+/// In the name of the file; a new one for new contents.
+const VERSION: u32 = 1;
+pub(super) const RECORD_BYTES: u64 = 64;
+
+/// Finds or makes the file, and tells the methods where it is and how many records it has.
+pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> {
+    let is_text = point.text("kind")? == "text";
+    let samples = point.number("samples")?;
+    let mut arguments = point.clone();
+    let (path, records) = if point.get("file").is_some() {
+        let path = std::path::absolute(point.path("file")?)?;
+        let records = count(&path, is_text)?;
+        (path, records)
+    } else {
+        let dir = point.path("dir").unwrap_or(data_dir);
+        let records = point.number("records")?;
+        (made(dir, records, is_text, stop)?, records)
+    };
+    ensure!(samples <= records, "--samples {samples}: {} has {records} records", path.display());
+    let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
+    arguments.set("file", text);
+    arguments.set("records", records);
+    Ok(Data { arguments, files: vec![path], ..Data::default() })
+}
+
+pub(super) fn format(is_text: bool) -> Format {
+    if is_text { Format::Lines } else { Format::Fixed(RECORD_BYTES) }
+}
+
+fn count(path: &Path, is_text: bool) -> Result<u64> {
+    let mut population = Population::open([path], format(is_text))
+        .context("give a file of records with --file, or none to have one made")?;
+    let sampler = Sampler::exactly(0).by(Method::Auto);
+    let stats = sampler.write(&mut population, &mut std::io::sink())?;
+    let records = stats.seen.unwrap_or(0);
+    ensure!(records > 0, "{} has no records; give another one with --file", path.display());
+    Ok(records)
+}
+
+fn made(dir: &Path, records: u64, is_text: bool, stop: &Stop) -> Result<PathBuf> {
+    fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
+    let dir = std::path::absolute(dir)?;
+    let kind = if is_text { "text" } else { "binary" };
+    let path = dir.join(format!("sampling-v{VERSION}-{kind}-{records}"));
+    if path.exists() {
+        return Ok(path);
+    }
+    let making =
+        || format!("making {} (is there room? --dir and --records can change it)", path.display());
+    let file = tempfile::Builder::new()
+        .prefix("sampling-v")
+        .suffix(".unfinished")
+        .tempfile_in(&dir)
+        .with_context(making)?;
+    write(file.as_file(), records, is_text, stop).with_context(making)?;
+    file.as_file().sync_all().with_context(making)?;
+    file.persist(&path).map_err(|error| error.error).with_context(making)?;
+    Ok(path)
+}
+
+/// Each record begins with its number, so that no two are alike.
+fn write(file: &File, records: u64, is_text: bool, stop: &Stop) -> Result<()> {
+    let mut out = BufWriter::with_capacity(4 << 20, file);
+    let mut rng = Rng::new(u64::from(VERSION));
+    let mut record = Vec::new();
+    for number in 0..records {
+        record.clear();
+        if is_text {
+            write!(record, "{number:08} ")?;
+            // From 20 to 100 bytes with the number and the line feed.
+            let len = 10 + rng.below(81) as usize;
+            while record.len() < 9 + len {
+                let letters = rng
+                    .next_u64()
+                    .to_le_bytes()
+                    .map(|byte| b"etaoinshrdlu cmf"[usize::from(byte % 16)]);
+                record.extend_from_slice(&letters);
+            }
+            record.truncate(9 + len);
+            record.push(b'\n');
+        } else {
+            record.extend_from_slice(&number.to_le_bytes());
+            record.extend((0..7).flat_map(|_| rng.next_u64().to_le_bytes()));
+        }
+        out.write_all(&record)?;
+        if number % 65536 == 0 {
+            stop.check()?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// The records of a stream, one after the other.
+pub(super) fn each_record(
+    mut reader: impl Read,
+    is_text: bool,
+    mut visit: impl FnMut(&[u8]),
+) -> Result<()> {
+    if is_text {
+        let mut reader = std::io::BufReader::with_capacity(1 << 17, reader);
+        let mut line = Vec::new();
+        while std::io::BufRead::read_until(&mut reader, b'\n', &mut line)? > 0 {
+            visit(&line);
+            line.clear();
+        }
+        return Ok(());
+    }
+    let mut buffer = vec![0; 1024 * RECORD_BYTES as usize];
+    let mut held = 0;
+    loop {
+        let n = reader.read(&mut buffer[held..])?;
+        held += n;
+        let whole = held - held % RECORD_BYTES as usize;
+        buffer[..whole].chunks(RECORD_BYTES as usize).for_each(&mut visit);
+        buffer.copy_within(whole..held, 0);
+        held -= whole;
+        if n == 0 {
+            ensure!(held == 0, "ends with a part of a record");
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A drawing as a task: each operation is another sample of the same file into an output that has no name.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use lab::experiment::{Build, How, Method, Task, Work};
+use lab::param::Point;
+use lab::run::Role;
+
+use super::check::Claim;
+use super::data::format;
+use record_sampler::{Format, Stats};
+
+/// What is drawn.
+pub(super) struct Job {
+    pub(super) file: PathBuf,
+    pub(super) is_text: bool,
+    pub(super) samples: u64,
+    pub(super) records: u64,
+}
+
+impl Job {
+    pub(super) fn of(point: &Point) -> Result<Job> {
+        Ok(Job {
+            file: point.path("file")?.to_owned(),
+            is_text: point.text("kind")? == "text",
+            samples: point.number("samples")?,
+            records: point.number("records")?,
+        })
+    }
+
+    pub(super) fn format(&self) -> Format {
+        format(self.is_text)
+    }
+}
+
+/// A way to draw: writes a sample for this seed. What the library tells of it, if it is the library's.
+pub(super) type Draw = Box<dyn FnMut(&Job, u64, &mut File) -> Result<Option<Stats>>>;
+
+pub(super) struct Drawing {
+    job: Job,
+    draw: Draw,
+    is_exact: bool,
+    out: File,
+    seed: u64,
+    read_bytes: Option<u64>,
+}
+
+impl Drawing {
+    pub(super) fn task(point: &Point, is_exact: bool, draw: Draw) -> Result<Box<dyn Task>> {
+        let job = Job::of(point)?;
+        let dir = job.file.parent().context("the file is in no directory")?;
+        let out = tempfile::tempfile_in(dir).or_else(|_| tempfile::tempfile());
+        let out = out.context("making the file that the sample is written to")?;
+        Ok(Box::new(Drawing { job, draw, is_exact, out, seed: 0, read_bytes: None }))
+    }
+}
+
+impl Task for Drawing {
+    fn run(&mut self, ops: u64) -> Result<Work> {
+        let mut bytes = 0;
+        for _ in 0..ops {
+            self.out.seek(SeekFrom::Start(0))?;
+            self.out.set_len(0)?;
+            self.seed += 1;
+            let stats = (self.draw)(&self.job, self.seed, &mut self.out)?;
+            self.read_bytes = stats.map(|stats| stats.bytes_read);
+            bytes += self.out.stream_position()?;
+        }
+        Ok(Work { ops, bytes, answer: self.is_exact.then_some(self.job.samples) })
+    }
+
+    /// What is digested is not the sample but what must be true of every one.
+    fn digest(&mut self) -> Result<Option<u64>> {
+        self.run(1)?;
+        let Job { file, is_text, samples, records } = &self.job;
+        let claim = Claim {
+            file,
+            is_text: *is_text,
+            records: *records,
+            samples: *samples,
+            is_exact: self.is_exact,
+        };
+        claim.check(&self.out).context("the sample is wrong")?;
+        Ok(self.is_exact.then_some(*samples))
+    }
+
+    fn metrics(&mut self) -> Vec<(&'static str, f64)> {
+        self.read_bytes.map(|bytes| ("looked_at_bytes", bytes as f64)).into_iter().collect()
+    }
+}
+
+/// A method that draws from the point's file.
+pub(super) fn contender(name: &str, about: &str, build: Build) -> Method {
+    Method {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        reads: vec!["samples", "records", "kind", "dir", "file"],
+        how: How::BuiltIn(build),
+        role: Role::Contender,
+        bypasses_cache: false,
+        default: true,
+        job: None,
+    }
+}

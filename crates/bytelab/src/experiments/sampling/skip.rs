@@ -1,0 +1,72 @@
+//! The ways of `record-sampler`: what is not wanted is skipped.
+
+use std::fs::File;
+
+use anyhow::Result;
+use lab::experiment::{Method, Task, skip};
+use lab::param::Point;
+use record_sampler::{Method as Way, Population, Sampler, Stats};
+
+use super::drawing::{Drawing, Job, contender};
+
+pub(super) fn methods() -> Vec<Method> {
+    vec![
+        contender("auto", "what `bytelab sample` chooses", |point| build(point, Way::Auto)),
+        contender("pread", "pread of what is wanted; lines are counted first", |point| {
+            build(point, Way::Pread)
+        }),
+        contender("mmap", "the same, through a mapping", |point| build(point, Way::Mmap)),
+        contender("sequential", "large reads in order, binary only", |point| {
+            only(point, "binary")?;
+            build(point, Way::Sequential)
+        }),
+        contender("reservoir", "one pass as over a pipe, algorithm L", |point| {
+            Drawing::task(point, true, Box::new(reservoir))
+        }),
+        contender("index", "the lines counted once, kept beside the file; text only", |point| {
+            only(point, "text")?;
+            Drawing::task(
+                point,
+                true,
+                Box::new(|job, seed, out| {
+                    draw(job, &Sampler::exactly(job.samples).seed(seed).with_index(), out)
+                }),
+            )
+        }),
+        contender("probe", "random byte offsets, length bias rejected; text only", |point| {
+            only(point, "text")?;
+            let Job { samples, records, .. } = Job::of(point)?;
+            if samples > records / 2 {
+                return Err(skip(
+                    "finds mostly lines that it has already: more than half are wanted",
+                ));
+            }
+            build(point, Way::Probe { min_len: 1 })
+        }),
+    ]
+}
+
+fn only(point: &Point, kind: &str) -> Result<()> {
+    if point.text("kind")? == kind {
+        return Ok(());
+    }
+    Err(skip(format!("is for {kind} records only")))
+}
+
+fn build(point: &Point, way: Way) -> Result<Box<dyn Task>> {
+    let draw = move |job: &Job, seed: u64, out: &mut File| {
+        draw(job, &Sampler::exactly(job.samples).seed(seed).by(way), out)
+    };
+    Drawing::task(point, true, Box::new(draw))
+}
+
+fn draw(job: &Job, sampler: &Sampler, out: &mut File) -> Result<Option<Stats>> {
+    let mut population = Population::open([&job.file], job.format())?;
+    Ok(Some(sampler.write(&mut population, out)?))
+}
+
+/// The file as a stream that can be read only once.
+fn reservoir(job: &Job, seed: u64, out: &mut File) -> Result<Option<Stats>> {
+    let mut population = Population::stream(File::open(&job.file)?, job.format());
+    Ok(Some(Sampler::exactly(job.samples).seed(seed).write(&mut population, out)?))
+}

@@ -1,0 +1,108 @@
+//! Every method draws a sample of files of both kinds; what is no sample is found out.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use lab::experiment::{How, Skip};
+use lab::param::Point;
+use lab::stop::Stop;
+
+use super::check::Claim;
+use super::experiment;
+
+fn arguments(dir: &Path, kind: &str, samples: u64, records: u64) -> Point {
+    let mut point = Point::default();
+    point.set("samples", samples);
+    point.set("records", records);
+    point.set("kind", kind);
+    point.set("dir", dir.to_path_buf());
+    (experiment().data)(&point, Path::new("/nonexistent"), &Stop::default()).unwrap().arguments
+}
+
+#[test]
+fn every_method_draws_a_sample() {
+    let dir = tempfile::tempdir().unwrap();
+    for kind in ["text", "binary"] {
+        for (samples, records) in [(1, 1), (10, 10_000), (5000, 10_000), (10_000, 10_000)] {
+            let point = arguments(dir.path(), kind, samples, records);
+            let mut drawn = 0;
+            for method in experiment().methods {
+                let How::BuiltIn(build) = method.how else { continue };
+                let mut task = match build(&point) {
+                    Err(error) if error.is::<Skip>() => continue,
+                    task => task.unwrap(),
+                };
+                let answer = (method.name != "scan").then_some(samples);
+                assert_eq!(task.digest().unwrap(), answer, "{} {point}", method.name);
+                let work = task.run(3).unwrap();
+                assert_eq!((work.ops, work.answer), (3, answer), "{} {point}", method.name);
+                drawn += 1;
+            }
+            assert!(drawn >= 6, "{drawn}");
+        }
+    }
+    // Two made files of each kind, and an index for each text.
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 6);
+}
+
+#[test]
+fn a_file_is_made_once_and_the_same_every_time() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    for kind in ["text", "binary"] {
+        let [a, b] = [0, 1].map(|i| {
+            let point = arguments(dirs[i].path(), kind, 1, 20_000);
+            fs::read(point.path("file").unwrap()).unwrap()
+        });
+        assert!(a == b);
+        let mean_len = a.len() / 20_000;
+        assert!((59..=64).contains(&mean_len), "{mean_len}");
+    }
+}
+
+#[test]
+fn a_file_of_the_user_is_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("own");
+    fs::write(&file, "a\nb\nc").unwrap();
+    let mut point = Point::default();
+    point.set("samples", 3u64);
+    point.set("kind", "text");
+    point.set("file", file.clone());
+    let data = |point: &Point| (experiment().data)(point, dir.path(), &Stop::default());
+    assert_eq!(data(&point).unwrap().arguments.number("records").unwrap(), 3);
+    point.set("samples", 4u64);
+    let error = format!("{:#}", data(&point).err().unwrap());
+    assert_eq!(error, format!("--samples 4: {} has 3 records", file.display()));
+    point.set("file", dir.path().join("missing"));
+    assert!(format!("{:#}", data(&point).err().unwrap()).contains("missing: No such file"));
+}
+
+#[test]
+fn what_is_no_sample_is_found_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    let text: Vec<String> = (0..4000).map(|i| format!("{i}\n")).collect();
+    fs::write(&file, text.concat()).unwrap();
+    let check = |drawn: Vec<String>, samples: u64| {
+        let claim = Claim { file: &file, is_text: true, records: 4000, samples, is_exact: true };
+        let mut out = tempfile::tempfile().unwrap();
+        out.write_all(drawn.concat().as_bytes()).unwrap();
+        claim.check(&out).map_err(|error| error.to_string())
+    };
+    let every = |step: usize| text.iter().step_by(step).cloned().collect::<Vec<_>>();
+    assert_eq!(check(every(4), 1000), Ok(()));
+    let wrong = |drawn, samples: u64, expected: &str| {
+        let error = check(drawn, samples).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    };
+    wrong(every(4), 999, "1000 records were drawn instead of 999");
+    wrong(every(4).into_iter().rev().collect(), 1000, "not in the order");
+    wrong(
+        ["1\n", "1\n"].map(str::to_owned).to_vec(),
+        2,
+        "1 drawn records are not of the file, or twice",
+    );
+    wrong(["1\n", "x\n"].map(str::to_owned).to_vec(), 2, "not of the file");
+    wrong(text[..1000].to_vec(), 1000, "some parts of the file are favoured");
+}

@@ -1,0 +1,222 @@
+//! The flags of `bytelab sample`, and the sampler that they ask for.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{ArgGroup, Args, ValueEnum};
+use lab::param::parse_bytes;
+use record_sampler::{Column, Format, Method, Sampler};
+
+use super::non_empty;
+
+#[derive(Args)]
+#[command(after_help = AFTER)]
+#[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct SampleArgs {
+    /// Files, or patterns of files, taken together; `-`, or none, is standard input. Those named .gz and
+    /// .zst are decompressed
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// Exactly N records, without repetition
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(super) count: Option<u64>,
+    /// Each record with this probability
+    #[arg(short = 'p', long, value_name = "P")]
+    pub(super) probability: Option<f64>,
+    /// N records for each value of the column KEY, or so many per cent of them: `city=10`, `city=5%`
+    #[arg(long, value_name = "KEY=N")]
+    pub(super) per: Option<Per>,
+    /// Every record into one of several files, by shares: `train.csv=0.8,test.csv=0.2`
+    #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
+    pub(super) split: Option<Parts>,
+    /// All records where there are fewer than N
+    #[arg(long)]
+    pub(super) at_most: bool,
+    /// What a record is: lines, csv, tsv, jsonl, or fixed:BYTES
+    #[arg(short, long, value_name = "FORMAT", default_value = "lines")]
+    pub(super) format: Asked,
+    /// The first record of each file is a header: it is written first, and once
+    #[arg(long)]
+    pub(super) header: bool,
+    /// The same seed gives the same records [default: another one each time]
+    #[arg(long, value_name = "SEED")]
+    pub(super) seed: Option<u64>,
+    /// In random order instead of that of the files
+    #[arg(long)]
+    pub(super) shuffle: bool,
+    /// The records that would not be chosen
+    #[arg(long)]
+    pub(super) invert: bool,
+    /// Draw each record from all of them
+    #[arg(long, requires = "count")]
+    pub(super) with_replacement: bool,
+    /// Choose records with probabilities proportional to this column
+    #[arg(long, value_name = "COLUMN", requires = "count")]
+    pub(super) weight: Option<String>,
+    /// Write to this file, which appears when it is complete [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Keep where the lines are in FILE.nlx, so that the next sample reads only what it needs
+    #[arg(long)]
+    pub(super) index: bool,
+    /// How records are reached
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(super) method: Way,
+    /// For --method probe: no line is shorter, its line end included
+    #[arg(long, value_name = "BYTES", default_value = "1")]
+    pub(super) min_length: u32,
+    /// Tell on standard error what was read, how, and why
+    #[arg(long)]
+    pub(super) stats: bool,
+}
+
+const AFTER: &str = "A column is a name of the header or of a JSON member, or the number of a column of CSV.\n\
+                     Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Way {
+    /// What costs the least
+    Auto,
+    /// A read for each record
+    Pread,
+    /// The file mapped
+    Mmap,
+    /// Large reads in order
+    Sequential,
+    /// Lines at random offsets, long ones refused as often as they are favoured: exact, and nothing is
+    /// counted
+    Probe,
+    /// One pass over all records
+    Stream,
+}
+
+/// `KEY=N` or `KEY=P%`.
+#[derive(Clone)]
+pub(super) struct Per {
+    key: String,
+    amount: PerAmount,
+}
+
+#[derive(Clone, Copy)]
+enum PerAmount {
+    Count(u64),
+    Share(f64),
+}
+
+impl FromStr for Per {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Per> {
+        let (key, amount) = text.rsplit_once('=').context("not KEY=N")?;
+        let amount = match amount.strip_suffix('%') {
+            Some(share) => {
+                let share: f64 = share.parse().ok().context("not a number of per cent")?;
+                ensure!((0.0..=100.0).contains(&share), "{share} % is not from 0 to 100");
+                PerAmount::Share(share / 100.0)
+            }
+            None => PerAmount::Count(amount.parse().ok().context("N is not a whole number")?),
+        };
+        Ok(Per { key: non_empty(key, text)?.to_owned(), amount })
+    }
+}
+
+/// `FILE=SHARE,…`.
+#[derive(Clone)]
+pub(super) struct Parts(pub(super) Vec<(PathBuf, f64)>);
+
+impl FromStr for Parts {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Parts> {
+        let mut parts: Vec<(PathBuf, f64)> = Vec::new();
+        for part in text.split(',') {
+            let (path, share) = part.rsplit_once('=').context("not FILE=SHARE,…")?;
+            let path = PathBuf::from(non_empty(path, part)?);
+            let share: f64 =
+                share.parse().ok().with_context(|| format!("{share} is not a number"))?;
+            ensure!(share.is_finite() && share > 0.0, "{share} is not a share above 0");
+            ensure!(
+                parts.iter().all(|(other, _)| *other != path),
+                "{} is named twice",
+                path.display()
+            );
+            parts.push((path, share));
+        }
+        Ok(Parts(parts))
+    }
+}
+
+/// `lines`, `csv`, `tsv`, `jsonl`, `fixed:64`.
+#[derive(Clone, Copy)]
+pub(super) struct Asked(pub(super) Format);
+
+impl FromStr for Asked {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Asked> {
+        Ok(Asked(match text {
+            "lines" => Format::Lines,
+            "csv" => Format::Csv { delimiter: b',' },
+            "tsv" => Format::Csv { delimiter: b'\t' },
+            "jsonl" => Format::JsonLines,
+            _ => match text.strip_prefix("fixed:") {
+                Some(bytes) => Format::Fixed(parse_bytes(bytes)?),
+                None => bail!("unknown format, allowed is lines, csv, tsv, jsonl, fixed:BYTES"),
+            },
+        }))
+    }
+}
+
+impl SampleArgs {
+    pub(super) fn sampler(&self, seed: u64) -> Sampler {
+        let mut sampler = match (self.count, self.probability, &self.per) {
+            (Some(n), ..) if self.at_most => Sampler::at_most(n),
+            (Some(n), ..) => Sampler::exactly(n),
+            (_, Some(p), _) => Sampler::probability(p),
+            (_, _, Some(Per { key, amount })) => match amount {
+                PerAmount::Count(n) if self.at_most => Sampler::at_most(*n),
+                PerAmount::Count(n) => Sampler::exactly(*n),
+                PerAmount::Share(p) => Sampler::probability(*p),
+            }
+            .per(self.column(key)),
+            _ => Sampler::probability(1.0),
+        };
+        let method = match self.method {
+            Way::Auto => Method::Auto,
+            Way::Pread => Method::Pread,
+            Way::Mmap => Method::Mmap,
+            Way::Sequential => Method::Sequential,
+            Way::Probe => Method::Probe { min_len: self.min_length },
+            Way::Stream => Method::Stream,
+        };
+        sampler = sampler.seed(seed).by(method);
+        if let Some(weight) = &self.weight {
+            sampler = sampler.weighted_by(self.column(weight));
+        }
+        if self.shuffle {
+            sampler = sampler.shuffled();
+        }
+        if self.invert {
+            sampler = sampler.inverted();
+        }
+        if self.with_replacement {
+            sampler = sampler.with_replacement();
+        }
+        if self.index {
+            sampler = sampler.with_index();
+        }
+        sampler
+    }
+
+    /// With a header a column has a name, and may be called `2`.
+    fn column(&self, text: &str) -> Column {
+        match text.parse() {
+            Ok(number) if !self.header && matches!(self.format.0, Format::Csv { .. }) => {
+                Column::Number(number)
+            }
+            _ => Column::from(text),
+        }
+    }
+}

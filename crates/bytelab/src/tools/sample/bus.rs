@@ -1,0 +1,30 @@
+//! What to say when a mapped file is cut by another process: the kernel then ends us with SIGBUS.
+
+#![expect(unsafe_code, reason = "handles a signal")]
+
+use std::mem::MaybeUninit;
+
+use anyhow::{Context, Result};
+
+const MESSAGE: &[u8] =
+    b"bytelab sample: a file was cut, or could not be read, while it was mapped; --method pread does not map it\n";
+
+/// From now on SIGBUS ends the process with a line on standard error and the exit status 1.
+pub(super) fn say_why() -> Result<()> {
+    // SAFETY: all fields of a sigaction may be zero.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = handler as *const () as usize;
+    // SAFETY: the action is initialised, and what it does is allowed in a handler.
+    let failed = unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
+    if failed == 0 {
+        return Ok(());
+    }
+    Err(std::io::Error::last_os_error()).context("catching SIGBUS")
+}
+
+extern "C" fn handler(_: libc::c_int) {
+    // SAFETY: write(2) may be called in a handler; the message is static.
+    unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
+    // SAFETY: _exit(2) may be called in a handler.
+    unsafe { libc::_exit(1) };
+}

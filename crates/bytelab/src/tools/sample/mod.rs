@@ -1,0 +1,134 @@
+//! `bytelab sample`: random records of files and streams, a front of `record-sampler`.
+
+mod args;
+mod bus;
+mod output;
+mod source;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
+
+pub(crate) use args::SampleArgs;
+use output::Output;
+
+const FAILED: u8 = 1;
+const WRONG_USE: u8 = 2;
+
+/// Draws, or says in one line why not. A reader that has gone away is a success.
+pub(crate) fn run(args: &SampleArgs) -> ExitCode {
+    let error = match draw(args) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(error) => error,
+    };
+    let known = error.downcast_ref::<Error>();
+    if known.is_some_and(|error| error.io_kind() == Some(io::ErrorKind::BrokenPipe)) {
+        return ExitCode::SUCCESS;
+    }
+    let mut text = format!("{error:#}");
+    if known.is_some_and(|error| error.kind() == ErrorKind::TooFew && args.count.is_some()) {
+        text.push_str("; --at-most takes all of them");
+    }
+    let _ = writeln!(io::stderr(), "bytelab sample: {text}");
+    let is_data = known.is_some_and(|error| error.kind() != ErrorKind::BadRequest);
+    let is_system = error.downcast_ref::<io::Error>().is_some();
+    ExitCode::from(if is_data || is_system { FAILED } else { WRONG_USE })
+}
+
+fn draw(args: &SampleArgs) -> Result<()> {
+    let seed = args.seed.unwrap_or_else(lab::clock::now_ns);
+    bus::say_why()?;
+    let mut population = source::population(args)?;
+    let bar = bar(source::bytes_to_go_through(args, &population));
+    let told = bar.clone();
+    let sampler = args.sampler(seed).watched(move |bytes| {
+        told.inc(bytes);
+        true
+    });
+    let stats = match &args.split {
+        Some(parts) => split(&sampler, &mut population, parts),
+        None => single(&sampler, &mut population, args).map(|stats| vec![stats]),
+    };
+    bar.finish_and_clear();
+    let stats = stats?;
+    if args.stats {
+        print_stats(&stats, seed)?;
+    }
+    Ok(())
+}
+
+fn single(sampler: &Sampler, population: &mut Population, args: &SampleArgs) -> Result<Stats> {
+    let Some(path) = &args.output else {
+        return Ok(sampler.write(population, &mut io::stdout().lock())?);
+    };
+    let mut output = Output::create(path)?;
+    let stats = sampler.write(population, &mut output.file).map_err(|error| named(error, path))?;
+    output.finish()?;
+    Ok(stats)
+}
+
+/// All outputs appear, or none of them does.
+fn split(
+    sampler: &Sampler,
+    population: &mut Population,
+    parts: &args::Parts,
+) -> Result<Vec<Stats>> {
+    let mut outputs = Vec::new();
+    let mut weights = Vec::new();
+    for (path, weight) in &parts.0 {
+        outputs.push(Output::create(path)?);
+        weights.push(*weight);
+    }
+    let mut writers: Vec<&mut dyn Write> =
+        outputs.iter_mut().map(|output| &mut output.file as &mut dyn Write).collect();
+    let stats = sampler.split(population, &weights, &mut writers)?;
+    for output in outputs {
+        output.finish()?;
+    }
+    Ok(stats)
+}
+
+/// An error of the writer does not know the writer's name.
+fn named(error: Error, path: &std::path::Path) -> anyhow::Error {
+    let is_write = error.kind() == ErrorKind::Write && error.path().is_none();
+    let error = anyhow::Error::new(error);
+    if is_write { error.context(path.display().to_string()) } else { error }
+}
+
+/// Draws nothing where standard error is not a terminal.
+fn bar(bytes: Option<u64>) -> ProgressBar {
+    let bar = match bytes {
+        Some(bytes) => ProgressBar::new(bytes),
+        None => ProgressBar::new_spinner(),
+    };
+    let style = match bytes {
+        Some(_) => "{wide_bar} {bytes} of {total_bytes}, {eta} left",
+        None => "{spinner} {bytes}",
+    };
+    let style = ProgressStyle::with_template(style);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.with_elapsed(Duration::ZERO)
+}
+
+fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {
+    let first = stats.first().context("no output")?;
+    let seen = first.seen.map_or("not counted".to_owned(), |seen| seen.to_string());
+    let taken: Vec<String> = stats.iter().map(|stats| stats.taken.to_string()).collect();
+    let mut out = io::stderr().lock();
+    writeln!(out, "records seen   {seen}")?;
+    writeln!(out, "records taken  {}", taken.join(" + "))?;
+    writeln!(out, "bytes read     {}", first.bytes_read)?;
+    writeln!(out, "method         {}: {}", first.method, first.reason)?;
+    writeln!(out, "seed           {seed}")?;
+    Ok(())
+}
+
+/// A share or a number of one key.
+pub(super) fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
+    ensure!(!name.is_empty(), "{text}: a name must stand before the =");
+    Ok(name)
+}

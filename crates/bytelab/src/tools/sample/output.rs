@@ -1,0 +1,96 @@
+//! A file that appears under its name when it is complete: until then it has no name, so that no death
+//! of the process leaves a part of it.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+
+pub(super) struct Output {
+    pub(super) file: File,
+    path: PathBuf,
+    state: State,
+}
+
+enum State {
+    /// Without a name.
+    Nameless,
+    /// The file system has no nameless files: under this name, which is removed when dropped.
+    Temporary(tempfile::TempPath),
+    /// A device or a pipe has no other name to be renamed from.
+    InPlace,
+}
+
+impl Output {
+    pub(super) fn create(path: &Path) -> Result<Output> {
+        // What a link points to is replaced, not the link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let metadata = fs::metadata(&path).ok();
+        if metadata.as_ref().is_some_and(fs::Metadata::is_dir) {
+            bail!("{}: is a directory", path.display());
+        }
+        if metadata.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+            let file = File::options().write(true).open(&path);
+            let file = file.with_context(|| path.display().to_string())?;
+            return Ok(Output { file, path, state: State::InPlace });
+        }
+        let (file, state) =
+            nameless_or_temporary(&path).with_context(|| path.display().to_string())?;
+        if let Some(metadata) = metadata {
+            file.set_permissions(metadata.permissions())
+                .with_context(|| path.display().to_string())?;
+        }
+        Ok(Output { file, path, state })
+    }
+
+    /// Gives it its name, in place of a file that may have it.
+    pub(super) fn finish(self) -> Result<()> {
+        let name = || self.path.display().to_string();
+        match self.state {
+            State::InPlace => Ok(()),
+            State::Temporary(temporary) => temporary.persist(&self.path).with_context(name),
+            State::Nameless => link(&self.file, &self.path).with_context(name),
+        }
+    }
+}
+
+fn nameless_or_temporary(path: &Path) -> io::Result<(File, State)> {
+    let dir = dir_of(path);
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::openat(CWD, dir, flags, Mode::from_raw_mode(0o666)) {
+        return Ok((File::from(file), State::Nameless));
+    }
+    let file = tempfile::Builder::new()
+        .prefix(&beside(path, "")?)
+        .suffix(".unfinished")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(dir)?;
+    let (file, temporary) = file.into_parts();
+    Ok((file, State::Temporary(temporary)))
+}
+
+fn dir_of(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// `.NAME` with an ending.
+fn beside(path: &Path, ending: &str) -> io::Result<OsString> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().ok_or(io::ErrorKind::InvalidFilename)?);
+    name.push(ending);
+    Ok(name)
+}
+
+/// A link cannot replace a file, but a rename can.
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let name = beside(path, &format!(".{}.unfinished", std::process::id()))?;
+    let temporary = dir_of(path).join(name);
+    rustix::fs::linkat(CWD, &own, CWD, &temporary, AtFlags::SYMLINK_FOLLOW)?;
+    fs::rename(&temporary, path).inspect_err(|_| drop(fs::remove_file(&temporary)))
+}

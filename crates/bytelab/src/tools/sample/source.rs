@@ -1,0 +1,68 @@
+//! The files of the command line as one population.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use record_sampler::{Format, Population};
+
+use super::args::SampleArgs;
+
+pub(super) fn population(args: &SampleArgs) -> Result<Population> {
+    let format = args.format.0;
+    let paths = expanded(&args.files)?;
+    let is_stdin = paths.is_empty() || paths.iter().any(|path| path == Path::new("-"));
+    let mut population = if is_stdin {
+        ensure!(
+            paths.len() <= 1,
+            "standard input cannot be taken together with files; name it /dev/stdin"
+        );
+        Population::stream(io::stdin(), format)
+    } else {
+        Population::open(&paths, format)?
+    };
+    if args.header {
+        population = population.with_header();
+    }
+    Ok(population)
+}
+
+/// A name that no file has may be a pattern; what it stands for comes in the order of the names.
+fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for file in files {
+        let pattern = file.to_str().filter(|text| text.contains(['*', '?', '[']) && !file.exists());
+        let Some(pattern) = pattern else {
+            paths.push(file.clone());
+            continue;
+        };
+        let found = glob::glob(pattern).with_context(|| format!("the pattern {pattern}"))?;
+        let before = paths.len();
+        for path in found {
+            let path = path.with_context(|| format!("the pattern {pattern}"))?;
+            if path.is_file() {
+                paths.push(path);
+            }
+        }
+        ensure!(paths.len() > before, "no file matches {pattern}");
+    }
+    Ok(paths)
+}
+
+/// What the progress is a part of; none where that is not known.
+pub(super) fn bytes_to_go_through(args: &SampleArgs, _: &Population) -> Option<u64> {
+    let paths = expanded(&args.files).ok().filter(|paths| !paths.is_empty())?;
+    let mut size = 0;
+    for path in &paths {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+        if ["gz", "gzip", "zst", "zstd"].contains(&extension) {
+            return None;
+        }
+        size += path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    }
+    let passes = match args.format.0 {
+        Format::Fixed(_) => 1,
+        _ => 2,
+    };
+    Some(size * passes)
+}

@@ -1,0 +1,140 @@
+//! The one error of the crate: what kind, which file, and one line of words.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What kind of thing went wrong.
+///
+/// ```
+/// use record_sampler::{ErrorKind, Format, Population};
+/// let error = Population::open(["/no/such/file"], Format::Lines).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Io);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Reading an input failed.
+    Io,
+    /// Writing the sample failed; the cause is the writer's error.
+    Write,
+    /// There are fewer records than were asked for.
+    TooFew,
+    /// A file became larger, smaller or newer while it was read.
+    Changed,
+    /// The bytes are not what the format says: a quote that is never closed, a partial record.
+    Malformed,
+    /// A record has no such column, or the column is not what it must be.
+    BadColumn,
+    /// A weight that is negative or not finite.
+    BadWeight,
+    /// What was asked for cannot be, or not of such an input.
+    BadRequest,
+    /// The caller asked to stop.
+    Stopped,
+}
+
+/// An error: its [kind](Error::kind), the file, and one line of text.
+///
+/// ```
+/// # use record_sampler::{Format, Population};
+/// let error = Population::open(["/no/such/file"], Format::Lines).unwrap_err();
+/// assert!(error.to_string().starts_with("/no/such/file: "));
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    path: Option<PathBuf>,
+    message: String,
+    cause: Option<io::Error>,
+}
+
+impl Error {
+    /// What kind of thing went wrong.
+    ///
+    /// ```
+    /// # use record_sampler::{ErrorKind, Format, Population};
+    /// let error = Population::open(["/no/such/file"], Format::Lines).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Io);
+    /// ```
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The input that is to blame.
+    ///
+    /// ```
+    /// # use record_sampler::{Format, Population};
+    /// let error = Population::open(["/no/such/file"], Format::Lines).unwrap_err();
+    /// assert_eq!(error.path().unwrap().to_str(), Some("/no/such/file"));
+    /// ```
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The system's error, if one is the cause.
+    ///
+    /// ```
+    /// # use record_sampler::{Format, Population};
+    /// let error = Population::open(["/no/such/file"], Format::Lines).unwrap_err();
+    /// assert_eq!(error.io_kind(), Some(std::io::ErrorKind::NotFound));
+    /// ```
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        self.0.cause.as_ref().map(io::Error::kind)
+    }
+
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error(Box::new(Inner { kind, path: None, message: message.into(), cause: None }))
+    }
+
+    #[cold]
+    pub(crate) fn caused(kind: ErrorKind, message: &str, cause: io::Error) -> Error {
+        let message = message.to_owned();
+        Error(Box::new(Inner { kind, path: None, message, cause: Some(cause) }))
+    }
+
+    #[cold]
+    pub(crate) fn of(mut self, path: &Path) -> Error {
+        self.0.path.get_or_insert_with(|| path.to_owned());
+        self
+    }
+
+    /// Names the record, which users count from 1.
+    #[cold]
+    pub(crate) fn in_record(mut self, rank: u64) -> Error {
+        self.0.message = format!("record {}: {}", rank + 1, self.0.message);
+        self
+    }
+
+    pub(crate) fn stopped() -> Error {
+        Error::new(ErrorKind::Stopped, "stopped")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { path, message, cause, .. } = &*self.0;
+        if let Some(path) = path {
+            write!(f, "{}: ", path.display())?;
+        }
+        match (message.as_str(), cause) {
+            ("", Some(cause)) => write!(f, "{cause}"),
+            (message, Some(cause)) => write!(f, "{message}: {cause}"),
+            (message, None) => f.write_str(message),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({:?}: {self})", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.cause.as_ref().map(|cause| cause as &dyn std::error::Error)
+    }
+}

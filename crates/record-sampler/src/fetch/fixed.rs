@@ -1,0 +1,153 @@
+//! Records of a fixed size: their places are known, nothing needs to be looked for.
+
+use std::collections::VecDeque;
+use std::iter::Peekable;
+use std::num::NonZero;
+
+use super::{Choice, Method, Ranks, copy, next_below};
+use crate::input::{Access, PlainFile, Population, Window, map};
+use crate::sink::{Place, Sink};
+use crate::watch::Watch;
+use crate::{Error, ErrorKind, Result};
+
+/// How many reads the device is asked for ahead of time.
+const IN_FLIGHT: usize = 64;
+const SEQUENTIAL_BYTES: usize = 256 << 10;
+
+/// The number of records of each file. A part of a record is an error.
+pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>> {
+    let files = population.files().unwrap_or_default();
+    let count = |(file, input): (&&PlainFile, &crate::input::Input)| {
+        let rest = file.size % len;
+        if rest == 0 {
+            return Ok(file.size / len);
+        }
+        let text = format!(
+            "its size of {} bytes is not a multiple of {len}: {rest} bytes are left at offset {}",
+            file.size,
+            file.size - rest
+        );
+        Err(Error::new(ErrorKind::Malformed, text).of(&input.path))
+    };
+    files.iter().zip(&population.inputs).map(count).collect()
+}
+
+/// Hands over the records with these ranks; returns how many bytes were read.
+pub(crate) fn fetch_fixed(
+    population: &Population,
+    len: u64,
+    ranks: Ranks<'_>,
+    choice: &Choice,
+    sink: &mut dyn Sink,
+    watch: &Watch,
+) -> Result<u64> {
+    let mut ranks = ranks.peekable();
+    let (mut base, mut bytes_read) = (0, 0);
+    for (file, input) in population.files().unwrap_or_default().iter().zip(&population.inputs) {
+        let records = file.size / len;
+        let part = Part { file, len, base, records, start: base * len };
+        bytes_read +=
+            part.fetch(&mut ranks, choice, sink, watch).map_err(|error| error.of(&input.path))?;
+        base += records;
+    }
+    Ok(bytes_read)
+}
+
+/// One file of the population.
+struct Part<'a> {
+    file: &'a PlainFile,
+    len: u64,
+    /// How many records, and bytes, are in the files before it.
+    base: u64,
+    start: u64,
+    records: u64,
+}
+
+impl Part<'_> {
+    fn fetch(
+        &self,
+        ranks: &mut Peekable<Ranks<'_>>,
+        choice: &Choice,
+        sink: &mut dyn Sink,
+        watch: &Watch,
+    ) -> Result<u64> {
+        if self.records == 0 {
+            return Ok(0);
+        }
+        let limit = match choice.method {
+            Method::Sequential => SEQUENTIAL_BYTES,
+            _ => self.len.min(SEQUENTIAL_BYTES as u64) as usize,
+        };
+        if choice.method == Method::Mmap {
+            let map = map(self.file, choice.density)?;
+            let window = Window::new(Access::Map(self.file, &map), 0);
+            return self.walk(window, SEQUENTIAL_BYTES, ranks, sink, watch);
+        }
+        let window = Window::new(Access::Read(self.file), limit);
+        if choice.method == Method::Pread && choice.is_cold {
+            let ahead = Ahead::new(self, ranks);
+            return self.walk(window, limit, &mut ahead.peekable(), sink, watch);
+        }
+        self.walk(window, limit, ranks, sink, watch)
+    }
+
+    fn walk<I: Iterator<Item = u64>>(
+        &self,
+        mut window: Window<'_>,
+        limit: usize,
+        ranks: &mut Peekable<I>,
+        sink: &mut dyn Sink,
+        watch: &Watch,
+    ) -> Result<u64> {
+        let mut told = 0;
+        while let Some(rank) = next_below(ranks, self.base + self.records) {
+            let offset = (rank - self.base) * self.len;
+            let piece = window.at(offset, limit)?;
+            if piece.len() as u64 >= self.len {
+                sink.piece(&piece[..self.len as usize])?;
+            } else {
+                copy(&mut window, offset, self.len, limit, sink)?;
+            }
+            sink.end(Place { at: self.start + offset, len: self.len }, false)?;
+            if offset >= told + (4 << 20) {
+                watch.advance(offset - told)?;
+                told = offset;
+            }
+        }
+        watch.advance(self.file.size - told)?;
+        Ok(window.bytes_read)
+    }
+}
+
+/// Asks for the pages of the next records before they are read, so that the device has many requests in
+/// flight without threads: `POSIX_FADV_WILLNEED` starts a read and does not wait for it.
+struct Ahead<'a, I: Iterator<Item = u64>> {
+    part: &'a Part<'a>,
+    ranks: &'a mut Peekable<I>,
+    asked: VecDeque<u64>,
+}
+
+impl<'a, I: Iterator<Item = u64>> Ahead<'a, I> {
+    fn new(part: &'a Part<'a>, ranks: &'a mut Peekable<I>) -> Ahead<'a, I> {
+        // Otherwise the system reads ahead what nobody wants.
+        let _ = rustix::fs::fadvise(&part.file.file, 0, None, rustix::fs::Advice::Random);
+        Ahead { part, ranks, asked: VecDeque::with_capacity(IN_FLIGHT) }
+    }
+}
+
+impl<I: Iterator<Item = u64>> Iterator for Ahead<'_, I> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let Part { file, len, base, records, .. } = self.part;
+        while self.asked.len() < IN_FLIGHT {
+            let Some(rank) = next_below(self.ranks, base + records) else { break };
+            let offset = (rank - base) * len;
+            let advice = rustix::fs::Advice::WillNeed;
+            // Only a hint.
+            let _ = rustix::fs::fadvise(&file.file, offset, NonZero::new(*len), advice);
+            self.asked.push_back(rank);
+        }
+        self.asked.pop_front()
+    }
+}

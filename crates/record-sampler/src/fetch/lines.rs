@@ -1,0 +1,123 @@
+//! Lines whose places are known to the block: the line feeds of that block are counted.
+
+use std::iter::Peekable;
+
+use memchr::memchr;
+
+use super::next_below;
+use crate::format::pass_lines;
+use crate::index::LineIndex;
+use crate::input::{Access, Window};
+use crate::sink::{Place, Sink};
+use crate::watch::Watch;
+use crate::{Error, ErrorKind, Result};
+
+/// A file whose lines are chosen, among all files.
+pub(crate) struct LineFile<'a> {
+    pub(crate) access: Access<'a>,
+    pub(crate) index: &'a LineIndex,
+    /// The rank of its first line, and where its first byte is, among all files.
+    pub(crate) base: u64,
+    pub(crate) start: u64,
+    /// Lines at its start that are not part of the population.
+    pub(crate) header_lines: u64,
+    /// About how many lines are wanted of it.
+    pub(crate) expected: u64,
+}
+
+/// Hands over the lines with these ranks; returns how many bytes were read.
+pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
+    file: &LineFile<'_>,
+    ranks: &mut Peekable<I>,
+    sink: &mut dyn Sink,
+    watch: &Watch,
+) -> Result<u64> {
+    const DENSE_BYTES: usize = 256 << 10;
+    let lines = file.index.lines().saturating_sub(file.header_lines);
+    let size = Window::new(file.access, 0).size();
+    let is_dense = file.expected > size / file.index.block_bytes / 2;
+    let block = file.index.block_bytes.min(1 << 20) as usize;
+    let limit = if is_dense { DENSE_BYTES } else { block };
+    let mut window = Window::new(file.access, limit);
+    let mut cursor = Cursor { index: file.index, at: 0, line: 0, limit };
+    let mut told = 0;
+    while let Some(rank) = next_below(ranks, file.base + lines) {
+        cursor.seek(&mut window, rank - file.base + file.header_lines)?;
+        let at = cursor.at;
+        let is_whole = cursor.hand_over(&mut window, sink)?;
+        let is_after_crlf = !is_whole && is_after_crlf(&mut window, at)?;
+        sink.end(Place { at: file.start + at, len: cursor.at - at }, is_after_crlf)?;
+        if cursor.at - told >= 4 << 20 {
+            watch.advance(cursor.at - told)?;
+            told = cursor.at;
+        }
+        // A line that is chosen twice.
+        if ranks.peek() == Some(&rank) {
+            (cursor.at, cursor.line) = (at, cursor.line - 1);
+        }
+    }
+    watch.advance(size.saturating_sub(told))?;
+    Ok(window.bytes_read)
+}
+
+fn is_after_crlf(window: &mut Window<'_>, at: u64) -> Result<bool> {
+    let Some(before) = at.checked_sub(2) else { return Ok(false) };
+    let first = window.at(before, 1)?.first() == Some(&b'\r');
+    Ok(first && window.at(before + 1, 1)?.first() == Some(&b'\n'))
+}
+
+/// The start of a line: its offset and its number.
+struct Cursor<'a> {
+    index: &'a LineIndex,
+    at: u64,
+    line: u64,
+    limit: usize,
+}
+
+impl Cursor<'_> {
+    /// Goes forward to the start of the line.
+    #[inline]
+    fn seek(&mut self, window: &mut Window<'_>, line: u64) -> Result<()> {
+        if line == self.line {
+            return Ok(());
+        }
+        let block = self.index.block_of(line);
+        let start = block as u64 * self.index.block_bytes;
+        if start > self.at {
+            (self.at, self.line) = (start, self.index.before(block));
+        }
+        while self.line < line {
+            let piece = window.at(self.at, self.limit)?;
+            let (passed, bytes) = pass_lines(piece, line - self.line);
+            if bytes == 0 || self.at >= start + self.index.block_bytes {
+                return Err(stale());
+            }
+            self.at += bytes as u64;
+            self.line += passed;
+        }
+        Ok(())
+    }
+
+    /// The line at the cursor, which goes behind it: whether it ends with a line feed.
+    #[inline]
+    fn hand_over(&mut self, window: &mut Window<'_>, sink: &mut dyn Sink) -> Result<bool> {
+        self.line += 1;
+        loop {
+            let piece = window.at(self.at, self.limit)?;
+            if piece.is_empty() {
+                return Ok(false);
+            }
+            let end = memchr(b'\n', piece).map(|at| at + 1);
+            let n = end.unwrap_or(piece.len());
+            sink.piece(&piece[..n])?;
+            self.at += n as u64;
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+fn stale() -> Error {
+    Error::new(ErrorKind::Changed, "does not have the lines that were counted: it has changed")
+}

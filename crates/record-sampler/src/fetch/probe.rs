@@ -1,0 +1,123 @@
+//! Lines at random byte offsets, their length bias corrected by rejection: no line is counted.
+//!
+//! An offset falls into a line with a probability proportional to its length L. If no line is shorter than
+//! m, and an offset counts only if it is one of the last m of its line, each line is hit by exactly m offsets.
+
+use std::collections::BTreeSet;
+
+use memchr::memchr;
+
+use crate::input::{Access, Population, Window};
+use crate::sink::Place;
+use crate::watch::Watch;
+use crate::{Error, ErrorKind, Result, Rng};
+
+/// So often may a line be found that is already chosen, in a row, before it is taken that there are no
+/// others. With twice as many lines as are wanted, it happens once in 2⁶⁴ times.
+const REPEATS: u32 = 64;
+
+/// `n` different lines in the order in which they were found, and how many bytes were read.
+pub(crate) fn probe(
+    population: &Population,
+    n: u64,
+    min_len: u32,
+    mut rng: Rng,
+    watch: &Watch,
+) -> Result<(Vec<Place>, u64)> {
+    let mut files = Vec::new();
+    let mut end = 0;
+    for file in population.files().unwrap_or_default() {
+        let last_len = usize::from(file.size > 0);
+        let mut last = Window::new(Access::Read(file), last_len);
+        let is_open = file.size > 0 && last.at(file.size - 1, 1)? != b"\n";
+        let start = end;
+        // A last line without line feed counts as if it had one.
+        end += file.size + u64::from(is_open);
+        files.push((end, start, Window::new(Access::Read(file), 512)));
+    }
+    let bases: Vec<u64> = population
+        .files()
+        .unwrap_or_default()
+        .iter()
+        .scan(0, |sum, file| {
+            *sum += file.size;
+            Some(*sum - file.size)
+        })
+        .collect();
+    let (mut chosen, mut found) = (BTreeSet::new(), Vec::new());
+    let (mut repeats, mut tries) = (0, 0u64);
+    let most_tries = n.saturating_mul(100_000).saturating_add(10_000_000);
+    while (found.len() as u64) < n {
+        tries += 1;
+        if repeats > REPEATS || tries > most_tries || end == 0 {
+            let text = format!(
+                "only {} different lines were found in {tries} tries at random offsets; use another method",
+                found.len()
+            );
+            return Err(Error::new(ErrorKind::TooFew, text));
+        }
+        let offset = rng.below(end);
+        let number = files.partition_point(|(end, ..)| *end <= offset);
+        let (_, start, window) = &mut files[number];
+        let named = |error: Error| error.of(&population.inputs[number].path);
+        let line = line_at(window, offset - *start, u64::from(min_len)).map_err(named)?;
+        let Some(line) = line else { continue };
+        if chosen.insert((number, line.at)) {
+            found.push(Place { at: line.at + bases[number], len: line.len });
+            repeats = 0;
+            watch.advance(line.len)?;
+        } else {
+            repeats += 1;
+        }
+    }
+    let bytes_read = files.iter().map(|(.., window)| window.bytes_read).sum();
+    Ok((found, bytes_read))
+}
+
+/// The line of which this offset is one of the last `min_len`.
+fn line_at(window: &mut Window<'_>, offset: u64, min_len: u64) -> Result<Option<Place>> {
+    let size = window.size();
+    let mut at = offset;
+    let end = loop {
+        let left = offset + min_len - at;
+        if left == 0 {
+            return Ok(None);
+        }
+        if at == size {
+            break at;
+        }
+        let piece = window.at(at, left.min(512) as usize)?;
+        if let Some(found) = memchr(b'\n', piece) {
+            break at + found as u64 + 1;
+        }
+        at += piece.len() as u64;
+    };
+    let start = start_of_line(window, end)?;
+    let is_open = end == size && offset == size || window.at(end - 1, 1)? != b"\n";
+    if end - start + u64::from(is_open) < min_len {
+        let text = format!(
+            "the line at offset {start} is shorter than the least length of {min_len} bytes"
+        );
+        return Err(Error::new(ErrorKind::BadRequest, text));
+    }
+    Ok(Some(Place { at: start, len: end - start }))
+}
+
+/// Where the line begins that ends before this offset.
+fn start_of_line(window: &mut Window<'_>, end: u64) -> Result<u64> {
+    // The last byte may be its line feed.
+    let mut before = end.saturating_sub(1);
+    while before > 0 {
+        let from = before.saturating_sub(512);
+        let mut piece = Vec::new();
+        while from + (piece.len() as u64) < before {
+            let at = from + piece.len() as u64;
+            piece.extend_from_slice(window.at(at, (before - at) as usize)?);
+        }
+        if let Some(found) = memchr::memrchr(b'\n', &piece) {
+            return Ok(from + found as u64 + 1);
+        }
+        before = from;
+    }
+    Ok(0)
+}

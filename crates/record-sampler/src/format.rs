@@ -1,0 +1,287 @@
+//! Where a record ends: a machine that is fed bytes in pieces of any size. It does not read files.
+
+use memchr::{memchr, memchr_iter, memchr2};
+
+/// What separates the records of an input.
+///
+/// ```
+/// use record_sampler::{Format, Population, Sampler};
+/// let text = "name,motto\nAda,\"two\nlines\"\nBob,one\n";
+/// let population = Population::stream(text.as_bytes(), Format::Csv { delimiter: b',' });
+/// let records = Sampler::at_most(9).records(&mut population.with_header())?;
+/// assert_eq!(records, ["Ada,\"two\nlines\"\n", "Bob,one\n"].map(str::as_bytes));
+/// # Ok::<(), record_sampler::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// Each record has this many bytes.
+    Fixed(u64),
+    /// A record ends with LF or CRLF, or with the input. Bytes that are not UTF-8 are kept as they are.
+    Lines,
+    /// As `Lines`, and a line break in double quotes belongs to the field (RFC 4180). Empty lines are not
+    /// records.
+    Csv {
+        /// What separates the fields, usually a comma.
+        delimiter: u8,
+    },
+    /// As `Lines`; each is a JSON value.
+    JsonLines,
+}
+
+impl Format {
+    pub(crate) fn is_text(self) -> bool {
+        !matches!(self, Format::Fixed(_))
+    }
+
+    /// Whether a record ends at each line feed and nowhere else.
+    pub(crate) fn is_lines(self) -> bool {
+        matches!(self, Format::Lines | Format::JsonLines)
+    }
+}
+
+/// Finds the ends of records in a row of pieces.
+pub(crate) struct Splitter {
+    format: Format,
+    /// Bytes of the record that have been seen, with empty lines before it.
+    seen: u64,
+    /// Of them, those of the line it begins with: 0 or 1 byte mean that the line may be empty.
+    content: u64,
+    last: Option<u8>,
+    quote: Quote,
+    /// Where in `seen` the last quote was opened.
+    opened: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    Outside,
+    Inside,
+    /// After a quote within quotes: another one stands for itself, anything else is outside.
+    Closing,
+}
+
+impl Splitter {
+    pub(crate) fn new(format: Format) -> Splitter {
+        Splitter { format, seen: 0, content: 0, last: None, quote: Quote::Outside, opened: 0 }
+    }
+
+    /// The length up to the end of the record, or none if the piece ends before.
+    #[inline]
+    pub(crate) fn end(&mut self, piece: &[u8]) -> Option<usize> {
+        let end = match self.format {
+            Format::Fixed(len) => {
+                let left = len - self.seen;
+                (left <= piece.len() as u64).then_some(left as usize)
+            }
+            Format::Lines | Format::JsonLines => memchr(b'\n', piece).map(|at| at + 1),
+            Format::Csv { delimiter } => self.csv_end(piece, delimiter),
+        };
+        if end.is_some() {
+            *self = Splitter::new(self.format);
+        } else {
+            self.seen += piece.len() as u64;
+        }
+        end
+    }
+
+    fn csv_end(&mut self, piece: &[u8], delimiter: u8) -> Option<usize> {
+        let mut at = 0;
+        while at < piece.len() {
+            match self.quote {
+                Quote::Inside => {
+                    let found = memchr(b'"', &piece[at..]);
+                    let next = found.map_or(piece.len(), |found| at + found + 1);
+                    self.content += (next - at) as u64;
+                    at = next;
+                    if found.is_some() {
+                        self.quote = Quote::Closing;
+                    }
+                }
+                Quote::Closing if piece[at] == b'"' => {
+                    self.content += 1;
+                    at += 1;
+                    self.quote = Quote::Inside;
+                }
+                Quote::Closing => {
+                    self.quote = Quote::Outside;
+                    self.last = Some(b'"');
+                }
+                Quote::Outside => {
+                    let Some(found) = memchr2(b'"', b'\n', &piece[at..]) else {
+                        self.content += (piece.len() - at) as u64;
+                        self.last = piece.last().copied();
+                        return None;
+                    };
+                    if found > 0 {
+                        self.last = Some(piece[at + found - 1]);
+                    }
+                    self.content += found as u64;
+                    at += found + 1;
+                    if piece[at - 1] == b'\n' {
+                        if !self.is_empty_line() {
+                            return Some(at);
+                        }
+                        (self.content, self.last) = (0, None);
+                        continue;
+                    }
+                    if self.last.is_none_or(|last| last == delimiter) {
+                        self.quote = Quote::Inside;
+                        self.opened = self.seen + at as u64 - 1;
+                    }
+                    self.content += 1;
+                    self.last = Some(b'"');
+                }
+            }
+        }
+        None
+    }
+
+    fn is_empty_line(&self) -> bool {
+        self.content == 0 || self.content == 1 && self.last == Some(b'\r')
+    }
+
+    /// Passes over at most `limit` records: how many, and how many bytes they take.
+    pub(crate) fn pass(&mut self, piece: &[u8], limit: u64) -> (u64, usize) {
+        if self.format.is_lines() {
+            return pass_lines(piece, limit);
+        }
+        let (mut passed, mut at) = (0, 0);
+        while passed < limit {
+            let Some(end) = self.end(&piece[at..]) else { return (passed, piece.len()) };
+            at += end;
+            passed += 1;
+        }
+        (passed, at)
+    }
+
+    /// At the end of the input: whether a record without terminator has been seen. An error tells what
+    /// is wrong with it and how far before the end of the input.
+    pub(crate) fn finish(&self) -> Result<bool, (String, u64)> {
+        match self.format {
+            Format::Fixed(len) if self.seen > 0 => {
+                let text =
+                    format!("the last record has {} bytes instead of {len}, it begins", self.seen);
+                Err((text, self.seen))
+            }
+            Format::Fixed(_) => Ok(false),
+            Format::Lines | Format::JsonLines => Ok(self.seen > 0),
+            Format::Csv { .. } if self.quote == Quote::Inside => {
+                let text = "a quote is never closed, it is opened".to_owned();
+                Err((text, self.seen - self.opened))
+            }
+            Format::Csv { .. } => Ok(!self.is_empty_line()),
+        }
+    }
+}
+
+/// Counts by vectors in parts that fit the innermost cache, then steps in the last one.
+pub(crate) fn pass_lines(piece: &[u8], limit: u64) -> (u64, usize) {
+    const PART: usize = 1024;
+    let (mut passed, mut at) = (0, 0);
+    // A part is never longer than what is still to be passed in bytes.
+    while at < piece.len() && passed < limit {
+        let part = &piece[at..(at + PART).min(piece.len())];
+        let count = memchr_iter(b'\n', part).count() as u64;
+        if count >= limit - passed {
+            let nth = (limit - passed - 1) as usize;
+            let end = memchr_iter(b'\n', part).nth(nth).map_or(part.len(), |at| at + 1);
+            return (limit, at + end);
+        }
+        passed += count;
+        at += part.len();
+    }
+    (passed, if limit == 0 { 0 } else { piece.len() })
+}
+
+/// The record without the empty lines before it.
+pub(crate) fn trimmed(mut record: &[u8]) -> &[u8] {
+    loop {
+        record = match record {
+            [b'\n', rest @ ..] | [b'\r', b'\n', rest @ ..] => rest,
+            _ => return record,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CSV: Format = Format::Csv { delimiter: b',' };
+
+    /// The records of a text, fed in pieces of this many bytes, joined by `|`; or what is wrong.
+    fn split(format: Format, text: &str, piece: usize) -> String {
+        let mut splitter = Splitter::new(format);
+        let (mut records, mut open) = (Vec::new(), Vec::new());
+        for piece in text.as_bytes().chunks(piece) {
+            let mut rest = piece;
+            while !rest.is_empty() {
+                let end = splitter.end(rest);
+                let (record, more) = rest.split_at(end.unwrap_or(rest.len()));
+                open.extend_from_slice(record);
+                if end.is_some() {
+                    records.push(std::mem::take(&mut open));
+                }
+                rest = more;
+            }
+        }
+        match splitter.finish() {
+            Ok(true) => records.push(open),
+            Ok(false) => {}
+            Err((text, before_end)) => return format!("{text} {before_end} before the end"),
+        }
+        let text = |record: &Vec<u8>| {
+            let bytes = if format == CSV { trimmed(record) } else { record };
+            String::from_utf8_lossy(bytes).into_owned()
+        };
+        records.iter().map(text).collect::<Vec<_>>().join("|")
+    }
+
+    fn check(format: Format, text: &str, expected: &str) {
+        for piece in [1, 2, 3, 5, 1000] {
+            assert_eq!(split(format, text, piece), expected, "{text:?} by {piece}");
+        }
+    }
+
+    #[test]
+    fn a_line_ends_with_its_line_feed_or_with_the_input() {
+        check(Format::Lines, "a\nb\r\n\nc", "a\n|b\r\n|\n|c");
+        check(Format::Lines, "", "");
+        check(Format::Lines, "\n", "\n");
+        check(Format::JsonLines, "{}\n[]", "{}\n|[]");
+    }
+
+    #[test]
+    fn a_csv_record_may_hold_line_breaks_in_quotes() {
+        check(CSV, "a,b\n\"x\ny\",\"\"\"\n\"\n", "a,b\n|\"x\ny\",\"\"\"\n\"\n");
+        check(CSV, "a\"b\nc\"d\n", "a\"b\n|c\"d\n");
+        check(CSV, "\"a\"b\"\n1\n", "\"a\"b\"\n|1\n");
+        check(CSV, "1,\"\"\n2,\" \"", "1,\"\"\n|2,\" \"");
+        check(CSV, "\n\r\na\n\n\r\nb\n\r\n", "a\n|b\n");
+        check(CSV, "\ra\n", "\ra\n");
+        check(Format::Csv { delimiter: b';' }, "a,\"b\nc;\"d\n\"\n", "a,\"b\n|c;\"d\n\"\n");
+    }
+
+    #[test]
+    fn what_ends_within_a_record_is_told() {
+        check(CSV, "a\n\"b\nc", "a quote is never closed, it is opened 4 before the end");
+        check(
+            Format::Fixed(3),
+            "abcdefgh",
+            "the last record has 2 bytes instead of 3, it begins 2 before the end",
+        );
+        check(Format::Fixed(4), "abcdefgh", "abcd|efgh");
+    }
+
+    #[test]
+    fn passing_over_records_stops_at_the_limit() {
+        let text = "ab\n".repeat(2000);
+        for limit in [0u64, 1, 341, 342, 1500, 2000, 3000] {
+            let (passed, bytes) = Splitter::new(Format::Lines).pass(text.as_bytes(), limit);
+            assert_eq!((passed, bytes), (limit.min(2000), (limit.min(2000) * 3) as usize));
+            let (passed, bytes) = Splitter::new(CSV).pass(text.as_bytes(), limit);
+            assert_eq!((passed, bytes), (limit.min(2000), (limit.min(2000) * 3) as usize));
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Where the lines of a file are: how many line feeds each block of it holds. Kept in a file beside it,
+//! the index makes the next sample read only the blocks that it needs.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use memchr::memchr_iter;
+
+use crate::input::{Access, PlainFile, Window};
+use crate::watch::Watch;
+use crate::{Error, ErrorKind, Result};
+
+/// The smallest block: what is read to find a line in it.
+const BLOCK_BYTES: u64 = 16 << 10;
+/// Of larger files the blocks are larger, so that the index stays below 4 MiB.
+const MOST_BLOCKS: u64 = 1 << 20;
+/// What a thread reads at once while it counts.
+const READ_BYTES: usize = 256 << 10;
+const MAGIC: &[u8; 8] = b"nlx\0\0\0\0\x01";
+const HEAD_BYTES: usize = 56;
+
+/// How many line feeds there are before each block of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LineIndex {
+    pub(crate) block_bytes: u64,
+    /// One more than there are blocks.
+    before: Vec<u64>,
+    ends_with_line_feed: bool,
+}
+
+impl LineIndex {
+    /// Counts the line feeds of the whole file, by as many threads as there are processors.
+    pub(crate) fn count(access: Access<'_>, size: u64, watch: &Watch) -> Result<LineIndex> {
+        let block_bytes = block_bytes(size);
+        let mut counts = vec![0u32; size.div_ceil(block_bytes) as usize];
+        let most = size.div_ceil(16 << 20).clamp(1, 8) as usize;
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(most);
+        let share = counts.len().div_ceil(threads).max(1);
+        thread::scope(|scope| {
+            let mut running = Vec::new();
+            let mut shares = (0u64..).zip(counts.chunks_mut(share));
+            let first = shares.next();
+            for (number, counts) in shares {
+                let start = number * share as u64 * block_bytes;
+                running.push(
+                    scope.spawn(move || count_blocks(access, start, block_bytes, counts, watch)),
+                );
+            }
+            let mut result = match first {
+                Some((_, counts)) => count_blocks(access, 0, block_bytes, counts, watch),
+                None => Ok(()),
+            };
+            for thread in running {
+                let joined = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                result = result.and(joined);
+            }
+            result
+        })?;
+        let mut window = Window::new(access, 1);
+        let last = size.checked_sub(1).map(|at| Ok(window.at(at, 1)?.first() == Some(&b'\n')));
+        Ok(LineIndex::new(block_bytes, &counts, last.transpose()?.unwrap_or(true)))
+    }
+
+    fn new(block_bytes: u64, counts: &[u32], ends_with_line_feed: bool) -> LineIndex {
+        let mut before = Vec::with_capacity(counts.len() + 1);
+        let mut sum = 0;
+        before.push(0);
+        before.extend(counts.iter().map(|count| {
+            sum += u64::from(*count);
+            sum
+        }));
+        LineIndex { block_bytes, before, ends_with_line_feed }
+    }
+
+    /// How many lines there are; bytes after the last line feed are one.
+    pub(crate) fn lines(&self) -> u64 {
+        self.before.last().unwrap_or(&0) + u64::from(!self.ends_with_line_feed)
+    }
+
+    /// How many line feeds there are before the offset at which this block begins.
+    pub(crate) fn before(&self, block: usize) -> u64 {
+        self.before[block]
+    }
+
+    /// The block that holds the `n`-th line feed, from 1.
+    pub(crate) fn block_of(&self, n: u64) -> usize {
+        self.before.partition_point(|before| *before < n).saturating_sub(1)
+    }
+
+    /// The index that is kept beside the file, if it fits the file as it is.
+    pub(crate) fn load(path: &Path, file: &PlainFile) -> Option<LineIndex> {
+        let limit = HEAD_BYTES as u64 + 4 * MOST_BLOCKS + 8;
+        let index = File::open(index_path(path)).ok()?;
+        if index.metadata().ok()?.len() > limit {
+            return None;
+        }
+        let mut bytes = vec![0; index.metadata().ok()?.len() as usize];
+        index.read_exact_at(&mut bytes, 0).ok()?;
+        LineIndex::parse(&bytes, file.size, file.modified_ns, || content_digest(file).ok())
+    }
+
+    /// The index in these bytes, if they are sound and were made for such a file.
+    pub(crate) fn parse(
+        bytes: &[u8],
+        size: u64,
+        modified_ns: i128,
+        content: impl Fn() -> Option<u64>,
+    ) -> Option<LineIndex> {
+        let (body, digest) = bytes.split_last_chunk::<8>()?;
+        let (head, counts) = body.split_at_checked(HEAD_BYTES)?;
+        let number = |at: usize| {
+            let bytes = head[at..at + 8].try_into();
+            bytes.map(u64::from_le_bytes)
+        };
+        let modified = i128::from(number(24).ok()?) << 64 | i128::from(number(16).ok()?);
+        let block = block_bytes(size);
+        let flags = number(48).ok()?;
+        let is_sound = head.starts_with(MAGIC)
+            && u64::from_le_bytes(*digest) == digest_of(body)
+            && number(8).ok()? == size
+            && modified == modified_ns
+            && number(32).ok()? == block
+            && counts.len() as u64 == 4 * size.div_ceil(block)
+            && flags <= 1
+            && Some(number(40).ok()?) == content();
+        if !is_sound {
+            return None;
+        }
+        let counts: Vec<u32> = counts
+            .chunks_exact(4)
+            .map(|count| count.try_into().map_or(0, u32::from_le_bytes))
+            .collect();
+        let fits = counts.iter().all(|count| u64::from(*count) <= block);
+        fits.then(|| LineIndex::new(block, &counts, flags == 1))
+    }
+
+    fn to_bytes(&self, file: &PlainFile) -> Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + 4 * self.before.len() + 8);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&file.size.to_le_bytes());
+        bytes.extend_from_slice(&file.modified_ns.to_le_bytes());
+        bytes.extend_from_slice(&self.block_bytes.to_le_bytes());
+        bytes.extend_from_slice(&content_digest(file)?.to_le_bytes());
+        bytes.extend_from_slice(&u64::from(self.ends_with_line_feed).to_le_bytes());
+        for pair in self.before.windows(2) {
+            bytes.extend_from_slice(&((pair[1] - pair[0]) as u32).to_le_bytes());
+        }
+        bytes.extend_from_slice(&digest_of(&bytes).to_le_bytes());
+        Ok(bytes)
+    }
+
+    /// Keeps the index beside the file: whole, or not at all.
+    pub(crate) fn store(&self, path: &Path, file: &PlainFile) -> Result<()> {
+        let bytes = self.to_bytes(file)?;
+        let target = index_path(path);
+        let mut name = target.clone().into_os_string();
+        name.push(format!(".{}.unfinished", std::process::id()));
+        let unfinished = PathBuf::from(name);
+        let write = || -> io::Result<()> {
+            File::create(&unfinished)?.write_all(&bytes)?;
+            fs::rename(&unfinished, &target)
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&unfinished);
+            Error::caused(ErrorKind::Write, "keeping the index", error).of(&target)
+        })
+    }
+}
+
+/// The name of the index of a file: `.nlx` behind its name.
+pub(crate) fn index_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".nlx");
+    PathBuf::from(name)
+}
+
+fn block_bytes(size: u64) -> u64 {
+    size.div_ceil(MOST_BLOCKS).next_power_of_two().max(BLOCK_BYTES)
+}
+
+fn count_blocks(
+    access: Access<'_>,
+    start: u64,
+    block_bytes: u64,
+    counts: &mut [u32],
+    watch: &Watch,
+) -> Result<()> {
+    let mut window = Window::new(access, READ_BYTES);
+    let mut at = start;
+    let end = start.saturating_add(block_bytes * counts.len() as u64).min(window.size());
+    while at < end {
+        // All that is read at once is counted block by block.
+        let piece = window.at(at, READ_BYTES.min((end - at) as usize))?;
+        let bytes = piece.len() as u64;
+        let block = ((at - start) / block_bytes) as usize;
+        // A block is a power of two: either it fits in the piece several times, or the other way round.
+        for (count, part) in counts[block..].iter_mut().zip(piece.chunks(block_bytes as usize)) {
+            *count += memchr_iter(b'\n', part).count() as u32;
+        }
+        at += bytes;
+        watch.advance(bytes)?;
+    }
+    Ok(())
+}
+
+/// Of 17 places of the file: enough to see that it is another one, not that a byte was changed.
+fn content_digest(file: &PlainFile) -> Result<u64> {
+    const PIECE: u64 = 512;
+    let mut window = Window::new(Access::Read(file), PIECE as usize);
+    let mut all = Vec::new();
+    for place in 0..=16u128 {
+        let last = file.size.saturating_sub(PIECE);
+        let offset = (u128::from(last) * place / 16) as u64;
+        all.extend_from_slice(window.at(offset, PIECE as usize)?);
+    }
+    Ok(digest_of(&all))
+}
+
+/// FNV-1a over 8 bytes at a time, with a final mix: against mistakes, not against malice.
+fn digest_of(bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let mut hash = 0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64;
+    for word in bytes.chunks(8) {
+        let mut padded = [0; 8];
+        padded[..word.len()].copy_from_slice(word);
+        hash = (hash ^ u64::from_le_bytes(padded)).wrapping_mul(PRIME);
+        hash ^= hash >> 29;
+    }
+    hash ^ (hash >> 32)
+}
+
+/// Keeps an index of this file whose counts are these bytes: hostile, but with all that is checked in order.
+#[cfg(fuzzing)]
+pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
+    let population = crate::Population::open([path], crate::Format::Lines)?;
+    let Some(file) = population.files().and_then(|files| files.first().copied()) else {
+        return Ok(());
+    };
+    let sound = LineIndex::count(Access::Read(file), file.size, &Watch::default())?;
+    let mut bytes = sound.to_bytes(file)?;
+    bytes.truncate(bytes.len() - 8);
+    for (byte, forged) in bytes[48..].iter_mut().zip(counts) {
+        *byte = *forged;
+    }
+    bytes.extend_from_slice(&digest_of(&bytes).to_le_bytes());
+    fs::write(index_path(path), bytes).map_err(|error| Error::caused(ErrorKind::Write, "", error))
+}

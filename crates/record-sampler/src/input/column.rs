@@ -1,0 +1,198 @@
+//! One column of a record: the key of its stratum, or its weight.
+
+use std::borrow::Cow;
+
+use crate::{Error, ErrorKind, Format, Result};
+
+/// A column of CSV, or a member of the objects of JSON Lines.
+///
+/// ```
+/// use record_sampler::Column;
+/// assert_eq!(Column::from("price"), Column::Name("price".to_owned()));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Column {
+    /// By the name in the header, or of the member.
+    Name(String),
+    /// By its place, from 1.
+    Number(usize),
+}
+
+impl From<&str> for Column {
+    fn from(name: &str) -> Column {
+        Column::Name(name.to_owned())
+    }
+}
+
+impl std::fmt::Display for Column {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Column::Name(name) => f.write_str(name),
+            Column::Number(number) => write!(f, "number {number}"),
+        }
+    }
+}
+
+/// A column whose place is known.
+#[derive(Debug)]
+pub(crate) enum Picker {
+    Field {
+        index: usize,
+        delimiter: u8,
+        column: Column,
+    },
+    #[cfg(feature = "json")]
+    Member(String),
+}
+
+impl Picker {
+    pub(crate) fn new(column: &Column, format: Format, header: Option<&[u8]>) -> Result<Picker> {
+        let bad = |text: String| Err(Error::new(ErrorKind::BadRequest, text));
+        match (format, column) {
+            (Format::Csv { delimiter }, Column::Number(number @ 1..)) => {
+                Ok(Picker::Field { index: number - 1, delimiter, column: column.clone() })
+            }
+            (Format::Csv { delimiter }, Column::Name(name)) => {
+                let Some(header) = header else {
+                    return bad(format!("column {name}: there is no header to find it in"));
+                };
+                let found = fields(header, delimiter).position(|field| *field == *name.as_bytes());
+                let Some(index) = found else {
+                    let text = format!("there is no column {name} in the header");
+                    return Err(Error::new(ErrorKind::BadColumn, text));
+                };
+                Ok(Picker::Field { index, delimiter, column: column.clone() })
+            }
+            #[cfg(feature = "json")]
+            (Format::JsonLines, Column::Name(name)) => Ok(Picker::Member(name.clone())),
+            _ => bad(format!(
+                "column {column}: only CSV and JSON Lines have columns, CSV also by number from 1"
+            )),
+        }
+    }
+
+    /// The column of this record as text; a string without its quotes.
+    pub(crate) fn pick<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, [u8]>> {
+        match self {
+            Picker::Field { index, delimiter, column } => {
+                fields(record, *delimiter).nth(*index).ok_or_else(|| {
+                    let text = format!("has no column {column}");
+                    Error::new(ErrorKind::BadColumn, text)
+                })
+            }
+            #[cfg(feature = "json")]
+            Picker::Member(name) => member(record, name),
+        }
+    }
+
+    /// The column as a weight.
+    pub(crate) fn weight(&self, record: &[u8]) -> Result<f64> {
+        let text = self.pick(record)?;
+        let number = std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok());
+        number.ok_or_else(|| {
+            let text = format!("a weight of {:?}: not a number", String::from_utf8_lossy(&text));
+            Error::new(ErrorKind::BadWeight, text)
+        })
+    }
+}
+
+#[cfg(feature = "json")]
+fn member<'r>(record: &[u8], name: &str) -> Result<Cow<'r, [u8]>> {
+    use serde_json::Value;
+
+    let bad = |text: String| Error::new(ErrorKind::BadColumn, text);
+    let value: Value = serde_json::from_slice(record)
+        .map_err(|error| Error::new(ErrorKind::Malformed, format!("is not JSON: {error}")))?;
+    match value.get(name) {
+        Some(Value::String(text)) => Ok(Cow::Owned(text.as_bytes().to_vec())),
+        Some(value) => Ok(Cow::Owned(value.to_string().into_bytes())),
+        None => Err(bad(format!("has no member {name}"))),
+    }
+}
+
+/// The fields of a CSV record without their quotes.
+fn fields(record: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
+    let record = record.strip_suffix(b"\n").unwrap_or(record);
+    let record = record.strip_suffix(b"\r").unwrap_or(record);
+    let mut rest = Some(record);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        if text.first() == Some(&b'"') {
+            let (field, more) = quoted(&text[1..], delimiter);
+            rest = more;
+            return Some(Cow::Owned(field));
+        }
+        let end = memchr::memchr(delimiter, text);
+        rest = end.map(|end| &text[end + 1..]);
+        Some(Cow::Borrowed(&text[..end.unwrap_or(text.len())]))
+    })
+}
+
+/// A field whose quote is open, and what follows its delimiter.
+fn quoted(text: &[u8], delimiter: u8) -> (Vec<u8>, Option<&[u8]>) {
+    let mut field = Vec::new();
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'"', &text[at..]) {
+        field.extend_from_slice(&text[at..at + found]);
+        at += found + 1;
+        if text.get(at) != Some(&b'"') {
+            // What follows a closing quote is taken as it is.
+            let end = memchr::memchr(delimiter, &text[at..]);
+            field.extend_from_slice(&text[at..end.map_or(text.len(), |end| at + end)]);
+            return (field, end.map(|end| &text[at + end + 1..]));
+        }
+        field.push(b'"');
+        at += 1;
+    }
+    field.extend_from_slice(&text[at..]);
+    (field, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(record: &str, expected: &[&str]) {
+        let fields: Vec<String> =
+            fields(record.as_bytes(), b',').map(|f| String::from_utf8_lossy(&f).into()).collect();
+        assert_eq!(fields, expected, "{record}");
+    }
+
+    #[test]
+    fn a_record_has_fields() {
+        check("a,b\r\n", &["a", "b"]);
+        check("", &[""]);
+        check(",\n", &["", ""]);
+        check("\"a,\"\"b\"\"\nc\",d", &["a,\"b\"\nc", "d"]);
+        check("\"a\"b,c", &["ab", "c"]);
+        check("\"open", &["open"]);
+    }
+
+    #[test]
+    fn a_column_is_found_by_name_or_number_or_refused() {
+        let csv = Format::Csv { delimiter: b',' };
+        let pick = |column: Column, format, record: &str| {
+            let picked = Picker::new(&column, format, Some(b"id,\"the price\"\n"));
+            picked.and_then(|picker| {
+                picker.pick(record.as_bytes()).map(|c| String::from_utf8_lossy(&c).into_owned())
+            })
+        };
+        assert_eq!(pick("the price".into(), csv, "1,2.5\n").unwrap(), "2.5");
+        assert_eq!(pick(Column::Number(1), csv, "1,2.5\n").unwrap(), "1");
+        assert_eq!(pick("a".into(), Format::JsonLines, r#"{"a":"x\"y"}"#).unwrap(), "x\"y");
+        assert_eq!(pick("a".into(), Format::JsonLines, r#"{"a":[1]}"#).unwrap(), "[1]");
+        for (column, format, record, expected) in [
+            ("no".into(), csv, "1\n", "there is no column no in the header"),
+            (Column::Number(2), csv, "1\n", "has no column number 2"),
+            ("a".into(), Format::JsonLines, "{}", "has no member a"),
+            (
+                "a".into(),
+                Format::Lines,
+                "x",
+                "column a: only CSV and JSON Lines have columns, CSV also by number from 1",
+            ),
+        ] {
+            assert_eq!(pick(column, format, record).unwrap_err().to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What is read: files that can be read again in any place, and streams that pass by once.
+
+mod cache;
+mod column;
+mod compressed;
+mod map;
+mod records;
+mod scan;
+mod window;
+
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+pub(crate) use cache::cached_share;
+pub use column::Column;
+pub(crate) use column::Picker;
+pub(crate) use map::{Density, map};
+pub(crate) use records::{Found, Records};
+pub(crate) use scan::{FileReader, Scan, Scanned};
+pub(crate) use window::{Access, PAGE_BYTES, Window, read_exactly};
+
+use crate::{Error, ErrorKind, Format, Result};
+
+/// The records to choose from: those of several inputs, one after the other.
+///
+/// ```
+/// # let dir = std::env::temp_dir().join(format!("population-{}", std::process::id()));
+/// # std::fs::create_dir_all(&dir).unwrap();
+/// # let (a, b) = (dir.join("a"), dir.join("b"));
+/// std::fs::write(&a, "1\n2\n").unwrap();
+/// std::fs::write(&b, "3").unwrap();
+/// use record_sampler::{Format, Population, Sampler};
+/// let mut population = Population::open([&a, &b], Format::Lines)?;
+/// let records = Sampler::exactly(3).records(&mut population)?;
+/// assert_eq!(records, [&b"1\n"[..], b"2\n", b"3"]);
+/// # std::fs::remove_dir_all(&dir).unwrap();
+/// # Ok::<(), record_sampler::Error>(())
+/// ```
+pub struct Population {
+    pub(crate) format: Format,
+    pub(crate) header: bool,
+    pub(crate) inputs: Vec<Input>,
+}
+
+/// One file or stream.
+pub(crate) struct Input {
+    pub(crate) path: PathBuf,
+    pub(crate) source: Source,
+}
+
+pub(crate) enum Source {
+    File(PlainFile),
+    /// Taken when it is read.
+    Stream(Option<Box<dyn Read + Send>>),
+}
+
+/// A regular file as it was when it was opened.
+pub(crate) struct PlainFile {
+    pub(crate) file: File,
+    pub(crate) size: u64,
+    pub(crate) modified_ns: i128,
+}
+
+impl std::fmt::Debug for Population {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let paths: Vec<&PathBuf> = self.inputs.iter().map(|input| &input.path).collect();
+        f.debug_struct("Population")
+            .field("format", &self.format)
+            .field("header", &self.header)
+            .field("inputs", &paths)
+            .finish()
+    }
+}
+
+impl Population {
+    /// Opens files. A regular file is read in the places it must be; a pipe or a device, and a file whose
+    /// name ends in `.gz` or `.zst`, is read once from start to end.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population};
+    /// assert!(Population::open(["Cargo.toml"], Format::Lines).is_ok());
+    /// assert!(Population::open(["/"], Format::Lines).is_err());
+    /// ```
+    pub fn open<P: AsRef<Path>>(
+        paths: impl IntoIterator<Item = P>,
+        format: Format,
+    ) -> Result<Population> {
+        let mut population = Population { format, header: false, inputs: Vec::new() };
+        check_format(format)?;
+        for path in paths {
+            population.inputs.push(Input::open(path.as_ref()).map_err(|e| e.of(path.as_ref()))?);
+        }
+        Ok(population)
+    }
+
+    /// A population that passes by once.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"abcdef"[..], Format::Fixed(2));
+    /// assert_eq!(Sampler::exactly(3).records(&mut population)?, [b"ab", b"cd", b"ef"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn stream(reader: impl Read + Send + 'static, format: Format) -> Population {
+        let mut population = Population { format, header: false, inputs: Vec::new() };
+        population.push_stream("-", reader);
+        population
+    }
+
+    /// Adds an input that passes by once, with the name that errors call it by.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"a\n"[..], Format::Lines);
+    /// population.push_stream("second", &b"b\n"[..]);
+    /// assert_eq!(Sampler::exactly(2).records(&mut population)?, [b"a\n", b"b\n"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn push_stream(&mut self, name: impl Into<PathBuf>, reader: impl Read + Send + 'static) {
+        let source = Source::Stream(Some(Box::new(reader)));
+        self.inputs.push(Input { path: name.into(), source });
+    }
+
+    /// The first record of each input is not part of the population. That of the first one stands first
+    /// in what is written.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let population = Population::stream(&b"name\nAda\n"[..], Format::Lines);
+    /// let mut out = Vec::new();
+    /// Sampler::exactly(1).write(&mut population.with_header(), &mut out)?;
+    /// assert_eq!(out, b"name\nAda\n");
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_header(mut self) -> Population {
+        self.header = true;
+        self
+    }
+
+    /// The files, if none of the inputs is a stream.
+    pub(crate) fn files(&self) -> Option<Vec<&PlainFile>> {
+        let file = |input: &'_ Input| match &input.source {
+            Source::File(_) => true,
+            Source::Stream(_) => false,
+        };
+        if !self.inputs.iter().all(file) {
+            return None;
+        }
+        let files = self.inputs.iter().filter_map(|input| match &input.source {
+            Source::File(file) => Some(file),
+            Source::Stream(_) => None,
+        });
+        Some(files.collect())
+    }
+
+    /// Sees that no file has changed since it was opened.
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        for input in &self.inputs {
+            if let Source::File(file) = &input.source {
+                file.check_unchanged().map_err(|error| error.of(&input.path))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_format(format: Format) -> Result<()> {
+    match format {
+        Format::Fixed(0) => {
+            Err(Error::new(ErrorKind::BadRequest, "a record must have at least 1 byte"))
+        }
+        Format::Csv { delimiter: b'"' | b'\n' | b'\r' } => {
+            Err(Error::new(ErrorKind::BadRequest, "a quote or line break cannot be the delimiter"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Input {
+    fn open(path: &Path) -> Result<Input> {
+        let io = |error| Error::caused(ErrorKind::Io, "", error);
+        let file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if metadata.is_dir() {
+            return Err(Error::new(ErrorKind::BadRequest, "is a directory"));
+        }
+        let source = match compressed::decoder(path, &file).map_err(io)? {
+            Some(decoder) => Source::Stream(Some(decoder)),
+            None if metadata.is_file() && !may_hold_more(&metadata) => {
+                Source::File(PlainFile::new(file, &metadata))
+            }
+            None => Source::Stream(Some(Box::new(file))),
+        };
+        Ok(Input { path: path.to_owned(), source })
+    }
+}
+
+/// Whether an empty file may hold more than it says: those of kernel file systems, which have no device.
+fn may_hold_more(metadata: &Metadata) -> bool {
+    metadata.len() == 0 && rustix::fs::major(metadata.dev()) == 0
+}
+
+impl PlainFile {
+    fn new(file: File, metadata: &Metadata) -> PlainFile {
+        PlainFile { file, size: metadata.len(), modified_ns: modified_ns(metadata) }
+    }
+
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        let metadata =
+            self.file.metadata().map_err(|error| Error::caused(ErrorKind::Io, "", error))?;
+        if metadata.len() == self.size && modified_ns(&metadata) == self.modified_ns {
+            return Ok(());
+        }
+        Err(self.changed(metadata.len()))
+    }
+
+    fn changed(&self, size: u64) -> Error {
+        let text = if size == self.size {
+            "was written to while it was read".to_owned()
+        } else {
+            format!("changed from {} to {size} bytes while it was read", self.size)
+        };
+        Error::new(ErrorKind::Changed, text)
+    }
+
+    /// The error for a file that ended before its size.
+    pub(crate) fn cut(&self) -> Error {
+        let size = self.file.metadata().map_or(0, |metadata| metadata.len());
+        self.changed(size)
+    }
+}
+
+fn modified_ns(metadata: &Metadata) -> i128 {
+    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}

@@ -1,0 +1,179 @@
+//! The records of one stream in turn, through a buffer that holds one record at a time.
+
+use std::io::{ErrorKind as Io, Read};
+
+use super::PAGE_BYTES;
+use crate::format::{Splitter, trimmed};
+use crate::{Error, ErrorKind, Format, Result};
+
+/// With a page to align it, and one for what is left of a record.
+const BUFFER: usize = (256 << 10) + 2 * PAGE_BYTES;
+
+/// A record that has been found, and lies in the buffer until the next call.
+pub(crate) struct Found {
+    range: std::ops::Range<usize>,
+    /// Where it begins in its input.
+    pub(crate) offset: u64,
+    /// Whether the line before it ended in CRLF.
+    pub(crate) is_after_crlf: bool,
+}
+
+/// Reads a stream record by record, and passes over those that nobody wants without keeping them.
+pub(crate) struct Records<R> {
+    reader: R,
+    format: Format,
+    splitter: Splitter,
+    buffer: Vec<u8>,
+    /// What of the buffer is still to be handed over.
+    start: usize,
+    end: usize,
+    /// Of the byte at `start` in the stream.
+    offset: u64,
+    has_ended: bool,
+    last_two: [u8; 2],
+}
+
+impl<R: Read> Records<R> {
+    pub(crate) fn new(reader: R, format: Format) -> Records<R> {
+        Records {
+            reader,
+            format,
+            splitter: Splitter::new(format),
+            buffer: vec![0; BUFFER],
+            start: 0,
+            end: 0,
+            offset: 0,
+            has_ended: false,
+            last_two: [0; 2],
+        }
+    }
+
+    /// Bytes that have been read from the stream.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.offset + (self.end - self.start) as u64
+    }
+
+    /// Finds the next record.
+    pub(crate) fn find(&mut self) -> Result<Option<Found>> {
+        let mut looked_at = 0;
+        let len = loop {
+            let piece = &self.buffer[self.start + looked_at..self.end];
+            if let Some(end) = self.splitter.end(piece) {
+                break looked_at + end;
+            }
+            looked_at += piece.len();
+            if !self.fill()? {
+                if !self.finish()? {
+                    self.consume(looked_at);
+                    return Ok(None);
+                }
+                break looked_at;
+            }
+        };
+        let (start, offset) = (self.start, self.offset);
+        let is_after_crlf = self.last_two == *b"\r\n";
+        self.consume(len);
+        let before = match self.format {
+            Format::Csv { .. } => len - trimmed(&self.buffer[start..start + len]).len(),
+            _ => 0,
+        };
+        let range = start + before..start + len;
+        Ok(Some(Found { range, offset: offset + before as u64, is_after_crlf }))
+    }
+
+    /// The record with its terminator, if it has one.
+    pub(crate) fn bytes(&self, found: &Found) -> &[u8] {
+        &self.buffer[found.range.clone()]
+    }
+
+    /// Passes over so many records, or as many as there are: returns how many.
+    pub(crate) fn skip(&mut self, n: u64) -> Result<u64> {
+        let mut skipped = 0;
+        let mut is_within = false;
+        while skipped < n {
+            let piece = &self.buffer[self.start..self.end];
+            let (passed, bytes) = self.splitter.pass(piece, n - skipped);
+            skipped += passed;
+            is_within = match self.format.is_lines() {
+                // A vector count knows no state: what follows the last line feed is a record's start.
+                true if bytes > 0 => piece[bytes - 1] != b'\n',
+                true => is_within,
+                false => false,
+            };
+            self.consume(bytes);
+            if skipped < n && !self.fill()? {
+                let is_record = if self.format.is_lines() { is_within } else { self.finish()? };
+                self.splitter = Splitter::new(self.format);
+                return Ok(skipped + u64::from(is_record));
+            }
+        }
+        Ok(skipped)
+    }
+
+    fn consume(&mut self, n: usize) {
+        match &self.buffer[self.start..self.start + n] {
+            [.., a, b] => self.last_two = [*a, *b],
+            [b] => self.last_two = [self.last_two[1], *b],
+            [] => {}
+        }
+        self.start += n;
+        self.offset += n as u64;
+    }
+
+    /// Whether a record without terminator is left at the end of the stream.
+    fn finish(&mut self) -> Result<bool> {
+        let finished = self.splitter.finish();
+        self.splitter = Splitter::new(self.format);
+        finished.map_err(|(text, before_end)| {
+            let offset = self.bytes_read() - before_end;
+            Error::new(ErrorKind::Malformed, format!("{text} at offset {offset}"))
+        })
+    }
+
+    /// Reads more behind what is there: false at the end. The buffer grows if a record fills it.
+    fn fill(&mut self) -> Result<bool> {
+        if self.has_ended {
+            return Ok(false);
+        }
+        self.make_room()?;
+        loop {
+            match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(n) => {
+                    self.end += n;
+                    self.has_ended = n == 0;
+                    return Ok(n > 0);
+                }
+                Err(error) if error.kind() == Io::Interrupted => {}
+                Err(error) => {
+                    let text = format!("reading at offset {}", self.bytes_read());
+                    // Our own error, of a reader that was asked to stop.
+                    let own = error.downcast::<Error>();
+                    return Err(own.unwrap_or_else(|e| Error::caused(ErrorKind::Io, &text, e)));
+                }
+            }
+        }
+    }
+
+    /// Moves what is left so that the next read goes to the start of a page, as far to the front as that is
+    /// possible: see `Aligned`.
+    fn make_room(&mut self) -> Result<()> {
+        let left = self.end - self.start;
+        let page = self.buffer.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
+        let end = page + left.next_multiple_of(PAGE_BYTES);
+        if end < self.buffer.len() && end < self.end {
+            self.buffer.copy_within(self.start..self.end, end - left);
+            (self.start, self.end) = (end - left, end);
+        }
+        if self.end == self.buffer.len() { self.grow() } else { Ok(()) }
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        let more = self.buffer.len();
+        self.buffer.try_reserve_exact(more).map_err(|_| {
+            let text = format!("no memory for a record of more than {more} bytes");
+            Error::new(ErrorKind::Malformed, format!("{text} at offset {}", self.offset))
+        })?;
+        self.buffer.resize(2 * more, 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! All records of a population in one pass, input after input.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+
+use super::{Found, Population, Records, Source};
+use crate::watch::{Watch, Watched};
+use crate::{Error, ErrorKind, Format, Result};
+
+/// Goes through the records from first to last.
+pub(crate) struct Scan<'a> {
+    population: &'a mut Population,
+    watch: Watch,
+    /// The input that is being read, and the next one.
+    current: Option<Records<Box<dyn Read + Send>>>,
+    next_input: usize,
+    /// Of the current input among all, if all are files.
+    base: u64,
+    /// The rank of the next record.
+    rank: u64,
+    /// Of the first input.
+    header: Vec<u8>,
+    bytes_before: u64,
+}
+
+/// A record of the population.
+pub(crate) struct Scanned<'a> {
+    pub(crate) rank: u64,
+    pub(crate) bytes: &'a [u8],
+    /// Where it begins, as if all inputs were one.
+    pub(crate) at: u64,
+    pub(crate) is_after_crlf: bool,
+}
+
+impl<'a> Scan<'a> {
+    /// Opens the first input, so that the header is known.
+    pub(crate) fn new(population: &'a mut Population, watch: Watch) -> Result<Scan<'a>> {
+        let mut scan = Scan {
+            population,
+            watch,
+            current: None,
+            next_input: 0,
+            base: 0,
+            rank: 0,
+            header: Vec::new(),
+            bytes_before: 0,
+        };
+        scan.open_next()?;
+        Ok(scan)
+    }
+
+    pub(crate) fn header(&self) -> &[u8] {
+        &self.header
+    }
+
+    /// Where the names of columns are found.
+    pub(crate) fn header_if_any(&self) -> Option<&[u8]> {
+        self.population.header.then_some(self.header.as_slice())
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.population.format
+    }
+
+    pub(crate) fn rank(&self) -> u64 {
+        self.rank
+    }
+
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.bytes_before + self.current.as_ref().map_or(0, Records::bytes_read)
+    }
+
+    /// The next record.
+    pub(crate) fn next(&mut self) -> Result<Option<Scanned<'_>>> {
+        let found = loop {
+            let Some(records) = &mut self.current else { return Ok(None) };
+            match records.find() {
+                Ok(Some(found)) => break found,
+                Ok(None) => self.open_next()?,
+                Err(error) => return Err(self.named(error)),
+            }
+        };
+        let rank = self.rank;
+        self.rank += 1;
+        Ok(self.current.as_ref().map(|records| {
+            let Found { offset, is_after_crlf, .. } = found;
+            let bytes = records.bytes(&found);
+            Scanned { rank, bytes, at: self.base + offset, is_after_crlf }
+        }))
+    }
+
+    /// Passes over so many records: false if there are not as many.
+    pub(crate) fn skip(&mut self, n: u64) -> Result<bool> {
+        let mut left = n;
+        while left > 0 {
+            let Some(records) = &mut self.current else { return Ok(false) };
+            let skipped = match records.skip(left) {
+                Ok(skipped) => skipped,
+                Err(error) => return Err(self.named(error)),
+            };
+            left -= skipped;
+            self.rank += skipped;
+            if left > 0 {
+                self.open_next()?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Goes to the record with this rank, which lies ahead: false if there is none.
+    pub(crate) fn go_to(&mut self, rank: u64) -> Result<bool> {
+        self.skip(rank - self.rank)
+    }
+
+    fn named(&self, error: Error) -> Error {
+        let input = self.next_input.checked_sub(1).and_then(|i| self.population.inputs.get(i));
+        match input {
+            Some(input) => error.of(&input.path),
+            None => error,
+        }
+    }
+
+    fn open_next(&mut self) -> Result<()> {
+        self.bytes_before += self.current.take().map_or(0, |records| records.bytes_read());
+        let before = self.next_input.checked_sub(1).map(|i| &self.population.inputs[i].source);
+        if let Some(Source::File(file)) = before {
+            self.base += file.size;
+        }
+        let Some(input) = self.population.inputs.get_mut(self.next_input) else { return Ok(()) };
+        self.next_input += 1;
+        let path = input.path.clone();
+        let reader: Box<dyn Read + Send> = match &mut input.source {
+            Source::File(file) => {
+                let copy = file.file.try_clone();
+                let file = copy
+                    .map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e).of(&path))?;
+                Box::new(FileReader { file, offset: 0 })
+            }
+            Source::Stream(stream) => stream.take().ok_or_else(|| {
+                Error::new(ErrorKind::BadRequest, "passes by only once, and has been read")
+                    .of(&path)
+            })?,
+        };
+        let reader: Box<dyn Read + Send> = Box::new(Watched { reader, watch: self.watch.clone() });
+        let mut records = Records::new(reader, self.population.format);
+        if self.population.header {
+            let found = records.find().map_err(|error| error.of(&path))?;
+            if let Some(found) = found.filter(|_| self.next_input == 1) {
+                self.header = records.bytes(&found).to_vec();
+            }
+        }
+        self.current = Some(records);
+        Ok(())
+    }
+}
+
+/// A file from its start, whatever else reads it.
+pub(crate) struct FileReader {
+    pub(crate) file: File,
+    pub(crate) offset: u64,
+}
+
+impl Read for FileReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read_at(buffer, self.offset)?;
+        self.offset += n as u64;
+        Ok(n)
+    }
+}

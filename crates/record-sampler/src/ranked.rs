@@ -1,0 +1,237 @@
+//! Files whose records are counted: what is drawn is ranks, and only what they need is read.
+
+use crate::draw::{Bernoulli, Exactly, Rest, WithReplacement};
+use crate::fetch::{
+    Choice, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned, fetch_fixed,
+    fetch_lines, fetch_scanned,
+};
+use crate::index::LineIndex;
+use crate::input::{Access, Density, PlainFile, Population, Records, cached_share, map};
+use crate::random::Rng;
+use crate::sampler::{Amount, Sampler, Stats};
+use crate::sink::Sink;
+use crate::watch::Watch;
+use crate::{Error, ErrorKind, Format, Result};
+
+/// The ranks that a sampler draws of so many records, and about how many they are.
+pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64)> {
+    let rng = Rng::new(sampler.seed);
+    let (ranks, n): (Ranks<'a>, u64) = match sampler.amount {
+        Amount::Exactly(n) | Amount::AtMost(n) if sampler.with_replacement => {
+            if total == 0 && n > 0 && matches!(sampler.amount, Amount::Exactly(_)) {
+                return Err(too_few(n, 0));
+            }
+            (Box::new(WithReplacement::new(rng, n, total)), n)
+        }
+        Amount::Exactly(n) if n > total => return Err(too_few(n, total)),
+        Amount::Exactly(n) | Amount::AtMost(n) => exactly(rng, n.min(total), total),
+        Amount::Share(p) => {
+            let chosen = Bernoulli::new(rng, p).take_while(move |rank| *rank < total);
+            (Box::new(chosen), (p * total as f64) as u64)
+        }
+    };
+    if sampler.is_inverted {
+        return Ok((Box::new(Rest::new(total, ranks)), total - n.min(total)));
+    }
+    Ok((ranks, n))
+}
+
+/// If most are wanted, those that are not are drawn.
+fn exactly<'a>(rng: Rng, n: u64, total: u64) -> (Ranks<'a>, u64) {
+    if n > total / 2 {
+        return (Box::new(Rest::new(total, Exactly::new(rng, total - n, total))), n);
+    }
+    (Box::new(Exactly::new(rng, n, total)), n)
+}
+
+pub(crate) fn too_few(wanted: u64, total: u64) -> Error {
+    let text = format!("{wanted} records are wanted, there are {total}");
+    Error::new(ErrorKind::TooFew, text)
+}
+
+/// A population whose records are counted.
+pub(crate) struct Ranked {
+    pub(crate) total: u64,
+    pub(crate) header: Vec<u8>,
+    /// One for each file of lines.
+    indexes: Vec<LineIndex>,
+    header_lines: u64,
+    bytes_read: u64,
+    method: Method,
+    note: String,
+    watch: Watch,
+}
+
+impl Ranked {
+    pub(crate) fn new(sampler: &Sampler, population: &mut Population) -> Result<Ranked> {
+        let mut ranked = Ranked {
+            total: 0,
+            header: Vec::new(),
+            indexes: Vec::new(),
+            header_lines: u64::from(population.header),
+            bytes_read: 0,
+            method: sampler.method,
+            note: String::new(),
+            watch: sampler.watch.clone(),
+        };
+        match population.format {
+            Format::Fixed(len) => ranked.total = count_fixed(population, len)?.iter().sum(),
+            Format::Lines | Format::JsonLines => ranked.count_lines(sampler, population)?,
+            Format::Csv { .. } => {
+                let (total, bytes_read, header) = count_scanned(population, &sampler.watch)?;
+                (ranked.total, ranked.bytes_read, ranked.header) = (total, bytes_read, header);
+            }
+        }
+        Ok(ranked)
+    }
+
+    fn count_lines(&mut self, sampler: &Sampler, population: &Population) -> Result<()> {
+        let files = population.files().unwrap_or_default();
+        for (file, input) in files.iter().zip(&population.inputs) {
+            let named = |error: Error| error.of(&input.path);
+            if self.header_lines > 0 && self.indexes.is_empty() {
+                self.header = first_line(file).map_err(named)?;
+            }
+            let kept = if sampler.keeps_index { LineIndex::load(&input.path, file) } else { None };
+            let index = if let Some(index) = kept {
+                self.note = String::from("the index is used");
+                index
+            } else {
+                let index = with_access(file, sampler.method, false, |access| {
+                    LineIndex::count(access, file.size, &self.watch)
+                });
+                let index = index.map_err(named)?;
+                self.bytes_read += file.size;
+                if sampler.keeps_index {
+                    // What was counted may be of a file that was changing.
+                    file.check_unchanged().map_err(named)?;
+                    self.note = match index.store(&input.path, file) {
+                        Ok(()) => "the index was made".to_owned(),
+                        Err(error) => format!("the index was not kept: {error}"),
+                    };
+                }
+                index
+            };
+            self.total += index.lines().saturating_sub(self.header_lines);
+            self.indexes.push(index);
+        }
+        Ok(())
+    }
+
+    /// Hands over the records with these ranks, of which there are about `expected`.
+    pub(crate) fn fetch(
+        &mut self,
+        population: &mut Population,
+        ranks: Ranks<'_>,
+        expected: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<Stats> {
+        let (bytes_read, method, reason) = match population.format {
+            Format::Fixed(len) => self.fetch_fixed(population, len, ranks, expected, sink)?,
+            Format::Lines | Format::JsonLines => {
+                self.fetch_lines(population, ranks, expected, sink)?
+            }
+            Format::Csv { .. } => {
+                let bytes_read = fetch_scanned(population, ranks, sink, &self.watch)?;
+                let reason = "quotes decide where a record ends: one pass counts, one copies";
+                (bytes_read, Method::Sequential, reason.to_owned())
+            }
+        };
+        let bytes_read = self.bytes_read + bytes_read;
+        Ok(Stats { seen: Some(self.total), taken: 0, bytes_read, method, reason })
+    }
+
+    fn fetch_fixed(
+        &self,
+        population: &Population,
+        len: u64,
+        ranks: Ranks<'_>,
+        expected: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(u64, Method, String)> {
+        let files = population.files().unwrap_or_default();
+        let cached = cached(&files);
+        let facts = Facts { n: expected, total: self.total, record_bytes: len, cached };
+        let mut choice = choose(&facts);
+        if self.method != Method::Auto {
+            let reason = format!("asked for; {}", choice.reason);
+            choice = Choice { method: self.method, reason, ..choice };
+        }
+        let bytes_read = fetch_fixed(population, len, ranks, &choice, sink, &self.watch)?;
+        Ok((bytes_read, choice.method, choice.reason))
+    }
+
+    fn fetch_lines(
+        &self,
+        population: &Population,
+        ranks: Ranks<'_>,
+        expected: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(u64, Method, String)> {
+        let files = population.files().unwrap_or_default();
+        let mut ranks = ranks.peekable();
+        let (mut base, mut start, mut bytes_read) = (0, 0, 0);
+        for ((file, input), index) in files.iter().zip(&population.inputs).zip(&self.indexes) {
+            let lines = index.lines().saturating_sub(self.header_lines);
+            let share = expected as f64 * lines as f64 / self.total.max(1) as f64;
+            let is_sparse = share < file.size as f64 / index.block_bytes as f64 / 2.0;
+            let read = with_access(file, self.method, is_sparse, |access| {
+                let line_file = LineFile {
+                    access,
+                    index,
+                    base,
+                    start,
+                    header_lines: self.header_lines.min(index.lines()),
+                    expected: share as u64,
+                };
+                fetch_lines(&line_file, &mut ranks, sink, &self.watch)
+            });
+            bytes_read += read.map_err(|error| error.of(&input.path))?;
+            base += lines;
+            start += file.size;
+        }
+        let method = if self.method == Method::Mmap { Method::Mmap } else { Method::Pread };
+        let reason = match self.note.as_str() {
+            "" => "line feeds are counted block by block, then the chosen lines are read",
+            note => note,
+        };
+        Ok((bytes_read, method, reason.to_owned()))
+    }
+}
+
+/// The bytes of a file as the method asks for; reads, unless a mapping is asked for.
+fn with_access<T>(
+    file: &PlainFile,
+    method: Method,
+    is_sparse: bool,
+    work: impl FnOnce(Access<'_>) -> Result<T>,
+) -> Result<T> {
+    if method == Method::Mmap && file.size > 0 {
+        let map = map(file, if is_sparse { Density::Sparse } else { Density::Dense })?;
+        return work(Access::Map(file, &map));
+    }
+    if is_sparse {
+        // Otherwise the system reads ahead what nobody wants.
+        let _ = rustix::fs::fadvise(&file.file, 0, None, rustix::fs::Advice::Random);
+    }
+    work(Access::Read(file))
+}
+
+fn first_line(file: &PlainFile) -> Result<Vec<u8>> {
+    let copy =
+        file.file.try_clone().map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e))?;
+    let mut records =
+        Records::new(crate::input::FileReader { file: copy, offset: 0 }, Format::Lines);
+    let found = records.find()?;
+    Ok(found.map(|found| records.bytes(&found).to_vec()).unwrap_or_default())
+}
+
+/// The share of all files that is in the page cache.
+fn cached(files: &[&PlainFile]) -> Option<f64> {
+    let size: u64 = files.iter().map(|file| file.size).sum();
+    let mut bytes = 0.0;
+    for file in files {
+        bytes += cached_share(&file.file, file.size)? * file.size as f64;
+    }
+    Some(if size == 0 { 1.0 } else { (bytes / size as f64).min(1.0) })
+}

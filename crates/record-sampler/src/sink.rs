@@ -1,0 +1,159 @@
+//! Where chosen records go: into a writer, into one of several, or into a list of places.
+
+use std::io::Write;
+
+use crate::{Error, ErrorKind, Result};
+
+/// A record's place, as if all files were one: 16 bytes are all that is kept of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) at: u64,
+    pub(crate) len: u64,
+}
+
+/// Takes records in pieces.
+pub(crate) trait Sink {
+    /// Comes before all records; it may be empty.
+    fn header(&mut self, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn piece(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// The record that was given in pieces is complete. `is_after_crlf`: the line before it ended so, and
+    /// so should this one if it has no end.
+    fn end(&mut self, place: Place, is_after_crlf: bool) -> Result<()>;
+}
+
+/// Writes records one after the other, each with a line end if it is text.
+pub(crate) struct Output<'a> {
+    out: &'a mut dyn Write,
+    is_text: bool,
+    buffer: Vec<u8>,
+    last: u8,
+    pub(crate) written: u64,
+}
+
+const BUFFER: usize = 128 << 10;
+
+impl<'a> Output<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write, is_text: bool) -> Output<'a> {
+        let buffer = Vec::with_capacity(BUFFER);
+        Output { out, is_text, buffer, last: b'\n', written: 0 }
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        let result = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
+        self.buffer.clear();
+        result.map_err(write_error)
+    }
+
+    #[cold]
+    fn through(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(&self.buffer).map_err(write_error)?;
+        self.buffer.clear();
+        if bytes.len() >= BUFFER {
+            return self.out.write_all(bytes).map_err(write_error);
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+fn write_error(error: std::io::Error) -> Error {
+    Error::caused(ErrorKind::Write, "writing the sample", error)
+}
+
+impl Sink for Output<'_> {
+    fn header(&mut self, bytes: &[u8]) -> Result<()> {
+        self.piece(bytes)?;
+        if self.last != b'\n' {
+            self.piece(b"\n")?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn piece(&mut self, bytes: &[u8]) -> Result<()> {
+        let Some(last) = bytes.last() else { return Ok(()) };
+        self.last = *last;
+        if self.buffer.len() + bytes.len() > BUFFER {
+            return self.through(bytes);
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    #[inline]
+    fn end(&mut self, _: Place, is_after_crlf: bool) -> Result<()> {
+        self.written += 1;
+        if self.is_text && self.last != b'\n' {
+            return self.piece(if is_after_crlf { b"\r\n" } else { b"\n" });
+        }
+        Ok(())
+    }
+}
+
+/// Each record to the output that is next.
+pub(crate) struct Parts<'a, 'b> {
+    pub(crate) outputs: &'b mut [Output<'a>],
+    pub(crate) turns: Box<dyn Iterator<Item = usize> + 'b>,
+    pub(crate) current: usize,
+}
+
+impl<'a, 'b> Parts<'a, 'b> {
+    pub(crate) fn new(
+        outputs: &'b mut [Output<'a>],
+        parts: impl Iterator<Item = usize> + 'b,
+    ) -> Parts<'a, 'b> {
+        let mut turns: Box<dyn Iterator<Item = usize> + 'b> = Box::new(parts);
+        let current = turns.next().unwrap_or(0);
+        Parts { outputs, turns, current }
+    }
+}
+
+impl Sink for Parts<'_, '_> {
+    fn piece(&mut self, bytes: &[u8]) -> Result<()> {
+        self.outputs[self.current].piece(bytes)
+    }
+
+    fn end(&mut self, place: Place, is_after_crlf: bool) -> Result<()> {
+        self.outputs[self.current].end(place, is_after_crlf)?;
+        self.current = self.turns.next().unwrap_or(self.current);
+        Ok(())
+    }
+}
+
+/// Only where they are.
+#[derive(Default)]
+pub(crate) struct Places(pub(crate) Vec<Place>);
+
+impl Sink for Places {
+    fn piece(&mut self, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, place: Place, _: bool) -> Result<()> {
+        self.0.push(place);
+        Ok(())
+    }
+}
+
+/// The records themselves, as they are.
+#[derive(Default)]
+pub(crate) struct List {
+    pub(crate) records: Vec<Vec<u8>>,
+    open: Vec<u8>,
+}
+
+impl Sink for List {
+    fn piece(&mut self, bytes: &[u8]) -> Result<()> {
+        self.open.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn end(&mut self, _: Place, _: bool) -> Result<()> {
+        self.records.push(std::mem::take(&mut self.open));
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! How records are chosen: whether whole samples of files are fair, strata, weights, splits.
+
+use std::collections::BTreeMap;
+
+use record_sampler::{Column, Format, Method, Population, Sampler};
+
+use crate::files::{CSV, file, sample};
+
+/// How often each set of records is drawn of eight lines of very different lengths.
+fn check_fair(draw: impl Fn(u64, u64) -> Sampler, by_probing: bool) {
+    const REPEATS: u64 = 5000;
+    let dir = tempfile::tempdir().unwrap();
+    let text: String =
+        (0..6usize).fold(String::new(), |text, i| text + &format!("{i}{}\n", "x".repeat(i * i)));
+    let path = [file(dir.path(), "lines", &text[..text.len() - 1])];
+    for n in [1, 2, 3] {
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for seed in 0..REPEATS {
+            let method = if by_probing { Method::Probe { min_len: 2 } } else { Method::Auto };
+            let lines = sample(&draw(n, seed).seed(seed).by(method), &path, Format::Lines);
+            *counts.entry(lines).or_default() += 1;
+        }
+        let sets = [6, 15, 20][n as usize - 1];
+        assert_eq!(counts.len(), sets, "{n}");
+        let expected = REPEATS as f64 / sets as f64;
+        let chi: f64 =
+            counts.values().map(|count| (*count as f64 - expected).powi(2) / expected).sum();
+        // 19 degrees of freedom: beyond this once in 10⁸.
+        assert!(chi < 75.0, "{n}: {chi}");
+    }
+}
+
+#[test]
+fn long_lines_are_not_favoured() {
+    check_fair(|n, _| Sampler::exactly(n), false);
+}
+
+#[test]
+fn long_lines_are_not_favoured_by_probing() {
+    check_fair(|n, _| Sampler::exactly(n), true);
+}
+
+#[test]
+fn a_shuffled_sample_has_every_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = [file(dir.path(), "lines", "a\nb\nc\n")];
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for seed in 0..6000 {
+        let sampler = Sampler::exactly(3).seed(seed).shuffled();
+        *counts.entry(sample(&sampler, &path, Format::Lines)).or_default() += 1;
+    }
+    assert!(counts.len() == 6 && counts.values().all(|n| (800..1200).contains(n)), "{counts:?}");
+}
+
+fn people() -> String {
+    let kinds = ["a", "b", "b", "\"c\nc\"", "b", "a"];
+    (0..600).fold("id,kind\n".to_owned(), |text, i| text + &format!("{i},{}\n", kinds[i % 6]))
+}
+
+fn counts(sampler: &Sampler, is_stream: bool) -> BTreeMap<String, u64> {
+    let dir = tempfile::tempdir().unwrap();
+    let mut population = if is_stream {
+        Population::stream(std::io::Cursor::new(people()), CSV)
+    } else {
+        Population::open([file(dir.path(), "people.csv", people())], CSV).unwrap()
+    }
+    .with_header();
+    let mut counts = BTreeMap::new();
+    for record in sampler.records(&mut population).unwrap() {
+        let text = String::from_utf8(record).unwrap();
+        let kind = text.trim_end().split_once(',').unwrap().1.to_owned();
+        *counts.entry(kind).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn strata_give_as_many_as_are_wanted() {
+    let all = |a, b, c| {
+        BTreeMap::from([("a".to_owned(), a), ("b".to_owned(), b), ("\"c\nc\"".to_owned(), c)])
+    };
+    for is_stream in [false, true] {
+        let ten = Sampler::exactly(10).per("kind");
+        assert_eq!(counts(&ten, is_stream), all(10, 10, 10));
+        let by_number = Sampler::exactly(1).per(Column::Number(2));
+        assert_eq!(counts(&by_number, is_stream), all(1, 1, 1));
+        let many = Sampler::at_most(150).per("kind");
+        assert_eq!(counts(&many, is_stream), all(150, 150, 100));
+    }
+    // Of 200, 300 and 100, the tenth.
+    assert_eq!(counts(&Sampler::probability(0.1).per("kind"), false), all(20, 30, 10));
+    assert_eq!(counts(&Sampler::probability(0.0125).per("kind"), false), all(3, 4, 1));
+}
+
+#[test]
+fn weights_decide_how_probable_a_record_is() {
+    let mut counts = [0u32; 3];
+    for seed in 0..4000 {
+        let text = "{\"w\":1,\"i\":0}\n{\"w\":\"3\",\"i\":1}\n{\"w\":0,\"i\":2}\n";
+        let mut population = Population::stream(text.as_bytes(), Format::JsonLines);
+        let sampler = Sampler::exactly(1).seed(seed).weighted_by("w");
+        let records = sampler.records(&mut population).unwrap();
+        let place = records[0][records[0].len() - 3] - b'0';
+        counts[usize::from(place)] += 1;
+    }
+    // A standard deviation is 27.
+    assert!((850..1150).contains(&counts[0]) && counts[2] == 0, "{counts:?}");
+}
+
+#[test]
+fn a_split_sends_each_record_to_one_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let text: String = (0..1000).fold(String::new(), |text, i| text + &format!("{i}\n"));
+    let path = file(dir.path(), "lines", format!("number\n{text}"));
+    for is_stream in [false, true] {
+        for format in [Format::Lines, CSV] {
+            let population = if is_stream {
+                Population::stream(std::fs::File::open(&path).unwrap(), format)
+            } else {
+                Population::open([&path], format).unwrap()
+            };
+            let (mut train, mut test) = (Vec::new(), Vec::new());
+            let stats = Sampler::probability(1.0)
+                .split(&mut population.with_header(), &[4.0, 1.0], &mut [&mut train, &mut test])
+                .unwrap();
+            if !is_stream {
+                assert_eq!((stats[0].taken, stats[1].taken), (800, 200));
+            }
+            assert!((150..250).contains(&stats[1].taken));
+            assert_eq!(stats[0].taken + stats[1].taken, 1000);
+            let (train, test) =
+                (String::from_utf8(train).unwrap(), String::from_utf8(test).unwrap());
+            assert!(train.starts_with("number\n") && test.starts_with("number\n"));
+            let numbers = |text: &str| -> Vec<u32> {
+                text.lines().skip(1).map(|line| line.parse().unwrap()).collect()
+            };
+            let (train, test) = (numbers(&train), numbers(&test));
+            assert!(train.is_sorted() && test.is_sorted());
+            let mut all = [train, test].concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..1000).collect::<Vec<u32>>());
+        }
+    }
+}
