@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod stream;
+
+mod address;
+mod choice;
+mod options;
+
+mod copy;
+
+mod buffer;
+mod cancel;
+mod check;
+mod clock;
+mod source;
+
+pub use address::Address;
+pub use cancel::Cancel;
+pub use choice::{Cached, Choice, Kind, Strategy};
+pub use copy::{Copied, CopyOptions, Way, copy};
+pub use error::{Error, ErrorKind, Result};
+pub use options::Options;
+pub use stream::{Progress, Stream};
