@@ -164,6 +164,34 @@ impl Error {
         new
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = retryable;
+        self
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.0.status = Some(status);
+        self
+    }
+
+    /// The same, with more text.
+    #[cfg(feature = "http")]
+    pub(crate) fn and(mut self, text: &str) -> Self {
+        self.0.message = format!("{}{text}", self.0.message).into();
+        self
+    }
+
+    /// Ours again, after a way through somebody's `Read`; what is not ours becomes of this kind.
+    #[cfg(feature = "http")]
+    pub(crate) fn from_io(error: io::Error, kind: ErrorKind) -> Self {
+        match error.downcast::<Error>() {
+            Ok(error) => error,
+            Err(error) => Error::new(kind, error.to_string()),
+        }
+    }
+
     pub(crate) fn of_output(mut self) -> Self {
         self.0.written = true;
         self

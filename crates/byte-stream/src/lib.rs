@@ -8,6 +8,8 @@ mod choice;
 mod options;
 
 mod copy;
+#[cfg(feature = "http")]
+mod http;
 
 mod buffer;
 mod cancel;

@@ -208,6 +208,21 @@ impl Stream {
         &self.name
     }
 
+    /// The strong `ETag` of an HTTP resource that is handed over as it is sent: its version, for
+    /// [`Options::resume_from`].
+    ///
+    /// ```
+    /// assert_eq!(byte_stream::Stream::open("/dev/null")?.etag(), None);
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn etag(&self) -> Option<&str> {
+        match &self.source {
+            Source::Http(body) => body.etag(),
+            _ => None,
+        }
+    }
+
     /// Sees that there is a byte that was not handed over; false at the end.
     #[inline]
     fn fill(&mut self) -> Result<bool> {

@@ -175,6 +175,9 @@ fn a_copy_that_would_never_end_is_refused_and_others_of_one_file_are_not() {
     assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "lollo");
 }
 
+/// What stands where in a file, and its length.
+type Layout<'a> = (&'a [(u64, &'a [u8])], u64);
+
 /// A file of holes and data; its bytes.
 fn with_holes(parts: &[(u64, &[u8])], len: u64) -> (File, Vec<u8>) {
     let mut file = tempfile::tempfile().unwrap();
@@ -193,7 +196,7 @@ fn with_holes(parts: &[(u64, &[u8])], len: u64) -> (File, Vec<u8>) {
 #[test]
 fn holes_stay_holes_when_asked_and_old_bytes_below_them_go() {
     let data = bytes(100_000);
-    let layouts: &[(&[(u64, &[u8])], u64)] = &[
+    let layouts: &[Layout<'_>] = &[
         (&[], 8 << 20),
         (&[(0, &data)], 8 << 20),
         (&[(1 << 20, &data), (5 << 20, &data)], 8 << 20),

@@ -4,5 +4,15 @@
 
 mod allocations;
 mod copy;
+#[cfg(feature = "http")]
+mod decoding;
+#[cfg(feature = "http")]
+mod faults;
+#[cfg(feature = "http")]
+mod http;
 mod kinds;
+#[cfg(feature = "http")]
+mod server;
 mod stream;
+#[cfg(feature = "http")]
+mod tls;
