@@ -197,6 +197,12 @@ impl Error {
         self
     }
 
+    /// Moves the place from that in a part to that in the whole.
+    pub(crate) fn moved(mut self, by: u64) -> Self {
+        self.0.offset = self.0.offset.map(|offset| offset + by);
+        self
+    }
+
     /// Adds the place, unless it is known already.
     pub(crate) fn at(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);

@@ -10,7 +10,7 @@ use crate::check::Check;
 use crate::choice::{Choice, Strategy, choose};
 use crate::options::{OnProgress, Options};
 use crate::source::{Source, read};
-use crate::{Address, Error, ErrorKind, Result};
+use crate::{Address, Cancel, Error, ErrorKind, Result};
 
 /// Bytes from a file, a pipe, a descriptor or a URL, in order, each chunk lent until the next is asked for.
 ///
@@ -35,21 +35,22 @@ use crate::{Address, Error, ErrorKind, Result};
 /// drop((first, second));
 /// ```
 pub struct Stream {
-    source: Source,
+    pub(crate) source: Source,
     /// How much of the source's chunk was handed over already.
-    taken: usize,
+    pub(crate) taken: usize,
     /// Bytes that the source gave.
-    produced: u64,
-    state: State,
-    name: String,
-    choice: Choice,
-    limit_bytes: u64,
-    check: Option<Check>,
-    on_progress: Option<OnProgress>,
+    pub(crate) produced: u64,
+    pub(crate) state: State,
+    pub(crate) name: String,
+    pub(crate) choice: Choice,
+    pub(crate) limit_bytes: u64,
+    pub(crate) cancel: Option<Cancel>,
+    pub(crate) check: Option<Check>,
+    pub(crate) on_progress: Option<OnProgress>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+pub(crate) enum State {
     Open,
     Ended,
     Failed,
@@ -124,6 +125,7 @@ impl Stream {
             name: name.to_owned(),
             choice,
             limit_bytes,
+            cancel: options.cancel.clone(),
             check: options.sha256.take().map(Check::new),
             on_progress: options.on_progress.take(),
         })
@@ -272,7 +274,7 @@ impl Stream {
     }
 }
 
-fn too_large(limit: u64, what: &str) -> Error {
+pub(crate) fn too_large(limit: u64, what: &str) -> Error {
     Error::new(ErrorKind::TooLarge, format!("{what} more than the limit of {limit} bytes"))
 }
 

@@ -12,6 +12,8 @@ use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
 use lab::run::CacheState;
 
+use crate::tools::cat::CatArgs;
+
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with this
 /// data — and is that proved?
 #[derive(Parser)]
@@ -45,6 +47,8 @@ pub(crate) enum Task {
     },
     /// Check the measuring against known truth (one minute at most)
     SelfTest(SelfTestArgs),
+    /// Files and URLs to standard output, in the cheapest way
+    Cat(CatArgs),
     /// The stored runs, the oldest first
     History {
         #[arg(long)]

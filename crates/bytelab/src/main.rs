@@ -9,6 +9,7 @@ mod report;
 mod run;
 mod self_test;
 mod store;
+mod tools;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
         Task::List { experiment } => list(experiment.as_deref()),
         Task::Doctor { json } => doctor::print(json),
         Task::SelfTest(args) => self_test::run(&args),
+        Task::Cat(args) => tools::cat::run(args),
         Task::History { json } => history(cli.store, json),
         Task::Show { id, output } => {
             let run = store::open(cli.store)?.load(&id)?;

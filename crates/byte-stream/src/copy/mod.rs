@@ -5,6 +5,7 @@ mod fast;
 mod plain;
 mod plan;
 mod sparse;
+mod to;
 
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -81,6 +82,8 @@ pub struct CopyOptions {
     way: Option<Way>,
     on_progress: Option<OnProgress>,
     cancel: Option<Cancel>,
+    /// No more than these.
+    most_bytes: Option<u64>,
 }
 
 impl CopyOptions {
@@ -167,7 +170,7 @@ impl CopyOptions {
             output,
             done: 0,
             total: plan.size_bytes,
-            left: u64::MAX,
+            left: self.most_bytes.unwrap_or(u64::MAX),
             step: if self.on_progress.is_some() || self.cancel.is_some() { STEP } else { STEP_MAX },
             // A descriptor that keeps one waiting is looked at before each step.
             waits: plan.waits && self.cancel.is_some(),
@@ -175,7 +178,7 @@ impl CopyOptions {
             cancel: self.cancel.as_ref(),
         };
         let chosen = self.way.unwrap_or(plan.ways()[0]);
-        let result = if self.sparse && plan.both_regular {
+        let result = if self.sparse && plan.both_regular && self.most_bytes.is_none() {
             sparse::copy(&mut job, chosen, &plan)
         } else {
             job.all(chosen, plan.ways())

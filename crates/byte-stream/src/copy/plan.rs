@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{FileType, OFlags, SeekFrom, Stat, fcntl_getfl, fstat, seek, tell};
+use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fstat, tell};
 use rustix::net::SocketType;
 use rustix::net::sockopt::socket_type;
 
@@ -23,16 +23,14 @@ impl Plan {
     pub(super) fn of(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<Plan> {
         let from = fstat(input).map_err(Error::io)?;
         let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;
-        let flags = fcntl_getfl(output).map_err(|errno| Error::io(errno).of_output())?;
-        let appends = flags.contains(OFlags::APPEND);
-        refuse_endless(input, output, &from, &to, appends)?;
+        refuse_endless(input, output)?;
         let from_kind = kind(input, &from);
         let is_file = matches!(from_kind, Kind::Regular | Kind::InMemory);
         let size = is_file.then_some(from.st_size as u64);
         let position = tell(input).unwrap_or(0);
         let to_regular = FileType::from_raw_mode(to.st_mode) == FileType::RegularFile;
         Ok(Plan {
-            ways: ways(from_kind, output, &to, appends),
+            ways: ways(from_kind, output, &to, appends(output)?),
             size_bytes: size.map(|size| size.saturating_sub(position)),
             both_regular: is_file && to_regular,
             waits: matches!(from_kind, Kind::Pipe | Kind::Socket | Kind::Character),
@@ -77,22 +75,22 @@ fn is_null(to: &Stat) -> bool {
 }
 
 /// A file that is appended to, or written behind where it is read, never ends. As GNU cat decides since 9.5.
-fn refuse_endless(
-    input: BorrowedFd<'_>,
-    output: BorrowedFd<'_>,
-    from: &Stat,
-    to: &Stat,
-    appends: bool,
-) -> Result<()> {
+pub(super) fn refuse_endless(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<()> {
+    let from = fstat(input).map_err(Error::io)?;
+    let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;
     let is_same = (from.st_dev, from.st_ino) == (to.st_dev, to.st_ino);
     if !is_same || FileType::from_raw_mode(from.st_mode) != FileType::RegularFile {
         return Ok(());
     }
     let reads_at = tell(input).map_err(Error::io)?;
-    let writes_at =
-        if appends { Ok(to.st_size as u64) } else { seek(output, SeekFrom::Current(0)) };
+    let writes_at = if appends(output)? { Ok(to.st_size as u64) } else { tell(output) };
     if reads_at < writes_at.map_err(|errno| Error::io(errno).of_output())? {
         return Err(Error::new(ErrorKind::SameFile, "input file is output file"));
     }
     Ok(())
+}
+
+fn appends(output: BorrowedFd<'_>) -> Result<bool> {
+    let flags = fcntl_getfl(output).map_err(|errno| Error::io(errno).of_output())?;
+    Ok(flags.contains(OFlags::APPEND))
 }

@@ -129,7 +129,7 @@ mod tests {
                 Step::End => return Ok((body, wire.len() - start)),
                 Step::More if end == wire.len() => return Err(wrong("cut")),
                 Step::More => {
-                    end = wire.len().min(end + pieces.next().copied().unwrap_or(1).max(1))
+                    end = wire.len().min(end + pieces.next().copied().unwrap_or(1).max(1));
                 }
             }
         }

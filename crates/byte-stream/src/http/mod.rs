@@ -31,6 +31,7 @@ pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
     Ok(Body::Raw(raw))
 }
 
+#[expect(clippy::large_enum_variant, reason = "it is in a box")]
 pub(crate) enum Body {
     Raw(Raw),
     Decoded(Decoded),

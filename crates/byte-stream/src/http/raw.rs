@@ -246,7 +246,7 @@ impl Raw {
                 }
                 size
             }
-            (416, Some(ContentRange::None(size))) if self.is_whole(size, &head.etag) => {
+            (416, Some(ContentRange::None(size))) if self.is_whole(size, head.etag.as_deref()) => {
                 self.version.size = Some(size);
                 self.ended = true;
                 return Ok(());
@@ -270,8 +270,8 @@ impl Raw {
     }
 
     /// All of it was there already when the stream was asked to resume.
-    fn is_whole(&self, size: u64, etag: &Option<String>) -> bool {
-        let same = etag.is_none() || *etag == self.version.etag;
+    fn is_whole(&self, size: u64, etag: Option<&str>) -> bool {
+        let same = etag.is_none() || etag == self.version.etag.as_deref();
         size == self.next && self.next == self.first && self.version.size.is_none() && same
     }
 

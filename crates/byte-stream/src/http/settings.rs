@@ -148,7 +148,7 @@ impl Options {
 
     /// Tries again so often [3] when the network or a busy server fails, each time after twice the pause
     /// [200 ms]. What has arrived is kept: the rest is asked for by its range, if the server tells by a
-    /// strong ETag that it is the same version. Each further mebibyte that arrives starts the count anew.
+    /// strong `ETag` that it is the same version. Each further mebibyte that arrives starts the count anew.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -214,7 +214,7 @@ impl Options {
     }
 
     /// Goes on behind what is there already: asks for the bytes from `offset` on, if the resource still has
-    /// this strong ETag; else opening it is an [`ErrorKind::Changed`] error. Offsets count from there.
+    /// this strong `ETag`; else opening it is an [`ErrorKind::Changed`] error. Offsets count from there.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().resume_from(1000, "\"version-1\"");

@@ -62,7 +62,7 @@ impl Url {
         let reference = UriReferenceStr::new(location)
             .map_err(|_| refuse("a redirect to a malformed address".to_owned()))?;
         let base = self.text.to_absolute();
-        let next = reference.resolve_against(&base).to_string();
+        let next = reference.resolve_against(base).to_string();
         let next = Url::parse(&next)
             .map_err(|error| refuse(format!("a redirect that is refused: {}", error.message())))?;
         if self.secure && !next.secure {

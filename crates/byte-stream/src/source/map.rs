@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "maps files")]
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use memmap2::{Mmap, MmapOptions};
 use rustix::fs::fstat;
@@ -57,6 +57,10 @@ impl Map {
         self.window = Some(window);
         self.next = end;
         Ok(true)
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     pub(crate) fn chunk(&self) -> &[u8] {

@@ -3,6 +3,8 @@
 pub(crate) mod map;
 pub(crate) mod read;
 
+use std::os::fd::BorrowedFd;
+
 use crate::Result;
 
 pub(crate) enum Source {
@@ -21,6 +23,16 @@ impl Source {
             Source::Map(source) => source.advance(),
             #[cfg(feature = "http")]
             Source::Http(source) => source.advance(),
+        }
+    }
+
+    /// The descriptor of what is local.
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Source::Read(source) => Some(source.fd()),
+            Source::Map(source) => Some(source.fd()),
+            #[cfg(feature = "http")]
+            Source::Http(_) => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! `read` into one buffer that is used again; files, pipes, sockets, devices.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::PollFlags;
 use rustix::fs::{Advice, fadvise, fstat, tell};
@@ -58,6 +58,10 @@ impl Read {
                 Err(errno) => return Err(Error::io(errno)),
             }
         }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     pub(crate) fn chunk(&self) -> &[u8] {

@@ -93,7 +93,7 @@ fn what_only_thinks_reads_nothing() {
 
 #[test]
 fn the_parts_of_the_program_do_not_know_each_other() {
-    let parts = ["experiments", "report", "store"];
+    let parts = ["experiments", "report", "store", "tools"];
     for part in parts {
         let others: Vec<String> =
             parts.iter().filter(|p| **p != part).map(|p| format!("crate::{p}")).collect();

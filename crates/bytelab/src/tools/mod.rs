@@ -1,0 +1,3 @@
+//! The winning ways as tools: thin fronts of the libraries.
+
+pub(crate) mod cat;
