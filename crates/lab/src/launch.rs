@@ -2,6 +2,7 @@
 
 mod command;
 mod counting;
+mod filter;
 mod process;
 mod speaker;
 
@@ -13,6 +14,8 @@ use crate::experiment::{How, Method};
 use crate::param::Point;
 use crate::protocol::Done;
 pub use crate::stop::Stop;
+
+pub use self::filter::{Filtered, filter};
 
 use self::speaker::Speaker;
 

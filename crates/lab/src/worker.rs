@@ -139,8 +139,12 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let per_op = |(name, total): (&'static str, Option<u64>)| {
         Some((name, total? as f64 / work.ops.max(1) as f64))
     };
-    let totals = totals.into_iter().chain(counted);
-    let metrics = totals.filter_map(per_op).chain(task.metrics());
+    // What the method measured itself replaces what was read around it.
+    let own = task.metrics();
+    let is_own = |name: &str| own.iter().any(|(known, _)| *known == name);
+    let totals = totals.into_iter().chain(counted).filter(|(name, _)| !is_own(name));
+    let metrics: Vec<_> = totals.filter_map(per_op).collect();
+    let metrics = metrics.into_iter().chain(own);
     let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).collect();
     let answer = work.answer.map(|answer| format!("{answer:016x}"));
     Ok(Reply::Done(Done { n, wall_ns, ops: work.ops, bytes: work.bytes, answer, metrics }))

@@ -1,5 +1,6 @@
 //! The experiments that come with bytelab: one folder each, one line here.
 
+mod copying;
 mod reading;
 pub(crate) mod self_test;
 
@@ -7,5 +8,5 @@ use lab::experiment::Experiment;
 
 /// All that `bytelab run` knows, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
-    vec![reading::experiment()]
+    vec![reading::experiment(), copying::experiment()]
 }
