@@ -1,4 +1,8 @@
-//! Hands the facts of the build to `environment::program`: compiler, profile, target, revision.
+//! Hands the facts of the build to `environment::program`: compiler, profile, target, revision; and
+//! builds the library that counts the allocations of foreign programs.
+
+#[path = "build/shim.rs"]
+mod shim;
 
 use std::env;
 use std::path::Path;
@@ -6,6 +10,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    shim::build();
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let facts = [
         ("RUSTC_VERSION", answer(&env::var("RUSTC").unwrap_or_else(|_| "rustc".into()), &["-V"])),

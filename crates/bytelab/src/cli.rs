@@ -78,7 +78,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Args)]
 pub(crate) struct SelfTestArgs {
-    /// Compare a method with itself in so many sessions, and count the false alarms
+    /// Compare a method with itself in so many runs, and count the false alarms
     #[arg(long, value_name = "SESSIONS")]
     pub(crate) aa: Option<u32>,
 }
@@ -106,7 +106,7 @@ pub(crate) struct MeasureArgs {
     /// A program that speaks the line protocol competes, too; may be repeated
     #[arg(long = "worker", value_name = "NAME=COMMAND")]
     pub(crate) workers: Vec<String>,
-    /// Rounds per session, at most
+    /// Rounds of all sessions together, at most
     #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: u32,
     /// Time for all rounds, at most
@@ -115,9 +115,9 @@ pub(crate) struct MeasureArgs {
     /// Rounds at the start of a session that do not count
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) warm_up: u32,
-    /// How often all is done again with fresh processes
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) sessions: u32,
+    /// Sets of fresh processes that share the rounds [default: 10, below 20 rounds 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) sessions: Option<u32>,
     /// Of the random orders [default: another one each time]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
@@ -130,6 +130,9 @@ pub(crate) struct MeasureArgs {
     /// Samples per method, after all others, in which system calls and the like are counted; 0 is none
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) counting: u32,
+    /// Take every sample in a new process; show start-up, first touch and total apart
+    #[arg(long)]
+    pub(crate) fresh: bool,
     /// A name for the run, to find it again
     #[arg(long)]
     pub(crate) label: Option<String>,

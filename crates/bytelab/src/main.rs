@@ -22,12 +22,19 @@ use lab::run::{Run, Status};
 use crate::cli::{Asked, Cli, OutputArgs, RunArgs, Task};
 use crate::report::Layout;
 
+/// Counts what built-in methods allocate, in the counting pass only.
+#[global_allocator]
+static ALLOCATOR: lab::count::CountingAllocator = lab::count::CountingAllocator;
+
 const DID_NOT_RUN: u8 = 1;
 const WRONG_USE: u8 = 2;
 
 fn main() -> ExitCode {
-    let ended = match worker_arguments() {
-        Some((experiment, method)) => worker(&experiment, &method),
+    let ended = match hidden_arguments() {
+        Some([task, threads, times]) if task == experiments::self_test::COMMAND => {
+            allocate(&threads, &times)
+        }
+        Some([_, experiment, method]) => worker(&experiment, &method),
         None => cli::parse(&experiments::all()).and_then(|(cli, asked)| dispatch(cli, asked)),
     };
     ended.unwrap_or_else(|error| {
@@ -171,12 +178,20 @@ fn history(store: Option<std::ffi::OsString>, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `bytelab __worker EXPERIMENT METHOD` is how the lab starts a built-in method. It goes past the
-/// command line's parser, whose memory would count as the method's.
-fn worker_arguments() -> Option<(String, String)> {
+/// `bytelab __worker EXPERIMENT METHOD` is how the lab starts a built-in method, and `__allocate` a
+/// program with a known number of allocations. They go past the command line's parser, whose memory
+/// would count as theirs.
+fn hidden_arguments() -> Option<[String; 3]> {
     let mut arguments = std::env::args_os().skip(1).map(|argument| argument.into_string().ok());
     let mut next = || arguments.next().flatten();
-    (next()? == "__worker").then_some((next()?, next()?))
+    let task = next()?;
+    let known = ["__worker", experiments::self_test::COMMAND];
+    known.contains(&task.as_str()).then_some([task, next()?, next()?])
+}
+
+fn allocate(threads: &str, times: &str) -> Result<ExitCode> {
+    experiments::self_test::allocate(threads.parse()?, times.parse()?);
+    Ok(ExitCode::SUCCESS)
 }
 
 fn worker(experiment: &str, method: &str) -> Result<ExitCode> {

@@ -40,14 +40,11 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
         Progress::Preparing { method, done, of } => {
             (0, format!("preparing {method} ({} of {of})", done + 1))
         }
-        Progress::Round { session, sessions, round, rounds, spent_ns, limit_ns } => {
+        Progress::Round { round, rounds, spent_ns, limit_ns } => {
             let by_rounds = f64::from(*round) / f64::from(*rounds);
             let by_time = *spent_ns as f64 / (*limit_ns).max(1) as f64;
             let share = by_rounds.max(by_time).min(1.0);
             let mut message = format!("round {} of at most {rounds}", round + 1);
-            if *sessions > 1 {
-                message = format!("session {} of {sessions}, {message}", session + 1);
-            }
             if *round > 0 {
                 let left_s = *spent_ns as f64 / 1e9 * (1.0 / share - 1.0);
                 message = format!("{message}, {left_s:.0} s left");
@@ -61,10 +58,8 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
 mod tests {
     use super::*;
 
-    fn check(round: u32, spent_s: u64, sessions: u32, expected: (u64, &str)) {
+    fn check(round: u32, spent_s: u64, expected: (u64, &str)) {
         let progress = Progress::Round {
-            session: 0,
-            sessions,
             round,
             rounds: 100,
             spent_ns: spent_s * 1_000_000_000,
@@ -75,9 +70,9 @@ mod tests {
 
     #[test]
     fn the_line_tells_the_time_left_by_what_ends_first() {
-        check(0, 0, 1, (0, "round 1 of at most 100"));
-        check(10, 15, 1, (500, "round 11 of at most 100, 15 s left"));
-        check(50, 5, 2, (500, "session 1 of 2, round 51 of at most 100, 5 s left"));
-        check(99, 31, 1, (1000, "round 100 of at most 100, 0 s left"));
+        check(0, 0, (0, "round 1 of at most 100"));
+        check(10, 15, (500, "round 11 of at most 100, 15 s left"));
+        check(50, 5, (500, "round 51 of at most 100, 5 s left"));
+        check(99, 31, (1000, "round 100 of at most 100, 0 s left"));
     }
 }

@@ -88,6 +88,7 @@ fn record(
     let mut launcher = Launcher {
         program: std::env::current_exe().context("finding this program")?,
         sample_limit_ns: run.plan.sample_limit_ns,
+        fresh: run.plan.fresh,
         stop: stop.clone(),
     };
     let mut recorder = Recorder { store, line };
@@ -106,17 +107,19 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
 fn plan(measuring: &MeasureArgs) -> Result<Plan> {
     let data_dir = data_dir(measuring.data_dir.clone())?;
     let data_dir = data_dir.to_str().context("--data-dir is not UTF-8")?.to_owned();
+    let sessions = measuring.sessions.unwrap_or(if measuring.rounds < 20 { 1 } else { 10 });
     Ok(Plan {
-        rounds: measuring.rounds,
+        rounds: measuring.rounds.div_ceil(sessions),
         time_limit_ns: measuring.time.as_nanos() as u64,
         warm_up: measuring.warm_up,
-        sessions: measuring.sessions,
+        sessions,
         // Not a secret: only different from run to run. It is stored as a number that JSON keeps exactly.
         seed: measuring.seed.unwrap_or_else(|| clock::now_ns() & ((1 << 53) - 1)),
         cache: measuring.cache.into(),
         sample_limit_ns: measuring.sample_limit.as_nanos() as u64,
         data_dir: Some(data_dir),
         counting: measuring.counting,
+        fresh: measuring.fresh,
     })
 }
 

@@ -20,8 +20,8 @@ use crate::progress::ProgressLine;
 
 /// A right test gives so many false alarms.
 const FALSE_ALARMS: f64 = 0.05;
-/// A session of the A/A test.
-const AA_ROUNDS: u32 = 30;
+/// Of one run of the A/A test: sets of processes, and rounds of each.
+const AA: (u32, u32) = (10, 3);
 
 struct Check {
     name: &'static str,
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &SelfTestArgs) -> Result<ExitCode> {
         stop,
     };
     let checks = match args.aa {
-        Some(sessions) => bench.false_alarms(sessions)?,
+        Some(runs) => bench.false_alarms(runs)?,
         None => bench.all()?,
     };
     let mut out = io::stdout().lock();
@@ -63,6 +63,8 @@ struct Bench {
 /// How much is measured.
 #[derive(Clone, Copy)]
 struct Much {
+    sessions: u32,
+    /// Of each session.
     rounds: u32,
     cache: CacheState,
     counting: u32,
@@ -70,12 +72,12 @@ struct Much {
 
 impl Bench {
     fn all(&self) -> Result<Vec<Check>> {
-        let much = |rounds| Much { rounds, cache: CacheState::AsIs, counting: 0 };
+        let much = |rounds| Much { sessions: 1, rounds, cache: CacheState::AsIs, counting: 0 };
         let known = self.measure(&["empty", "touch", "switch"], much(20))?;
         let cold = self.measure(&["cold-read"], Much { cache: CacheState::Cold, ..much(5) })?;
-        let race = self.measure(&["same", "same-again", "five-percent-more"], much(200))?;
-        let counted =
-            self.measure(&["empty", "calls", "threads"], Much { counting: 1, ..much(1) })?;
+        let race = ["same", "same-again", "five-percent-more"];
+        let race = self.measure(&race, Much { sessions: 10, ..much(20) })?;
+        let counted = self.measure(counting::METHODS, Much { counting: 2, ..much(1) })?;
         Ok(vec![
             clock_check(),
             empty_check(&known),
@@ -87,12 +89,15 @@ impl Bench {
             slower_check(&race),
             counting::calls_check(&counted),
             counting::threads_check(&counted),
+            counting::allocations_check(&counted),
+            counting::allocations_of_threads_check(&counted),
+            counting::foreign_allocations_check(&counted),
         ])
     }
 
     /// Measures these methods of the self-test's experiment.
     fn measure(&self, names: &[&str], much: Much) -> Result<Run> {
-        let Much { rounds, cache, counting } = much;
+        let Much { sessions, rounds, cache, counting } = much;
         let experiment = experiment();
         let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
         let methods = names.iter().filter_map(chosen).collect();
@@ -103,17 +108,19 @@ impl Bench {
             rounds,
             time_limit_ns: 15_000_000_000,
             warm_up: 1,
-            sessions: 1,
+            sessions,
             seed: clock::now_ns(),
             cache,
             sample_limit_ns: 50_000_000_000,
             data_dir: None,
             counting,
+            fresh: false,
         };
         let mut run = new_run(&job, points, plan, None);
         let mut launcher = Launcher {
             program: std::env::current_exe().context("finding this program")?,
             sample_limit_ns: run.plan.sample_limit_ns,
+            fresh: false,
             stop: self.stop.clone(),
         };
         let mut line = Line(ProgressLine::new());
@@ -123,11 +130,11 @@ impl Bench {
     }
 
     /// One program under two names, many times: how often is a difference claimed?
-    fn false_alarms(&self, sessions: u32) -> Result<Vec<Check>> {
+    fn false_alarms(&self, runs: u32) -> Result<Vec<Check>> {
         let mut alarms = [("wall_ns", 0u32), ("cpu_ns", 0)];
         let mut taken = 0;
-        for _ in 0..sessions {
-            let much = Much { rounds: AA_ROUNDS, cache: CacheState::AsIs, counting: 0 };
+        for _ in 0..runs {
+            let much = Much { sessions: AA.0, rounds: AA.1, cache: CacheState::AsIs, counting: 0 };
             let run = self.measure(&["same", "same-again"], much)?;
             if self.stop.signal().is_some() {
                 break;
@@ -142,12 +149,14 @@ impl Bench {
             }
         }
         let n = f64::from(taken.max(1));
-        // Three standard deviations above what is right: 9.6 % of 200 sessions, 7.1 % of 1000.
+        // Three standard deviations above what is right: 9.6 % of 200 runs, 7.1 % of 1000.
         let limit = FALSE_ALARMS + 3.0 * (FALSE_ALARMS * (1.0 - FALSE_ALARMS) / n).sqrt();
         let check = |(metric, count): (&'static str, u32)| {
             let share = f64::from(count) / n;
             let found = format!(
-                "{count} of {taken} sessions of {AA_ROUNDS} rounds ({:.1} %; at most {:.1} %)",
+                "{count} of {taken} runs of {} sessions of {} rounds ({:.1} %; at most {:.1} %)",
+                AA.0,
+                AA.1,
                 share * 100.0,
                 limit * 100.0
             );

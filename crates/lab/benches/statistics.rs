@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use lab::clock;
 use lab::stats::hodges_lehmann;
 
-use simulate::{NOISES, Order, Rates, rates};
+use simulate::{NOISES, Order, Rates, false_alarms_of_processes, rates};
 
 #[path = "../tests/it/statistics/simulate.rs"]
 mod simulate;
@@ -30,6 +30,15 @@ fn main() -> ExitCode {
                 line(sequential)
             );
         }
+    }
+    println!("false alarms where processes differ by a multiple of the noise");
+    for spread in [0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0] {
+        let shares = [(1, 100), (10, 10), (10, 3)]
+            .map(|(n, rounds)| 100.0 * false_alarms_of_processes(spread, n, rounds, SETS / 4));
+        println!(
+            "{spread:<4} 1 × 100 rounds {:5.2}  10 × 10 {:5.2}  10 × 3 {:5.2}",
+            shares[0], shares[1], shares[2]
+        );
     }
     for n in [30, 100, 300, 1000, 10_000] {
         println!("n={n:<6} estimate and interval {:>9.1} µs", cost_us(n));

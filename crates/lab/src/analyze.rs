@@ -122,6 +122,8 @@ pub struct Comparison {
     /// Rounds that both have; after averaging neighbouring rounds, `n / block` of them enter.
     pub n: usize,
     pub block: usize,
+    /// The sessions were compared as wholes, as they differ by more than their rounds do.
+    pub by_session: bool,
     /// method / reference; `None` where there is nothing to compare.
     pub ratio: Option<f64>,
     pub low: Option<f64>,

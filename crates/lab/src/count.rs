@@ -1,22 +1,28 @@
-//! Counts what costs time to count: system calls by perf tracepoint or by ptrace, and what the
-//! processor's own counters tell. Nothing of this happens while times are taken.
+//! Counts what costs time to count: system calls by perf tracepoint or by ptrace, allocations by the
+//! program's allocator or a preloaded library, and what the processor's own counters tell. Nothing of
+//! this happens while times are taken.
 
+mod allocator;
 mod event;
 mod names;
 mod outside;
 mod own;
 mod ptrace;
+mod shim;
 mod tracepoint;
 mod tracer;
 mod tree;
 
 use std::collections::BTreeMap;
 
+pub(crate) use self::allocator::{ALLOCATIONS, METRICS as ALLOCATION_METRICS};
+pub use self::allocator::{Allocations, CountingAllocator};
 pub(crate) use self::event::Target;
 use self::event::{Event, Kind};
 pub(crate) use self::names::name;
 pub(crate) use self::outside::Outside;
 pub(crate) use self::own::{Mark, OwnCounts, mark};
+pub(crate) use self::shim::Shim;
 pub(crate) use self::tracer::{Tracer, Window};
 pub(crate) use self::tree::settle;
 

@@ -1,15 +1,17 @@
 //! Starts the methods' processes and leaves none behind. Nothing else in the project starts a process.
 
+mod allocations;
 mod command;
 mod counting;
 mod filter;
+mod fresh;
 mod process;
 mod speaker;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::count::Sources;
+use crate::count::{Sources, VARIABLE};
 use crate::experiment::{How, Method};
 use crate::param::Point;
 use crate::protocol::Done;
@@ -92,7 +94,19 @@ pub struct Ready {
 pub struct Taken {
     pub done: Done,
     pub used: crate::counters::Reading,
+    /// Of a plain command: until the new program runs.
     pub startup_ns: Option<u64>,
+    /// Of a process that was started for this sample.
+    pub fresh: Option<Fresh>,
+}
+
+/// What came before the first sample of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fresh {
+    /// From the start of the process to its `hello`.
+    pub startup_ns: u64,
+    /// From `prepare` to `ready`.
+    pub prepare_ns: u64,
 }
 
 /// Why a method takes no more samples.
@@ -110,18 +124,25 @@ pub struct Launcher {
     pub program: PathBuf,
     /// Time for one answer.
     pub sample_limit_ns: u64,
+    /// Each sample of the timing pass is taken in a new process.
+    pub fresh: bool,
     pub stop: Stop,
 }
 
 impl Launch for Launcher {
     fn start(&mut self, experiment: &str, method: &Method) -> Result<Box<dyn Runner>, Ended> {
         let limits = self.limits();
-        Ok(match &method.how {
-            How::BuiltIn(_) => {
-                Box::new(Speaker::start(&self.worker(experiment, method), None, limits)?)
+        let argv = match &method.how {
+            How::BuiltIn(_) => self.worker(experiment, method),
+            How::Worker { argv } => argv.clone(),
+            How::Command { argv } => {
+                return Ok(Box::new(command::CommandRunner::new(argv.clone(), limits, self.fresh)));
             }
-            How::Worker { argv } => Box::new(Speaker::start(argv, None, limits)?),
-            How::Command { argv } => Box::new(command::CommandRunner::new(argv.clone(), limits)),
+        };
+        Ok(if self.fresh {
+            Box::new(fresh::FreshRunner::new(argv, limits))
+        } else {
+            Box::new(Speaker::start(&argv, &[], limits)?)
         })
     }
 
@@ -132,14 +153,17 @@ impl Launch for Launcher {
         sources: &Sources,
     ) -> Result<Box<dyn CountingRunner>, Ended> {
         let limits = self.limits();
-        let started = |argv: &[String]| Speaker::start(argv, Some(&sources.to_variable()), limits);
+        let variables = [(VARIABLE, sources.to_variable())];
+        let started = |argv: &[String]| Speaker::start(argv, &variables, limits.clone());
         Ok(match &method.how {
             How::BuiltIn(_) => {
                 Box::new(counting::BuiltIn::new(started(&self.worker(experiment, method))?))
             }
-            How::Worker { argv } => Box::new(counting::Foreign::new(started(argv)?, sources)),
+            How::Worker { argv } => {
+                let speaker = started(argv)?;
+                Box::new(counting::Foreign::new(speaker, sources, argv.clone(), limits))
+            }
             How::Command { argv } => {
-                let limits = self.limits();
                 Box::new(counting::Program::new(argv.clone(), sources, limits))
             }
         })

@@ -1,6 +1,7 @@
 //! The rounds: every method once per round in a fresh random order, sample by sample into the run.
 
 mod counting;
+mod course;
 mod order;
 mod session;
 
@@ -9,8 +10,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use self::course::Course;
 use self::session::Session;
 use crate::cache;
+use crate::clock;
 use crate::environment::{self, Noise};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
@@ -40,9 +43,22 @@ pub trait Record {
 /// Where the measurement stands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress<'a> {
-    Preparing { method: &'a str, done: usize, of: usize },
-    Round { session: u32, sessions: u32, round: u32, rounds: u32, spent_ns: u64, limit_ns: u64 },
-    Counting { round: u32, rounds: u32 },
+    Preparing {
+        method: &'a str,
+        done: usize,
+        of: usize,
+    },
+    /// Of all sessions together.
+    Round {
+        round: u32,
+        rounds: u32,
+        spent_ns: u64,
+        limit_ns: u64,
+    },
+    Counting {
+        round: u32,
+        rounds: u32,
+    },
 }
 
 /// Makes or looks at the data of each point, and brings it into the asked cache state where that
@@ -96,7 +112,7 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         experiment: job.experiment.name.to_owned(),
         question: job.experiment.question.to_owned(),
         label,
-        started: crate::clock::utc_rfc3339(),
+        started: clock::utc_rfc3339(),
         complete: false,
         environment: Environment::default(),
         plan,
@@ -131,15 +147,19 @@ pub fn measure(
     record: &mut dyn Record,
     stop: &Stop,
 ) -> Result<()> {
-    let sessions = sessions_left(run);
+    let sessions = rounds_left(run);
     look_at_the_machine(run, data);
     if run.id.is_empty() {
         record.begin(run)?;
     }
     let noise = Noise::start();
-    let mut between_ns = Vec::new();
+    let rounds = sessions.iter().map(|(_, rounds)| rounds).sum();
+    let mut course = Course::new(&run.plan, sessions.len() as u32, rounds, run.cells.len());
     let mut finished = true;
-    for plan in sessions {
+    for (number, rounds) in sessions {
+        if !course.begins_session(clock::now_ns()) {
+            break;
+        }
         let live = run.cells.iter().map(|_| None).collect();
         let session = Session {
             job,
@@ -148,15 +168,17 @@ pub fn measure(
             launch: &mut *launch,
             record: &mut *record,
             stop,
-            plan,
+            number,
+            rounds,
             live,
-            between_ns: &mut between_ns,
+            course: &mut course,
         };
         finished = session.run()?;
         if !finished {
             break;
         }
     }
+    let mut between_ns = course.between_ns;
     let facts = &mut run.environment.facts;
     facts.insert("steal_share".to_owned(), noise.finish().steal_share.into());
     between_ns.sort_unstable();
@@ -170,20 +192,12 @@ pub fn measure(
     record.finish(run)
 }
 
-/// A set of fresh processes, and how much of the plan it has to do.
-struct SessionPlan {
-    number: u32,
-    rounds: u32,
-    limit_ns: u64,
-}
-
-/// All sessions of the plan; for a run that was stopped, the rest of its last one and those after it.
-/// The rest has new processes and so a number of its own: that of its session plus a multiple of the
-/// number of sessions.
-fn sessions_left(run: &Run) -> Vec<SessionPlan> {
+/// All sessions of the plan and their rounds; for a run that was stopped, the rest of its last session
+/// and those after it. The rest of a session has new processes and so a number of its own:
+/// that of its session plus a multiple of the number of sessions.
+fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
     let plan = &run.plan;
     let planned = plan.sessions.max(1);
-    let limit_ns = plan.time_limit_ns / u64::from(planned);
     let of_pass = |pass| {
         let all = run.cells.iter().flat_map(|cell| &cell.samples);
         all.filter(move |sample| sample.pass == pass)
@@ -193,7 +207,7 @@ fn sessions_left(run: &Run) -> Vec<SessionPlan> {
         return Vec::new();
     }
     let samples = || of_pass(Pass::Timing);
-    let whole = |number| SessionPlan { number, rounds: plan.rounds, limit_ns };
+    let whole = |number| (number, plan.rounds);
     let Some(last) = samples().map(|sample| sample.session % planned).max() else {
         return (0..planned).map(whole).collect();
     };
@@ -204,11 +218,8 @@ fn sessions_left(run: &Run) -> Vec<SessionPlan> {
         counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up)).max().unwrap_or_default()
     };
     let left = plan.rounds.saturating_sub(processes.iter().map(rounds).sum());
-    let rest = (left > 0).then(|| SessionPlan {
-        number: processes.last().map_or(last, |number| number + planned),
-        rounds: left,
-        limit_ns: (limit_ns as f64 * f64::from(left) / f64::from(plan.rounds)) as u64,
-    });
+    let number = processes.last().map_or(last, |number| number + planned);
+    let rest = (left > 0).then_some((number, left));
     rest.into_iter().chain((last + 1..planned).map(whole)).collect()
 }
 
@@ -278,6 +289,7 @@ mod tests {
             sample_limit_ns: 1,
             data_dir: None,
             counting: 0,
+            fresh: false,
         };
         let sample = |session, round| crate::run::Sample {
             pass: Pass::Timing,
@@ -318,9 +330,7 @@ mod tests {
             cells: vec![cell],
             notes: Vec::new(),
         };
-        let left: Vec<(u32, u32)> =
-            sessions_left(&run).iter().map(|s| (s.number, s.rounds)).collect();
-        assert_eq!(left, expected, "{taken:?}");
+        assert_eq!(rounds_left(&run), expected, "{taken:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::launch::Taken;
+use crate::launch::{Fresh, Taken};
 use crate::run::Pass;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,8 @@ const fn apart(
 }
 
 const PMU: &str = "perf event of the processor, kernel included";
-const ALLOCATOR: &str = "the method's own process";
+const ALLOCATOR: &str =
+    "the program's allocator; of other programs a preloaded library, or their own account";
 
 /// Those of the timing pass, then those of the counting pass, in the order in which reports show them.
 /// All but the throughput and the peaks are per operation; a sample of `ops` operations is divided by
@@ -69,7 +70,14 @@ pub const METRICS: &[Metric] = &[
     count("major_faults", "count", "getrusage of the method, else /proc/PID/stat"),
     count("voluntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
     count("involuntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
-    noisy("startup_ns", "ns", "plain commands: until the new program runs"),
+    noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
+    noisy("prepare_ns", "ns", "fresh process: `prepare` to `ready`"),
+    noisy(
+        "first_touch_ns",
+        "ns",
+        "fresh process: wall_ns of its first sample, which is its only one",
+    ),
+    noisy("total_ns", "ns", "startup_ns + prepare_ns + first_touch_ns"),
     apart(true, "syscalls", "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace"),
     apart(true, "allocations", "count", ALLOCATOR),
     apart(true, "allocated_bytes", "bytes", ALLOCATOR),
@@ -84,6 +92,12 @@ pub const METRICS: &[Metric] = &[
 /// Whether the counting pass takes this metric. The others are never taken from it.
 pub fn is_counted_apart(name: &str) -> bool {
     METRICS.iter().any(|metric| metric.name == name && metric.pass == Pass::Counting)
+}
+
+/// What a sample of so many operations has of it, for one operation; a peak is that of all of them.
+pub fn per_operation(name: &str, total: u64, ops: u64) -> f64 {
+    let ops = if name == "peak_live_bytes" { 1 } else { ops.max(1) };
+    total as f64 / ops as f64
 }
 
 /// The unit of a metric: from the table, else from the ending of its name.
@@ -131,6 +145,13 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
         ("startup_ns", taken.startup_ns),
     ];
     values.extend(per_op.iter().filter_map(|(name, total)| Some((*name, (*total)? as f64 / ops))));
+    if let Some(Fresh { startup_ns, prepare_ns }) = taken.fresh {
+        let [startup_ns, prepare_ns] = [startup_ns as f64, prepare_ns as f64];
+        values.push(("startup_ns", startup_ns));
+        values.push(("prepare_ns", prepare_ns));
+        values.push(("first_touch_ns", wall_ns));
+        values.push(("total_ns", startup_ns + prepare_ns + wall_ns));
+    }
     values
 }
 

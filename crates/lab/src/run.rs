@@ -58,6 +58,9 @@ pub struct Plan {
     /// Samples per cell in which is counted what costs time to count, taken after all others.
     #[serde(default)]
     pub counting: u32,
+    /// Every sample of the timing pass is the first of a new process.
+    #[serde(default)]
+    pub fresh: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

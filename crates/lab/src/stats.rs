@@ -5,6 +5,7 @@ mod decision;
 mod noise;
 mod paired;
 mod percentile;
+mod sessions;
 mod signed_rank;
 mod trend;
 mod walsh;

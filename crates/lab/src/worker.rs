@@ -5,11 +5,16 @@ use std::io::{self, BufRead, Write};
 use anyhow::{Context, Result, bail};
 
 use crate::clock::{self, Usage};
-use crate::count::{self, Mark, OwnCounts};
+use crate::count::{self, CountingAllocator, Mark, OwnCounts};
 use crate::counters::OwnWait;
 use crate::experiment::{How, Method, Skip, Task};
+use crate::metric;
 use crate::param::{Kind, Param, Point, Value};
 use crate::protocol::{Done, Order, Reply};
+
+/// Set for a process that takes one sample only. One that gives a digest leaves it out then: the sample
+/// is to be the first that touches the data.
+pub const FRESH_VARIABLE: &str = "BYTELAB_FRESH";
 
 /// Answers orders from standard input until `bye`, the end of the input or the death of the lab.
 pub fn serve(method: &Method, params: &[Param]) -> Result<()> {
@@ -19,6 +24,7 @@ pub fn serve(method: &Method, params: &[Param]) -> Result<()> {
     let mut orders = io::stdin().lock();
     let counts = OwnCounts::asked_for();
     let wait = OwnWait::open();
+    let allocations = counts.is_some() && CountingAllocator::is_in_place();
     let mut task = None;
     let mut line = String::new();
     say(&Reply::Hello { name: method.name.clone(), language: Some("rust".to_owned()) })?;
@@ -38,7 +44,7 @@ pub fn serve(method: &Method, params: &[Param]) -> Result<()> {
             }
             Ok(Order::Go { n, ops, marked }) => match &mut task {
                 Some(task) => {
-                    let edge = Edge { wait: &wait, counts: counts.as_ref(), marked };
+                    let edge = Edge { wait: &wait, counts: counts.as_ref(), allocations, marked };
                     sample(task.as_mut(), &edge, n, ops)
                 }
                 None => Err(anyhow::anyhow!("go before prepare")),
@@ -70,7 +76,9 @@ fn prepare(
     let How::BuiltIn(build) = method.how else { bail!("{} is not built in", method.name) };
     let point = typed(params, arguments)?;
     let mut task = build(&point)?;
-    let digest = task.digest()?.map(|digest| format!("{digest:016x}"));
+    let fresh = std::env::var_os(FRESH_VARIABLE).is_some();
+    let digest = if fresh { None } else { task.digest()? };
+    let digest = digest.map(|digest| format!("{digest:016x}"));
     Ok((task, Reply::Ready { digest }))
 }
 
@@ -95,6 +103,7 @@ struct Edge<'a> {
     wait: &'a OwnWait,
     /// In the counting pass only.
     counts: Option<&'a OwnCounts>,
+    allocations: bool,
     /// The lab watches the system calls: the times of this sample mean nothing, and only what is
     /// between the marks is the job's.
     marked: bool,
@@ -102,6 +111,9 @@ struct Edge<'a> {
 
 /// Between the two readings of the clock there is only the job.
 fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Reply> {
+    if edge.allocations {
+        CountingAllocator::start();
+    }
     let before = Usage::own();
     // The CPU time is read outside the wait: reading it brings the scheduler's account up to date, and
     // may cost the process its CPU.
@@ -123,6 +135,7 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let wait_after_ns = edge.wait.read_ns();
     let cpu_ns = clock::own_cpu_ns() - cpu_before_ns;
     let used = Usage::own().since(&before);
+    let allocated = edge.allocations.then(CountingAllocator::stop);
     let work = outcome?;
     let waited_ns = wait_after_ns.zip(wait_before_ns).map(|(after, before)| after - before);
     let totals = [
@@ -135,9 +148,11 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     ];
     let counted = edge.counts.zip(counts_before.zip(counts_after).filter(|_| !edge.marked));
     let counted = counted.map(|(counts, (before, after))| counts.between(&before, &after));
-    let counted = counted.into_iter().flatten().map(|(name, total)| (name, Some(total)));
+    let allocated = allocated.filter(|_| !edge.marked).into_iter().flatten();
+    let counted = counted.into_iter().flatten().chain(allocated);
+    let counted = counted.map(|(name, total)| (name, Some(total)));
     let per_op = |(name, total): (&'static str, Option<u64>)| {
-        Some((name, total? as f64 / work.ops.max(1) as f64))
+        Some((name, metric::per_operation(name, total?, work.ops)))
     };
     // What the method measured itself replaces what was read around it.
     let own = task.metrics();

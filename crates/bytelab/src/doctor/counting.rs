@@ -1,4 +1,5 @@
-//! What can be counted on this machine: each way is tried on a known number of system calls.
+//! What can be counted on this machine: each way is tried on a known number of system calls, or of
+//! allocations.
 
 use lab::count::Sources;
 use lab::launch::{CountingRunner, Ended, Launch, Launcher, Stop};
@@ -6,7 +7,7 @@ use lab::metric::Metric;
 use lab::param::Point;
 
 use super::Finding;
-use crate::experiments::self_test::{CALLS, CALLS_PER_THREAD, THREADS, experiment};
+use crate::experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
 
 const SAMPLE_LIMIT_NS: u64 = 30_000_000_000;
 
@@ -15,6 +16,8 @@ pub(super) struct Counted {
     /// Of each way: what it counted, or why it cannot.
     by_kernel: Result<(), String>,
     by_ptrace: Result<(), String>,
+    by_allocator: Result<(), String>,
+    by_library: Result<(), String>,
 }
 
 impl Counted {
@@ -25,26 +28,30 @@ impl Counted {
             None => million_calls(&sources),
         };
         let by_ptrace = calls_of_threads(&sources);
-        Counted { sources, by_kernel, by_ptrace }
+        let by_allocator = own_allocations(&sources);
+        let by_library = foreign_allocations(&sources);
+        Counted { sources, by_kernel, by_ptrace, by_allocator, by_library }
     }
 
-    /// None of what is counted by the method's own process.
-    pub(super) fn metric(&self, metric: &Metric) -> Option<Finding> {
+    pub(super) fn metric(&self, metric: &Metric) -> Finding {
+        let neither = |one: &Result<(), String>, other: &Result<(), String>| match (one, other) {
+            (Err(one), Err(other)) => Some(format!("{one}; {other}")),
+            _ => None,
+        };
         let reason = match metric.name {
-            "syscalls" => match (&self.by_kernel, &self.by_ptrace) {
-                (Err(kernel), Err(ptrace)) => Some(format!("{kernel}; {ptrace}")),
-                _ => None,
-            },
-            "allocations" | "allocated_bytes" | "peak_live_bytes" => return None,
+            "syscalls" => neither(&self.by_kernel, &self.by_ptrace),
+            "allocations" | "allocated_bytes" | "peak_live_bytes" => {
+                neither(&self.by_allocator, &self.by_library)
+            }
             name => self.sources.missing().get(name).cloned(),
         };
-        Some(Finding {
+        Finding {
             name: metric.name,
             available: reason.is_none(),
             source: metric.source,
             exactness: if metric.exact { "counts" } else { "measures" },
             reason,
-        })
+        }
     }
 
     pub(super) fn abilities(&self) -> Vec<Finding> {
@@ -58,6 +65,8 @@ impl Counted {
         vec![
             finding("count system calls", "perf tracepoint, 0.1 µs per call", &self.by_kernel),
             finding("look at system calls", "ptrace, 10 µs or more per call", &self.by_ptrace),
+            finding("count allocations", "built-in methods: the allocator", &self.by_allocator),
+            finding("foreign allocations", "a preloaded library; not static, Go", &self.by_library),
         ]
     }
 }
@@ -68,6 +77,32 @@ fn million_calls(sources: &Sources) -> Result<(), String> {
     match syscalls {
         Some((_, n)) if *n as u64 == u64::from(CALLS) => Ok(()),
         Some((_, n)) => Err(format!("{CALLS} calls were counted as {n}: do not trust it")),
+        None => Err("the method's process could not count itself".to_owned()),
+    }
+}
+
+fn own_allocations(sources: &Sources) -> Result<(), String> {
+    let counted = started("allocate", sources)?.count(1, 1).map_err(why)?;
+    let n = counted.done.metrics.iter().find(|(name, _)| name == "allocations");
+    right_allocations(n.map(|(_, n)| *n as u64))
+}
+
+/// Of this program as one that is counted from outside, beyond those of its start.
+fn foreign_allocations(sources: &Sources) -> Result<(), String> {
+    let of = |method| -> Result<u64, String> {
+        let mut runner = started(method, sources)?;
+        let counted = runner.count(1, 1).map_err(why)?;
+        let n = counted.counts.iter().find(|(name, _)| *name == "allocations").map(|(_, n)| *n);
+        let reason = || runner.missing().into_iter().find(|(name, _)| *name == "allocations");
+        n.ok_or_else(|| reason().map(|(_, why)| why).unwrap_or_default())
+    };
+    right_allocations(of("foreign")?.checked_sub(of("foreign-idle")?))
+}
+
+fn right_allocations(n: Option<u64>) -> Result<(), String> {
+    match n {
+        Some(n) if n == u64::from(ALLOCATIONS) => Ok(()),
+        Some(n) => Err(format!("{ALLOCATIONS} were counted as {n}: do not trust it")),
         None => Err("the method's process could not count itself".to_owned()),
     }
 }
@@ -88,7 +123,7 @@ fn started(method: &str, sources: &Sources) -> Result<Box<dyn CountingRunner>, S
     let program =
         std::env::current_exe().map_err(|error| format!("finding this program: {error}"))?;
     let mut launcher =
-        Launcher { program, sample_limit_ns: SAMPLE_LIMIT_NS, stop: Stop::default() };
+        Launcher { program, sample_limit_ns: SAMPLE_LIMIT_NS, fresh: false, stop: Stop::default() };
     let mut runner = launcher.start_counting(experiment.name, found, sources).map_err(why)?;
     runner.prepare(&Point::default()).map_err(why)?;
     Ok(runner)

@@ -180,6 +180,7 @@ impl Fixture {
             decides: true,
             n: 100,
             block: 1,
+            by_session: false,
             ratio,
             low,
             high,
@@ -270,5 +271,6 @@ fn plan() -> Plan {
         sample_limit_ns: 60_000_000_000,
         data_dir: None,
         counting: 0,
+        fresh: false,
     }
 }

@@ -127,14 +127,15 @@ fn head(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     };
     let sessions = match run.plan.sessions {
         0 | 1 => String::new(),
-        n => format!(" in each of {n} sessions"),
+        n => format!(" in up to {n} sessions"),
     };
+    let rounds = u64::from(run.plan.rounds) * u64::from(run.plan.sessions.max(1));
     let facts = [
         if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
         run.label.clone().unwrap_or_default(),
         minute(&run.started),
         cache.to_owned(),
-        format!("up to {} rounds{sessions}", run.plan.rounds),
+        format!("up to {rounds} rounds{sessions}"),
         fixed,
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();

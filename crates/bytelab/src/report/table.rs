@@ -62,6 +62,8 @@ enum Part {
     LongNames,
     Cpu,
     PeakRss,
+    /// What came before the first touch, and the sum.
+    Fresh,
     /// Names of more than 12 columns.
     Names,
     RatioInterval,
@@ -69,7 +71,7 @@ enum Part {
     ShortNames,
 }
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     Part::Counts,
     Part::LongHeadings,
     Part::WallBounds,
@@ -78,6 +80,7 @@ const PARTS: [Part; 11] = [
     Part::LongNames,
     Part::Cpu,
     Part::PeakRss,
+    Part::Fresh,
     Part::Names,
     Part::RatioInterval,
     Part::ShortNames,
@@ -129,6 +132,11 @@ fn has_throughput(rows: &Rows<'_>) -> bool {
     rows.iter().any(|row| row.p50(THROUGHPUT).is_some())
 }
 
+/// Whether samples were taken in new processes.
+fn is_fresh(rows: &Rows<'_>) -> bool {
+    rows.iter().any(|row| row.p50("total_ns").is_some())
+}
+
 fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     let all = || rows.iter();
     let mut columns =
@@ -146,6 +154,11 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     }
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, "peak_rss_bytes", title("peak RSS", "RSS")).0);
+    }
+    if shape.shows(Part::Fresh) && is_fresh(rows) {
+        columns.push(figures(rows, "startup_ns", "start-up").0);
+        columns.push(figures(rows, "prepare_ns", "prepare").0);
+        columns.push(figures(rows, "total_ns", "total").0);
     }
     if shape.shows(Part::Counts) {
         columns.extend(rows.counts.iter().map(|column| counts(rows, column)));
@@ -296,10 +309,15 @@ fn left(rows: &Rows<'_>, shape: Shape) -> Left {
         (Part::WallInterval, "interval of wall"),
         (Part::Cpu, "CPU"),
         (Part::PeakRss, "peak RSS"),
+        (Part::Fresh, "start-up, prepare, total"),
         (Part::RatioInterval, "interval of ratio"),
     ];
-    let left =
-        |part: Part| !shape.shows(part) && (part != Part::Throughput || has_throughput(rows));
+    let there = |part: Part| match part {
+        Part::Throughput => has_throughput(rows),
+        Part::Fresh => is_fresh(rows),
+        _ => true,
+    };
+    let left = |part: Part| !shape.shows(part) && there(part);
     let columns = parts.iter().filter(|(part, _)| left(*part)).map(|(_, name)| *name);
     let counts = rows.counts.iter().filter(|_| left(Part::Counts)).map(|column| column.heading);
     let columns = columns.chain(counts).collect();

@@ -1,9 +1,24 @@
-//! The counting pass held against known numbers of system calls.
+//! The counting pass held against known numbers of system calls and of allocations.
 
 use lab::run::{Note, Run};
 
 use super::{Check, find, median, or_why, show};
-use crate::experiments::self_test::{CALLS, CALLS_PER_THREAD, THREADS};
+use crate::experiments::self_test::{
+    ALLOCATED_BYTES, ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS,
+};
+
+pub(super) const METHODS: &[&str] = &[
+    "empty",
+    "calls",
+    "threads",
+    "allocate",
+    "allocate-in-threads",
+    "idle-threads",
+    "foreign",
+    "foreign-idle",
+    "foreign-in-threads",
+    "foreign-idle-threads",
+];
 
 /// A million calls are counted as a million, and none as none.
 pub(super) fn calls_check(run: &Run) -> Check {
@@ -32,10 +47,64 @@ pub(super) fn threads_check(run: &Run) -> Check {
     Check { name: "of threads", passed, found: or_why_uncounted(found, run, "threads") }
 }
 
-/// Adds why system calls were not counted.
+/// To the byte, and the most that was there at once.
+pub(super) fn allocations_check(run: &Run) -> Check {
+    let known = f64::from(ALLOCATIONS);
+    let bytes = known * ALLOCATED_BYTES as f64;
+    let [n, asked, peak] = ["allocations", "allocated_bytes", "peak_live_bytes"]
+        .map(|metric| median(run, "allocate", metric));
+    let none = median(run, "empty", "allocations");
+    let found = format!(
+        "{known} of {ALLOCATED_BYTES} bytes were counted as {} with {} bytes, at most {} at once; none \
+         as {}",
+        show(n),
+        show(asked),
+        show(peak),
+        show(none)
+    );
+    let passed = (n, asked, peak, none) == (Some(known), Some(bytes), Some(bytes), Some(0.0));
+    Check { name: "allocations", passed, found: or_why_uncounted(found, run, "allocate") }
+}
+
+/// Less those of threads that do nothing, as the start of a thread allocates.
+pub(super) fn allocations_of_threads_check(run: &Run) -> Check {
+    let more = more(run, "allocate-in-threads", "idle-threads");
+    let (passed, found) = judge(THREADS * ALLOCATIONS, more, "of three threads");
+    Check {
+        name: "allocating threads",
+        passed,
+        found: or_why_uncounted(found, run, "idle-threads"),
+    }
+}
+
+/// Of a program that is counted by what is preloaded, less those of its start.
+pub(super) fn foreign_allocations_check(run: &Run) -> Check {
+    let alone = judge(ALLOCATIONS, more(run, "foreign", "foreign-idle"), "of one thread");
+    let threads = more(run, "foreign-in-threads", "foreign-idle-threads");
+    let threads = judge(THREADS * ALLOCATIONS, threads, "of three threads");
+    let found = format!("{}; {}", alone.1, threads.1);
+    let passed = alone.0 && threads.0;
+    Check { name: "foreign programs", passed, found: or_why_uncounted(found, run, "foreign") }
+}
+
+/// How many more allocations and bytes one method has than another.
+fn more(run: &Run, method: &str, idle: &str) -> [Option<f64>; 2] {
+    ["allocations", "allocated_bytes"].map(|metric| {
+        let [all, own] = [method, idle].map(|method| median(run, method, metric));
+        all.zip(own).map(|(all, own)| all - own)
+    })
+}
+
+fn judge(known: u32, [n, bytes]: [Option<f64>; 2], whose: &str) -> (bool, String) {
+    let known = f64::from(known);
+    let passed = n == Some(known) && bytes == Some(known * ALLOCATED_BYTES as f64);
+    (passed, format!("{known} {whose} were counted as {} with {} bytes", show(n), show(bytes)))
+}
+
+/// Adds why they were not counted.
 fn or_why_uncounted(found: String, run: &Run, method: &str) -> String {
     let about = |note: &&Note| {
-        note.text.starts_with("syscalls: ")
+        ["syscalls: ", "allocations: "].iter().any(|metric| note.text.starts_with(metric))
             && note.method.as_deref().is_none_or(|name| name == method)
     };
     match run.notes.iter().find(about) {

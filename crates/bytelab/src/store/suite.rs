@@ -34,6 +34,7 @@ pub(super) fn new_run(experiment: &str) -> Run {
         sample_limit_ns: 1,
         data_dir: None,
         counting: 5,
+        fresh: true,
     };
     Run {
         schema: SCHEMA,

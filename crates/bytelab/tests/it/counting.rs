@@ -1,4 +1,4 @@
-//! System calls of the built-in methods: exact, the same in every sample, with and without rights.
+//! System calls and allocations: exact, the same in every sample, with and without rights.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
@@ -18,7 +18,7 @@ const ARGS: &[&str] = &[
     "--rounds",
     "2",
     "--method",
-    "read,mmap,pread-threads,memory,cat",
+    "read,read-to-vec,mmap,pread-threads,memory,cat",
     "--counting",
     "4",
 ];
@@ -57,13 +57,30 @@ fn check(json: &Value) {
             _ => assert!(by_name.is_empty(), "{by_name:?}"),
         }
     }
+    check_allocations(json);
     let threads = &cell(json, "pread-threads")["syscalls_by_name"];
     assert!(threads["pread64"].as_f64().unwrap() >= 8.0, "{threads}");
     assert_eq!(cell(json, "cat")["syscalls_by_name"]["exit_group"], 1.0);
 }
 
+/// The buffer of `read` is used again; what is left is the list of what the files gave.
+fn check_allocations(json: &Value) {
+    let samples = |method: &str, metric: &str| -> Vec<f64> {
+        let samples = &cell(json, method)["counting"]["samples"][metric];
+        samples.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+    };
+    assert_eq!(samples("read", "allocations"), [1.0; 4]);
+    assert_eq!(samples("read", "allocated_bytes"), [8.0; 4]);
+    assert_eq!(samples("read", "peak_live_bytes"), [8.0; 4]);
+    assert_eq!(samples("read-to-vec", "allocated_bytes"), [1_048_584.0; 4]);
+    // A program that nobody here has built.
+    let cat = samples("cat", "allocations");
+    assert_eq!(cat, [cat[0]; 4]);
+    assert!(cat[0] > 0.0);
+}
+
 #[test]
-fn system_calls_are_exact() {
+fn system_calls_and_allocations_are_exact() {
     let world = World::new();
     let ran = world.run(ARGS);
     let json = document(ran.stdout.as_bytes());
@@ -111,6 +128,41 @@ fn another_user_without_rights_counts_the_same() {
     let read = &cell(&json, "read")["metrics"];
     for metric in ["wall_ns", "cpu_ns", "peak_rss_bytes", "device_read_bytes", "minor_faults"] {
         assert_eq!(read[metric]["n"], 2, "{metric}");
+    }
+}
+
+#[test]
+fn the_doctor_has_tried_to_count_allocations() {
+    let world = World::new();
+    let found = document(world.run(&["doctor", "--json"]).stdout.as_bytes());
+    let abilities = found["abilities"].as_array().unwrap();
+    for name in ["count allocations", "foreign allocations"] {
+        let ability = abilities.iter().find(|ability| ability["name"] == name).unwrap();
+        assert!(ability["available"] == true, "{ability}");
+    }
+    let metrics = found["metrics"].as_array().unwrap();
+    assert!(metrics.iter().any(|m| m["name"] == "peak_live_bytes" && m["available"] == true));
+}
+
+#[test]
+fn a_fresh_run_shows_what_came_before_the_first_touch() {
+    let world = World::new();
+    let (code, json) = world.reading(&["--method", "read,mmap,cat", "--fresh"]);
+    assert_eq!(code, 0, "{json}");
+    assert_eq!(json["plan"]["fresh"], true);
+    for method in ["read", "mmap"] {
+        let metrics = &cell(&json, method)["metrics"];
+        for metric in ["startup_ns", "prepare_ns", "first_touch_ns", "total_ns"] {
+            assert_eq!(metrics[metric]["n"], 3, "{method} {metric}");
+        }
+        assert!(metrics["counting_wall_ns"].is_null(), "it is not that of a first sample");
+        assert!(cell(&json, method)["digest"].is_string(), "of a process without a sample");
+    }
+    let id = json["id"].as_str().unwrap();
+    let shown = world.command(&["show", id]).env("COLUMNS", "140").output().unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    for column in ["start-up", "prepare", "total"] {
+        assert!(text.contains(column), "{column}: {text}");
     }
 }
 

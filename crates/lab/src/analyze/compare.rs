@@ -52,6 +52,7 @@ impl Pair<'_> {
             decides: true,
             n: 0,
             block: 1,
+            by_session: false,
             ratio: None,
             low: None,
             high: None,
@@ -88,6 +89,7 @@ impl Pair<'_> {
         comparison.reason = without_interval(found, self.alpha);
         comparison.n = found.rounds;
         comparison.block = found.block;
+        comparison.by_session = found.by_session;
         comparison.ratio = Some(found.shift.estimate.exp());
         comparison.below_relevance = below_relevance;
         if let Some((low, high)) = found.shift.interval {
@@ -117,7 +119,7 @@ fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
 }
 
 fn without_interval(found: &Paired, alpha: f64) -> Option<String> {
-    let Paired { rounds, block, dependent, shift } = found;
+    let Paired { rounds, block, dependent, shift, .. } = found;
     if shift.interval.is_some() {
         None
     } else if *dependent {
@@ -136,13 +138,18 @@ pub(super) fn is_single_threaded(cell: &Cell) -> bool {
     n > 0 && cell.counted(WALL_LESS_WAIT).count() >= n - n / 10
 }
 
-/// ln(method / reference) of the rounds in which both have a sample that counts, in order. A value
+/// ln(method / reference) of the rounds in which both have a sample that counts, by session. A value
 /// that is not above 0 has no logarithm; leaving out its round would be a choice by the result, so
 /// that the metric is not compared at all.
-pub(super) fn log_ratios(cell: &Cell, reference: &Cell, metric: &str) -> Result<Vec<f64>, String> {
+pub(super) fn log_ratios(
+    cell: &Cell,
+    reference: &Cell,
+    metric: &str,
+) -> Result<Vec<Vec<f64>>, String> {
     let (ours, theirs) = (by_round(cell, metric), by_round(reference, metric));
     let mut theirs = theirs.into_iter().peekable();
-    let mut logs = Vec::with_capacity(ours.len());
+    let mut sessions: Vec<Vec<f64>> = Vec::new();
+    let mut session = None;
     for (round, y) in ours {
         while theirs.next_if(|(other, _)| *other < round).is_some() {}
         let Some((_, x)) = theirs.next_if(|(other, _)| *other == round) else { continue };
@@ -150,9 +157,12 @@ pub(super) fn log_ratios(cell: &Cell, reference: &Cell, metric: &str) -> Result<
         if !(x > 0.0 && y > 0.0 && log.is_finite()) {
             return Err(format!("{metric} is {y} and {x} in a round, which gives no ratio"));
         }
-        logs.push(log);
+        if session.replace(round.0) != Some(round.0) {
+            sessions.push(Vec::new());
+        }
+        sessions.last_mut().expect("one was pushed").push(log);
     }
-    Ok(logs)
+    Ok(sessions)
 }
 
 fn by_round(cell: &Cell, metric: &str) -> Vec<((u32, u32), f64)> {

@@ -144,8 +144,10 @@ fn best(run: &Run, family: &Family, comparisons: &[Comparison], own: &[usize]) -
         };
         let all = pair.comparisons(family.metric);
         let always_slower = |metric: &str| {
-            log_ratios(&run.cells[*cell], &run.cells[smallest], metric)
-                .is_ok_and(|logs| logs.len() >= ENOUGH_ROUNDS && logs.iter().all(|log| *log > 0.0))
+            log_ratios(&run.cells[*cell], &run.cells[smallest], metric).is_ok_and(|logs| {
+                let logs = logs.concat();
+                logs.len() >= ENOUGH_ROUNDS && logs.iter().all(|log| *log > 0.0)
+            })
         };
         all.iter().any(|c| c.decides && c.verdict != Verdict::Slower && !always_slower(&c.metric))
     };

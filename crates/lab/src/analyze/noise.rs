@@ -1,16 +1,19 @@
 //! Doubts about the samples themselves: a start that is slow, a drift, two modes, rounds that depend
 //! on each other, a place in the round that matters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::RELEVANT_PERCENT;
 use super::doubts::{Found, Kind, note, percent, time_metric};
-use super::{Comparison, Family};
+use super::{Comparison, Family, Verdict};
 use crate::run::{Note, Run, Sample};
 use crate::stats;
 
 /// A trend or a slot effect that chance gives less often than this is noted.
 const ALPHA: f64 = 0.01;
+
+/// With fewer, sessions are not compared as wholes.
+const FEW_SESSIONS: usize = 5;
 
 pub(super) fn notes(
     run: &Run,
@@ -50,6 +53,7 @@ pub(super) fn notes(
     };
     note(run, kind, look(modes), notes);
     blocks(run, comparisons, notes);
+    processes(run, comparisons, notes);
     slot_effect(&series, notes);
 }
 
@@ -93,6 +97,29 @@ fn blocks(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
         advice: "they were averaged before comparing, which widens the interval; measure longer",
     };
     note(run, kind, found.collect(), notes);
+}
+
+/// What a process costs for all its life, such as where its memory lies, is part of a method's cost
+/// only on average over processes.
+fn processes(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
+    let found = comparisons
+        .iter()
+        .filter(|c| c.decides && c.by_session && c.verdict == Verdict::Undecided)
+        .map(|c| (c.cell, format!("{} rounds", c.n)));
+    let kind = Kind {
+        what: "fresh processes differ by more than rounds do",
+        advice: "the sessions were compared as wholes; measure more --sessions",
+    };
+    note(run, kind, found.collect(), notes);
+    let claims = |c: &Comparison| matches!(c.verdict, Verdict::Faster | Verdict::Slower);
+    let all = run.cells.iter().flat_map(|cell| &cell.samples);
+    let sessions: BTreeSet<u32> = all.filter(|s| s.counts()).map(|s| s.session).collect();
+    let few = sessions.len() < FEW_SESSIONS && !run.plan.fresh;
+    if few && comparisons.iter().any(claims) {
+        let text = "all rounds are of one set of processes, or of a few: what a process costs for \
+                    all its life counts as the method's; give more --time or --sessions";
+        notes.push(Note { method: None, point: None, text: text.to_owned() });
+    }
 }
 
 /// Whether the second half of a round differs from the first, over all methods: each sample against

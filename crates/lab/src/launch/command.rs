@@ -18,11 +18,13 @@ pub(super) struct CommandRunner {
     /// The sizes of the files that its arguments name: a command cannot say what it read.
     bytes: u64,
     limits: Limits,
+    /// The others are asked for what came before the first touch.
+    fresh: bool,
 }
 
 impl CommandRunner {
-    pub(super) fn new(template: Vec<String>, limits: Limits) -> CommandRunner {
-        CommandRunner { template, argv: Vec::new(), bytes: 0, limits }
+    pub(super) fn new(template: Vec<String>, limits: Limits, fresh: bool) -> CommandRunner {
+        CommandRunner { template, argv: Vec::new(), bytes: 0, limits, fresh }
     }
 }
 
@@ -37,7 +39,7 @@ impl Runner for CommandRunner {
 
     fn go(&mut self, n: u64, _ops: u64) -> Result<Taken, Ended> {
         let start_ns = clock::now_ns();
-        let mut process = Process::spawn(&self.argv, Talk::Null, None)?;
+        let mut process = Process::spawn(&self.argv, Talk::Null, &[])?;
         // posix_spawn returns when the new program has taken over.
         let startup_ns = clock::now_ns() - start_ns;
         let failed = |what: &str, error: &dyn std::fmt::Display| {
@@ -56,12 +58,15 @@ impl Runner for CommandRunner {
             return Err(Ended::Failed(format!("{} {how}{tail}", self.argv[0])));
         }
         let done = Done { n, wall_ns, ops: 1, bytes: self.bytes, ..Done::default() };
-        Ok(Taken { done, used, startup_ns: Some(startup_ns) })
+        Ok(Taken { done, used, startup_ns: Some(startup_ns), fresh: None })
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
         let why = "the memory of a plain command is gone when it has ended; a worker's can be read";
-        vec![("peak_rss_bytes", why.to_owned())]
+        let of_all = [("peak_rss_bytes", why.to_owned())];
+        let why = "a plain command is not prepared; its wall is its total, with its start-up";
+        let fresh = ["prepare_ns", "first_touch_ns", "total_ns"].map(|name| (name, why.to_owned()));
+        of_all.into_iter().chain(fresh.into_iter().filter(|_| self.fresh)).collect()
     }
 
     fn bye(&mut self) {}

@@ -7,12 +7,15 @@ use std::path::PathBuf;
 
 use rustix::process::{PidfdFlags, pidfd_open};
 
+use super::allocations;
 use super::command::fill_in;
 use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
 use crate::clock;
-use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, Window};
+use crate::count::{
+    self, ALLOCATIONS, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window,
+};
 use crate::param::Point;
 use crate::protocol::Done;
 
@@ -53,37 +56,30 @@ pub(super) struct Foreign {
     sources: Sources,
     outside: Result<Outside, String>,
     of_protocol: Option<u64>,
+    argv: Vec<String>,
+    limits: Limits,
+    allocations: Result<allocations::Worker, String>,
 }
 
 impl Foreign {
-    pub(super) fn new(speaker: Speaker, sources: &Sources) -> Foreign {
+    pub(super) fn new(
+        speaker: Speaker,
+        sources: &Sources,
+        argv: Vec<String>,
+        limits: Limits,
+    ) -> Foreign {
         Foreign {
             speaker,
             sources: sources.clone(),
             outside: Err(String::new()),
             of_protocol: None,
+            argv,
+            limits,
+            allocations: Err(String::new()),
         }
     }
 
-    fn window(&self) -> Result<Window, String> {
-        let [orders, replies] = self.speaker.pipes().map(|pipe| -> Result<PathBuf, String> {
-            let pipe = pipe.ok_or("it was asked to end")?;
-            let link = format!("/proc/self/fd/{}", pipe.as_raw_fd());
-            std::fs::read_link(&link).map_err(|error| format!("{link}: {error}"))
-        });
-        Ok(Window::Protocol { orders: orders?, replies: replies? })
-    }
-}
-
-impl CountingRunner for Foreign {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        let ready = self.speaker.prepare(arguments)?;
-        count::settle(self.speaker.pid());
-        self.outside = Outside::of(&self.sources, self.speaker.pid());
-        Ok(ready)
-    }
-
-    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
+    fn count_events(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
         let Ok(outside) = &self.outside else {
             let done = self.speaker.ask(n, ops, false)?;
             return Ok(Counted { done, counts: Vec::new(), same_interval: true });
@@ -106,6 +102,41 @@ impl CountingRunner for Foreign {
         Ok(Counted { done, counts, same_interval: true })
     }
 
+    fn window(&self) -> Result<Window, String> {
+        let [orders, replies] = self.speaker.pipes().map(|pipe| -> Result<PathBuf, String> {
+            let pipe = pipe.ok_or("it was asked to end")?;
+            let link = format!("/proc/self/fd/{}", pipe.as_raw_fd());
+            std::fs::read_link(&link).map_err(|error| format!("{link}: {error}"))
+        });
+        Ok(Window::Protocol { orders: orders?, replies: replies? })
+    }
+}
+
+impl CountingRunner for Foreign {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+        let ready = self.speaker.prepare(arguments)?;
+        count::settle(self.speaker.pid());
+        self.outside = Outside::of(&self.sources, self.speaker.pid());
+        let started = allocations::Worker::start(&self.argv, &self.limits, arguments);
+        self.allocations = allocations::or_why(started)?;
+        Ok(ready)
+    }
+
+    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
+        let mut counted = self.count_events(n, ops)?;
+        // What a runtime tells of itself is better than what is seen of it from outside.
+        let told = counted.done.metrics.iter().any(|(name, _)| name == ALLOCATIONS);
+        if let Ok(worker) = &mut self.allocations
+            && !told
+        {
+            match allocations::or_why(worker.count(n, ops))? {
+                Ok(counts) => counted.counts.extend(counts),
+                Err(why) => self.allocations = Err(why),
+            }
+        }
+        Ok(counted)
+    }
+
     fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended> {
         count::settle(self.speaker.pid());
         let tracer = self.window().and_then(|window| Tracer::attach(self.speaker.pid(), window));
@@ -116,13 +147,18 @@ impl CountingRunner for Foreign {
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
-        let why = self.outside.as_ref().err();
-        why.map(|why| self.sources.metrics().map(|metric| (metric, why.clone())).collect())
-            .unwrap_or_default()
+        let outside = self.outside.as_ref().err().into_iter();
+        let outside =
+            outside.flat_map(|why| self.sources.metrics().map(|metric| (metric, why.clone())));
+        let allocations = self.allocations.as_ref().err().map(|why| allocations::missing(why));
+        outside.chain(allocations.into_iter().flatten()).collect()
     }
 
     fn bye(&mut self) {
         self.speaker.bye();
+        if let Ok(worker) = &mut self.allocations {
+            worker.bye();
+        }
     }
 }
 
@@ -132,6 +168,8 @@ pub(super) struct Program {
     argv: Vec<String>,
     sources: Sources,
     limits: Limits,
+    /// Why its allocations are not counted.
+    uncountable: Option<String>,
 }
 
 /// Waits until it may become the command, which then finds what it has in the timing pass.
@@ -139,13 +177,13 @@ const GATE: &str = "read -r go && exec \"$@\" </dev/null >/dev/null";
 
 impl Program {
     pub(super) fn new(template: Vec<String>, sources: &Sources, limits: Limits) -> Program {
-        Program { template, argv: Vec::new(), sources: sources.clone(), limits }
+        Program { template, argv: Vec::new(), sources: sources.clone(), limits, uncountable: None }
     }
 
     fn spawn(&self) -> Result<Process, Ended> {
         let gate = ["/bin/sh", "-c", GATE, "sh"].map(str::to_owned);
         let argv: Vec<String> = gate.into_iter().chain(self.argv.iter().cloned()).collect();
-        Process::spawn(&argv, Talk::Pipes, Some(&self.sources.to_variable()))
+        Process::spawn(&argv, Talk::Pipes, &[(VARIABLE, self.sources.to_variable())])
     }
 
     /// Lets the command begin, and waits for its end.
@@ -187,7 +225,13 @@ impl CountingRunner for Program {
         let outside = Outside::after_exec(&self.sources, process.child.id());
         let done = self.release(&mut process, n)?;
         self.end(&mut process)?;
-        let counts = outside.map(|outside| outside.read()).unwrap_or_default();
+        let mut counts = outside.map(|outside| outside.read()).unwrap_or_default();
+        if self.uncountable.is_none() {
+            match allocations::or_why(allocations::of_command(&self.argv, &self.limits))? {
+                Ok(allocated) => counts.extend(allocated),
+                Err(why) => self.uncountable = Some(why),
+            }
+        }
         Ok(Counted { done, counts, same_interval: false })
     }
 
@@ -199,6 +243,10 @@ impl CountingRunner for Program {
         let done = done?;
         self.end(&mut process)?;
         Ok(traced(calls, done).0)
+    }
+
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        self.uncountable.as_deref().map(allocations::missing).unwrap_or_default()
     }
 
     fn bye(&mut self) {}

@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 use super::{Ended, Limits};
 use crate::clock;
 use crate::count::VARIABLE;
+use crate::worker::FRESH_VARIABLE;
 
 /// What is kept of a child's standard error, to quote when it dies.
 const TAIL_BYTES: usize = 2 << 10;
@@ -37,11 +38,11 @@ pub(super) enum Talk {
 
 impl Process {
     /// `posix_spawn` underneath, in a new process group.
-    /// In the counting pass the child finds `counting` in its environment.
+    /// The child finds these variables in its environment; those of the counting pass in no other.
     pub(super) fn spawn(
         argv: &[String],
         talk: Talk,
-        counting: Option<&str>,
+        variables: &[(&str, String)],
     ) -> Result<Process, Ended> {
         let (name, arguments) =
             argv.split_first().ok_or_else(|| Ended::Failed("an empty command".to_owned()))?;
@@ -52,11 +53,10 @@ impl Process {
         };
         #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
         let mut command = Command::new(name);
-        match counting {
-            Some(value) => command.env(VARIABLE, value),
-            None => command.env_remove(VARIABLE),
-        };
         let spawned = command
+            .env_remove(VARIABLE)
+            .env_remove(FRESH_VARIABLE)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .args(arguments)
             .stdin(stdin)
             .stdout(stdout)

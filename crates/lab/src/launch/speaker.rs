@@ -25,17 +25,17 @@ pub(super) struct Speaker {
     /// The counters after the last sample: the child has only waited since.
     last: Option<Reading>,
     language: Option<String>,
+    hello_ns: u64,
     limits: Limits,
 }
 
 impl Speaker {
-    /// `counting` is told to the children of the counting pass.
     pub(super) fn start(
         argv: &[String],
-        counting: Option<&str>,
+        variables: &[(&str, String)],
         limits: Limits,
     ) -> Result<Speaker, Ended> {
-        let mut process = Process::spawn(argv, Talk::Pipes, counting)?;
+        let mut process = Process::spawn(argv, Talk::Pipes, variables)?;
         let orders = process.child.stdin.take();
         let Some(replies) = process.child.stdout.take() else {
             return Err(Ended::Failed("its standard output is not a pipe".to_owned()));
@@ -50,12 +50,14 @@ impl Speaker {
             counters,
             last: None,
             language: None,
+            hello_ns: 0,
             limits,
         };
         match speaker.hear()? {
             Reply::Hello { language, .. } => speaker.language = language,
             other => return Err(out_of_turn("hello", &other)),
         }
+        speaker.hello_ns = clock::now_ns();
         // Before its first turn on a CPU some counters of a process are not there yet.
         speaker.counters = Counters::open(speaker.process.child.id());
         Ok(speaker)
@@ -89,6 +91,11 @@ impl Speaker {
             return failed(format!("answered sample {} when asked for {n}", done.n));
         }
         Ok(done)
+    }
+
+    /// When it said hello.
+    pub(super) fn hello_ns(&self) -> u64 {
+        self.hello_ns
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -164,7 +171,7 @@ impl Runner for Speaker {
         let done = self.ask(n, ops, false)?;
         let after = self.counters.read();
         self.last = Some(after);
-        Ok(Taken { done, used: after.since(&before), startup_ns: None })
+        Ok(Taken { done, used: after.since(&before), startup_ns: None, fresh: None })
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {

@@ -7,10 +7,10 @@ use super::order::order;
 use super::{Job, Progress, Record, arguments, note_missing, point_of};
 use crate::cache;
 use crate::clock;
-use crate::count::{SYSCALLS, Sources};
+use crate::count::{ALLOCATION_METRICS, SYSCALLS, Sources};
 use crate::experiment::Data;
 use crate::launch::{Counted, CountingRunner, Ended, Launch, Stop, Traced};
-use crate::metric::is_counted_apart;
+use crate::metric::{is_counted_apart, per_operation};
 use crate::run::{CacheState, Cell, Pass, Run, Sample, Status};
 
 /// All samples have numbers of four digits: a worker that reads its orders byte by byte makes as many
@@ -203,13 +203,15 @@ impl Counting<'_> {
             }
         }
         live.n += 1;
-        let counted = match live.runner.count(live.n, live.ops) {
+        let mut counted = match live.runner.count(live.n, live.ops) {
             Ok(counted) => counted,
             Err(ended) => {
                 self.cells[index] = lost(ended)?;
                 return Ok(());
             }
         };
+        // The first sample of a process takes another time than those after it.
+        counted.same_interval &= !self.run.plan.fresh;
         let mut values = values(&counted);
         let by_ptrace = !place.warm_up && !self.sources.counts_syscalls();
         if by_ptrace && let Some(per_op) = self.trace(index)? {
@@ -277,6 +279,7 @@ impl Counting<'_> {
             note_missing(self.run, None, metric, why);
         }
         let metrics: Vec<&str> = std::iter::once(SYSCALLS)
+            .chain(ALLOCATION_METRICS)
             .chain(self.sources.metrics().filter(|metric| *metric != SYSCALLS))
             .collect();
         for (index, state) in self.cells.iter().enumerate() {
@@ -299,7 +302,12 @@ impl Counting<'_> {
                     let both = [general, untraced.clone()].into_iter().flatten();
                     Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
                 });
-                let why = why.unwrap_or_else(|| "the counter was shared with others".to_owned());
+                let unknown = if ALLOCATION_METRICS.contains(metric) {
+                    "the program was built without the allocator that counts"
+                } else {
+                    "the counter was shared with others"
+                };
+                let why = why.unwrap_or_else(|| unknown.to_owned());
                 note_missing(self.run, Some(&method), metric, &why);
             }
             if let Some(why) = lost.filter(|_| has(&self.run.cells[index], SYSCALLS)) {
@@ -337,7 +345,7 @@ fn values(counted: &Counted) -> Vec<(&str, f64)> {
     let done = &counted.done;
     let ops = done.ops.max(1) as f64;
     let mut values: Vec<(&str, f64)> =
-        counted.counts.iter().map(|(name, n)| (*name, *n as f64 / ops)).collect();
+        counted.counts.iter().map(|(name, n)| (*name, per_operation(name, *n, done.ops))).collect();
     for (name, value) in &done.metrics {
         if is_counted_apart(name) && !values.iter().any(|(known, _)| known == name) {
             values.push((name, *value));

@@ -2,10 +2,9 @@
 
 use anyhow::Result;
 
+use super::course::Course;
 use super::order::order;
-use super::{
-    Job, Progress, Record, SessionPlan, arguments, must_hand_over_all, note_missing, point_of,
-};
+use super::{Job, Progress, Record, arguments, must_hand_over_all, note_missing, point_of};
 use crate::cache;
 use crate::clock;
 use crate::experiment::{Data, How};
@@ -28,11 +27,12 @@ pub(super) struct Session<'a> {
     pub(super) launch: &'a mut dyn Launch,
     pub(super) record: &'a mut dyn Record,
     pub(super) stop: &'a Stop,
-    pub(super) plan: SessionPlan,
+    pub(super) number: u32,
+    /// That it has to do.
+    pub(super) rounds: u32,
     /// By cell; none: not started, or ended.
     pub(super) live: Vec<Option<Live>>,
-    /// What the lab itself needed for each sample.
-    pub(super) between_ns: &'a mut Vec<u64>,
+    pub(super) course: &'a mut Course,
 }
 
 /// A started method.
@@ -77,7 +77,10 @@ impl Session<'_> {
     }
 
     fn prepare_all(&mut self) -> Result<Next> {
-        for cell in 0..self.run.cells.len() {
+        let of = self.run.cells.len();
+        // In random order, as what starts first may get the better place.
+        let starts = order(self.run.plan.seed, self.number, u32::MAX, of);
+        for (done, cell) in starts.into_iter().enumerate() {
             if self.stop.signal().is_some() {
                 return Ok(Next::Stop);
             }
@@ -85,15 +88,14 @@ impl Session<'_> {
                 continue;
             }
             let method = &self.run.cells[cell].method;
-            let of = self.run.cells.len();
-            self.record.progress(&Progress::Preparing { method, done: cell, of });
+            self.record.progress(&Progress::Preparing { method, done, of });
             match self.prepare(cell) {
                 Ok(live) => self.live[cell] = Some(live),
                 Err(Ended::Stopped) => return Ok(Next::Stop),
                 Err(ended) => self.end(cell, ended),
             }
             self.record.cell(self.run, cell)?;
-            if self.find_ops(cell)? == Next::Stop {
+            if self.course.ops[cell].is_none() && self.find_ops(cell)? == Next::Stop {
                 return Ok(Next::Stop);
             }
         }
@@ -175,37 +177,43 @@ impl Session<'_> {
             of_point.map(|live| live.ops).max().unwrap_or(1)
         };
         let most: Vec<u64> = (0..self.run.points.len()).map(most).collect();
-        for live in self.live.iter_mut().flatten() {
-            let bearable = (LONG_NS / live.op_ns.max(1)).max(live.ops);
-            live.ops = most[live.point].min(bearable);
+        for (cell, live) in self.live.iter_mut().enumerate() {
+            let Some(live) = live else { continue };
+            let known = &mut self.course.ops[cell];
+            live.ops = *known.get_or_insert_with(|| {
+                let bearable = (LONG_NS / live.op_ns.max(1)).max(live.ops);
+                most[live.point].min(bearable)
+            });
         }
     }
 
     fn rounds(&mut self) -> Result<Next> {
         let warm_up = self.run.plan.warm_up;
-        let mut start_ns = clock::now_ns();
-        for round in 0..warm_up + self.plan.rounds {
-            if round == warm_up {
-                start_ns = clock::now_ns();
-            }
-            let spent_ns = clock::now_ns() - start_ns;
-            let taken = u64::from(round.saturating_sub(warm_up));
-            // A round is begun only if at least half of it fits into the time.
-            let half_round_ns = spent_ns.checked_div(taken).unwrap_or_default() / 2;
-            if taken > 0 && spent_ns + half_round_ns > self.plan.limit_ns {
+        let sessions = self.run.plan.sessions.max(1);
+        for round in 0.. {
+            let most = warm_up + self.course.session_rounds(self.rounds);
+            if round >= most {
                 break;
             }
+            let counts = round >= warm_up;
+            let now_ns = clock::now_ns();
+            if counts {
+                self.course.starts(now_ns);
+            }
+            if round > warm_up && !self.course.has_time(now_ns) {
+                break;
+            }
+            let taken = round.saturating_sub(warm_up);
             self.record.progress(&Progress::Round {
-                session: self.plan.number % self.run.plan.sessions.max(1),
-                sessions: self.run.plan.sessions,
-                round: taken as u32,
-                rounds: self.plan.rounds,
-                spent_ns: if round < warm_up { 0 } else { spent_ns },
-                limit_ns: self.plan.limit_ns,
+                round: self.number % sessions * self.run.plan.rounds + taken,
+                rounds: sessions * self.run.plan.rounds,
+                spent_ns: self.course.spent_ns(now_ns),
+                limit_ns: self.run.plan.time_limit_ns,
             });
-            if self.round(round, round < warm_up)? == Next::Stop {
+            if self.round(round, !counts)? == Next::Stop {
                 return Ok(Next::Stop);
             }
+            self.course.took(clock::now_ns() - now_ns, counts);
             if self.live.iter().all(Option::is_none) {
                 break;
             }
@@ -215,7 +223,7 @@ impl Session<'_> {
 
     fn round(&mut self, round: u32, warm_up: bool) -> Result<Next> {
         self.keep_warm()?;
-        let order = order(self.run.plan.seed, self.plan.number, round, self.run.cells.len());
+        let order = order(self.run.plan.seed, self.number, round, self.run.cells.len());
         let alive: Vec<usize> =
             order.into_iter().filter(|cell| self.live[*cell].is_some()).collect();
         for (slot, cell) in alive.into_iter().enumerate() {
@@ -275,9 +283,9 @@ impl Session<'_> {
         let wall_ns = taken.done.wall_ns;
         live.last = (wall_ns, taken.done.ops);
         live.tells_device_bytes = taken.used.device_read_bytes.is_some();
-        push(&mut self.run.cells[index], taken, self.plan.number, place, not_counted);
+        push(&mut self.run.cells[index], taken, self.number, place, not_counted);
         self.record.sample(self.run, index)?;
-        self.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
+        self.course.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
         if let Some(ended) = wrong.or_else(|| never_proved(&self.run.cells[index])) {
             self.end(index, ended);
             self.record.cell(self.run, index)?;

@@ -1,6 +1,7 @@
 //! The estimate of a shift from paired differences (Hodges and Lehmann 1963) with the interval that
 //! inverts the signed-rank test, and the guard against rounds that depend on their neighbours.
 
+use super::sessions;
 use super::signed_rank::SignedRank;
 use super::walsh::Walsh;
 
@@ -31,22 +32,37 @@ pub fn hodges_lehmann(differences: &[f64], alpha: f64) -> Option<Shift> {
     Some(Shift { n, estimate: walsh.median(), interval, p })
 }
 
-/// A shift from rounds that may depend on their neighbours.
+/// A shift from rounds that may depend on their neighbours and on the processes they were taken from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
     /// Rounds that entered.
     pub rounds: usize,
     /// So many neighbouring rounds were averaged.
     pub block: usize,
+    /// The sessions were compared as wholes, as they differ by more than their rounds do.
+    pub by_session: bool,
     /// Neighbouring blocks still depend on each other: there is no interval and no p.
     pub dependent: bool,
-    /// Its `n` is the number of blocks.
+    /// Its `n` is the number of blocks, or of sessions.
     pub shift: Shift,
 }
 
-/// The shift over the rounds in order. The signed-rank test takes its values as independent; where
-/// neighbours are alike, blocks of 2, 4, 8 rounds are averaged until they are not.
-pub fn paired(differences: &[f64], alpha: f64) -> Option<Paired> {
+/// The shift over the rounds of all sessions, each session in order. What a process costs for all its
+/// life (where its memory lies, on which CPU it sits) makes the rounds of a session alike; where that
+/// is seen, the session is the unit. Within them the signed-rank test takes its values as
+/// independent; where neighbours are alike, blocks of 2, 4, 8 rounds are averaged until they are not.
+pub fn paired(sessions: &[Vec<f64>], alpha: f64) -> Option<Paired> {
+    let found = in_blocks(&sessions.concat(), alpha)?;
+    let whole = || sessions::shift(sessions, alpha);
+    if !found.dependent && sessions::alike(sessions) {
+        return Some(found);
+    }
+    let Some(shift) = whole() else { return Some(found) };
+    Some(Paired { block: 1, by_session: true, dependent: false, shift, ..found })
+}
+
+fn in_blocks(differences: &[f64], alpha: f64) -> Option<Paired> {
+    let rounds = differences.len();
     let mut block = 1;
     loop {
         let means = blocks(differences, block);
@@ -56,7 +72,7 @@ pub fn paired(differences: &[f64], alpha: f64) -> Option<Paired> {
             if dependent {
                 (shift.interval, shift.p) = (None, 1.0);
             }
-            return Some(Paired { rounds: differences.len(), block, dependent, shift });
+            return Some(Paired { rounds, block, by_session: false, dependent, shift });
         }
         block *= 2;
     }
@@ -96,7 +112,7 @@ mod tests {
             noise.clone().flat_map(|x| std::iter::repeat_n(x, len)).collect()
         };
         for (len, block) in [(1, 1), (2, 2), (4, 4), (8, 8)] {
-            let found = paired(&runs(len), 0.05).unwrap();
+            let found = paired(&[runs(len)], 0.05).unwrap();
             assert_eq!((found.block, found.dependent), (block, false), "runs of {len}");
             assert_eq!((found.rounds, found.shift.n), (40 * len, 40));
         }
@@ -105,9 +121,33 @@ mod tests {
     #[test]
     fn a_drift_of_the_differences_gives_no_interval() {
         let drift: Vec<f64> = (0..100).map(f64::from).collect();
-        let found = paired(&drift, 0.05).unwrap();
+        let found = paired(&[drift], 0.05).unwrap();
         assert!(found.dependent);
         assert_eq!((found.block, found.shift.interval, found.shift.p), (8, None, 1.0));
+    }
+
+    #[test]
+    fn sessions_that_differ_are_compared_as_wholes() {
+        // 1 % up or down for the life of a process, and rounds that hardly vary.
+        let session = |i: u32| -> Vec<f64> {
+            let process = if i.is_multiple_of(2) { 0.01 } else { -0.01 };
+            (0..10).map(|round| process + f64::from((i * 10 + round) * 7 % 11) * 1e-5).collect()
+        };
+        let sessions: Vec<Vec<f64>> = (0..10).map(session).collect();
+        let found = paired(&sessions, 0.05).unwrap();
+        assert!(found.by_session);
+        assert_eq!((found.rounds, found.shift.n), (100, 10));
+        let (low, high) = found.shift.interval.unwrap();
+        assert!(low < -0.007 && 0.007 < high, "{low} to {high}");
+        // All rounds of one session: the difference between processes cannot be seen.
+        assert!(!paired(&sessions[..1], 0.05).unwrap().by_session);
+    }
+
+    #[test]
+    fn a_drift_does_not_hide_a_difference_that_every_session_shows() {
+        let session = |i: u32| (0..10).map(|r| 1.0 + f64::from(10 * i + r) * 1e-3).collect();
+        let found = paired(&(0..10).map(session).collect::<Vec<_>>(), 0.05).unwrap();
+        assert!(found.by_session && found.shift.interval.unwrap().0 > 1.0);
     }
 
     #[test]

@@ -4,8 +4,10 @@
 #![expect(clippy::float_cmp, reason = "the scripts answer with exact numbers")]
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 
+mod allocations;
 mod bad_children;
 mod counting;
+mod fresh;
 mod rounds;
 mod script;
 mod statistics;

@@ -57,6 +57,7 @@ pub(crate) fn plan(rounds: u32) -> Plan {
         sample_limit_ns: 20_000_000_000,
         data_dir: None,
         counting: 0,
+        fresh: false,
     }
 }
 
@@ -86,6 +87,7 @@ fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize))
     let mut launcher = Launcher {
         program: "/nonexistent".into(),
         sample_limit_ns: run.plan.sample_limit_ns,
+        fresh: run.plan.fresh,
         stop: stop.clone(),
     };
     measure(job, run, &data, &mut launcher, &mut Watch(watch), stop).unwrap();

@@ -1,5 +1,7 @@
 //! Jobs whose cost is known beforehand: what `bytelab self-test` holds the measuring against.
 
+mod allocate;
+
 use std::hint::black_box;
 use std::io::Read;
 use std::time::Duration;
@@ -8,6 +10,8 @@ use anyhow::{Context, Result};
 use lab::experiment::{Build, Data, Experiment, How, Method, Task, Work};
 use lab::param::Point;
 use lab::run::Role;
+
+pub(crate) use self::allocate::{ALLOCATED_BYTES, ALLOCATIONS, COMMAND, run as allocate};
 
 pub(crate) const TOUCHED_BYTES: usize = 64 << 20;
 pub(crate) const COLD_BYTES: usize = 1 << 20;
@@ -24,7 +28,7 @@ pub(crate) fn experiment() -> Experiment {
         question: "Does the lab measure what is known beforehand?",
         readme: "",
         params: Vec::new(),
-        methods: vec![
+        methods: [
             method("same", "a fixed number of dependent operations", |_| Ok(burn(ITERATIONS))),
             method("same-again", "the same under another name", |_| Ok(burn(ITERATIONS))),
             method("five-percent-more", "the same and 5 % more", |_| {
@@ -36,7 +40,10 @@ pub(crate) fn experiment() -> Experiment {
             method("calls", "asks for its parent a million times", |_| Ok(task(|| ask(CALLS)))),
             method("threads", "asks for its parent in three threads", |_| Ok(task(threads))),
             method("cold-read", "reads 1 MiB from a file", cold_read),
-        ],
+        ]
+        .into_iter()
+        .chain(allocate::methods())
+        .collect(),
         data: |_, dir, _| {
             let path = dir.join("self-test.bin");
             let old = std::fs::metadata(&path).map(|file| file.len());

@@ -48,7 +48,7 @@ proptest! {
     #[test]
     fn turned_round_all_turns_round(values in values(1..80)) {
         let turned: Vec<f64> = values.iter().map(|x| -x).collect();
-        let (there, back) = (paired(&values, 0.05).unwrap(), paired(&turned, 0.05).unwrap());
+        let (there, back) = (paired(&[values], 0.05).unwrap(), paired(&[turned], 0.05).unwrap());
         prop_assert_eq!(there.block, back.block);
         let (there, back) = (there.shift, back.shift);
         prop_assert_eq!((there.estimate, there.p), (-back.estimate, back.p));

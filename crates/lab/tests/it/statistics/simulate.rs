@@ -90,9 +90,26 @@ pub(crate) fn rates(noise: Noise, order: Order, n: usize, sets: u32, seed: u64) 
     }
 }
 
+/// The share of claims where two equal programs are `spread` times as far apart from process to
+/// process as from round to round.
+pub(crate) fn false_alarms_of_processes(spread: f64, sessions: u32, rounds: u32, sets: u32) -> f64 {
+    let mut random = Random(7);
+    let mut false_alarms = 0;
+    for _ in 0..sets {
+        let mut session = |_| -> Vec<f64> {
+            let process = spread * random.normal();
+            (0..rounds).map(|_| 0.01 * (process + random.normal())).collect()
+        };
+        let sessions: Vec<Vec<f64>> = (0..sessions).map(&mut session).collect();
+        let interval = paired(&sessions, 0.05).and_then(|found| found.shift.interval);
+        false_alarms += u32::from(interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0));
+    }
+    f64::from(false_alarms) / f64::from(sets)
+}
+
 /// As the lab decides: blocks where neighbours are alike, then the signed ranks.
 fn interval(differences: &[f64]) -> Option<(f64, f64)> {
-    paired(differences, 0.05)?.shift.interval
+    paired(&[differences.to_vec()], 0.05)?.shift.interval
 }
 
 /// Of n rounds of two equal methods, the logs of the ratios of their times.

@@ -1,0 +1,141 @@
+//! The process that the shim is in: the page that it shares with the lab, and the number of the thread.
+#![expect(unsafe_code, reason = "calls the C library, the only one there is")]
+
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
+use core::ptr::null_mut;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::{TALLY_VARIABLE, Tally};
+
+unsafe extern "C" {
+    safe fn abort() -> !;
+    safe fn getpid() -> c_int;
+    safe fn pthread_self() -> usize;
+    fn getenv(name: *const c_char) -> *const c_char;
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    fn close(fd: c_int) -> c_int;
+    fn mmap(
+        at: *mut c_void,
+        len: usize,
+        prot: c_int,
+        flags: c_int,
+        fd: c_int,
+        from: c_long,
+    ) -> *mut c_void;
+    fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_int;
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    static environ: *const *const c_char;
+}
+
+// The numbers of Linux, the same on all 64-bit architectures that Rust has.
+const O_RDWR: c_int = 2;
+const O_CLOEXEC: c_int = 0o2_000_000;
+const PROT_READ_WRITE: c_int = 1 | 2;
+const MAP_SHARED: c_int = 1;
+const MAP_PRIVATE_ANONYMOUS: c_int = 2 | 0x20;
+const MADV_WIPEONFORK: c_int = 18;
+const PAGE: usize = 4096;
+
+static TALLY: AtomicPtr<Tally> = AtomicPtr::new(null_mut());
+/// A page that is zero again in a forked child: the number of this process.
+static PROCESS: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
+
+/// Where to look a symbol up.
+#[derive(Clone, Copy)]
+pub(crate) enum From {
+    /// As the program itself finds it.
+    Program,
+    /// In what was loaded after this library.
+    Next,
+}
+
+pub(crate) fn symbol(from: From, name: &CStr) -> *mut c_void {
+    let handle = match from {
+        From::Program => 0,
+        From::Next => usize::MAX,
+    };
+    // SAFETY: the handle is one of the two that are always valid, and the name ends with a zero.
+    unsafe { dlsym(handle as *mut c_void, name.as_ptr()) }
+}
+
+pub(crate) fn end() -> ! {
+    abort()
+}
+
+/// The tally, where the lab asked for one and it is counting.
+#[inline]
+pub(crate) fn tally() -> Option<&'static Tally> {
+    // SAFETY: null, or mapped for good by `attach`.
+    let tally = unsafe { TALLY.load(Acquire).as_ref() };
+    tally.filter(|tally| tally.is_counting())
+}
+
+/// The number of this thread in all processes that share the tally.
+#[inline]
+pub(crate) fn thread() -> u64 {
+    // Addresses of threads are multiples of 64 below 2^47; process numbers are below 2^22.
+    let thread = (pthread_self() as u64) >> 6 & ((1 << 41) - 1);
+    // SAFETY: null, or mapped for good by `attach`.
+    let Some(process) = (unsafe { PROCESS.load(Acquire).as_ref() }) else { return thread | 1 };
+    let mut number = process.load(Relaxed);
+    if number == 0 {
+        number = u64::from(getpid().unsigned_abs());
+        process.store(number, Relaxed);
+    }
+    number << 41 | thread
+}
+
+/// Maps the page of the lab and says hello. Does nothing where there is none, or if it was done before.
+pub(crate) fn attach() {
+    // SAFETY: read only; null before the C library has set it.
+    if !TALLY.load(Acquire).is_null() || unsafe { environ }.is_null() {
+        return;
+    }
+    let Some(tally) = shared_page() else { return };
+    let Some(process) = map(PAGE, MAP_PRIVATE_ANONYMOUS, -1) else { return };
+    // SAFETY: the page was just mapped. Where the kernel cannot (before 4.14), forked children count in
+    // the slots of their parents.
+    unsafe { madvise(process, PAGE, MADV_WIPEONFORK) };
+    PROCESS.store(process.cast(), Release);
+    TALLY.store(tally.cast(), Release);
+    // SAFETY: mapped for good, and large enough.
+    let tally = unsafe { &*tally.cast::<Tally>() };
+    tally.say_hello(getpid().unsigned_abs());
+}
+
+/// The tally of the lab, once it is attached.
+pub(crate) fn attached() -> Option<&'static Tally> {
+    // SAFETY: null, or mapped for good by `attach`.
+    unsafe { TALLY.load(Acquire).as_ref() }
+}
+
+#[cfg(test)]
+pub(crate) fn attach_to(tally: &'static Tally) {
+    TALLY.store((&raw const *tally).cast_mut(), Release);
+}
+
+fn shared_page() -> Option<*mut c_void> {
+    // SAFETY: the name ends with a zero.
+    let path = unsafe { getenv(TALLY_VARIABLE.as_ptr()) };
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: a string of the environment ends with a zero.
+    let fd = unsafe { open(path, O_RDWR | O_CLOEXEC) };
+    if fd < 0 {
+        return None;
+    }
+    let page = map(size_of::<Tally>(), MAP_SHARED, fd);
+    // SAFETY: it was opened here.
+    unsafe { close(fd) };
+    page
+}
+
+fn map(len: usize, flags: c_int, fd: c_int) -> Option<*mut c_void> {
+    // SAFETY: a new mapping touches no memory that there is.
+    let at = unsafe { mmap(null_mut(), len, PROT_READ_WRITE, flags, fd, 0) };
+    // MAP_FAILED is the highest address.
+    (at as usize != usize::MAX).then_some(at)
+}

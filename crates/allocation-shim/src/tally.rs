@@ -1,0 +1,305 @@
+//! What was allocated, thread by thread: each writes to a slot of its own, without locked instructions.
+//! All zero is a valid, empty tally, so that it can lie in fresh memory that processes share.
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+
+/// A power of two. Threads beyond those that find a slot share one, with locked instructions.
+const SLOTS: usize = 256;
+/// A thread that finds so many slots taken by others shares one.
+const PROBES: usize = 8;
+/// A thread tells the others of this much that it holds or gave back.
+const FLUSH_BYTES: i64 = 64 << 10;
+
+#[repr(C, align(64))]
+pub struct Tally {
+    counting: AtomicU32,
+    /// The first process that said hello.
+    hello: AtomicU32,
+    refused: AtomicU32,
+    /// Of all threads that have no slot; its `live` is what all threads have told, and `high` the peak.
+    shared: Slot,
+    slots: [Slot; SLOTS],
+}
+
+/// What the threads of one owner allocated: a thread that ended leaves its counts to the next of the
+/// same number.
+#[repr(C, align(64))]
+pub struct Slot {
+    owner: AtomicU64,
+    allocations: AtomicU64,
+    bytes: AtomicU64,
+    /// What it holds more, or less, than it has told.
+    live: AtomicI64,
+    /// The highest that `live` was since.
+    high: AtomicI64,
+}
+
+/// What was allocated since [`Tally::start`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Calls that gave memory; one that resizes counts as one.
+    pub allocations: u64,
+    /// What they asked for.
+    pub bytes: u64,
+    /// The most that was live at once, above what was live at the start. Exact for one thread; with
+    /// several it can be off by less than 64 KiB per thread.
+    pub peak_live_bytes: u64,
+}
+
+impl Tally {
+    #[expect(clippy::new_without_default, reason = "it is a static: a default is no const")]
+    pub const fn new() -> Tally {
+        Tally {
+            counting: AtomicU32::new(0),
+            hello: AtomicU32::new(0),
+            refused: AtomicU32::new(0),
+            shared: Slot::new(),
+            slots: [const { Slot::new() }; SLOTS],
+        }
+    }
+
+    #[inline]
+    pub fn is_counting(&self) -> bool {
+        self.counting.load(Relaxed) != 0
+    }
+
+    /// Forgets all and counts from now on.
+    pub fn start(&self) {
+        self.counting.store(0, Release);
+        for slot in core::iter::once(&self.shared).chain(&self.slots) {
+            slot.clear();
+        }
+        self.counting.store(1, Release);
+    }
+
+    pub fn stop(&self) -> Counts {
+        self.counting.store(0, Release);
+        let mut counts = Counts::default();
+        let mut untold_high = 0;
+        for slot in core::iter::once(&self.shared).chain(&self.slots) {
+            counts.allocations += slot.allocations.load(Relaxed);
+            counts.bytes += slot.bytes.load(Relaxed);
+        }
+        for slot in &self.slots {
+            untold_high += slot.high.load(Relaxed);
+        }
+        let last = self.shared.live.load(Relaxed) + untold_high;
+        counts.peak_live_bytes = self.shared.high.load(Relaxed).max(last).max(0).unsigned_abs();
+        counts
+    }
+
+    /// The slot of whoever has this number, which is not 0 and belongs to one thread at a time. None:
+    /// there are no more, and it is counted where all such are.
+    pub fn slot(&self, owner: u64) -> Option<&Slot> {
+        // Fibonacci hashing; the highest bits are the best mixed.
+        let first = owner.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS.trailing_zeros());
+        for i in 0..PROBES {
+            let slot = &self.slots[(first as usize + i) % SLOTS];
+            let mut found = slot.owner.load(Acquire);
+            if found == 0 {
+                let taken = slot.owner.compare_exchange(0, owner, AcqRel, Acquire);
+                found = taken.map_or_else(|other| other, |_| owner);
+            }
+            if found == owner {
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    /// `asked` bytes were asked for and are held.
+    #[inline]
+    pub fn allocated(&self, slot: Option<&Slot>, asked: u64, held: u64) {
+        let held = held as i64;
+        let Some(slot) = slot else {
+            self.shared.allocations.fetch_add(1, Relaxed);
+            self.shared.bytes.fetch_add(asked, Relaxed);
+            return self.tell(held, held);
+        };
+        slot.allocations.store(slot.allocations.load(Relaxed).wrapping_add(1), Relaxed);
+        slot.bytes.store(slot.bytes.load(Relaxed).wrapping_add(asked), Relaxed);
+        let live = slot.live.load(Relaxed).wrapping_add(held);
+        slot.live.store(live, Relaxed);
+        if live > slot.high.load(Relaxed) {
+            slot.high.store(live, Relaxed);
+            // So that `high` is always below, and what is not new needs no second look.
+            if live >= FLUSH_BYTES {
+                self.flush(slot);
+            }
+        }
+    }
+
+    /// What was held as `old` bytes is now held as `new`, and `asked` for again.
+    pub fn resized(&self, slot: Option<&Slot>, asked: u64, old: u64, new: u64) {
+        self.allocated(slot, asked, new.saturating_sub(old));
+        self.given_back(slot, old.saturating_sub(new));
+    }
+
+    #[inline]
+    pub fn given_back(&self, slot: Option<&Slot>, held: u64) {
+        let held = held as i64;
+        let Some(slot) = slot else { return self.tell(-held, 0) };
+        let live = slot.live.load(Relaxed).wrapping_sub(held);
+        slot.live.store(live, Relaxed);
+        if live <= -FLUSH_BYTES {
+            self.flush(slot);
+        }
+    }
+
+    #[cold]
+    fn flush(&self, slot: &Slot) {
+        self.tell(slot.live.load(Relaxed), slot.high.load(Relaxed));
+        slot.live.store(0, Relaxed);
+        slot.high.store(0, Relaxed);
+    }
+
+    fn tell(&self, live: i64, high: i64) {
+        let before = self.shared.live.fetch_add(live, Relaxed);
+        self.shared.high.fetch_max(before.wrapping_add(high), Relaxed);
+    }
+
+    /// The first process to say so is the one that was started.
+    pub fn say_hello(&self, process: u32) {
+        let _ = self.hello.compare_exchange(0, process, AcqRel, Acquire);
+    }
+
+    /// The process that said hello, if one did.
+    pub fn hello(&self) -> Option<u32> {
+        Some(self.hello.load(Acquire)).filter(|process| *process != 0)
+    }
+
+    /// The program brings its own allocator, which is not asked through the shim.
+    pub fn refuse(&self) {
+        self.refused.store(1, Release);
+    }
+
+    pub fn is_refused(&self) -> bool {
+        self.refused.load(Acquire) != 0
+    }
+}
+
+impl Slot {
+    const fn new() -> Slot {
+        Slot {
+            owner: AtomicU64::new(0),
+            allocations: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            live: AtomicI64::new(0),
+            high: AtomicI64::new(0),
+        }
+    }
+
+    fn clear(&self) {
+        self.allocations.store(0, Relaxed);
+        self.bytes.store(0, Relaxed);
+        self.live.store(0, Relaxed);
+        self.high.store(0, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::boxed::Box;
+
+    use super::*;
+
+    fn started() -> Box<Tally> {
+        let tally = Box::new(Tally::new());
+        tally.start();
+        tally
+    }
+
+    #[test]
+    fn one_thread_is_counted_to_the_byte() {
+        let tally = started();
+        let slot = tally.slot(7);
+        for _ in 0..1000 {
+            tally.allocated(slot, 1000, 1000);
+        }
+        tally.given_back(slot, 400_000);
+        tally.allocated(slot, 300_000, 300_000);
+        tally.given_back(slot, 900_000);
+        let expected = Counts { allocations: 1001, bytes: 1_300_000, peak_live_bytes: 1_000_000 };
+        assert_eq!(tally.stop(), expected);
+        tally.start();
+        tally.allocated(slot, 10, 10);
+        tally.resized(slot, 200_000, 10, 200_000);
+        tally.resized(slot, 20, 200_000, 20);
+        let expected = Counts { allocations: 3, bytes: 200_030, peak_live_bytes: 200_000 };
+        assert_eq!(tally.stop(), expected);
+        assert!(!tally.is_counting());
+        tally.start();
+        assert_eq!(tally.stop(), Counts::default());
+    }
+
+    #[test]
+    fn the_peak_is_above_what_was_live_at_the_start() {
+        let tally = started();
+        let slot = tally.slot(7);
+        tally.given_back(slot, 100_000);
+        tally.allocated(slot, 90_000, 90_000);
+        assert_eq!(tally.stop().peak_live_bytes, 0);
+        tally.start();
+        tally.given_back(slot, 100_000);
+        tally.allocated(slot, 100_001, 100_001);
+        assert_eq!(tally.stop().peak_live_bytes, 1);
+    }
+
+    #[test]
+    fn a_peak_below_the_flush_is_seen() {
+        let tally = started();
+        let slot = tally.slot(7);
+        tally.allocated(slot, 100, 100);
+        tally.given_back(slot, 100);
+        tally.allocated(slot, 60, 60);
+        assert_eq!(tally.stop().peak_live_bytes, 100);
+    }
+
+    #[test]
+    fn threads_beyond_the_slots_are_counted_too() {
+        let tally = started();
+        let shared = (1..=2000u64).filter(|owner| {
+            let slot = tally.slot(*owner);
+            tally.allocated(slot, 10, 10);
+            slot.is_none()
+        });
+        assert!(shared.count() >= 2000 - SLOTS);
+        let counts = tally.stop();
+        assert_eq!((counts.allocations, counts.bytes), (2000, 20_000));
+        assert_eq!(counts.peak_live_bytes, 20_000);
+    }
+
+    #[test]
+    fn threads_at_once_lose_nothing() {
+        const EACH: u64 = 50_000;
+        let tally = started();
+        std::thread::scope(|scope| {
+            // More than slots, and some that share.
+            for owner in 1..=300u64 {
+                let tally = &tally;
+                scope.spawn(move || {
+                    let slot = tally.slot(owner);
+                    for _ in 0..EACH / 100 {
+                        tally.allocated(slot, 3, 3);
+                        tally.given_back(slot, 3);
+                    }
+                });
+            }
+        });
+        let counts = tally.stop();
+        assert_eq!((counts.allocations, counts.bytes), (3 * EACH, 9 * EACH));
+        assert!(counts.peak_live_bytes <= 900, "{counts:?}");
+    }
+
+    #[test]
+    fn the_first_hello_is_kept() {
+        let tally = Tally::new();
+        assert_eq!(tally.hello(), None);
+        tally.say_hello(5);
+        tally.say_hello(6);
+        assert_eq!(tally.hello(), Some(5));
+    }
+}

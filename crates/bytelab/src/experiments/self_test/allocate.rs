@@ -1,0 +1,81 @@
+//! Jobs that allocate a known number of times: as built-in methods, and as a program of their own that
+//! nobody here counts, so that it can stand for a foreign one.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+
+use lab::experiment::{How, Method, Task};
+use lab::run::Role;
+
+use super::{THREADS, method, task};
+
+pub(crate) const ALLOCATIONS: u32 = 1000;
+pub(crate) const ALLOCATED_BYTES: usize = 100;
+
+/// What the program is told to be the foreign one: then the number of threads, and of allocations.
+pub(crate) const COMMAND: &str = "__allocate";
+
+/// Each beside one that does all the same but does not allocate.
+pub(super) fn methods() -> Vec<Method> {
+    vec![
+        method("allocate", "allocates 100 bytes 1000 times", |_| Ok(once(0, ALLOCATIONS))),
+        method("allocate-in-threads", "the same in each of three threads", |_| {
+            Ok(once(THREADS, ALLOCATIONS))
+        }),
+        method("idle-threads", "three threads that do nothing", |_| Ok(once(THREADS, 0))),
+        command("foreign", 0, ALLOCATIONS),
+        command("foreign-idle", 0, 0),
+        command("foreign-in-threads", THREADS, ALLOCATIONS),
+        command("foreign-idle-threads", THREADS, 0),
+    ]
+}
+
+fn command(name: &str, threads: u32, times: u32) -> Method {
+    let program = std::env::current_exe().unwrap_or_default();
+    // As long for none as for all, as the arguments are allocated, too.
+    let numbers = [format!("{threads:04}"), format!("{times:04}")];
+    let words = [program.to_string_lossy().into_owned(), COMMAND.to_owned()];
+    Method {
+        how: How::Command { argv: words.into_iter().chain(numbers).collect() },
+        role: Role::Yardstick,
+        ..method(name, "a program that allocates, or does not", |_| Ok(once(0, 0)))
+    }
+}
+
+fn once(threads: u32, times: u32) -> Box<dyn Task> {
+    let mut kept = Vec::with_capacity(times as usize);
+    task(move || match threads {
+        0 => allocate(times, &mut kept),
+        _ => in_threads(threads, times),
+    })
+}
+
+/// In threads that are all there at once, or in the one that there is.
+pub(crate) fn run(threads: u32, times: u32) {
+    match threads {
+        0 => allocate(times, &mut Vec::with_capacity(ALLOCATIONS as usize)),
+        _ => in_threads(threads, times),
+    }
+}
+
+fn in_threads(threads: u32, times: u32) {
+    let together = Barrier::new(threads as usize);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut kept = Vec::with_capacity(ALLOCATIONS as usize);
+                together.wait();
+                allocate(times, &mut kept);
+            });
+        }
+    });
+}
+
+/// All are there at once, then none.
+fn allocate(times: u32, kept: &mut Vec<Vec<u8>>) {
+    for _ in 0..times {
+        kept.push(Vec::with_capacity(ALLOCATED_BYTES));
+    }
+    black_box(&kept);
+    kept.clear();
+}

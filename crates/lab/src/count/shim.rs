@@ -1,0 +1,189 @@
+//! What a foreign program allocates: a small library is preloaded that counts its calls of `malloc` and
+//! the like, in a page shared with the lab. Nothing of it touches a disk.
+#![expect(unsafe_code, reason = "shares memory with another process")]
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use allocation_shim::{TALLY_VARIABLE, Tally};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use super::allocator::{self, Allocations};
+
+static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/allocation-shim.so"));
+/// Why there is none.
+const MISSING: &str = env!("ALLOCATION_SHIM_MISSING");
+/// As it is seen in the list of what a process has mapped.
+const LIBRARY_NAME: &CStr = c"bytelab-allocations";
+
+/// The library and the page of one process, and of all that it starts.
+pub(crate) struct Shim {
+    library: OwnedFd,
+    page: OwnedFd,
+    tally: NonNull<Tally>,
+}
+
+impl Shim {
+    pub(crate) fn new() -> Result<Shim, String> {
+        if LIBRARY.is_empty() {
+            return Err(MISSING.to_owned());
+        }
+        Shim::open().map_err(|error| format!("a file in memory: {error}"))
+    }
+
+    fn open() -> std::io::Result<Shim> {
+        let mut library = File::from(memfd_create(LIBRARY_NAME, MemfdFlags::CLOEXEC)?);
+        library.write_all(LIBRARY)?;
+        let page = memfd_create(c"bytelab-tally", MemfdFlags::CLOEXEC)?;
+        ftruncate(&page, size_of::<Tally>() as u64)?;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping touches no memory that there is.
+        let tally = unsafe {
+            mmap(std::ptr::null_mut(), size_of::<Tally>(), access, MapFlags::SHARED, &page, 0)
+        }?;
+        let tally = NonNull::new(tally.cast()).ok_or(std::io::ErrorKind::InvalidInput)?;
+        Ok(Shim { library: library.into(), page, tally })
+    }
+
+    /// What the process must find in its environment.
+    pub(crate) fn variables(&self) -> [(&'static str, String); 2] {
+        let path = |fd: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd());
+        let library = path(&self.library);
+        // What the user has preloaded stays.
+        let preload = match std::env::var("LD_PRELOAD") {
+            Ok(others) if !others.is_empty() => format!("{library}:{others}"),
+            _ => library,
+        };
+        let tally = TALLY_VARIABLE.to_str().unwrap_or_default();
+        [("LD_PRELOAD", preload), (tally, path(&self.page))]
+    }
+
+    pub(crate) fn start(&self) {
+        self.tally().start();
+    }
+
+    pub(crate) fn stop(&self) -> Allocations {
+        allocator::metrics(self.tally().stop())
+    }
+
+    /// Whether the process counts; the error says why it does not. `program` is the file it runs.
+    pub(crate) fn counts(&self, process: u32, program: &Path) -> Result<(), String> {
+        let said_hello = self.tally().hello() == Some(process);
+        let why = why_not(program, said_hello);
+        if !said_hello {
+            return Err(why.unwrap_or("it does not load the library that counts").to_owned());
+        }
+        if self.tally().is_refused() {
+            return Err("it brings its own allocator".to_owned());
+        }
+        why.map_or(Ok(()), |why| Err(why.to_owned()))
+    }
+
+    /// Like [`Shim::counts`], of a process that still runs: it may have become another program since it
+    /// said hello.
+    pub(crate) fn counts_still(&self, process: u32) -> Result<(), String> {
+        let program = PathBuf::from(format!("/proc/{process}/exe"));
+        self.counts(process, &program)?;
+        let mapped = format!("/proc/{process}/maps");
+        let mapped = std::fs::read(&mapped).map_err(|error| format!("{mapped}: {error}"))?;
+        if memchr::memmem::find(&mapped, LIBRARY_NAME.to_bytes()).is_none() {
+            return Err("it does not load the library that counts".to_owned());
+        }
+        Ok(())
+    }
+
+    fn tally(&self) -> &Tally {
+        // SAFETY: mapped until this value is dropped, and all that is in it is atomic.
+        unsafe { self.tally.as_ref() }
+    }
+}
+
+impl Drop for Shim {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `open`, with this length; no reference outlives this value.
+        let _ = unsafe { munmap(self.tally.as_ptr().cast(), size_of::<Tally>()) };
+    }
+}
+
+/// What a program's file tells of why its allocations cannot be seen, if anything does.
+fn why_not(program: &Path, said_hello: bool) -> Option<&'static str> {
+    const SET_ID: u32 = 0o6000;
+    let mut file = File::open(program).ok()?;
+    let mode = file.metadata().ok()?.permissions().mode();
+    let mut image = Vec::new();
+    file.read_to_end(&mut image).ok()?;
+    if !image.starts_with(b"\x7fELF") {
+        return None;
+    }
+    // The mark of Go's build information, backwards, so that it is not in this program's own file.
+    let mut go = *std::hint::black_box(b":fnidliub oG \xff");
+    go.reverse();
+    if memchr::memmem::find(&image, &go).is_some() {
+        Some("Go has an allocator of its own")
+    } else if !has_interpreter(&image) {
+        Some("it is a static program")
+    } else if !said_hello && mode & SET_ID != 0 {
+        Some("it runs with the rights of another user")
+    } else {
+        None
+    }
+}
+
+/// Whether an ELF image names a dynamic linker; see elf(5). One that is not of 64 bits is taken to have
+/// one: it is only not the right one.
+fn has_interpreter(image: &[u8]) -> bool {
+    const CLASS_64: u8 = 2;
+    const PT_INTERP: u32 = 3;
+    let half = |at: usize| Some(u16::from_ne_bytes(image.get(at..at + 2)?.try_into().ok()?));
+    let offset = || Some(u64::from_ne_bytes(image.get(32..40)?.try_into().ok()?));
+    if image.get(4) != Some(&CLASS_64) {
+        return true;
+    }
+    let (Some(start), Some(size), Some(n)) = (offset(), half(54), half(56)) else { return false };
+    (0..u64::from(n)).any(|i| {
+        let at = start.saturating_add(i * u64::from(size)) as usize;
+        let kind = image.get(at..at.saturating_add(4));
+        kind.is_some_and(|kind| kind == PT_INTERP.to_ne_bytes())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_tells_why_it_cannot_be_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let check = |name: &str, image: &[u8], mode: u32, expected: Option<&str>| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, image).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            assert_eq!(why_not(&path, false), expected, "{name}");
+        };
+        let mut elf = vec![0; 64 + 2 * 56];
+        elf[..5].copy_from_slice(b"\x7fELF\x02");
+        elf[32] = 64;
+        elf[54] = 56;
+        elf[56] = 2;
+        check("static", &elf, 0o755, Some("it is a static program"));
+        elf[64 + 56] = 3;
+        check("dynamic", &elf, 0o755, None);
+        check("setuid", &elf, 0o4755, Some("it runs with the rights of another user"));
+        let mark: Vec<u8> = b":fnidliub oG \xff".iter().rev().copied().collect();
+        let go = [&elf[..], &mark].concat();
+        check("go", &go, 0o755, Some("Go has an allocator of its own"));
+        check("script", b"#!/bin/sh\n", 0o755, None);
+        check("short", b"\x7fELF\x02", 0o755, Some("it is a static program"));
+        elf[32..40].copy_from_slice(&[0xff; 8]);
+        check("hostile", &elf, 0o755, Some("it is a static program"));
+        let own = std::env::current_exe().unwrap();
+        assert_eq!(why_not(&own, false), None);
+        assert_eq!(why_not(Path::new("/nonexistent"), false), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! How the time of a run is shared out: how many sessions it is worth to start, when each of them ends,
+//! and what one hands on to the next. Knows no clock: it is told the time.
+
+use crate::run::Plan;
+
+/// Rounds without which several methods get no verdict; for so many a run may take twice its time.
+const LEAST_ROUNDS: u32 = 12;
+/// Each session costs the rounds that warm it up, and so should have this many that count.
+const ROUNDS_PER_SESSION: u64 = 4;
+/// With fewer sessions they cannot be compared as wholes.
+const LEAST_SESSIONS: u64 = 5;
+
+#[derive(Default)]
+pub(super) struct Course {
+    /// By cell, how many operations a sample holds: found once, so that all samples are alike.
+    pub(super) ops: Vec<Option<u64>>,
+    /// What the lab itself needed for each sample.
+    pub(super) between_ns: Vec<u64>,
+    /// For all rounds that are left, at most.
+    limit_ns: u64,
+    sessions: u32,
+    rounds: u32,
+    begun: u32,
+    /// When the first round that counts began, and what the first round took, also if it was a warm-up.
+    started_ns: Option<u64>,
+    round_ns: Option<u64>,
+    /// Rounds that count.
+    taken: u32,
+}
+
+impl Course {
+    /// For so many sessions of the plan, with so many rounds together.
+    pub(super) fn new(plan: &Plan, sessions: u32, rounds: u32, cells: usize) -> Course {
+        let all = u64::from(plan.rounds) * u64::from(plan.sessions.max(1));
+        let limit_ns = u128::from(plan.time_limit_ns) * u128::from(rounds) / u128::from(all.max(1));
+        Course {
+            ops: vec![None; cells],
+            limit_ns: limit_ns.try_into().unwrap_or(u64::MAX),
+            sessions,
+            rounds,
+            ..Course::default()
+        }
+    }
+
+    /// Whether a session is begun: there must be time to warm it up and for a round.
+    pub(super) fn begins_session(&mut self, now_ns: u64) -> bool {
+        let needs_ns = self.round_ns.unwrap_or_default().saturating_mul(2);
+        let begins = self.begun == 0
+            || self.begun < self.worth_sessions()
+                && self.spent_ns(now_ns).saturating_add(needs_ns) <= self.limit_ns;
+        self.begun += u32::from(begins);
+        begins
+    }
+
+    /// The first round that counts is about to begin.
+    pub(super) fn starts(&mut self, now_ns: u64) {
+        self.started_ns.get_or_insert(now_ns);
+    }
+
+    /// A round has been taken, in this time.
+    pub(super) fn took(&mut self, round_ns: u64, counts: bool) {
+        self.round_ns.get_or_insert(round_ns);
+        self.taken += u32::from(counts);
+    }
+
+    /// The rounds of a session that is to do so many, at most: where fewer sessions are worth it, each
+    /// has more.
+    pub(super) fn session_rounds(&self, asked: u32) -> u32 {
+        let worth = self.worth_sessions();
+        if worth < self.sessions { self.rounds.div_ceil(worth) } else { asked }
+    }
+
+    /// Whether the session in hand has time for another round: at least half of it must fit.
+    pub(super) fn has_time(&self, now_ns: u64) -> bool {
+        let share_ns = self.limit_ns / u64::from(self.worth_sessions());
+        let end_ns = share_ns.saturating_mul(u64::from(self.begun));
+        let half_ns = self.round_ns.unwrap_or_default() / 2;
+        let fits = |end_ns: u64| self.spent_ns(now_ns).saturating_add(half_ns) <= end_ns;
+        let last = self.begun >= self.worth_sessions();
+        fits(end_ns) || last && self.taken < LEAST_ROUNDS && fits(self.limit_ns.saturating_mul(2))
+    }
+
+    pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
+        self.started_ns.map_or(0, |started_ns| now_ns.saturating_sub(started_ns))
+    }
+
+    /// All that were asked for, or as many as the time allows when a round is long.
+    fn worth_sessions(&self) -> u32 {
+        let Some(round_ns) = self.round_ns else { return self.sessions };
+        let worth = self.limit_ns / round_ns.saturating_mul(ROUNDS_PER_SESSION).max(1);
+        let worth = if worth < LEAST_SESSIONS { 1 } else { worth };
+        self.sessions.min(u32::try_from(worth).unwrap_or(u32::MAX)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The counted rounds of each session of a run of 30 s, whose rounds take so long.
+    fn check(sessions: u32, round_ms: u64, expected: &[u32]) {
+        let round_ns = round_ms * 1_000_000;
+        let limit_ns = 30_000_000_000;
+        let mut course = Course { limit_ns, sessions, rounds: 100, ..Course::default() };
+        let (mut now_ns, mut taken) = (0, Vec::new());
+        while course.begins_session(now_ns) {
+            now_ns += round_ns;
+            course.took(round_ns, false);
+            course.starts(now_ns);
+            let mut rounds = 0;
+            while rounds < course.session_rounds(100 / sessions)
+                && (rounds == 0 || course.has_time(now_ns))
+            {
+                now_ns += round_ns;
+                course.took(round_ns, true);
+                rounds += 1;
+            }
+            taken.push(rounds);
+        }
+        assert_eq!(taken, expected, "{sessions} sessions, rounds of {round_ms} ms");
+    }
+
+    #[test]
+    fn short_rounds_are_taken_in_all_sessions_and_long_ones_in_few() {
+        check(10, 1, &[10; 10]);
+        check(10, 600, &[5, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
+        check(10, 1500, &[4, 3, 3, 3, 3]);
+        check(10, 2500, &[12]);
+        check(10, 4000, &[12]);
+        check(10, 20_000, &[3]);
+        check(1, 600, &[50]);
+    }
+}
