@@ -7,6 +7,9 @@ mod address;
 mod choice;
 mod options;
 
+#[cfg(feature = "async")]
+mod asynchronous;
+
 mod copy;
 #[cfg(feature = "http")]
 mod http;
@@ -18,6 +21,8 @@ mod clock;
 mod source;
 
 pub use address::Address;
+#[cfg(feature = "async")]
+pub use asynchronous::AsyncStream;
 pub use cancel::Cancel;
 pub use choice::{Cached, Choice, Kind, Strategy};
 pub use copy::{Copied, CopyOptions, Way, copy};

@@ -43,7 +43,7 @@ fn the_commands_of_the_readme_work() {
 #[test]
 fn every_command_of_the_readme_s_table_exists() {
     let world = World::new();
-    for command in ["run", "list", "history", "show", "delete", "doctor", "self-test"] {
+    for command in ["run", "list", "history", "show", "delete", "doctor", "self-test", "cat"] {
         assert_eq!(world.run(&[command, "--help"]).code, 0, "{command}");
     }
     assert!(world.run(&["list"]).stdout.contains("reading"));
