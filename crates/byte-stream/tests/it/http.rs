@@ -4,6 +4,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use sha2::Digest as _;
+
 use byte_stream::{Cancel, ErrorKind, Options, Stream};
 
 use crate::kinds::bytes;
@@ -210,7 +212,6 @@ fn a_body_that_only_the_connection_ends_needs_to_be_allowed() {
     });
     assert_eq!(kind(once(), &server), ErrorKind::Protocol);
     assert_eq!(get(once().accept_unframed(true), &server.url()).unwrap(), b"hello");
-    use sha2::Digest;
     let digest: [u8; 32] = sha2::Sha256::digest(b"hello").into();
     assert_eq!(get(once().expect_sha256(digest), &server.url()).unwrap(), b"hello");
     assert_eq!(kind(once().expect_sha256([0; 32]), &server), ErrorKind::Digest);

@@ -219,7 +219,7 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
 fn every_kind_of_output_gets_the_same_bytes() {
     let world = World::new();
     let source = world.path("source");
-    let data: Vec<u8> = (0..2_000_003u32).map(|i| (i * 31 >> 3) as u8).collect();
+    let data: Vec<u8> = (0..2_000_003u32).map(|i| ((i * 31) >> 3) as u8).collect();
     std::fs::write(&source, &data).unwrap();
     let args = ["cat", source.to_str().unwrap()];
     let out = world.path("out");

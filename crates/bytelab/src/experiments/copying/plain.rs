@@ -94,7 +94,7 @@ impl Copying for Fresh {
     }
 }
 
-/// What Haskell's ByteString did when it was studied.
+/// What Haskell's `ByteString` did when it was studied.
 struct TrimCopy(usize);
 
 impl Copying for TrimCopy {

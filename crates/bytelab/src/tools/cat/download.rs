@@ -59,12 +59,11 @@ impl Cat {
             [url] => is_url(url).then_some(url),
             _ => None,
         };
-        let ended = match resumable {
-            Some(url) => self.resumable(url, &part).with_context(writing)?,
-            None => {
-                let file = part.open(0).with_context(writing)?;
-                self.all(file.as_fd())
-            }
+        let ended = if let Some(url) = resumable {
+            self.resumable(url, &part).with_context(writing)?
+        } else {
+            let file = part.open(0).with_context(writing)?;
+            self.all(file.as_fd())
         };
         if ended == ExitCode::SUCCESS {
             File::open(&part.path).and_then(|file| file.sync_all()).with_context(writing)?;
@@ -80,13 +79,11 @@ impl Cat {
 
     fn resumable(&self, url: &OsString, part: &Part) -> io::Result<ExitCode> {
         if let Some((at, etag)) = part.left().filter(|_| self.args.resume) {
-            match self.go_on(url, part, at, &etag)? {
-                Some(ended) => return Ok(ended),
-                None => {
-                    let name = super::name(url);
-                    writeln!(io::stderr(), "bytelab cat: {name}: has changed; beginning anew")?;
-                }
+            if let Some(ended) = self.go_on(url, part, at, &etag)? {
+                return Ok(ended);
             }
+            let name = super::name(url);
+            writeln!(io::stderr(), "bytelab cat: {name}: has changed; beginning anew")?;
         }
         part.remove();
         let file = part.open(0)?;
