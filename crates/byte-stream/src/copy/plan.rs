@@ -59,7 +59,7 @@ fn ways(from: Kind, output: BorrowedFd<'_>, to: &Stat, appends: bool) -> &'stati
             &[Way::CopyFileRange, Way::Sendfile]
         }
         Kind::Character => &[Way::SpliceThroughPipe],
-        Kind::Socket if from_file => &[Way::Sendfile, Way::SpliceThroughPipe],
+        Kind::Socket if from_file => &[Way::SpliceThroughPipe, Way::Sendfile],
         _ if from_file => &[Way::Sendfile],
         _ => &[Way::SpliceThroughPipe],
     }
