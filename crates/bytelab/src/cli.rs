@@ -133,6 +133,9 @@ pub(crate) struct MeasureArgs {
     /// Take every sample in a new process; show start-up, first touch and total apart
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// Write a timeline of one more round to this file, to be opened in ui.perfetto.dev
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) trace: Option<PathBuf>,
     /// A name for the run, to find it again
     #[arg(long)]
     pub(crate) label: Option<String>,

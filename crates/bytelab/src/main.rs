@@ -10,6 +10,7 @@ mod run;
 mod self_test;
 mod store;
 mod tools;
+mod trace_file;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

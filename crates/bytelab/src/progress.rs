@@ -37,6 +37,10 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
             let share = f64::from(*round) / f64::from((*rounds).max(1));
             ((share * 1000.0) as u64, format!("counting, round {} of {rounds}", round + 1))
         }
+        Progress::Tracing { method, done, of } => {
+            let share = *done as f64 / (*of).max(1) as f64;
+            ((share * 1000.0) as u64, format!("timeline of {method} ({} of {of})", done + 1))
+        }
         Progress::Preparing { method, done, of } => {
             (0, format!("preparing {method} ({} of {of})", done + 1))
         }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::clock;
 use lab::experiment::{Data, Experiment, How, Method};
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data};
+use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data, trace};
 use lab::param::Point;
 use lab::run::{Plan, Role, Run};
 
@@ -14,6 +14,7 @@ use crate::cli::{Asked, MeasureArgs};
 use crate::owner;
 use crate::progress::ProgressLine;
 use crate::store::Store;
+use crate::trace_file::TraceFile;
 
 /// Measures what is asked. The run is kept in the store while it grows, if there is one.
 pub(crate) fn run(
@@ -24,13 +25,19 @@ pub(crate) fn run(
 ) -> Result<Run> {
     let experiment = find(experiments, &asked.experiment)?;
     let measuring = asked.measuring;
+    let trace = measuring.trace.as_deref().map(TraceFile::try_out).transpose()?;
     let job = Job { experiment, methods: choose(experiment, &measuring)? };
     let plan = plan(&measuring)?;
     let line = ProgressLine::new();
-    let mut points = asked.points;
+    let mut points = experiment.points(asked.points, &job.methods);
+    ensure!(
+        !points.is_empty(),
+        "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
+        experiment.name
+    );
     let data = data(&job, &mut points, &plan, &line, stop)?;
     let mut run = new_run(&job, points, plan, measuring.label);
-    record(&job, &mut run, &data, store, line, stop)?;
+    record(&job, &mut run, &data, Output { store, line, trace }, stop)?;
     Ok(run)
 }
 
@@ -59,7 +66,8 @@ pub(crate) fn resume(
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
     owner::sign(&mut run.environment);
     store.finish(id, false, &run.environment, &run.notes)?;
-    record(&job, &mut run, &data, Some(store), line, stop)?;
+    let output = Output { store: Some(store), line, trace: None };
+    record(&job, &mut run, &data, output, stop)?;
     Ok(run)
 }
 
@@ -77,22 +85,30 @@ fn data(
     prepared
 }
 
-fn record(
-    job: &Job<'_>,
-    run: &mut Run,
-    data: &[Data],
+/// Where what is measured goes.
+struct Output {
     store: Option<Box<dyn Store>>,
     line: ProgressLine,
-    stop: &Stop,
-) -> Result<()> {
+    trace: Option<TraceFile>,
+}
+
+fn record(job: &Job<'_>, run: &mut Run, data: &[Data], output: Output, stop: &Stop) -> Result<()> {
     let mut launcher = Launcher {
         program: std::env::current_exe().context("finding this program")?,
         sample_limit_ns: run.plan.sample_limit_ns,
         fresh: run.plan.fresh,
         stop: stop.clone(),
     };
+    let Output { store, line, trace: file } = output;
     let mut recorder = Recorder { store, line };
-    let measured = measure(job, run, data, &mut launcher, &mut recorder, stop);
+    let mut measured = measure(job, run, data, &mut launcher, &mut recorder, stop);
+    if measured.is_ok()
+        && run.complete
+        && let Some(file) = file
+    {
+        measured = trace(job, run, data, &mut launcher, &mut recorder, stop)
+            .and_then(|timeline| timeline.map_or(Ok(()), |timeline| file.write(&timeline)));
+    }
     recorder.line.clear();
     measured
 }
@@ -187,6 +203,7 @@ fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
         role: Role::Contender,
         bypasses_cache: false,
         default: true,
+        job: None,
     })
 }
 

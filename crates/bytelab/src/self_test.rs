@@ -2,6 +2,7 @@
 //! the same lab as every experiment.
 
 mod counting;
+mod timeline;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,10 +10,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use lab::analyze::{Comparison, Verdict, analyze};
 use lab::clock;
+use lab::experiment::Data;
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data};
+use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data, trace};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Plan, Run};
+use lab::trace::Timeline;
 
 use crate::cli::SelfTestArgs;
 use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, experiment};
@@ -92,11 +95,30 @@ impl Bench {
             counting::allocations_check(&counted),
             counting::allocations_of_threads_check(&counted),
             counting::foreign_allocations_check(&counted),
+            timeline::threads_check(self.timeline(&["threads"])?.as_ref()),
         ])
     }
 
     /// Measures these methods of the self-test's experiment.
     fn measure(&self, names: &[&str], much: Much) -> Result<Run> {
+        Ok(self.measure_and(names, much, |_, _, _, _| Ok(()))?.0)
+    }
+
+    /// None if a signal stopped it.
+    fn timeline(&self, names: &[&str]) -> Result<Option<Timeline>> {
+        let much = Much { sessions: 1, rounds: 1, cache: CacheState::AsIs, counting: 0 };
+        let traced = self.measure_and(names, much, |job, run, data, launcher| {
+            trace(job, run, data, launcher, &mut Line(ProgressLine::new()), &self.stop)
+        });
+        Ok(traced?.1)
+    }
+
+    fn measure_and<T>(
+        &self,
+        names: &[&str],
+        much: Much,
+        then: impl FnOnce(&Job<'_>, &mut Run, &[Data], &mut Launcher) -> Result<T>,
+    ) -> Result<(Run, T)> {
         let Much { sessions, rounds, cache, counting } = much;
         let experiment = experiment();
         let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
@@ -125,8 +147,9 @@ impl Bench {
         };
         let mut line = Line(ProgressLine::new());
         measure(&job, &mut run, &data, &mut launcher, &mut line, &self.stop)?;
+        let then = then(&job, &mut run, &data, &mut launcher)?;
         line.0.clear();
-        Ok(run)
+        Ok((run, then))
     }
 
     /// One program under two names, many times: how often is a difference claimed?

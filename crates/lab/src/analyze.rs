@@ -1,6 +1,7 @@
 //! From a `Run` to what it shows: summaries, comparisons, verdicts, notes. Pure: reads no clock,
 //! file or environment.
 
+mod across;
 mod answers;
 mod compare;
 mod doubts;
@@ -27,7 +28,8 @@ pub fn analyze(run: &Run) -> Analysis {
         .collect();
     let mut notes = run.notes.clone();
     notes.extend(doubts::notes(run, &wrong, &families, &comparisons));
-    Analysis { cells, families, comparisons, notes }
+    let across = across::compare_all(run, &wrong);
+    Analysis { cells, families, comparisons, across, notes }
 }
 
 /// What a run shows. Derived, never stored.
@@ -39,6 +41,8 @@ pub struct Analysis {
     pub families: Vec<Family>,
     /// Each contender against the reference, per point and metric.
     pub comparisons: Vec<Comparison>,
+    /// Each method against itself at another word or path of a param.
+    pub across: Vec<Across>,
     /// Those of the run, then those found in its samples.
     pub notes: Vec<Note>,
 }
@@ -142,6 +146,17 @@ pub struct Comparison {
     pub found_percent: Option<f64>,
     /// The rounds in which a difference of 1 % would be found 4 times out of 5.
     pub rounds_for_1_percent: Option<u64>,
+}
+
+/// A method at one value of a param against itself at the first one: in another directory.
+#[derive(Clone, Debug, Serialize)]
+pub struct Across {
+    pub param: String,
+    pub value: String,
+    pub reference_value: String,
+    /// Of which method and reference are the same.
+    #[serde(flatten)]
+    pub comparison: Comparison,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,13 +1,18 @@
 //! Counts what costs time to count: system calls by perf tracepoint or by ptrace, allocations by the
-//! program's allocator or a preloaded library, and what the processor's own counters tell. Nothing of
-//! this happens while times are taken.
+//! program's allocator or a preloaded library, and what the processor's own counters tell; and records
+//! what threads do. Nothing of this happens while times are taken.
 
 mod allocator;
 mod event;
+mod happenings;
+mod looks;
 mod names;
 mod outside;
 mod own;
 mod ptrace;
+mod record;
+mod recorder;
+mod ring;
 mod shim;
 mod tracepoint;
 mod tracer;
@@ -22,6 +27,8 @@ use self::event::{Event, Kind};
 pub(crate) use self::names::name;
 pub(crate) use self::outside::Outside;
 pub(crate) use self::own::{Mark, OwnCounts, mark};
+pub(crate) use self::recorder::Recorder;
+pub use self::recorder::TimelineSources;
 pub(crate) use self::shim::Shim;
 pub(crate) use self::tracer::{Tracer, Window};
 pub(crate) use self::tree::settle;

@@ -196,6 +196,14 @@ impl Counters {
     }
 }
 
+/// For how long a thread ran, and waited for a CPU.
+pub(crate) fn thread_times_ns(process: u32, thread: u32) -> Option<(u64, u64)> {
+    let text = std::fs::read(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
+    let mut reading = Reading::default();
+    parse::schedstat(&text, &mut reading);
+    reading.main_thread_cpu_ns.zip(reading.run_queue_wait_ns)
+}
+
 /// The run-queue wait of this process's main thread. A method's process reads it right around the
 /// timed interval, which leaves out the wait for a CPU after `go` and after `done`.
 pub struct OwnWait(Option<File>);

@@ -1,5 +1,6 @@
 //! What can be asked: an `Experiment` is a job, its params and the methods that compete.
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -30,6 +31,10 @@ pub struct Data {
     pub files: Vec<PathBuf>,
     /// The bytes that every contender must hand over per operation, where the job fixes them.
     pub payload_bytes: Option<u64>,
+    /// Doubts about the data that the run is to tell.
+    pub notes: Vec<String>,
+    /// Dropped when the run has ended: a temporary directory.
+    pub guard: Option<Box<dyn Any>>,
 }
 
 /// One way to do the job.
@@ -46,6 +51,37 @@ pub struct Method {
     pub bypasses_cache: bool,
     /// Whether it is measured when no method is named.
     pub default: bool,
+    /// Where an experiment has several jobs: the word of its param `job` at which the method competes.
+    /// None: at every point.
+    pub job: Option<&'static str>,
+}
+
+impl Experiment {
+    /// The points at which one of the chosen methods competes, each with only those params that one of
+    /// the experiment's methods reads there, and once.
+    pub fn points(&self, points: Vec<Point>, chosen: &[Method]) -> Vec<Point> {
+        let mut kept: Vec<Point> = Vec::new();
+        for point in points {
+            if !chosen.iter().any(|method| method.competes_at(&point)) {
+                continue;
+            }
+            // A program of the user's reads whatever there is.
+            let there = || self.methods.iter().filter(|method| method.competes_at(&point));
+            let point = point.only(|name| there().any(|method| method.reads.contains(&name)));
+            if !kept.contains(&point) {
+                kept.push(point);
+            }
+        }
+        kept
+    }
+}
+
+impl Method {
+    /// Whether it does the job of this point.
+    pub fn competes_at(&self, point: &Point) -> bool {
+        let job = point.get("job");
+        self.job.is_none_or(|own| job.is_none_or(|job| *job == own.into()))
+    }
 }
 
 #[derive(Clone)]
@@ -71,6 +107,11 @@ pub trait Task {
     /// for all methods that give one.
     fn digest(&mut self) -> Result<Option<u64>> {
         Ok(None)
+    }
+
+    /// What has to be done between two samples: the place is made ready for the next one. Untimed.
+    fn between(&mut self) -> Result<()> {
+        Ok(())
     }
 
     /// The method's own metrics of the last run, per operation, by name with the unit last.
@@ -104,4 +145,60 @@ impl std::error::Error for Skip {}
 /// Skips the method for this reason: `return Err(skip("no io_uring"))`.
 pub fn skip(reason: impl Into<String>) -> anyhow::Error {
     Skip(reason.into()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn method(name: &str, job: Option<&'static str>, reads: &[&'static str]) -> Method {
+        Method {
+            name: name.to_owned(),
+            about: String::new(),
+            reads: reads.to_vec(),
+            how: How::Command { argv: Vec::new() },
+            role: Role::Contender,
+            bypasses_cache: false,
+            default: true,
+            job,
+        }
+    }
+
+    /// The points that are left of all combinations of two jobs, two sizes and two places.
+    fn check(chosen: &[&str], expected: &[&str]) {
+        let experiment = Experiment {
+            name: "",
+            question: "",
+            readme: "",
+            params: Vec::new(),
+            methods: vec![
+                method("read", Some("reading"), &["job", "size"]),
+                method("hand", Some("handing"), &["job", "place"]),
+                method("any", None, &["job"]),
+            ],
+            data: |_, _, _| Ok(Data::default()),
+        };
+        let axes = [
+            ("job", vec!["reading".into(), "handing".into()]),
+            ("size", vec![1.into(), 2.into()]),
+            ("place", vec!["here".into(), "there".into()]),
+        ];
+        let all = experiment.methods.iter();
+        let chosen: Vec<Method> =
+            all.filter(|method| chosen.contains(&&*method.name)).cloned().collect();
+        let points = experiment.points(Point::product(&axes), &chosen);
+        let points: Vec<String> = points.iter().map(ToString::to_string).collect();
+        assert_eq!(points, expected);
+    }
+
+    #[test]
+    fn a_point_has_only_the_params_of_the_methods_that_do_its_job() {
+        let reading = ["job=reading size=1", "job=reading size=2"];
+        let handing = ["job=handing place=here", "job=handing place=there"];
+        check(&["read"], &reading);
+        check(&["hand"], &handing);
+        check(&["read", "hand"], &[reading, handing].concat());
+        check(&["any"], &[reading, handing].concat());
+        check(&[], &[]);
+    }
 }

@@ -7,6 +7,7 @@ mod filter;
 mod fresh;
 mod process;
 mod speaker;
+mod tracing;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,6 +33,13 @@ pub trait Launch {
         method: &Method,
         sources: &Sources,
     ) -> Result<Box<dyn CountingRunner>, Ended>;
+
+    /// For the round that is recorded.
+    fn start_traced(
+        &mut self,
+        experiment: &str,
+        method: &Method,
+    ) -> Result<Box<dyn TracedRunner>, Ended>;
 }
 
 /// A started method, set up for one point.
@@ -62,6 +70,20 @@ pub trait CountingRunner {
     fn missing(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
+
+    /// Asks it to end; dropping it makes sure.
+    fn bye(&mut self);
+}
+
+/// A method started for the round that is recorded.
+pub trait TracedRunner {
+    /// Of a method that lives longer than a sample.
+    fn pid(&self) -> Option<u32>;
+
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended>;
+
+    /// Does the job once; `started` is told of a process that is only for this.
+    fn go(&mut self, n: u64, ops: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended>;
 
     /// Asks it to end; dropping it makes sure.
     fn bye(&mut self);
@@ -167,6 +189,24 @@ impl Launch for Launcher {
                 Box::new(counting::Program::new(argv.clone(), sources, limits))
             }
         })
+    }
+
+    fn start_traced(
+        &mut self,
+        experiment: &str,
+        method: &Method,
+    ) -> Result<Box<dyn TracedRunner>, Ended> {
+        let limits = self.limits();
+        let built_in = matches!(method.how, How::BuiltIn(_));
+        let argv = match &method.how {
+            How::BuiltIn(_) => self.worker(experiment, method),
+            How::Worker { argv } => argv.clone(),
+            How::Command { argv } => {
+                return Ok(Box::new(command::CommandRunner::new(argv.clone(), limits, false)));
+            }
+        };
+        let speaker = Speaker::start(&argv, &[], limits)?;
+        Ok(Box::new(tracing::TracedSpeaker { speaker, built_in }))
     }
 }
 

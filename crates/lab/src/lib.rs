@@ -6,6 +6,7 @@ pub mod experiment;
 pub mod metric;
 pub mod param;
 pub mod run;
+pub mod trace;
 
 pub mod cache;
 pub mod clock;

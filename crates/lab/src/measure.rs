@@ -4,6 +4,7 @@ mod counting;
 mod course;
 mod order;
 mod session;
+mod tracing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,13 +13,17 @@ use anyhow::Result;
 
 use self::course::Course;
 use self::session::Session;
+pub(crate) use self::tracing::JOB_START;
+pub use self::tracing::trace;
 use crate::cache;
 use crate::clock;
 use crate::environment::{self, Noise};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::param::Point;
-use crate::run::{CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Status};
+use crate::run::{
+    CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status,
+};
 
 /// What is to be measured, and with what.
 pub struct Job<'a> {
@@ -58,6 +63,11 @@ pub enum Progress<'a> {
     Counting {
         round: u32,
         rounds: u32,
+    },
+    Tracing {
+        method: &'a str,
+        done: usize,
+        of: usize,
     },
 }
 
@@ -100,6 +110,9 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
     // In the order of the methods: the first cell of every point is then that of the reference.
     for method in &job.methods {
         for point in &points {
+            if !method.competes_at(point) {
+                continue;
+            }
             let point = point.only(|name| method.reads.contains(&name));
             if !cells.iter().any(|cell| cell.method == method.name && cell.point == point) {
                 cells.push(new_cell(method, point));
@@ -149,6 +162,7 @@ pub fn measure(
 ) -> Result<()> {
     let sessions = rounds_left(run);
     look_at_the_machine(run, data);
+    note_doubts(run, data);
     if run.id.is_empty() {
         record.begin(run)?;
     }
@@ -213,9 +227,15 @@ fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
     };
     let processes: BTreeSet<u32> =
         samples().map(|sample| sample.session).filter(|number| number % planned == last).collect();
+    // A round that was begun and not ended is taken again.
     let rounds = |number: &u32| {
-        let counted = samples().filter(|s| s.session == *number && !s.warm_up);
-        counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up)).max().unwrap_or_default()
+        let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
+        let ended = |cell: &Cell| {
+            let of_session = |s: &&Sample| s.pass == Pass::Timing && s.session == *number;
+            let counted = cell.samples.iter().filter(of_session).filter(|s| !s.warm_up);
+            counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up)).max().unwrap_or_default()
+        };
+        measured.map(ended).min().unwrap_or_default()
     };
     let left = plan.rounds.saturating_sub(processes.iter().map(rounds).sum());
     let number = processes.last().map_or(last, |number| number + planned);
@@ -251,6 +271,15 @@ fn arguments(job: &Job<'_>, data: &Data, method: &Method) -> Point {
     let declared = |name: &str| job.experiment.params.iter().any(|param| param.name == name);
     let told = |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
     data.arguments.only(told)
+}
+
+/// The doubts about the data, each once.
+fn note_doubts(run: &mut Run, data: &[Data]) {
+    for text in data.iter().flat_map(|data| &data.notes) {
+        if !run.notes.iter().any(|note| note.text == *text) {
+            run.notes.push(Note { method: None, point: None, text: text.clone() });
+        }
+    }
 }
 
 /// Why a metric is missing: of one method, or of all. It is said once.

@@ -8,6 +8,7 @@ use crate::clock::{self, Usage};
 use crate::count::{self, CountingAllocator, Mark, OwnCounts};
 use crate::counters::OwnWait;
 use crate::experiment::{How, Method, Skip, Task};
+use crate::measure::JOB_START;
 use crate::metric;
 use crate::param::{Kind, Param, Point, Value};
 use crate::protocol::{Done, Order, Reply};
@@ -158,9 +159,11 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let own = task.metrics();
     let is_own = |name: &str| own.iter().any(|(known, _)| *known == name);
     let totals = totals.into_iter().chain(counted).filter(|(name, _)| !is_own(name));
+    let job_start = edge.marked.then_some((JOB_START, start_ns as f64));
     let metrics: Vec<_> = totals.filter_map(per_op).collect();
-    let metrics = metrics.into_iter().chain(own);
+    let metrics = metrics.into_iter().chain(own).chain(job_start);
     let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).collect();
+    task.between()?;
     let answer = work.answer.map(|answer| format!("{answer:016x}"));
     Ok(Reply::Done(Done { n, wall_ns, ops: work.ops, bytes: work.bytes, answer, metrics }))
 }

@@ -1,7 +1,7 @@
 //! What can be counted on this machine: each way is tried on a known number of system calls, or of
 //! allocations.
 
-use lab::count::Sources;
+use lab::count::{Sources, TimelineSources};
 use lab::launch::{CountingRunner, Ended, Launch, Launcher, Stop};
 use lab::metric::Metric;
 use lab::param::Point;
@@ -67,7 +67,25 @@ impl Counted {
             finding("look at system calls", "ptrace, 10 µs or more per call", &self.by_ptrace),
             finding("count allocations", "built-in methods: the allocator", &self.by_allocator),
             finding("foreign allocations", "a preloaded library; not static, Go", &self.by_library),
+            timeline(),
         ]
+    }
+}
+
+/// Of `--trace`: whether it has every event, and else what it still has.
+fn timeline() -> Finding {
+    let sources = TimelineSources::look();
+    let sampled = |why: String| {
+        format!("{why}; scheduling is then looked at about every ms, in /proc/PID/task")
+    };
+    let no_calls = sources.no_calls.map(|why| format!("no system calls: {why}"));
+    let reason = sources.sampled.map(sampled).or(no_calls);
+    Finding {
+        name: "timeline, every event",
+        available: reason.is_none(),
+        source: "perf events of all CPUs: sched, raw_syscalls, page faults",
+        exactness: "tried",
+        reason,
     }
 }
 

@@ -38,6 +38,7 @@ impl Fixture {
                 cells: Vec::new(),
                 families: Vec::new(),
                 comparisons: Vec::new(),
+                across: Vec::new(),
                 notes: Vec::new(),
             },
         };
@@ -161,6 +162,18 @@ impl Fixture {
         }
         cell.values.insert(name.to_owned(), vec![p50; cell.samples.len()]);
         self
+    }
+
+    /// Gives a cell what was counted of it, equal in all samples or not.
+    pub(super) fn count(&mut self, index: usize, name: &str, p50: f64, constant: bool) {
+        let percentile = Percentile { p: 50.0, value: p50, low: None, high: None };
+        self.analysis.cells[index].metrics.push(Summary {
+            metric: name.to_owned(),
+            unit: metric::unit(name),
+            n: 5,
+            percentiles: vec![percentile],
+            constant,
+        });
     }
 
     /// Compares the last cell with the reference: ratio, low, high (NaN: none).

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use lab::analyze::{Analysis, CellSummary, Comparison, Summary};
+use lab::analyze::{Across, Analysis, CellSummary, Comparison, Summary};
 use lab::param::Point;
 use lab::run::{Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
 use serde::{Serialize, Serializer};
@@ -33,6 +33,7 @@ struct Document<'a> {
     points: &'a [Point],
     cells: Cells<'a>,
     comparisons: &'a [Comparison],
+    across: &'a [Across],
     families: Families<'a>,
     notes: Notes<'a>,
 }
@@ -52,6 +53,7 @@ impl<'a> Document<'a> {
             points: &run.points,
             cells: Cells(run, analysis),
             comparisons: &analysis.comparisons,
+            across: &analysis.across,
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),
         }

@@ -39,14 +39,18 @@ pub(super) fn methods(experiment: &Experiment) -> String {
     }
     page.blank();
     page.line(&[(Style::Plain, "Methods:")]);
-    for (i, method) in experiment.methods.iter().enumerate() {
-        entry(&mut page, &method.name, width, &about(method, i == 0));
+    for method in &experiment.methods {
+        // The first one of each job.
+        let first = experiment.methods.iter().find(|other| other.job == method.job);
+        let is_reference = first.is_some_and(|first| first.name == method.name);
+        entry(&mut page, &method.name, width, &about(method, is_reference));
     }
     page.into_text()
 }
 
 fn about(method: &Method, is_reference: bool) -> String {
     let mut marks = Vec::new();
+    marks.extend(method.job.map(|job| format!("job {job}")));
     if is_reference {
         marks.push("the reference".to_owned());
     }
@@ -91,6 +95,7 @@ mod tests {
             role,
             bypasses_cache: false,
             default: role == Role::Contender,
+            job: None,
         }
     }
 

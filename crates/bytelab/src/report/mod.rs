@@ -1,5 +1,6 @@
 //! What a reader sees: text made from runs and analyses. Pure: reads no clock, file or environment.
 
+mod across;
 mod answer;
 mod foot;
 pub(crate) mod history;
@@ -56,6 +57,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
         page.blank();
         page.paragraph(Style::Plain, "", &answer::of_all(&all, &varying));
     }
+    across::write(&mut page, analysis, &varying);
     page.blank();
     Foot { run, analysis, all: &all, varying: &varying, left: &left }.write(&mut page);
     page.into_text()

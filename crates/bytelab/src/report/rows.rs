@@ -112,6 +112,11 @@ impl<'a> Row<'a> {
             .filter(|percentile| percentile.value.is_finite())
     }
 
+    /// Whether all samples have the same value.
+    pub(super) fn is_constant(&self, name: &str) -> bool {
+        metric(self.summary, name).is_some_and(|summary| summary.constant)
+    }
+
     pub(super) fn wrong(&self) -> bool {
         self.summary.is_some_and(|summary| summary.wrong_answer)
     }

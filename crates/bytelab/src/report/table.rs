@@ -51,13 +51,13 @@ pub(super) fn write(page: &mut Page, rows: &Rows<'_>) -> Left {
 /// words, at last what the answer rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
-    /// System calls and allocations.
-    Counts,
     LongHeadings,
     /// The interval of the wall time from bound to bound; else as ± percent.
     WallBounds,
     Throughput,
     WallInterval,
+    Allocations,
+    SystemCalls,
     /// Names of more than 24 columns.
     LongNames,
     Cpu,
@@ -71,12 +71,13 @@ enum Part {
     ShortNames,
 }
 
-const PARTS: [Part; 12] = [
-    Part::Counts,
+const PARTS: [Part; 13] = [
     Part::LongHeadings,
     Part::WallBounds,
     Part::Throughput,
     Part::WallInterval,
+    Part::Allocations,
+    Part::SystemCalls,
     Part::LongNames,
     Part::Cpu,
     Part::PeakRss,
@@ -137,6 +138,15 @@ fn is_fresh(rows: &Rows<'_>) -> bool {
     rows.iter().any(|row| row.p50("total_ns").is_some())
 }
 
+fn part_of(column: &CountColumn) -> Part {
+    if column.metric == "allocations" { Part::Allocations } else { Part::SystemCalls }
+}
+
+/// Where it is tight, the time less the wait stands for it: of one thread they are nearly equal.
+fn shows_cpu(rows: &Rows<'_>, shape: Shape) -> bool {
+    shape.shows(Part::Cpu) && (!rows.less_wait() || shape.shows(Part::WallInterval))
+}
+
 fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     let all = || rows.iter();
     let mut columns =
@@ -149,7 +159,7 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     if shape.shows(Part::Throughput) && has_throughput(rows) {
         columns.push(figures(rows, THROUGHPUT, title("throughput", "")).0);
     }
-    if shape.shows(Part::Cpu) {
+    if shows_cpu(rows, shape) {
         columns.push(figures(rows, "cpu_ns", "CPU").0);
     }
     if shape.shows(Part::PeakRss) {
@@ -160,9 +170,8 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
         columns.push(figures(rows, "prepare_ns", "prepare").0);
         columns.push(figures(rows, "total_ns", "total").0);
     }
-    if shape.shows(Part::Counts) {
-        columns.extend(rows.counts.iter().map(|column| counts(rows, column)));
-    }
+    let shown = rows.counts.iter().filter(|column| shape.shows(part_of(column)));
+    columns.extend(shown.map(|column| counts(rows, column)));
     columns.extend(ratios(rows, shape));
     columns.push(text_column(["", "verdict"], all().map(|row| verdict(rows, row).0).collect()));
     columns
@@ -275,10 +284,13 @@ fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Column, Option<Unit>) {
     (Column { heading, cells, align: CellAlignment::Right, close: false }, unit)
 }
 
-/// The p50 of what was counted, each number as it was counted.
+/// The p50 of what was counted: as it was counted where that is the same in all samples.
 fn counts(rows: &Rows<'_>, column: &CountColumn) -> Column {
-    let text =
-        |row: &Row<'_>| row.p50(column.metric).map_or(NONE.to_owned(), |p50| count(p50.value));
+    let text = |row: &Row<'_>| match row.p50(column.metric) {
+        Some(p50) if row.is_constant(column.metric) => count(p50.value).replace(' ', ""),
+        Some(p50) => amount("count", p50.value).replace(' ', ""),
+        None => NONE.to_owned(),
+    };
     let heading = [column.heading.to_owned(), String::new()];
     let cells = rows.iter().map(text).collect();
     Column { heading, cells, align: CellAlignment::Right, close: false }
@@ -312,14 +324,15 @@ fn left(rows: &Rows<'_>, shape: Shape) -> Left {
         (Part::Fresh, "start-up, prepare, total"),
         (Part::RatioInterval, "interval of ratio"),
     ];
-    let there = |part: Part| match part {
-        Part::Throughput => has_throughput(rows),
-        Part::Fresh => is_fresh(rows),
-        _ => true,
+    let left = |part: Part| match part {
+        Part::Cpu => !shows_cpu(rows, shape),
+        Part::Throughput => !shape.shows(part) && has_throughput(rows),
+        Part::Fresh => !shape.shows(part) && is_fresh(rows),
+        _ => !shape.shows(part),
     };
-    let left = |part: Part| !shape.shows(part) && there(part);
     let columns = parts.iter().filter(|(part, _)| left(*part)).map(|(_, name)| *name);
-    let counts = rows.counts.iter().filter(|_| left(Part::Counts)).map(|column| column.heading);
+    let counts = rows.counts.iter().filter(|column| left(part_of(column)));
+    let counts = counts.map(|column| column.heading);
     let columns = columns.chain(counts).collect();
     let names = rows.iter().filter_map(|row| {
         let full = clean(row.name());

@@ -1,8 +1,5 @@
 //! System calls and allocations: exact, the same in every sample, with and without rights.
 
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::process::Command;
-
 use serde_json::Value;
 
 use crate::program::{World, cell};
@@ -94,33 +91,10 @@ fn system_calls_and_allocations_are_exact() {
     }
 }
 
-const NOBODY: u32 = 65_534;
-
 #[test]
 fn another_user_without_rights_counts_the_same() {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root can become another user; all other tests run as this one");
-        return;
-    }
     let world = World::new();
-    let program = world.path("bytelab");
-    std::fs::copy(env!("CARGO_BIN_EXE_bytelab"), &program).unwrap();
-    std::fs::set_permissions(world.dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    chown(world.dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-    #[expect(clippy::disallowed_methods, reason = "the program is started as another user would")]
-    let mut command = Command::new("setpriv");
-    let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"];
-    command.args(user).arg(&program).args(ARGS).env("HOME", world.dir.path());
-    command.env("TMPDIR", world.dir.path()).env_remove("BYTELAB_STORE").env_remove("XDG_DATA_HOME");
-    let Ok(ran) = command.env_remove("XDG_CACHE_HOME").env_remove("BYTELAB_DATA_DIR").output()
-    else {
-        println!("skipped: setpriv is not installed");
-        return;
-    };
-    if matches!(ran.status.code(), Some(126 | 127)) {
-        println!("skipped: {}", String::from_utf8_lossy(&ran.stderr));
-        return;
-    }
+    let Some(ran) = world.run_as_nobody(ARGS) else { return };
     let json = document(&ran.stdout);
     if counted(&json) {
         check(&json);
@@ -179,7 +153,7 @@ fn without_the_counting_pass_nothing_is_counted() {
 }
 
 #[test]
-fn a_wide_table_shows_system_calls() {
+fn the_table_shows_system_calls_in_80_columns() {
     let world = World::new();
     let (_, json) = world.reading(&["--method", "read,mmap"]);
     let id = json["id"].as_str().unwrap();
@@ -187,6 +161,8 @@ fn a_wide_table_shows_system_calls() {
         let shown = world.command(&["show", id]).env("COLUMNS", width).output().unwrap();
         String::from_utf8(shown.stdout).unwrap()
     };
-    assert!(show("160").contains("sys: system calls."), "{}", show("160"));
-    assert!(show("70").contains("Left out to fit the width"), "{}", show("70"));
+    for width in ["160", "80"] {
+        assert!(show(width).contains("  sys  "), "{}", show(width));
+    }
+    assert!(show("60").contains("reference"), "{}", show("60"));
 }

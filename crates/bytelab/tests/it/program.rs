@@ -1,5 +1,6 @@
 //! Starts the program in a world of its own: home, store, data, and workers as shell scripts.
 
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -54,6 +55,39 @@ impl World {
             stdout: String::from_utf8(stdout).unwrap(),
             stderr: String::from_utf8(stderr).unwrap(),
         }
+    }
+
+    /// The same as another user, without any rights, to whom the world belongs from then on. None, and
+    /// why, where that cannot be.
+    #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
+    pub(crate) fn run_as_nobody(&self, args: &[&str]) -> Option<Output> {
+        const NOBODY: u32 = 65_534;
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root can become another user; all tests run as this one");
+            return None;
+        }
+        let program = self.path("bytelab");
+        std::fs::copy(env!("CARGO_BIN_EXE_bytelab"), &program).unwrap();
+        std::fs::set_permissions(self.dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        chown(self.dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the program is started as another user would"
+        )]
+        let mut command = Command::new("setpriv");
+        let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"];
+        command.args(user).arg(&program).args(args).env("HOME", self.dir.path());
+        command.env("TMPDIR", self.dir.path()).env_remove("BYTELAB_STORE");
+        command.env_remove("XDG_DATA_HOME").env_remove("XDG_CACHE_HOME");
+        let Ok(ran) = command.env_remove("BYTELAB_DATA_DIR").output() else {
+            println!("skipped: setpriv is not installed");
+            return None;
+        };
+        if matches!(ran.status.code(), Some(126 | 127)) {
+            println!("skipped: {}", String::from_utf8_lossy(&ran.stderr));
+            return None;
+        }
+        Some(ran)
     }
 
     /// `run reading` on little data, with these arguments, as JSON.

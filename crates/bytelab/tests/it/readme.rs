@@ -24,6 +24,7 @@ fn the_commands_of_the_readme_work() {
         for word in words {
             args.push(match word.as_str() {
                 "big.log" => file.to_str().unwrap().to_owned(),
+                "timeline.json" => world.path("timeline.json").to_str().unwrap().to_owned(),
                 "mine=python3 examples/worker.py" => format!("mine=python3 {example}"),
                 text => text.to_owned(),
             });

@@ -16,7 +16,7 @@ pub(super) const WAIT_SHARE: f64 = 0.05;
 const ENOUGH_ROUNDS: usize = 6;
 
 /// Chance of a false verdict in a family.
-const ALPHA: f64 = 0.05;
+pub(super) const ALPHA: f64 = 0.05;
 
 /// A pair of cells that is in several families is compared in the first of them.
 pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, Vec<Comparison>) {

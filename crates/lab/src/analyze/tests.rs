@@ -4,6 +4,7 @@ use super::*;
 use crate::param::Value;
 use crate::run::{CacheState, Cell, Environment, Pass, Plan, Role, SCHEMA, Sample, Status};
 
+mod across;
 mod any_run;
 mod decisions;
 mod notes;
@@ -102,6 +103,10 @@ fn with(mut cell: Cell, metric: &str, value: impl Fn(f64) -> f64) -> Cell {
     let column = cell.values["wall_ns"].iter().map(|wall_ns| value(*wall_ns)).collect();
     cell.values.insert(metric.to_owned(), column);
     cell
+}
+
+fn close(got: Option<f64>, expected: f64, tolerance: f64) {
+    assert!(got.is_some_and(|got| (got - expected).abs() < tolerance), "{got:?}, not {expected}");
 }
 
 /// `method metric verdict` of each comparison.

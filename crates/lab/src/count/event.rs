@@ -1,9 +1,10 @@
-//! One perf event of one task, of all threads and processes that it starts from then on, and nothing
-//! else: it is read, never sampled.
+//! One perf event: of one task, of all threads and processes that it starts from then on, which is read
+//! and never sampled; or of one CPU, which writes each of its happenings into a ring.
 #![expect(unsafe_code, reason = "perf_event_open has no safe form")]
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr;
 
 use super::SYSCALLS;
 
@@ -45,7 +46,7 @@ const ENABLE_ON_EXEC: u64 = 1 << 12;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 const READ_TIMES: u64 = 1 | 1 << 1;
 
-/// `perf_event_attr` as it was first published; every kernel takes it.
+/// `perf_event_attr` up to `clockid`. A kernel that knows less of it takes it as long as the rest is 0.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -59,6 +60,70 @@ struct Attributes {
     wakeup_events: u32,
     breakpoint_type: u32,
     config1: u64,
+    config2: u64,
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    clock: libc::clockid_t,
+}
+
+/// What is written of each happening on a CPU: process and thread, time, address, the tracepoint's own.
+pub(super) const SAMPLE_TYPE: u64 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 10;
+const NAMES: u64 = 1 << 9;
+const TASKS: u64 = 1 << 13;
+const TIME_OF_ALL: u64 = 1 << 18;
+const USE_CLOCK: u64 = 1 << 25;
+
+/// What happens on a CPU, whoever is on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Happening {
+    Tracepoint(u64),
+    /// The same, and the beginnings, names and ends of tasks.
+    TracepointAndTasks(u64),
+    PageFault,
+}
+
+/// Each happening becomes a record, with the time of the monotonic clock.
+pub(super) fn open_on_cpu(what: Happening, cpu: u32) -> io::Result<OwnedFd> {
+    const TYPE_SOFTWARE: u32 = 1;
+    const PAGE_FAULTS: u64 = 2;
+    let (event_type, config, tasks) = match what {
+        Happening::Tracepoint(id) => (TYPE_TRACEPOINT, id, 0),
+        Happening::TracepointAndTasks(id) => (TYPE_TRACEPOINT, id, NAMES | TASKS),
+        Happening::PageFault => (TYPE_SOFTWARE, PAGE_FAULTS, 0),
+    };
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        event_type,
+        config,
+        sample_period: 1,
+        sample_type: SAMPLE_TYPE,
+        flags: TIME_OF_ALL | USE_CLOCK | tasks,
+        clock: libc::CLOCK_MONOTONIC,
+        ..Attributes::default()
+    };
+    let all_tasks = -1;
+    open(&attributes, all_tasks, cpu as libc::c_int)
+}
+
+fn open(attributes: &Attributes, task: libc::pid_t, cpu: libc::c_int) -> io::Result<OwnedFd> {
+    let no_group: libc::c_int = -1;
+    // SAFETY: `attributes` is valid for reading and says how long it is; the rest are numbers.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            ptr::from_ref(attributes),
+            task,
+            cpu,
+            no_group,
+            CLOSE_ON_EXEC,
+        )
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just opened it, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
 impl Kind {
@@ -107,32 +172,15 @@ impl Event {
         };
         let level = if kind.user_only { EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR } else { 0 };
         let attributes = Attributes {
-            event_type: kind.event_type,
             size: size_of::<Attributes>() as u32,
+            event_type: kind.event_type,
             config: kind.config,
             read_format: READ_TIMES,
             flags: INHERIT | start | level,
             ..Attributes::default()
         };
-        let any_cpu: libc::c_int = -1;
-        let no_group: libc::c_int = -1;
-        // SAFETY: `attributes` is valid for reading and says how long it is; the rest are numbers.
-        let fd = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attributes,
-                task,
-                any_cpu,
-                no_group,
-                CLOSE_ON_EXEC,
-            )
-        };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just opened it, and nobody else knows it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) };
-        Ok(Event { kind, fd })
+        let any_cpu = -1;
+        Ok(Event { kind, fd: open(&attributes, task, any_cpu)? })
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -153,13 +201,13 @@ impl Event {
     }
 }
 
+pub(super) const NEEDS_RIGHTS: &str = "perf tracepoints need root or CAP_PERFMON here";
+
 /// Why an event cannot be had, and what would help.
 pub(super) fn explain(kind: Kind, error: &io::Error) -> String {
     let tracepoint = kind.event_type == TYPE_TRACEPOINT;
     match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) if tracepoint => {
-            "perf tracepoints need root or CAP_PERFMON here".to_owned()
-        }
+        Some(libc::EACCES | libc::EPERM) if tracepoint => NEEDS_RIGHTS.to_owned(),
         Some(libc::EACCES | libc::EPERM) => {
             "perf events are not permitted here; lower kernel.perf_event_paranoid to 2".to_owned()
         }
@@ -179,8 +227,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_attributes_are_as_long_as_the_first_version() {
-        assert_eq!(size_of::<Attributes>(), 64);
+    fn the_attributes_are_as_long_as_the_version_with_a_clock() {
+        assert_eq!(size_of::<Attributes>(), 96);
     }
 
     #[test]

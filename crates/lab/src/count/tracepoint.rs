@@ -1,4 +1,4 @@
-//! The number of the tracepoint at which each system call begins. tracefs tells it; where that is not
+//! The numbers of tracepoints, and how they write what happened. tracefs tells it; where that is not
 //! mounted, a mount that is attached nowhere is asked, and is gone when it is closed.
 
 use std::fs;
@@ -8,40 +8,133 @@ use rustix::fs::{Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-const FILE: &str = "events/raw_syscalls/sys_enter/id";
 
-/// The error says why it cannot be had, and what would help.
+/// How a tracepoint writes what happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Format {
+    pub(super) id: u64,
+    fields: Vec<Field>,
+}
+
+/// A number in the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Field {
+    name: String,
+    offset: usize,
+    size: usize,
+}
+
+/// The number of the tracepoint at which each system call begins. The error says why it cannot be had,
+/// and what would help.
 pub(super) fn id() -> Result<u64, String> {
+    let text = file("raw_syscalls/sys_enter", "id")?;
+    text.trim().parse().map_err(|_| format!("tracefs: {:?} is no tracepoint number", text.trim()))
+}
+
+/// Of the tracepoint of this name, which is `group/event`.
+pub(super) fn format(event: &str) -> Result<Format, String> {
+    let text = file(event, "format")?;
+    Format::parse(&text).ok_or_else(|| format!("tracefs: {event}/format is not understood"))
+}
+
+impl Format {
+    fn parse(text: &str) -> Option<Format> {
+        let after = |line: &str, word: &str| {
+            let rest = line.split_once(word)?.1;
+            rest.split_once(';').map_or(rest, |(number, _)| number).trim().parse::<usize>().ok()
+        };
+        let id = text.lines().find_map(|line| after(line, "ID:"))? as u64;
+        let field = |line: &str| {
+            let declared = line.trim().strip_prefix("field:")?.split_once(';')?.0;
+            let name = declared.rsplit(' ').next()?.to_owned();
+            Some(Field { name, offset: after(line, "offset:")?, size: after(line, "size:")? })
+        };
+        Some(Format { id, fields: text.lines().filter_map(field).collect() })
+    }
+
+    /// Where the number of this name stands.
+    pub(super) fn place(&self, name: &str) -> Option<Place> {
+        let field = self.fields.iter().find(|field| field.name == name)?;
+        Some(Place { offset: field.offset, size: field.size })
+    }
+}
+
+/// Where a number stands in a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    offset: usize,
+    size: usize,
+}
+
+impl Place {
+    pub(super) fn read(self, raw: &[u8]) -> Option<i64> {
+        let bytes = raw.get(self.offset..self.offset.checked_add(self.size)?)?;
+        match self.size {
+            4 => Some(i64::from(i32::from_ne_bytes(bytes.try_into().ok()?))),
+            8 => Some(i64::from_ne_bytes(bytes.try_into().ok()?)),
+            _ => None,
+        }
+    }
+}
+
+fn file(event: &str, name: &str) -> Result<String, String> {
+    let file = format!("events/{event}/{name}");
     let mut refused = false;
     for mount in MOUNTS {
-        match fs::read_to_string(format!("{mount}/{FILE}")) {
-            Ok(text) => return parse(&text),
+        match fs::read_to_string(format!("{mount}/{file}")) {
+            Ok(text) => return Ok(text),
             Err(error) => refused |= error.kind() == ErrorKind::PermissionDenied,
         }
     }
-    match from_detached_mount() {
-        Ok(text) => parse(&text),
+    match from_detached_mount(&file) {
+        Ok(text) => Ok(text),
         Err(_) if refused => Err("tracefs may be read by root only".to_owned()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             Err("tracefs is not mounted, and mounting it needs root".to_owned())
         }
         Err(error) => {
-            Err(format!("this kernel has no tracepoint raw_syscalls:sys_enter ({error})"))
+            let event = event.replace('/', ":");
+            Err(format!("this kernel has no tracepoint {event} ({error})"))
         }
     }
 }
 
-fn parse(text: &str) -> Result<u64, String> {
-    text.trim().parse().map_err(|_| format!("tracefs: {:?} is no tracepoint number", text.trim()))
-}
-
-fn from_detached_mount() -> io::Result<String> {
+fn from_detached_mount(file: &str) -> io::Result<String> {
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
     let mount =
         fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
-    let file = openat(&mount, FILE, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let file = openat(&mount, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut text = String::new();
     fs::File::from(file).read_to_string(&mut text)?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAKEUP: &str = "name: sched_wakeup
+ID: 312
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+
+\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;
+\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;
+\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;
+";
+
+    #[test]
+    fn a_format_tells_where_a_number_stands() {
+        let format = Format::parse(WAKEUP).unwrap();
+        assert_eq!(format.id, 312);
+        assert_eq!(format.place("pid"), Some(Place { offset: 24, size: 4 }));
+        assert_eq!(format.place("nothing"), None);
+        let mut raw = [0u8; 40];
+        raw[24..28].copy_from_slice(&77i32.to_ne_bytes());
+        assert_eq!(format.place("pid").unwrap().read(&raw), Some(77));
+        assert_eq!(format.place("pid").unwrap().read(&raw[..27]), None);
+        assert_eq!(format.place("comm[16]").unwrap().read(&raw), None, "text is no number");
+        assert_eq!(Format::parse("name: x"), None);
+    }
 }

@@ -1,9 +1,10 @@
 //! The tasks of a process and of all that it started, and whether they are at rest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use crate::clock;
+use crate::trace::Task;
 
 /// How long [`settle`] waits, at most: what never rests costs no more than this per sample.
 const REST_LIMIT_NS: u64 = 50_000_000;
@@ -11,7 +12,7 @@ const REST_LIMIT_NS: u64 = 50_000_000;
 /// The threads of a process, of its descendants and of all of its process group.
 pub(crate) fn tasks(root: u32) -> BTreeSet<u32> {
     let mut tasks = BTreeSet::new();
-    for process in processes(root) {
+    for process in processes(&[root]) {
         let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
         let names = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
         tasks.extend(names.filter_map(|name| name.parse::<u32>().ok()));
@@ -19,14 +20,32 @@ pub(crate) fn tasks(root: u32) -> BTreeSet<u32> {
     tasks
 }
 
-fn processes(root: u32) -> BTreeSet<u32> {
+/// The same of several processes, with what is to be told of each.
+pub(super) fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
+    let mut found = BTreeMap::new();
+    for process in processes(roots) {
+        let Some(stat) = Stat::of(process) else { continue };
+        let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+        let names = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
+        for thread in names.filter_map(|name| name.parse::<u32>().ok()) {
+            let name = fs::read_to_string(format!("/proc/{process}/task/{thread}/comm"));
+            let name = name.unwrap_or_default().trim_end().to_owned();
+            let task = Task { process, parent_process: stat.parent, name, end_ns: None };
+            found.insert(thread, task);
+        }
+    }
+    found
+}
+
+fn processes(roots: &[u32]) -> BTreeSet<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let numbers = numbers.filter_map(|name| name.parse::<u32>().ok());
     let others: Vec<(u32, Stat)> = numbers.filter_map(|n| Some((n, Stat::of(n)?))).collect();
-    let mut found = BTreeSet::from([root]);
+    let mut found: BTreeSet<u32> = roots.iter().copied().collect();
     loop {
-        let belongs = |stat: &Stat| stat.process_group == root || found.contains(&stat.parent);
+        let belongs =
+            |stat: &Stat| roots.contains(&stat.process_group) || found.contains(&stat.parent);
         let new: Vec<u32> = (others.iter().filter(|(n, stat)| !found.contains(n) && belongs(stat)))
             .map(|(n, _)| *n)
             .collect();

@@ -26,22 +26,14 @@ impl CommandRunner {
     pub(super) fn new(template: Vec<String>, limits: Limits, fresh: bool) -> CommandRunner {
         CommandRunner { template, argv: Vec::new(), bytes: 0, limits, fresh }
     }
-}
 
-impl Runner for CommandRunner {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        self.argv = self.template.iter().map(|word| fill_in(word, arguments)).collect();
-        let named = self.argv.iter().zip(&self.template).filter(|(word, form)| word != form);
-        self.bytes =
-            named.filter_map(|(word, _)| std::fs::metadata(word).ok()).map(|f| f.len()).sum();
-        Ok(Ready::default())
-    }
-
-    fn go(&mut self, n: u64, _ops: u64) -> Result<Taken, Ended> {
+    /// Once; `started` is told its process.
+    pub(super) fn run(&mut self, n: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended> {
         let start_ns = clock::now_ns();
         let mut process = Process::spawn(&self.argv, Talk::Null, &[])?;
         // posix_spawn returns when the new program has taken over.
         let startup_ns = clock::now_ns() - start_ns;
+        started(process.child.id());
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             Ended::Failed(format!("{}: {what}: {error}", self.argv[0]))
         };
@@ -59,6 +51,20 @@ impl Runner for CommandRunner {
         }
         let done = Done { n, wall_ns, ops: 1, bytes: self.bytes, ..Done::default() };
         Ok(Taken { done, used, startup_ns: Some(startup_ns), fresh: None })
+    }
+}
+
+impl Runner for CommandRunner {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+        self.argv = self.template.iter().map(|word| fill_in(word, arguments)).collect();
+        let named = self.argv.iter().zip(&self.template).filter(|(word, form)| word != form);
+        self.bytes =
+            named.filter_map(|(word, _)| std::fs::metadata(word).ok()).map(|f| f.len()).sum();
+        Ok(Ready::default())
+    }
+
+    fn go(&mut self, n: u64, _ops: u64) -> Result<Taken, Ended> {
+        self.run(n, &mut |_| {})
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {

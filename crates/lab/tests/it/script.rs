@@ -38,6 +38,7 @@ pub(crate) fn method(name: &str, how: How) -> Method {
         role: Role::Contender,
         bypasses_cache: false,
         default: true,
+        job: None,
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: 
         role: Role::Contender,
         bypasses_cache: false,
         default: true,
+        job: None,
     }
 }
 

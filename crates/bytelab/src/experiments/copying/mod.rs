@@ -77,5 +77,5 @@ fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     let path = files[0].to_str().with_context(|| format!("{} is not UTF-8", dir.display()))?;
     let mut arguments = point.clone();
     arguments.set("file", path);
-    Ok(Data { arguments, files: files.clone(), payload_bytes: Some(size) })
+    Ok(Data { arguments, files: files.clone(), payload_bytes: Some(size), ..Data::default() })
 }

@@ -8,7 +8,7 @@ use lab::param::{Point, bytes};
 
 pub(super) const PAGE: usize = 4096;
 
-pub(super) struct Buffer {
+pub(in crate::experiments) struct Buffer {
     /// A page longer than the buffer, and never resized.
     allocation: Vec<u8>,
     start: usize,
@@ -22,7 +22,7 @@ impl Buffer {
         Buffer::new(usize::try_from(len.max(1))?)
     }
 
-    pub(super) fn new(len: usize) -> Result<Buffer> {
+    pub(in crate::experiments) fn new(len: usize) -> Result<Buffer> {
         let mut allocation = Vec::new();
         let size = len.saturating_add(PAGE);
         let for_what = || format!("memory for a buffer of {} bytes", bytes(len as u64));

@@ -33,7 +33,7 @@ pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     }
     let mut files = paths;
     files.dedup();
-    Ok(Data { arguments, files, payload_bytes: Some(size * parallel) })
+    Ok(Data { arguments, files, payload_bytes: Some(size * parallel), ..Data::default() })
 }
 
 /// The absolute path and the size of a file that every method can read.

@@ -1,6 +1,6 @@
 #![doc = include_str!("README.md")]
 
-mod buffer;
+pub(super) mod buffer;
 mod digest;
 mod fold;
 mod source;

@@ -28,6 +28,7 @@ pub(super) fn methods() -> Vec<Method> {
             role: Role::Yardstick,
             bypasses_cache: false,
             default: true,
+            job: None,
         },
     ]
 }

@@ -67,6 +67,7 @@ fn method(name: &str, about: &str, build: Build) -> Method {
         role: Role::Contender,
         bypasses_cache: false,
         default: true,
+        job: None,
     }
 }
 

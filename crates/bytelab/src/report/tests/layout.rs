@@ -94,6 +94,53 @@ fn a_narrow_page_gives_up_columns_and_says_so() {
 }
 
 #[test]
+fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact() {
+    let mut f = Fixture::reading();
+    let counts = [(0, 2051.0, 0.0), (1, 6.0, 1.0), (2, 262_149.5, 12_345.0), (4, 7.0, f64::NAN)];
+    for (index, syscalls, allocations) in counts {
+        for (name, n) in [("syscalls", syscalls), ("allocations", allocations)] {
+            if !f64::is_nan(n) {
+                f.count(index, name, n, n.fract() == 0.0);
+            }
+        }
+    }
+    f.note(None, None, "allocations: nobody said hello");
+    assert_snapshot!(shown(&f, 80), @r"
+    reading: What is the fastest way to hand every byte of a file to the program?
+    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+
+                     wall p50   CPU   RSS   sys  alloc  ratio 95 %
+      method               ms    ms   MiB                     interval     verdict
+    ────────────────────────────────────────────────────────────────────────────────
+    * mmap-window        9.52  9.51  4.50  262k  12345  0.690 0.664–0.716  faster
+      mmap               9.71  9.68   133     6      1  0.704 0.689–0.718  faster
+      pread-threads      13.2  25.0  2.30     —      —  0.970 0.900–1.040  undecided
+      read               13.8  13.7  2.10  2051      0  1.000              reference
+      buf-reader         13.9  13.8  2.10     7      —  1.002 0.995–1.008  same
+      read-4k            16.2  16.1  2.10     —      —  1.174 1.160–1.188  slower
+    ────────────────────────────────────────────────────────────────────────────────
+      memory             9.23  9.20   130     —      —                     yardstick
+
+    Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in
+    4.5 MiB of memory; not shown slower: mmap.
+
+    — sys of pread-threads, read-4k, memory: not available here
+    — alloc of pread-threads, buf-reader, read-4k, memory: nobody said hello
+
+    * not beaten in time, CPU and peak RSS at once. Figures are p50. sys: system
+    calls. alloc: allocations. ratio: time divided by that of the reference, in the
+    same round; its intervals hold at 95 % for all of a table together.
+    Left out to fit the width: interval of wall, throughput; --percentiles shows
+      every metric.
+    ");
+    f.family().metric = "wall_less_wait_ns";
+    let waited = shown(&f, 80);
+    assert!(waited.contains("−wait   RSS   sys  ratio"), "{waited}");
+    let narrow = shown(&f, 60);
+    assert!(narrow.contains("undecided") && narrow.contains("Left out"), "{narrow}");
+}
+
+#[test]
 fn colour_repeats_what_words_say() {
     let mut f = Fixture::reading();
     f.measured("cheat", [1.0, 1.0, 1.0]).wrong(Some("dead"));

@@ -2,10 +2,6 @@
 
 use super::*;
 
-fn close(got: Option<f64>, expected: f64, tolerance: f64) {
-    assert!(got.is_some_and(|got| (got - expected).abs() < tolerance), "{got:?}, not {expected}");
-}
-
 #[test]
 fn contenders_are_compared_with_the_first_and_yardsticks_are_not() {
     let mut yardstick = cell("limit", noisy(1, 0.01));

@@ -1,0 +1,93 @@
+#![doc = include_str!("README.md")]
+
+mod data;
+mod folder;
+mod place;
+
+mod call;
+mod create;
+mod durable;
+mod names;
+mod random;
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+use lab::experiment::{Experiment, Method};
+use lab::param::{Kind, Param};
+
+pub(crate) fn experiment() -> Experiment {
+    Experiment {
+        name: "files",
+        question: "What do the file system's calls cost in a directory, and in which of several?",
+        readme: include_str!("README.md"),
+        params: params(),
+        methods: methods(),
+        data: data::data,
+    }
+}
+
+const JOBS: &[&str] = &[
+    "read",
+    "random",
+    "random-cold",
+    "create",
+    "unlink",
+    "durable",
+    "append",
+    "rename",
+    "stat",
+    "mkdir",
+    "readdir",
+    "call",
+    "map",
+];
+
+fn params() -> Vec<Param> {
+    vec![
+        Param {
+            name: "job",
+            kind: Kind::Word(JOBS),
+            // Without `unlink`: ext4 remembers what was freed, and creates files slower for minutes.
+            default: "read,random,random-cold,create,durable,append,rename,stat,mkdir,readdir,call,map",
+            help: "what is measured",
+        },
+        Param {
+            name: "dir",
+            kind: Kind::Path,
+            default: "",
+            help: "where the files are made; several are measured in the same rounds [default: where \
+                   made data is kept]",
+        },
+        Param {
+            name: "size",
+            kind: Kind::Bytes(0, 1 << 40),
+            default: "0,1,4KiB,64KiB,1MiB,64MiB",
+            help: "size of a file (read, create, unlink), of a mapping (map)",
+        },
+        Param {
+            name: "span",
+            kind: Kind::Bytes(random::BLOCK as u64, 1 << 40),
+            default: "64MiB",
+            help: "size of the file that is read at random",
+        },
+        Param {
+            name: "entries",
+            kind: Kind::Count(0, 10_000_000),
+            default: "10000",
+            help: "entries of the directory that is read",
+        },
+    ]
+}
+
+/// The first one of each job is its reference.
+fn methods() -> Vec<Method> {
+    let mut methods = read::methods();
+    methods.extend(random::methods());
+    methods.extend(create::methods());
+    methods.extend(durable::methods());
+    methods.extend(names::methods());
+    methods.extend(call::methods());
+    methods
+}

@@ -1,0 +1,143 @@
+//! What the methods that work in the run's folder have in common: their place in it, and their phases.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use lab::experiment::{Build, How, Method, skip};
+use lab::param::Point;
+use lab::run::Role;
+
+use crate::experiments::reading::buffer::Buffer;
+
+use super::data::OrRefuse;
+
+/// A method that reads what is cached.
+pub(super) fn cached(
+    job: &'static str,
+    name: &str,
+    about: &str,
+    reads: &[&'static str],
+    build: Build,
+) -> Method {
+    Method {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        reads: [&["job"], reads].concat(),
+        how: How::BuiltIn(build),
+        role: Role::Contender,
+        bypasses_cache: false,
+        default: true,
+        job: Some(job),
+    }
+}
+
+/// A method for which the device may have to deliver bytes, were it only of the file system's own.
+pub(super) fn changing(
+    job: &'static str,
+    name: &str,
+    about: &str,
+    reads: &[&'static str],
+    build: Build,
+) -> Method {
+    Method { bypasses_cache: true, ..cached(job, name, about, reads, build) }
+}
+
+/// A folder of this process in that of the run.
+pub(super) fn own_folder(point: &Point) -> Result<PathBuf> {
+    let folder = point.path("folder")?;
+    let path = folder.join(std::process::id().to_string());
+    fs::create_dir_all(&path).or_refuse(|| format!("making {}", path.display()))?;
+    Ok(path)
+}
+
+/// What was made for the job's methods together; skips with the reason why it could not be made.
+pub(super) fn shared(point: &Point) -> Result<PathBuf> {
+    match point.text("refused") {
+        Ok(reason) => Err(skip(reason)),
+        Err(_) => point.path("shared").map(PathBuf::from),
+    }
+}
+
+/// The folders of a method that makes files: a fresh one for each sample, and nothing is removed. ext4
+/// looks at every inode that was freed minutes ago when it searches for a free one.
+pub(super) struct Fresh {
+    own: PathBuf,
+    n: u64,
+    /// That of the next sample.
+    pub(super) folder: PathBuf,
+}
+
+impl Fresh {
+    pub(super) fn new(point: &Point) -> Result<Fresh> {
+        let own = own_folder(point)?;
+        let mut fresh = Fresh { folder: own.clone(), own, n: 0 };
+        fresh.next()?;
+        Ok(fresh)
+    }
+
+    pub(super) fn next(&mut self) -> Result<()> {
+        let folder = self.own.join(self.n.to_string());
+        fs::create_dir(&folder).or_refuse(|| format!("making {}", folder.display()))?;
+        self.n += 1;
+        self.folder = folder;
+        Ok(())
+    }
+}
+
+/// The times of the phases of an operation, of each operation of the last sample.
+pub(super) struct Phases<const N: usize> {
+    names: [&'static str; N],
+    ns: [Vec<u64>; N],
+}
+
+impl<const N: usize> Phases<N> {
+    pub(super) fn new(names: [&'static str; N]) -> Phases<N> {
+        Phases { names, ns: std::array::from_fn(|_| Vec::new()) }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.ns.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Takes the moments between which the phases lie, which are one more than these.
+    pub(super) fn push(&mut self, moments: &[u64]) {
+        for (ns, pair) in self.ns.iter_mut().zip(moments.windows(2)) {
+            ns.push(pair[1].saturating_sub(pair[0]));
+        }
+    }
+
+    /// By nearest rank; none of no operation.
+    pub(super) fn medians(&mut self) -> Vec<(&'static str, f64)> {
+        let median = |ns: &mut Vec<u64>| {
+            ns.sort_unstable();
+            ns.get(ns.len().saturating_sub(1) / 2).map(|ns| *ns as f64)
+        };
+        let all = self.names.into_iter().zip(&mut self.ns);
+        all.filter_map(|(name, ns)| Some((name, median(ns)?))).collect()
+    }
+}
+
+/// The buffer through which a file of this size is read or written, as long as is usual. It starts at a
+/// page: 16 bytes behind one, a `pread` of 4 KiB was seen to take three times as long.
+pub(super) fn buffer(size: u64) -> Result<Buffer> {
+    const LEN_MAX: u64 = 128 << 10;
+    Buffer::new(usize::try_from(size.clamp(1, LEN_MAX))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_lie_between_moments_and_tell_their_medians() {
+        let mut phases = Phases::new(["a_ns", "b_ns"]);
+        assert_eq!(phases.medians(), []);
+        for moments in [[0, 10, 30], [100, 105, 200], [300, 301, 302]] {
+            phases.push(&moments);
+        }
+        assert_eq!(phases.medians(), [("a_ns", 5.0), ("b_ns", 20.0)]);
+        phases.clear();
+        assert_eq!(phases.medians(), []);
+    }
+}

@@ -1,0 +1,107 @@
+//! Keeps CPUs awake while a sample is taken: on each of them a thread spins that gives way to all others.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use anyhow::Result;
+use lab::experiment::skip;
+
+use super::place::start_on;
+
+pub(super) struct Awake {
+    gate: Arc<Gate>,
+    threads: Vec<JoinHandle<Option<Result<()>>>>,
+}
+
+#[derive(Default)]
+struct Gate {
+    spinning: AtomicBool,
+    wish: Mutex<Wish>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Wish {
+    #[default]
+    Rest,
+    Spin,
+    End,
+}
+
+impl Awake {
+    pub(super) fn new(cpus: &[usize]) -> Result<Awake> {
+        let mut awake = Awake { gate: Arc::default(), threads: Vec::new() };
+        for cpu in cpus {
+            let gate = Arc::clone(&awake.gate);
+            // Without the right to give way it would not keep the CPU awake, but busy.
+            awake.threads.push(start_on(Some(*cpu), move || give_way().map(|()| gate.spin()))?);
+        }
+        Ok(awake)
+    }
+
+    pub(super) fn start(&self) {
+        self.gate.wish(Wish::Spin);
+    }
+
+    pub(super) fn rest(&self) {
+        self.gate.wish(Wish::Rest);
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.gate.wish(Wish::End);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, Wish> {
+        self.wish.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wish(&self, wish: Wish) {
+        self.spinning.store(wish == Wish::Spin, Ordering::Relaxed);
+        *self.lock() = wish;
+        self.changed.notify_all();
+    }
+
+    fn spin(&self) {
+        loop {
+            let mut wish = self.lock();
+            while *wish == Wish::Rest {
+                wish = self.changed.wait(wish).unwrap_or_else(PoisonError::into_inner);
+            }
+            if *wish == Wish::End {
+                return;
+            }
+            drop(wish);
+            while self.spinning.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+/// `SCHED_IDLE`: every other thread that can run goes first.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "sched_setscheduler has no safe form")]
+fn give_way() -> Result<()> {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: 0 is the calling thread, and the struct is read only.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) } {
+        0 => Ok(()),
+        _ => Err(skip(format!(
+            "the kernel refuses SCHED_IDLE for the thread that keeps a CPU awake: {}",
+            std::io::Error::last_os_error()
+        ))),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_way() -> Result<()> {
+    Err(skip("this system has no scheduling class that gives way to all others"))
+}

@@ -1,0 +1,154 @@
+//! Every method at every point that little work allows; what the machine refuses must be a skip.
+
+use lab::experiment::{How, Skip, Task, Work};
+use lab::param::{Point, Value};
+
+use super::experiment;
+
+/// Little work for each param, so that an unoptimised test is quick.
+fn small(name: &str) -> Vec<Value> {
+    match name {
+        "placement" => ["unpinned", "same", "other", "awake"].map(Value::from).to_vec(),
+        "busy" => [1, 3, 20].map(Value::from).to_vec(),
+        "steps" => vec![100.into()],
+        "set" => [0, 5, 4096].map(Value::from).to_vec(),
+        _ => panic!("a new param {name}"),
+    }
+}
+
+/// Each method at each of its points, in the calling thread: its place is the test's, too.
+fn each(job: &str, mut check: impl FnMut(&str, &Point, &mut dyn Task)) -> usize {
+    let experiment = experiment();
+    let mut n = 0;
+    for method in experiment.methods.iter().filter(|method| method.job == Some(job)) {
+        let How::BuiltIn(build) = method.how else { panic!("{} is not built in", method.name) };
+        let names = method.reads.iter().filter(|name| **name != "job");
+        let axes: Vec<(&str, Vec<Value>)> = names.map(|name| (*name, small(name))).collect();
+        for point in Point::product(&axes) {
+            // A thread of its own, as placing it must not place the other tests.
+            let task = build(&point);
+            match task {
+                Ok(mut task) => check(&method.name, &point, task.as_mut()),
+                Err(error) => assert!(error.is::<Skip>(), "{} {point}: {error:#}", method.name),
+            }
+            n += 1;
+        }
+    }
+    n
+}
+
+/// Runs the job in a thread of its own, whose CPUs are its own affair.
+fn apart(job: &'static str, expected: usize, check: fn(&str, &Point, &mut dyn Task)) {
+    let n = std::thread::spawn(move || each(job, check)).join().unwrap();
+    assert_eq!(n, expected, "{job}");
+}
+
+#[test]
+fn a_life_has_four_phases_that_fit_into_it() {
+    apart("life", 16, |name, point, task| {
+        let Work { ops, .. } = task.run(1).unwrap();
+        assert!(ops >= 20);
+        let metrics = task.metrics();
+        let get = |name| metrics.iter().find(|(n, _)| *n == name).unwrap().1;
+        assert!(get("start_ns") > 0.0 && get("end_ns") > 0.0, "{name} {point} {metrics:?}");
+        assert!(get("create_ns") > 0.0 && get("join_ns") > 0.0, "{name} {point} {metrics:?}");
+    });
+}
+
+#[test]
+fn every_hand_over_is_counted_and_none_is_lost() {
+    // The yardstick reads no placement.
+    apart("handover", 10 * 4 + 1, |name, point, task| {
+        for ops in [1, 300] {
+            let work = task.run(ops).unwrap();
+            assert!(work.ops >= ops && work.ops % 2 == 0, "{name} {point}: {work:?}");
+        }
+    });
+}
+
+#[test]
+fn alone_the_operations_are_no_fewer_than_those_that_were_asked() {
+    apart("uncontended", 8, |name, _, task| {
+        let least = task.run(1).unwrap().ops;
+        for ops in [least, 2 * least + 1] {
+            assert_eq!(task.run(ops).unwrap(), Work { ops, bytes: 0, answer: None }, "{name}");
+        }
+    });
+}
+
+#[test]
+fn a_round_of_the_pool_does_every_procedure_once() {
+    let mut expected = Vec::new();
+    let answers = std::thread::spawn(|| {
+        let mut answers = Vec::new();
+        let n = each("pool", |_, point, task| {
+            let busy = point.number("busy").unwrap();
+            for ops in [1, 7] {
+                let work = task.run(ops).unwrap();
+                assert_eq!(work.ops, ops);
+                answers.push((busy, work.answer.unwrap()));
+            }
+            assert!(task.metrics().iter().all(|(_, ns)| *ns > 0.0), "{point}");
+        });
+        assert_eq!(n, 6);
+        answers
+    });
+    let one = answers.join().unwrap();
+    let first = one.iter().find(|(busy, _)| *busy == 1).unwrap().1;
+    for (busy, answer) in one {
+        assert_eq!(answer, first.wrapping_mul(busy), "{busy} procedures");
+        expected.push(busy);
+    }
+    assert_eq!(expected.len(), 12);
+}
+
+#[test]
+fn a_switch_is_what_is_left_without_the_overhead() {
+    apart("switch", 6, |name, point, task| {
+        let work = task.run(1).unwrap();
+        assert!(work.ops >= 200, "{name} {point}");
+        let metrics = task.metrics();
+        let names: Vec<&str> = metrics.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["overhead_ns", "switch_ns"], "{name} {point}");
+    });
+}
+
+#[test]
+fn a_method_that_does_not_wait_is_found_out() {
+    use super::signal::{Give, Take, between_threads};
+
+    struct Nothing;
+    impl Give for Nothing {
+        fn give(&mut self) -> anyhow::Result<()> {
+            Ok(())
+        }
+    }
+    impl Take for Nothing {
+        fn take(&mut self) -> anyhow::Result<()> {
+            Ok(())
+        }
+    }
+    let mut point = Point::default();
+    point.set("placement", "unpinned");
+    let mut task = between_threads(&point, || Ok((Nothing, Nothing))).unwrap();
+    let error = loop {
+        // The partner may count as many by chance.
+        if let Err(error) = task.run(1) {
+            break error.to_string();
+        }
+    };
+    assert!(error.ends_with("were taken: it does not wait"), "{error}");
+}
+
+#[test]
+fn every_method_is_in_the_readme() {
+    let experiment = experiment();
+    for method in &experiment.methods {
+        assert!(experiment.readme.contains(&format!("`{}`", method.name)), "{}", method.name);
+        assert!(method.reads.starts_with(&["job"]), "{}", method.name);
+    }
+    for param in &experiment.params {
+        assert!(experiment.readme.contains(&format!("| `{}` |", param.name)), "{}", param.name);
+        param.parse(param.default).unwrap();
+    }
+}

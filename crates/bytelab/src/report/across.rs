@@ -1,0 +1,43 @@
+//! Below the tables: each method against itself at another word or path of a param, a line each.
+
+use lab::analyze::{Across, Analysis, Verdict};
+
+use super::Varying;
+use super::page::{Page, Style};
+use super::units;
+
+pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
+    let mut heading = ("", "");
+    for across in &analysis.across {
+        if heading != (across.param.as_str(), across.reference_value.as_str()) {
+            heading = (&across.param, &across.reference_value);
+            page.blank();
+            let text = format!("The same method, by {}, against {}:", heading.0, heading.1);
+            page.paragraph(Style::Bold, "", &text);
+        }
+        line(page, across, varying);
+    }
+}
+
+fn line(page: &mut Page, across: &Across, varying: &Varying<'_>) {
+    let comparison = &across.comparison;
+    let rest = comparison.point.only(|name| name != across.param);
+    let (word, style) = match comparison.verdict {
+        Verdict::Faster => ("faster", Style::Green),
+        Verdict::Slower => ("slower", Style::Red),
+        Verdict::Same => ("same", Style::Plain),
+        _ => ("undecided", Style::Dim),
+    };
+    let ratio = match (comparison.ratio, comparison.low, comparison.high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            // A file system in memory takes a hundredth of the time of a device.
+            let decimals = if ratio < 0.1 { 4 } else { 2 };
+            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
+            format!("{} ({} to {}) ", all[0], all[1], all[2])
+        }
+        (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
+        _ => String::new(),
+    };
+    let what = format!("  {}{}: ", comparison.method, varying.of(&rest));
+    page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, word)]);
+}

@@ -1,0 +1,29 @@
+//! The timeline held against a known number of threads.
+
+use lab::trace::{Category, Timeline};
+
+use super::Check;
+use crate::experiments::self_test::THREADS;
+
+/// Of each of the three threads that a sample starts, the timeline tells how it was scheduled. Where
+/// threads are only looked at, those that live for less than a look may be missing.
+pub(super) fn threads_check(timeline: Option<&Timeline>) -> Check {
+    let name = "timeline";
+    let process = timeline.and_then(|timeline| timeline.processes.first());
+    let (Some(timeline), Some(process)) = (timeline, process) else {
+        return Check { name, passed: false, found: "nothing was recorded".to_owned() };
+    };
+    let scheduled = |tid: u32| {
+        let thread = process.threads.iter().find(|thread| thread.tid == tid);
+        thread.is_some_and(|t| t.spans.iter().any(|s| s.category == Category::Scheduling))
+    };
+    let others = process.threads.iter().filter(|t| t.tid != process.pid && scheduled(t.tid));
+    // The warm-up and the sample have threads of their own.
+    let (known, found) = (2 * THREADS as usize, others.count());
+    let scheduling = timeline.facts.get("scheduling").and_then(|fact| fact.as_str());
+    let sampled = scheduling.is_some_and(|source| source.starts_with("sampled"));
+    let passed = scheduled(process.pid) && (found == known || (sampled && found < known));
+    let how = if sampled { "looked at" } else { "told by the kernel" };
+    let found = format!("{found} of {known} threads are in it, their scheduling {how}");
+    Check { name, passed, found }
+}

@@ -1,0 +1,84 @@
+//! A method against itself at another value of a param that is a word or a path: the same job in another
+//! directory, or another placement. Numbers are left to the eye: what they do is a curve.
+
+use std::collections::HashMap;
+
+use super::compare::{Pair, WALL, WALL_LESS_WAIT, is_single_threaded};
+use super::family::{ALPHA, WAIT_SHARE, wait_share};
+use super::{Across, Comparison};
+use crate::param::{Point, Value};
+use crate::run::{Cell, Run, Status};
+
+/// What tells jobs apart, which are not to be compared.
+const JOB: &str = "job";
+
+/// Each measured cell with that of the same method at the first value of the param, all else equal.
+pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Vec<Across> {
+    let fit = |i: &usize| {
+        let cell = &run.cells[*i];
+        cell.status == Status::Measured
+            && wrong[*i].is_none()
+            && cell.counted(WALL).next().is_some()
+    };
+    let mut all = Vec::new();
+    for param in text_params(run) {
+        for alike in groups(run, &param) {
+            let mut fit = alike.into_iter().filter(fit);
+            let Some(reference) = fit.next() else { continue };
+            let others: Vec<usize> = fit.collect();
+            let alpha = ALPHA / others.len().max(1) as f64;
+            let others = others.into_iter();
+            all.extend(others.filter_map(|cell| across(run, &param, cell, reference, alpha)));
+        }
+    }
+    all
+}
+
+/// The cells of one method that differ in nothing but this param, in the order of the run.
+fn groups(run: &Run, param: &str) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut known: HashMap<(&str, Point), usize> = HashMap::new();
+    for (i, cell) in run.cells.iter().enumerate() {
+        if cell.point.get(param).is_none() {
+            continue;
+        }
+        let rest = cell.point.only(|name| name != param);
+        let group = *known.entry((&cell.method, rest)).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[group].push(i);
+    }
+    groups
+}
+
+/// The params with several words or paths in this run.
+fn text_params(run: &Run) -> Vec<String> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, value) in run.cells.iter().flat_map(|cell| cell.point.iter()) {
+        let Value::Text(text) = value else { continue };
+        match found.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, values)) if !values.contains(&text.as_str()) => values.push(text),
+            Some(_) => {}
+            None => found.push((name, vec![text])),
+        }
+    }
+    let several = found.into_iter().filter(|(name, values)| *name != JOB && values.len() > 1);
+    several.map(|(name, _)| name.to_owned()).collect()
+}
+
+fn across(run: &Run, param: &str, cell: usize, reference: usize, alpha: f64) -> Option<Across> {
+    let cells = [cell, reference].map(|i| &run.cells[i]);
+    let pair = Pair { run, point: &cells[0].point, cell, reference, alpha };
+    let waited = |cell: &&Cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE);
+    let single = cells.iter().all(|cell| is_single_threaded(cell));
+    let metric = if single && cells.iter().any(waited) { WALL_LESS_WAIT } else { WALL };
+    let comparison: Comparison = pair.comparisons(metric).into_iter().find(|c| c.decides)?;
+    let value = |i: usize| run.cells[i].point.get(param).map(ToString::to_string);
+    Some(Across {
+        param: param.to_owned(),
+        value: value(cell)?,
+        reference_value: value(reference)?,
+        comparison,
+    })
+}

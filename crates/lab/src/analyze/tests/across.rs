@@ -1,0 +1,58 @@
+//! A method against itself at another word or path.
+
+use super::*;
+
+fn at(values: &[(&str, Value)], wall_ns: Vec<f64>) -> Cell {
+    let mut cell = cell("create", wall_ns);
+    for (name, value) in values {
+        cell.point.set(*name, value.clone());
+    }
+    cell
+}
+
+fn lines(cells: Vec<Cell>) -> Vec<String> {
+    let line = |across: &Across| {
+        let Across { param, value, reference_value, comparison } = across;
+        let size = comparison.point.number("size").unwrap();
+        format!("{param} {size}: {value} to {reference_value} {:?}", comparison.verdict)
+    };
+    analyze(&run(cells)).across.iter().map(line).collect()
+}
+
+#[test]
+fn directories_are_compared_at_each_size_with_the_first_of_them() {
+    let mut cells = Vec::new();
+    for (dir, factor) in [("/a", 1.0), ("/b", 0.5), ("/c", 2.0)] {
+        for size in [1u64, 2] {
+            let values = [("job", "x".into()), ("dir", dir.into()), ("size", size.into())];
+            cells.push(at(&values, times(&noisy(size, 0.01), factor)));
+        }
+    }
+    let expected = [
+        "dir 1: /b to /a Faster",
+        "dir 1: /c to /a Slower",
+        "dir 2: /b to /a Faster",
+        "dir 2: /c to /a Slower",
+    ];
+    assert_eq!(lines(cells.clone()), expected);
+    let across = &analyze(&run(cells.clone())).across[0].comparison;
+    close(across.ratio, 0.5, 0.01);
+    close(Some(across.level), 1.0 - 0.05 / 2.0, 1e-12);
+
+    // Where the first one was not measured, the next one stands for it.
+    cells[0].status = Status::Failed("full".to_owned());
+    assert_eq!(lines(cells)[0], "dir 1: /c to /b Slower");
+}
+
+#[test]
+fn jobs_and_numbers_and_other_methods_are_not_compared() {
+    let mut other = at(&[("dir", "/b".into()), ("size", 1.into())], noisy(1, 0.01));
+    other.method = "unlink".to_owned();
+    let cells = vec![
+        at(&[("job", "x".into()), ("size", 1.into())], noisy(1, 0.01)),
+        at(&[("job", "y".into()), ("size", 2.into())], noisy(2, 0.01)),
+        at(&[("dir", "/a".into()), ("size", 1.into())], noisy(3, 0.01)),
+        other,
+    ];
+    assert_eq!(lines(cells), [""; 0]);
+}

@@ -1,0 +1,321 @@
+//! What the kernel tells of all CPUs, by perf events, of which is kept what the children do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use super::event::{Happening, NEEDS_RIGHTS, open_on_cpu};
+use super::names;
+use super::record::{Layout, Record};
+use super::recorder::{Shared, TimelineSources, rest};
+use super::ring::Ring;
+use super::tracepoint::{self, Format};
+use crate::clock;
+use crate::trace::{Call, Fault, LONG_CALL_NS, Recording, State, Task};
+
+/// The largest that is granted; without root only the last may be.
+const RING_SIZES_BYTES: [usize; 3] = [4 << 20, 1 << 20, 128 << 10];
+const PAUSE_NS: u64 = 1_000_000;
+/// What is kept at most, so that a timeline can still be opened.
+const EVENTS_MAX: usize = 1_000_000;
+/// A page fault that comes so soon after another is shown with it.
+const NEAR_NS: u64 = 10_000;
+
+pub(super) struct Happenings {
+    rings: Vec<Ring>,
+    layout: Layout,
+    sources: TimelineSources,
+}
+
+impl Happenings {
+    /// The error says why the scheduling cannot be told, and what would help.
+    pub(super) fn open() -> Result<Happenings, String> {
+        let mut layout = Layout::default();
+        let mut sources = TimelineSources::default();
+        let switch = tracepoint::format("sched/sched_switch")?;
+        let wakeups = [
+            tracepoint::format("sched/sched_wakeup")?,
+            tracepoint::format("sched/sched_wakeup_new")?,
+        ];
+        let known = layout.set_switch(&switch).is_some()
+            && wakeups.iter().all(|format| layout.add_wakeup(format).is_some());
+        if !known {
+            return Err("this kernel's tracepoint sched:sched_switch is not known".to_owned());
+        }
+        let mut kinds = vec![Happening::TracepointAndTasks(switch.id)];
+        kinds.extend(wakeups.iter().map(|format| Happening::Tracepoint(format.id)));
+        match calls(&mut layout) {
+            Ok(calls) => kinds.extend(calls.map(Happening::Tracepoint)),
+            Err(why) => sources.no_calls = Some(why),
+        }
+        kinds.push(Happening::PageFault);
+        let mut rings = Vec::new();
+        for cpu in online_cpus().map_err(|error| format!("the CPUs: {error}"))? {
+            rings.push(ring(&kinds, cpu).map_err(|error| match error.raw_os_error() {
+                Some(libc::EACCES | libc::EPERM) => NEEDS_RIGHTS.to_owned(),
+                _ => format!("perf events of CPU {cpu}: {error}"),
+            })?);
+        }
+        Ok(Happenings { rings, layout, sources })
+    }
+
+    pub(super) fn sources(&self) -> &TimelineSources {
+        &self.sources
+    }
+
+    pub(super) fn record(mut self, shared: &Shared) -> Recording {
+        let mut kept = Kept { own: std::process::id(), ..Kept::default() };
+        let mut waiting: Vec<(u64, Record)> = Vec::new();
+        let mut bytes = Vec::new();
+        let mut complete_until_ns = 0;
+        loop {
+            let finishes = shared.finishes();
+            let start_ns = clock::now_ns();
+            for ring in &mut self.rings {
+                bytes.clear();
+                ring.drain(&mut bytes);
+                self.layout.parse(&bytes, |time_ns, record| waiting.push((time_ns, record)));
+            }
+            // The rings are emptied one after the other: what is later than the beginning of the last
+            // time may still have something before it that is in a ring.
+            waiting.sort_by_key(|(time_ns, _)| *time_ns);
+            let until_ns = if finishes { u64::MAX } else { complete_until_ns };
+            let complete = waiting.partition_point(|(time_ns, _)| *time_ns < until_ns);
+            for (time_ns, record) in waiting.drain(..complete) {
+                kept.take(time_ns, record);
+            }
+            if finishes {
+                return kept.into_recording(start_ns);
+            }
+            complete_until_ns = start_ns;
+            rest(start_ns, 0, PAUSE_NS);
+        }
+    }
+}
+
+fn calls(layout: &mut Layout) -> Result<[u64; 2], String> {
+    let [begins, ends] =
+        ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"].map(tracepoint::format);
+    let (begins, ends): (Format, Format) = (begins?, ends?);
+    layout.call_begins = begins.place("id").map(|place| (begins.id, place));
+    layout.call_ends = ends.place("ret").map(|place| (ends.id, place));
+    Ok([begins.id, ends.id])
+}
+
+fn ring(kinds: &[Happening], cpu: u32) -> io::Result<Ring> {
+    let mut events = kinds.iter().map(|kind| open_on_cpu(*kind, cpu));
+    let first = events.next().unwrap_or_else(|| Err(io::ErrorKind::InvalidInput.into()))?;
+    let mut ring = Ring::of(first, &RING_SIZES_BYTES)?;
+    events.try_for_each(|event| ring.add(event?))?;
+    Ok(ring)
+}
+
+fn online_cpus() -> io::Result<Vec<u32>> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+    Ok(text.trim().split(',').filter_map(range).flatten().collect())
+}
+
+/// `0-3` or `5`.
+fn range(text: &str) -> Option<std::ops::RangeInclusive<u32>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    Some(first.parse().ok()?..=last.parse().ok()?)
+}
+
+/// What is kept of the threads that this process has started since, and of those that they started.
+#[derive(Default)]
+struct Kept {
+    own: u32,
+    recording: Recording,
+    /// By thread: the call that has not ended.
+    open_calls: BTreeMap<u32, (u64, u64)>,
+    /// By thread: its last page fault, as an index.
+    last_fault: BTreeMap<u32, usize>,
+    ended: BTreeSet<u32>,
+    n: usize,
+}
+
+impl Kept {
+    fn take(&mut self, time_ns: u64, record: Record) {
+        if self.n >= EVENTS_MAX {
+            self.recording.lost += 1;
+            return;
+        }
+        match record {
+            Record::Begins { process, thread, parent_process, parent_thread } => {
+                self.begins(
+                    Task { process, parent_process, ..Task::default() },
+                    thread,
+                    parent_thread,
+                );
+            }
+            Record::Named { thread, name } => {
+                if let Some(task) = self.recording.tasks.get_mut(&thread) {
+                    task.name = name;
+                }
+            }
+            Record::Ends { thread } => {
+                self.open_calls.remove(&thread);
+                if let Some(task) = self.recording.tasks.get_mut(&thread) {
+                    task.end_ns = Some(time_ns);
+                    self.ended.insert(thread);
+                }
+            }
+            Record::Switch { from, state, to } => {
+                self.state(from, time_ns, state_of(state));
+                self.state(to, time_ns, State::Running);
+            }
+            Record::Wake { thread } => self.state(thread, time_ns, State::Woken),
+            Record::CallBegins { thread, number } => {
+                if self.lives(thread) {
+                    self.open_calls.insert(thread, (number, time_ns));
+                }
+            }
+            Record::CallEnds { thread, result } => {
+                let call = self.open_calls.remove(&thread);
+                if let Some((number, start_ns)) = call {
+                    self.call(thread, number, start_ns..time_ns, Some(result));
+                }
+            }
+            Record::PageFault { thread, address } => self.fault(thread, time_ns, address),
+            Record::Lost(n) => self.recording.lost += n,
+        }
+    }
+
+    fn begins(&mut self, mut task: Task, thread: u32, parent_thread: u32) {
+        let parent = self.recording.tasks.get(&parent_thread);
+        let of_child = task.process != self.own && task.parent_process == self.own;
+        if !of_child && parent.is_none() {
+            return;
+        }
+        // It keeps that of its parent until it gets its own.
+        task.name = parent.map(|parent| parent.name.clone()).unwrap_or_default();
+        if let Some(parent) = parent.filter(|parent| parent.process == task.process) {
+            task.parent_process = parent.parent_process;
+        }
+        self.ended.remove(&thread);
+        self.recording.tasks.insert(thread, task);
+        self.n += 1;
+    }
+
+    fn lives(&self, thread: u32) -> bool {
+        self.recording.tasks.contains_key(&thread) && !self.ended.contains(&thread)
+    }
+
+    fn state(&mut self, thread: u32, at_ns: u64, state: State) {
+        if self.lives(thread) {
+            self.recording.states.entry(thread).or_default().push((at_ns, state));
+            self.n += 1;
+        }
+    }
+
+    fn call(
+        &mut self,
+        thread: u32,
+        number: u64,
+        time_ns: std::ops::Range<u64>,
+        result: Option<i64>,
+    ) {
+        if time_ns.end.saturating_sub(time_ns.start) >= LONG_CALL_NS {
+            let (start_ns, end_ns) = (time_ns.start, time_ns.end);
+            let name = names::name(number);
+            self.recording.calls.push(Call { thread, name, start_ns, end_ns, result });
+            self.n += 1;
+        }
+    }
+
+    fn fault(&mut self, thread: u32, at_ns: u64, address: u64) {
+        if !self.lives(thread) {
+            return;
+        }
+        let last = self.last_fault.get(&thread).and_then(|i| self.recording.faults.get_mut(*i));
+        if let Some(last) = last.filter(|last| at_ns.saturating_sub(last.last_ns) <= NEAR_NS) {
+            (last.n, last.last_ns) = (last.n + 1, at_ns);
+            return;
+        }
+        self.last_fault.insert(thread, self.recording.faults.len());
+        self.recording.faults.push(Fault { thread, at_ns, last_ns: at_ns, n: 1, address });
+        self.n += 1;
+    }
+
+    fn into_recording(mut self, end_ns: u64) -> Recording {
+        for (thread, (number, start_ns)) in std::mem::take(&mut self.open_calls) {
+            self.call(thread, number, start_ns..end_ns.max(start_ns), None);
+        }
+        self.recording.end_ns = end_ns;
+        self.recording
+    }
+}
+
+/// `prev_state` of `sched_switch`; the bits are those of include/linux/sched.h. Above them stands one for
+/// a thread that was on its way to sleep and lost its CPU before.
+fn state_of(previous: i64) -> State {
+    match previous & 0xff {
+        0 => State::Runnable,
+        bits if bits & 2 != 0 => State::BlockedForDevice,
+        _ => State::Blocked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_cpus_is_read() {
+        let check = |text: &str, expected: Option<std::ops::RangeInclusive<u32>>| {
+            assert_eq!(range(text), expected, "{text}");
+        };
+        check("0-3", Some(0..=3));
+        check("5", Some(5..=5));
+        check("", None);
+        check("a-b", None);
+        assert!(!online_cpus().unwrap().is_empty());
+    }
+
+    #[test]
+    fn only_what_children_do_is_kept() {
+        let mut kept = Kept { own: 1, ..Kept::default() };
+        let begins = |process, thread, parent_process, parent_thread| Record::Begins {
+            process,
+            thread,
+            parent_process,
+            parent_thread,
+        };
+        let records = [
+            begins(1, 2, 1, 1),
+            begins(7, 7, 1, 1),
+            begins(7, 8, 7, 7),
+            begins(9, 9, 7, 8),
+            begins(20, 20, 19, 19),
+            Record::Named { thread: 7, name: "child".to_owned() },
+            Record::CallBegins { thread: 8, number: libc::SYS_read as u64 },
+            Record::CallBegins { thread: 20, number: libc::SYS_read as u64 },
+            Record::Switch { from: 8, state: 2, to: 20 },
+            Record::PageFault { thread: 7, address: 64 },
+            Record::PageFault { thread: 7, address: 65 },
+            Record::CallEnds { thread: 8, result: 5 },
+            Record::Ends { thread: 9 },
+            Record::Wake { thread: 9 },
+            Record::Lost(3),
+        ];
+        for (i, record) in records.into_iter().enumerate() {
+            kept.take(i as u64 * 4000, record);
+        }
+        let recording = kept.into_recording(100_000);
+        let tasks: Vec<(u32, u32, &str)> = recording
+            .tasks
+            .iter()
+            .map(|(t, task)| (*t, task.process, task.name.as_str()))
+            .collect();
+        assert_eq!(tasks, [(7, 7, "child"), (8, 7, ""), (9, 9, "")]);
+        assert_eq!(recording.tasks[&8].parent_process, 1);
+        assert_eq!(recording.tasks[&9].end_ns, Some(48_000));
+        assert_eq!(
+            recording.states,
+            BTreeMap::from([(8, vec![(32_000, State::BlockedForDevice)])])
+        );
+        assert_eq!(recording.calls.len(), 1);
+        assert_eq!((recording.calls[0].thread, recording.calls[0].result), (8, Some(5)));
+        assert_eq!((recording.faults.len(), recording.faults[0].n), (1, 2));
+        assert_eq!(recording.lost, 3);
+    }
+}

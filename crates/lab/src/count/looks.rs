@@ -1,0 +1,72 @@
+//! What can be seen of threads from outside without rights: how they stand when one looks, and for how
+//! long they ran and waited since the last look.
+
+use std::collections::BTreeMap;
+
+use super::recorder::{Shared, rest};
+use super::tree;
+use crate::clock;
+use crate::counters;
+use crate::trace::{Recording, State};
+
+/// Between two looks; longer if a look takes longer than a fifth of that.
+const PAUSE_NS: u64 = 1_000_000;
+
+/// How long a thread ran and waited for a CPU.
+type Times = (u64, u64);
+
+pub(super) fn record(shared: &Shared) -> Recording {
+    let mut recording = Recording::default();
+    let mut last: BTreeMap<u32, Times> = BTreeMap::new();
+    let mut last_ns = clock::now_ns();
+    loop {
+        let finishes = shared.finishes();
+        let now_ns = clock::now_ns();
+        let mut seen = BTreeMap::new();
+        for (thread, task) in tree::threads(&shared.processes()) {
+            let times = counters::thread_times_ns(task.process, thread).unwrap_or_default();
+            let before = last.get(&thread).copied().unwrap_or_default();
+            let state = state(tree::sleeps(thread), before, times);
+            recording.states.entry(thread).or_default().push((last_ns, state));
+            seen.insert(thread, times);
+            recording.tasks.insert(thread, task);
+        }
+        for (thread, task) in &mut recording.tasks {
+            if !seen.contains_key(thread) {
+                task.end_ns.get_or_insert(now_ns);
+            }
+        }
+        (last, last_ns) = (seen, now_ns);
+        if finishes {
+            recording.end_ns = now_ns;
+            return recording;
+        }
+        rest(now_ns, 4, PAUSE_NS);
+    }
+}
+
+/// What it was most of the time since the last look. While it runs, the kernel's account of it is as old
+/// as the last tick: then it may have run although that does not tell so.
+fn state(sleeps: bool, (ran, waited): Times, (ran_now, waited_now): Times) -> State {
+    let (ran_ns, waited_ns) = (ran_now.saturating_sub(ran), waited_now.saturating_sub(waited));
+    if waited_ns > ran_ns {
+        State::Runnable
+    } else if ran_ns > PAUSE_NS / 2 || !sleeps {
+        State::Running
+    } else {
+        State::Blocked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_tells_what_a_thread_mostly_did() {
+        assert_eq!(state(true, (5, 5), (5, 5)), State::Blocked);
+        assert_eq!(state(true, (5, 5), (900_005, 5)), State::Running);
+        assert_eq!(state(false, (5, 5), (5, 5)), State::Running);
+        assert_eq!(state(false, (5, 5), (6, 900_005)), State::Runnable);
+    }
+}

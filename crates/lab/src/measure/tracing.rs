@@ -1,0 +1,243 @@
+//! The round that is recorded: after all times and counts are taken, every method once more in a fresh
+//! process, while is written down what its threads do. Nothing of it is a sample of the run.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+
+use super::order::order;
+use super::{Job, Progress, Record, arguments, note_missing, point_of};
+use crate::cache;
+use crate::clock;
+use crate::count::{Recorder, TimelineSources};
+use crate::experiment::Data;
+use crate::launch::{Ended, Launch, Stop, Taken, TracedRunner};
+use crate::run::{CacheState, Pass, Run, Status};
+use crate::trace::{Category, Child, Span, Timeline};
+
+/// The orders of the timing pass and of the counting pass have other numbers.
+const ROUND: u32 = u32::MAX;
+/// What a built-in method tells where its job is marked.
+pub(crate) const JOB_START: &str = "job_start_ns";
+
+/// One round as a timeline. Why it lacks something becomes a note of the run. None if a signal stopped
+/// it.
+pub fn trace(
+    job: &Job<'_>,
+    run: &mut Run,
+    data: &[Data],
+    launch: &mut dyn Launch,
+    record: &mut dyn Record,
+    stop: &Stop,
+) -> Result<Option<Timeline>> {
+    let start_ns = clock::now_ns();
+    let recorder = Recorder::start().context("starting the recorder of the timeline")?;
+    let sources = recorder.sources.clone();
+    let mut round = Round { job, run, data, launch, recorder: &recorder, children: Vec::new() };
+    let ended = round.run(record, stop);
+    let children = std::mem::take(&mut round.children);
+    let recording = recorder.finish();
+    if matches!(ended, Err(Ended::Stopped)) {
+        return Ok(None);
+    }
+    explain(run, &sources, recording.lost);
+    let facts = facts(run, &sources, recording.lost);
+    record.finish(run)?;
+    Ok(Some(Timeline::of(&recording, children, start_ns, facts)))
+}
+
+struct Round<'a> {
+    job: &'a Job<'a>,
+    run: &'a mut Run,
+    data: &'a [Data],
+    launch: &'a mut dyn Launch,
+    recorder: &'a Recorder,
+    children: Vec<Child>,
+}
+
+struct Live {
+    runner: Box<dyn TracedRunner>,
+    ops: u64,
+    point: usize,
+}
+
+impl Round<'_> {
+    /// The only error is that a signal stopped it.
+    fn run(&mut self, record: &mut dyn Record, stop: &Stop) -> Result<(), Ended> {
+        let n = self.run.cells.len();
+        let mut cells: Vec<Option<Live>> = Vec::new();
+        for cell in 0..n {
+            let method = &self.run.cells[cell].method;
+            record.progress(&Progress::Tracing { method, done: cell, of: n });
+            let live = self.known(cell, stop, |round| round.prepare(cell))?.flatten();
+            cells.push(live);
+        }
+        for cell in order(self.run.plan.seed, ROUND, ROUND, n) {
+            let Some(live) = &mut cells[cell] else { continue };
+            if self.known(cell, stop, |round| round.sample(cell, live, 2, "sample"))?.is_none() {
+                cells[cell] = None;
+            }
+        }
+        cells.iter_mut().flatten().for_each(|live| live.runner.bye());
+        Ok(())
+    }
+
+    /// What goes wrong with a method becomes a note.
+    fn known<T>(
+        &mut self,
+        cell: usize,
+        stop: &Stop,
+        job: impl FnOnce(&mut Self) -> Result<T, Ended>,
+    ) -> Result<Option<T>, Ended> {
+        if stop.signal().is_some() {
+            return Err(Ended::Stopped);
+        }
+        match job(self) {
+            Ok(done) => Ok(Some(done)),
+            Err(Ended::Stopped) => Err(Ended::Stopped),
+            Err(Ended::Failed(why) | Ended::Skipped(why)) => {
+                let method = self.run.cells[cell].method.clone();
+                note_missing(self.run, Some(&method), "timeline", &why);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Starts and prepares a method, and lets it do the job once; none if it was not measured either.
+    fn prepare(&mut self, index: usize) -> Result<Option<Live>, Ended> {
+        let cell = &self.run.cells[index];
+        if cell.status != Status::Measured || cell.n(Pass::Timing) == 0 {
+            return Ok(None);
+        }
+        let point = point_of(self.run, cell);
+        let method = self.job.methods.iter().find(|method| method.name == cell.method);
+        let method = method
+            .ok_or_else(|| Ended::Failed(format!("there is no method {} now", cell.method)))?;
+        let ops = cell.samples.iter().rfind(|sample| sample.counts()).map_or(1, |s| s.ops);
+        let start_ns = clock::now_ns();
+        let mut runner = self.launch.start_traced(self.job.experiment.name, method)?;
+        let started_ns = clock::now_ns();
+        if let Some(pid) = runner.pid() {
+            self.recorder.watch(pid);
+            let phases = vec![phase("start", start_ns, started_ns)];
+            let name = self.name(index);
+            self.children.push(Child { pid, name, phases, jobs: Vec::new() });
+        }
+        runner.prepare(&arguments(self.job, &self.data[point], method))?;
+        if let Some(child) = self.children.last_mut().filter(|c| Some(c.pid) == runner.pid()) {
+            child.phases.push(phase("prepare", started_ns, clock::now_ns()));
+        }
+        let mut live = Live { runner, ops, point };
+        self.sample(index, &mut live, 1, "warm-up")?;
+        Ok(Some(live))
+    }
+
+    fn sample(&mut self, index: usize, live: &mut Live, n: u64, name: &str) -> Result<(), Ended> {
+        if self.run.plan.cache == CacheState::Cold {
+            for file in &self.data[live.point].files {
+                // Where it stays, the timeline is that of a file that is cached.
+                let _ = cache::evict(file);
+            }
+        }
+        let mut pid = live.runner.pid();
+        let start_ns = clock::now_ns();
+        let taken = live.runner.go(n, live.ops, &mut |started| {
+            self.recorder.watch(started);
+            pid = Some(started);
+        })?;
+        let end_ns = clock::now_ns();
+        let Some(pid) = pid else { return Ok(()) };
+        if !self.children.iter().any(|child| child.pid == pid) {
+            let name = self.name(index);
+            self.children.push(Child { pid, name, phases: Vec::new(), jobs: Vec::new() });
+        }
+        let Some(child) = self.children.iter_mut().find(|child| child.pid == pid) else {
+            return Ok(());
+        };
+        let mut sample = phase(name, start_ns, end_ns);
+        sample.arguments = BTreeMap::from([
+            ("ops", taken.done.ops.into()),
+            ("bytes", taken.done.bytes.into()),
+            ("wall_ns", taken.done.wall_ns.into()),
+        ]);
+        child.phases.push(sample);
+        let startup = taken.startup_ns.map(|ns| phase("start", start_ns, start_ns + ns));
+        child.phases.extend(startup);
+        child.jobs.extend(job_of(&taken));
+        Ok(())
+    }
+
+    /// The method, and what tells its cells apart where there are several.
+    fn name(&self, index: usize) -> String {
+        let cell = &self.run.cells[index];
+        let others = || self.run.cells.iter().filter(|other| other.method == cell.method);
+        let varies = |name: &str| others().any(|o| o.point.get(name) != cell.point.get(name));
+        let mut words = vec![cell.method.clone()];
+        let values = cell.point.iter().filter(|(name, _)| varies(name));
+        words.extend(values.map(|(name, value)| format!("{name}={value}")));
+        words.join(" ")
+    }
+}
+
+fn phase(name: &str, start_ns: u64, end_ns: u64) -> Span {
+    let (name, category) = (name.to_owned(), Category::Phase);
+    Span { name, category, start_ns, end_ns, arguments: BTreeMap::new() }
+}
+
+/// What was timed, where the method tells when that began.
+fn job_of(taken: &Taken) -> Option<Span> {
+    let (_, start_ns) = taken.done.metrics.iter().find(|(name, _)| name == JOB_START)?;
+    let start_ns = *start_ns as u64;
+    Some(Span {
+        name: "job".to_owned(),
+        category: Category::Job,
+        start_ns,
+        end_ns: start_ns + taken.done.wall_ns,
+        arguments: BTreeMap::from([("wall_ns", taken.done.wall_ns.into())]),
+    })
+}
+
+fn explain(run: &mut Run, sources: &TimelineSources, lost: u64) {
+    if let Some(why) = &sources.sampled {
+        let text = format!(
+            "scheduling was looked at about every millisecond, and system calls and page faults are \
+             missing: {why}"
+        );
+        note_missing(run, None, "timeline", &text);
+    } else if let Some(why) = &sources.no_calls {
+        note_missing(run, None, "timeline", &format!("system calls are missing: {why}"));
+    }
+    if lost > 0 {
+        note_missing(run, None, "timeline", &format!("{lost} events were lost; it has gaps"));
+    }
+}
+
+fn facts(run: &Run, sources: &TimelineSources, lost: u64) -> BTreeMap<String, serde_json::Value> {
+    let missing = |why: &Option<String>, source: &str| match why {
+        Some(why) => format!("missing: {why}"),
+        None => source.to_owned(),
+    };
+    let scheduling = match &sources.sampled {
+        Some(why) => format!("sampled from /proc/PID/task and schedstat, every ms or more: {why}"),
+        None => "every switch and wake-up, by the tracepoints of sched".to_owned(),
+    };
+    let calls =
+        missing(&sources.no_calls, "those of 10 µs or more, by the tracepoints of raw_syscalls");
+    let faults =
+        missing(&sources.no_faults, "every one, by perf event; together where 10 µs or less apart");
+    let texts = [
+        ("run", run.id.clone()),
+        ("experiment", run.experiment.clone()),
+        (
+            "what",
+            "one round after the timing and the counting pass; no sample of the run".to_owned(),
+        ),
+        ("scheduling", scheduling),
+        ("system_calls", calls),
+        ("page_faults", faults),
+    ];
+    let mut facts: BTreeMap<String, serde_json::Value> =
+        texts.into_iter().map(|(name, text)| (name.to_owned(), text.into())).collect();
+    facts.insert("lost_events".to_owned(), lost.into());
+    facts
+}
