@@ -14,6 +14,7 @@ use lab::run::CacheState;
 
 use crate::numbers;
 use crate::report::numbers::{COLUMNS, Column};
+use crate::tools::cat::CatArgs;
 use crate::tools::fleece::FleeceArgs;
 use crate::tools::sample::SampleArgs;
 
@@ -54,6 +55,8 @@ pub(crate) enum Task {
     },
     /// Check the measuring against known truth (one minute at most)
     SelfTest(SelfTestArgs),
+    /// Files and URLs to standard output, in the cheapest way
+    Cat(CatArgs),
     /// The stored runs, the oldest first
     History {
         #[arg(long)]

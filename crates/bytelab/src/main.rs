@@ -66,6 +66,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
         Task::Fleece(args) => tools::fleece::run(&args),
         Task::Doctor { json } => doctor::print(json),
         Task::SelfTest(args) => self_test::run(&args),
+        Task::Cat(args) => tools::cat::run(args),
         Task::History { json } => history(cli.store, json),
         Task::Show { id, output } => {
             let run = store::open(cli.store)?.load(&id)?;

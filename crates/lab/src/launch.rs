@@ -4,6 +4,7 @@ mod allocations;
 mod command;
 mod complete;
 mod counting;
+mod filter;
 mod fresh;
 mod process;
 mod speaker;
@@ -19,6 +20,8 @@ use crate::protocol::Done;
 pub use crate::stop::Stop;
 
 pub use self::complete::complete;
+pub use self::filter::{Filtered, filter};
+
 use self::speaker::Speaker;
 
 /// Starts methods. The real one is [`Launcher`]; the rounds are tested with another.

@@ -156,9 +156,13 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let per_op = |(name, total): (&'static str, Option<u64>)| {
         Some((name, metric::per_operation(name, total?, work.ops)))
     };
-    let totals = totals.into_iter().chain(counted);
+    // What the method measured itself replaces what was read around it.
+    let own = task.metrics();
+    let is_own = |name: &str| own.iter().any(|(known, _)| *known == name);
+    let totals = totals.into_iter().chain(counted).filter(|(name, _)| !is_own(name));
     let job_start = edge.marked.then_some((JOB_START, start_ns as f64));
-    let metrics = totals.filter_map(per_op).chain(task.metrics()).chain(job_start);
+    let metrics: Vec<_> = totals.filter_map(per_op).collect();
+    let metrics = metrics.into_iter().chain(own).chain(job_start);
     let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).collect();
     task.between()?;
     let answer = work.answer.map(|answer| format!("{answer:016x}"));

@@ -1,5 +1,6 @@
 //! The experiments that come with bytelab: one folder each, one line here.
 
+mod copying;
 mod decoding;
 mod files;
 mod memory;
@@ -26,7 +27,8 @@ fn measuring() -> Vec<Experiment> {
         threads::experiment(),
         files::experiment(),
         reading::experiment(),
-        decoding::experiment(),
+        copying::experiment(),
         sampling::experiment(),
+        decoding::experiment(),
     ]
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 
 mod bad_input;
+mod cat;
 mod counting;
 mod decoding;
 mod fleece;

@@ -46,9 +46,19 @@ fn the_commands_of_the_readme_work() {
 #[test]
 fn every_command_of_the_readme_s_table_exists() {
     let world = World::new();
-    for command in
-        ["numbers", "fleece", "run", "list", "history", "show", "delete", "doctor", "self-test"]
-    {
+    for command in [
+        "numbers",
+        "run",
+        "list",
+        "history",
+        "show",
+        "delete",
+        "doctor",
+        "self-test",
+        "cat",
+        "fleece",
+        "sample",
+    ] {
         assert_eq!(world.run(&[command, "--help"]).code, 0, "{command}");
     }
     assert!(world.run(&["list"]).stdout.contains("reading"));

@@ -2,7 +2,7 @@
 //! killed and reaped.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
@@ -29,10 +29,11 @@ pub(super) struct Process {
 }
 
 /// Where the child's standard input and output go.
-#[derive(Clone, Copy)]
 pub(super) enum Talk {
     Pipes,
     Null,
+    /// From the first, to the second.
+    Given(OwnedFd, OwnedFd),
 }
 
 impl Process {
@@ -48,6 +49,7 @@ impl Process {
         let (stdin, stdout) = match talk {
             Talk::Pipes => (Stdio::piped(), Stdio::piped()),
             Talk::Null => (Stdio::null(), Stdio::null()),
+            Talk::Given(stdin, stdout) => (stdin.into(), stdout.into()),
         };
         #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
         let mut command = Command::new(name);

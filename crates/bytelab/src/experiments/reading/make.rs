@@ -23,7 +23,12 @@ const UNFINISHED: &str = ".unfinished";
 
 /// The paths of so many files of random bytes in this directory. Those of earlier runs are used again
 /// while they are in the page cache.
-pub(super) fn files(dir: &Path, size: u64, count: u64, stop: &Stop) -> Result<Vec<PathBuf>> {
+pub(in crate::experiments) fn files(
+    dir: &Path,
+    size: u64,
+    count: u64,
+    stop: &Stop,
+) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
     remove_leftovers(dir)?;
     let path = |index| dir.join(format!("{PREFIX}{VERSION}-{size}-{index}.bin"));

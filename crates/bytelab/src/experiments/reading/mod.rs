@@ -6,7 +6,7 @@ mod fold;
 mod source;
 
 mod data;
-mod make;
+pub(super) mod make;
 
 mod asynchronous;
 mod buffered;

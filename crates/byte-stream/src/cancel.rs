@@ -1,0 +1,131 @@
+//! The wish to stop, from another thread, and the waiting that it ends.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+
+use crate::clock::Deadline;
+use crate::{Error, ErrorKind, Result};
+
+/// Stops streams and copies from another thread, also while they wait. Clones are the same handle.
+///
+/// ```
+/// use byte_stream::{Cancel, ErrorKind, Stream};
+///
+/// let (reader, _writer) = std::io::pipe()?; // nobody ever writes
+/// let cancel = Cancel::new()?;
+/// let mut stream = Stream::options().cancel(&cancel).open(std::os::fd::OwnedFd::from(reader))?;
+/// let other = std::thread::spawn(move || cancel.cancel());
+/// assert_eq!(stream.next_chunk().unwrap_err().kind(), ErrorKind::Cancelled);
+/// other.join().unwrap();
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Cancel(Arc<Inner>);
+
+struct Inner {
+    cancelled: AtomicBool,
+    /// Readable once it is cancelled.
+    event: OwnedFd,
+}
+
+impl Cancel {
+    /// A handle that nobody has used yet. Takes a descriptor, so it can fail.
+    ///
+    /// ```
+    /// assert!(!byte_stream::Cancel::new()?.is_cancelled());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn new() -> io::Result<Cancel> {
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Cancel(Arc::new(Inner { cancelled: AtomicBool::new(false), event })))
+    }
+
+    /// Asks all that hold this handle to stop. It stays so.
+    ///
+    /// ```
+    /// let cancel = byte_stream::Cancel::new()?;
+    /// cancel.clone().cancel();
+    /// assert!(cancel.is_cancelled());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::SeqCst);
+        // It fails only when the counter is full: then it is readable already.
+        let _ = rustix::io::write(&self.0.event, &1u64.to_ne_bytes());
+    }
+
+    /// Whether somebody asked to stop.
+    ///
+    /// ```
+    /// assert!(!byte_stream::Cancel::new()?.is_cancelled());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::SeqCst)
+    }
+}
+
+impl fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cancel").field(&self.is_cancelled()).finish()
+    }
+}
+
+/// An error if it is cancelled.
+pub(crate) fn check(cancel: Option<&Cancel>) -> Result<()> {
+    match cancel {
+        Some(cancel) if cancel.is_cancelled() => Err(cancelled()),
+        _ => Ok(()),
+    }
+}
+
+fn cancelled() -> Error {
+    Error::new(ErrorKind::Cancelled, "cancelled")
+}
+
+/// Waits until the descriptor is ready (or has failed, which the next call on it will tell). False
+/// if the deadline came first.
+pub(crate) fn wait(
+    fd: Option<BorrowedFd<'_>>,
+    events: PollFlags,
+    cancel: Option<&Cancel>,
+    deadline: Option<Deadline>,
+) -> Result<bool> {
+    loop {
+        check(cancel)?;
+        let left = deadline.map(Deadline::left);
+        if left == Some(Duration::ZERO) {
+            return Ok(false);
+        }
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        // What is not there is replaced by the other, with no events asked for.
+        let none = PollFlags::empty();
+        let event = cancel.map(|cancel| &cancel.0.event);
+        let ready = match (fd, event) {
+            (Some(fd), Some(event)) => {
+                let mut fds =
+                    [PollFd::from_borrowed_fd(fd, events), PollFd::new(event, PollFlags::IN)];
+                poll(&mut fds, left.as_ref()).map(|_| fds[0].revents() != none)
+            }
+            (Some(fd), None) => {
+                let mut fds = [PollFd::from_borrowed_fd(fd, events)];
+                poll(&mut fds, left.as_ref()).map(|_| fds[0].revents() != none)
+            }
+            (None, Some(event)) => {
+                poll(&mut [PollFd::new(event, PollFlags::IN)], left.as_ref()).map(|_| false)
+            }
+            (None, None) => poll(&mut [], left.as_ref()).map(|_| false),
+        };
+        match ready {
+            Ok(true) => return Ok(true),
+            Ok(false) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(Error::io(errno)),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The only reader of the clock in this crate: deadlines.
+
+use std::time::{Duration, Instant};
+
+/// A point in time by which something must be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Deadline(Instant);
+
+impl Deadline {
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only servers have time limits"))]
+    /// So much later than now; none if that is beyond what the clock can tell.
+    pub(crate) fn after(time: Duration) -> Option<Deadline> {
+        now().checked_add(time).map(Deadline)
+    }
+
+    pub(crate) fn left(self) -> Duration {
+        self.0.saturating_duration_since(now())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place of this crate that reads the clock")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,143 @@
+//! The ways in which the kernel moves the bytes itself. Each ends refused rather than with an error that
+//! does not tell which side it is of.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::copy_file_range as copy_range;
+use rustix::fs::sendfile as send;
+use rustix::io::Errno;
+use rustix::pipe::{
+    PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice as move_pages,
+};
+
+use super::{Attempt, Job, is_final, plain};
+use crate::{Error, Result};
+
+/// Ours, and the caller's where it is the default: fewer calls, fewer changes between reader and writer.
+const PIPE_BYTES: usize = 1 << 20;
+/// Whoever wants another size has set it.
+const DEFAULT_PIPE_BYTES: usize = 64 << 10;
+/// A non-blocking descriptor that says it is ready and then is not, so often in a row, is read and written.
+const UNREADY_LIMIT: u32 = 3;
+
+pub(super) fn copy_file_range(job: &mut Job<'_>) -> Result<Attempt> {
+    each(job, |job, step| copy_range(job.input, None, job.output, None, step))
+}
+
+pub(super) fn sendfile(job: &mut Job<'_>) -> Result<Attempt> {
+    each(job, |job, step| send(job.output, job.input, None, step))
+}
+
+/// One of both is a pipe.
+pub(super) fn splice(job: &mut Job<'_>) -> Result<Attempt> {
+    // The fewer bytes a pipe holds, the more often writer and reader wait for each other.
+    for pipe in [job.input, job.output] {
+        if fcntl_getpipe_size(pipe) == Ok(DEFAULT_PIPE_BYTES)
+            && job.total >= Some(PIPE_BYTES as u64)
+        {
+            grow(pipe);
+        }
+    }
+    each(job, |job, step| {
+        move_pages(job.input, None, job.output, None, step, SpliceFlags::MOVE | SpliceFlags::MORE)
+    })
+}
+
+fn each(
+    job: &mut Job<'_>,
+    call: impl Fn(&Job<'_>, usize) -> rustix::io::Result<usize>,
+) -> Result<Attempt> {
+    let mut unready = 0;
+    loop {
+        let step = job.next_step()?;
+        if step == 0 {
+            return Ok(Attempt::Finished);
+        }
+        match call(job, step) {
+            Ok(0) => return Ok(Attempt::Finished),
+            Ok(n) => {
+                unready = 0;
+                job.advanced(n);
+            }
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) if unready < UNREADY_LIMIT => {
+                // It does not say which side is not ready.
+                unready += 1;
+                job.wait_input()?;
+                job.wait_output()?;
+            }
+            Err(errno) if is_final(errno) => return Err(Error::io(errno).of_output()),
+            Err(_) => return Ok(Attempt::Refused),
+        }
+    }
+}
+
+/// Neither is a pipe, so one of our own stands between.
+pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
+    let Ok((reader, writer)) = pipe_with(PipeFlags::CLOEXEC) else { return Ok(Attempt::Refused) };
+    let size = grow(&writer);
+    let mut unready = 0;
+    loop {
+        let step = job.next_step()?.min(size);
+        if step == 0 {
+            return Ok(Attempt::Finished);
+        }
+        match move_pages(job.input, None, &writer, None, step, SpliceFlags::MOVE) {
+            Ok(0) => return Ok(Attempt::Finished),
+            Ok(n) => {
+                unready = 0;
+                if drain(job, &reader, n)? == Attempt::Refused {
+                    return Ok(Attempt::Refused);
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) if unready < UNREADY_LIMIT => {
+                unready += 1;
+                job.wait_input()?;
+            }
+            Err(_) => return Ok(Attempt::Refused),
+        }
+    }
+}
+
+/// Gets the `held` bytes of our pipe into the output: spliced, or written where that is refused.
+fn drain(job: &mut Job<'_>, reader: &OwnedFd, mut held: usize) -> Result<Attempt> {
+    let flags = SpliceFlags::MOVE | SpliceFlags::MORE;
+    let mut unready = 0;
+    while held > 0 {
+        match move_pages(reader, None, job.output, None, held, flags) {
+            Ok(n) if n > 0 => {
+                unready = 0;
+                held -= n;
+                job.advanced(n);
+            }
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) if unready < UNREADY_LIMIT => {
+                unready += 1;
+                job.wait_output().inspect_err(|_| plain::step_back(job.input, held))?;
+            }
+            Err(errno) if is_final(errno) => {
+                plain::step_back(job.input, held);
+                return Err(Error::io(errno).of_output());
+            }
+            _ => {
+                plain::drain(job, reader.as_fd(), held)?;
+                return Ok(Attempt::Refused);
+            }
+        }
+    }
+    Ok(Attempt::Finished)
+}
+
+/// As large as the kernel allows, up to what pays off. The size.
+fn grow(pipe: impl AsFd) -> usize {
+    let mut size = PIPE_BYTES;
+    loop {
+        match fcntl_setpipe_size(&pipe, size) {
+            Ok(size) => return size,
+            // The user's pipes hold too much already (pipe-user-pages-soft).
+            Err(_) if size > 64 << 10 => size /= 2,
+            Err(_) => return size,
+        }
+    }
+}

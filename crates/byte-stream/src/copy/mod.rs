@@ -1,0 +1,289 @@
+//! Copies one descriptor to another in the cheapest way that their kinds allow. Where the kernel refuses a
+//! way, the next one goes on at the very byte.
+
+mod fast;
+mod plain;
+mod plan;
+mod sparse;
+mod to;
+
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+
+use crate::cancel::{self, Cancel};
+use crate::options::OnProgress;
+use crate::{Error, Progress, Result};
+
+use self::plan::Plan;
+
+/// A way to copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Way {
+    /// `copy_file_range`: the file system may share the bytes instead of copying them.
+    CopyFileRange,
+    /// `splice` from or to a pipe.
+    Splice,
+    /// `splice` into a pipe of our own and out of it.
+    SpliceThroughPipe,
+    /// `sendfile`.
+    Sendfile,
+    /// `read` and `write` with one buffer: what always works.
+    ReadWrite,
+}
+
+/// What a copy did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Copied {
+    /// So many bytes, holes included.
+    pub bytes: u64,
+    /// The way that was chosen.
+    pub chosen: Way,
+    /// The way that went to the end: another one where the kernel refused the chosen one.
+    pub finished: Way,
+}
+
+/// Copies all that is left of `input` to `output`, both from where they stand.
+///
+/// Nothing is lost and nothing repeated when the kernel refuses one way in the middle and another goes on.
+/// After an error, an input that can seek stands behind the last byte that was written. With `splice` and
+/// `sendfile` a pipe or socket holds the file's own pages: if the file changes before they are read, its
+/// reader gets the new bytes, as with any program that copies so.
+///
+/// ```
+/// use std::fs::File;
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("copy");
+/// let copied = byte_stream::copy(File::open("/proc/self/exe")?, File::create(&path)?)?;
+/// assert_eq!(copied.bytes, path.metadata()?.len());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn copy(input: impl AsFd, output: impl AsFd) -> Result<Copied> {
+    CopyOptions::new().copy(input, output)
+}
+
+/// How to copy; the last call is [`copy`](CopyOptions::copy), which can be made again.
+///
+/// ```
+/// use std::fs::{File, OpenOptions};
+/// let mut options = byte_stream::CopyOptions::new().sparse(true);
+/// let null = OpenOptions::new().write(true).open("/dev/null")?;
+/// options.copy(File::open("/proc/self/exe")?, &null)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Default)]
+#[must_use = "copy with it"]
+pub struct CopyOptions {
+    sparse: bool,
+    way: Option<Way>,
+    on_progress: Option<OnProgress>,
+    cancel: Option<Cancel>,
+    /// No more than these.
+    most_bytes: Option<u64>,
+}
+
+impl CopyOptions {
+    /// The defaults: holes become zeros, the way is chosen.
+    ///
+    /// ```
+    /// let options = byte_stream::CopyOptions::new();
+    /// ```
+    pub fn new() -> CopyOptions {
+        CopyOptions::default()
+    }
+
+    /// Keeps the holes of a regular file in a regular file.
+    ///
+    /// ```
+    /// let input = tempfile::tempfile()?;
+    /// input.set_len(1 << 30)?;
+    /// let output = tempfile::tempfile()?;
+    /// byte_stream::CopyOptions::new().sparse(true).copy(&input, &output)?;
+    /// assert_eq!(output.metadata()?.len(), 1 << 30);
+    /// assert_eq!(std::os::unix::fs::MetadataExt::blocks(&output.metadata()?), 0);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn sparse(mut self, sparse: bool) -> CopyOptions {
+        self.sparse = sparse;
+        self
+    }
+
+    /// Tries this way first, whatever would be chosen.
+    ///
+    /// ```
+    /// use byte_stream::{CopyOptions, Way};
+    /// let (reader, writer) = std::io::pipe()?;
+    /// let copied = CopyOptions::new().way(Way::ReadWrite).copy(std::fs::File::open("/proc/self/comm")?, writer)?;
+    /// assert_eq!(copied.finished, Way::ReadWrite);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn way(mut self, way: Way) -> CopyOptions {
+        self.way = Some(way);
+        self
+    }
+
+    /// Calls this after every step of at most 16 MiB. The total is known for regular files.
+    ///
+    /// ```
+    /// let options = byte_stream::CopyOptions::new().on_progress(|p| eprintln!("{}", p.done_bytes));
+    /// ```
+    pub fn on_progress(mut self, call: impl FnMut(Progress) + Send + 'static) -> CopyOptions {
+        self.on_progress = Some(Box::new(call));
+        self
+    }
+
+    /// Lets another thread stop it: at once while it waits for a pipe or socket, else after a step.
+    ///
+    /// ```
+    /// let cancel = byte_stream::Cancel::new()?;
+    /// cancel.cancel();
+    /// let options = byte_stream::CopyOptions::new().cancel(&cancel).copy(
+    ///     std::fs::File::open("/dev/zero")?,
+    ///     std::fs::OpenOptions::new().write(true).open("/dev/null")?,
+    /// );
+    /// assert_eq!(options.unwrap_err().kind(), byte_stream::ErrorKind::Cancelled);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn cancel(mut self, cancel: &Cancel) -> CopyOptions {
+        self.cancel = Some(cancel.clone());
+        self
+    }
+
+    /// Copies all that is left of `input` to `output`; see [`copy`](crate::copy).
+    ///
+    /// ```
+    /// let (reader, writer) = std::io::pipe()?;
+    /// drop(writer);
+    /// let copied = byte_stream::CopyOptions::new().copy(reader, tempfile::tempfile()?)?;
+    /// assert_eq!(copied.bytes, 0);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn copy(&mut self, input: impl AsFd, output: impl AsFd) -> Result<Copied> {
+        let (input, output) = (input.as_fd(), output.as_fd());
+        let plan = Plan::of(input, output)?;
+        let mut job = Job {
+            input,
+            output,
+            done: 0,
+            total: plan.size_bytes,
+            left: self.most_bytes.unwrap_or(u64::MAX),
+            step: if self.on_progress.is_some() || self.cancel.is_some() { STEP } else { STEP_MAX },
+            // A descriptor that keeps one waiting is looked at before each step.
+            waits: plan.waits && self.cancel.is_some(),
+            on_progress: self.on_progress.as_mut(),
+            cancel: self.cancel.as_ref(),
+        };
+        let chosen = self.way.unwrap_or(plan.ways()[0]);
+        let result = if self.sparse && plan.both_regular && self.most_bytes.is_none() {
+            sparse::copy(&mut job, chosen, &plan)
+        } else {
+            job.all(chosen, plan.ways())
+        };
+        let done = job.done;
+        let finished = result.map_err(|error| error.at(done))?;
+        Ok(Copied { bytes: done, chosen, finished })
+    }
+}
+
+impl fmt::Debug for CopyOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CopyOptions")
+            .field("sparse", &self.sparse)
+            .field("way", &self.way)
+            .finish_non_exhaustive()
+    }
+}
+
+/// With progress or the wish to cancel, no call moves more.
+const STEP: usize = 16 << 20;
+/// Else no call moves more: the kernel's own limit, in whole pages (`MAX_RW_COUNT`).
+const STEP_MAX: usize = 0x7fff_f000;
+
+/// A copy under way.
+struct Job<'a> {
+    input: BorrowedFd<'a>,
+    output: BorrowedFd<'a>,
+    /// Bytes that have reached the output.
+    done: u64,
+    total: Option<u64>,
+    /// Bytes still to be copied, if that is not all.
+    left: u64,
+    step: usize,
+    waits: bool,
+    on_progress: Option<&'a mut OnProgress>,
+    cancel: Option<&'a Cancel>,
+}
+
+/// How an attempt ended, when it did not fail.
+#[derive(Debug, PartialEq)]
+enum Attempt {
+    /// At the end of the input, or of what was asked for.
+    Finished,
+    /// The kernel does not do it so; every byte taken from the input has reached the output.
+    Refused,
+}
+
+impl Job<'_> {
+    /// Tries the chosen way, then the others, then what always works. The way that finished.
+    fn all(&mut self, chosen: Way, ways: &[Way]) -> Result<Way> {
+        let others = ways.iter().copied().filter(|way| *way != chosen);
+        let mut finished = chosen;
+        for way in std::iter::once(chosen).chain(others) {
+            finished = way;
+            if way == Way::ReadWrite || self.attempt(way)? == Attempt::Finished {
+                break;
+            }
+        }
+        // Also after success: `copy_file_range` sees the end of a file of /proc at its beginning.
+        let done = self.done;
+        plain::copy(self, finished)?;
+        Ok(if self.done > done { Way::ReadWrite } else { finished })
+    }
+
+    fn attempt(&mut self, way: Way) -> Result<Attempt> {
+        match way {
+            Way::CopyFileRange => fast::copy_file_range(self),
+            Way::Splice => fast::splice(self),
+            Way::SpliceThroughPipe => fast::splice_through_pipe(self),
+            Way::Sendfile => fast::sendfile(self),
+            Way::ReadWrite => Ok(Attempt::Refused),
+        }
+    }
+
+    /// How much the next call may move; 0 when all that was asked for is done.
+    fn next_step(&mut self) -> Result<usize> {
+        cancel::check(self.cancel)?;
+        let step = self.left.min(self.step as u64) as usize;
+        if self.waits && step > 0 {
+            self.wait_input()?;
+        }
+        Ok(step)
+    }
+
+    fn advanced(&mut self, n: usize) {
+        self.done += n as u64;
+        self.left -= n as u64;
+        if let Some(on_progress) = &mut self.on_progress {
+            on_progress(Progress { done_bytes: self.done, total_bytes: self.total });
+        }
+    }
+
+    fn wait_input(&self) -> Result<()> {
+        cancel::wait(Some(self.input), PollFlags::IN, self.cancel, None).map(drop)
+    }
+
+    fn wait_output(&self) -> Result<()> {
+        let waited = cancel::wait(Some(self.output), PollFlags::OUT, self.cancel, None);
+        waited.map(drop).map_err(Error::of_output)
+    }
+}
+
+/// An error that reading and writing would only meet again; all others are a way's refusal, and `read`
+/// and `write` then tell which side is to blame.
+fn is_final(errno: Errno) -> bool {
+    matches!(errno, Errno::PIPE | Errno::NOSPC | Errno::DQUOT | Errno::CONNRESET)
+}

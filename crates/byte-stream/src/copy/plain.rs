@@ -1,0 +1,85 @@
+//! `read` and `write` with one buffer: what always works, and what tells which side an error is of.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
+
+use super::{Job, Way};
+use crate::buffer::Buffer;
+use crate::choice::BUFFER_BYTES;
+use crate::{Error, Result};
+
+/// To the end of the input, or of what was asked for.
+pub(super) fn copy(job: &mut Job<'_>, way: Way) -> Result<()> {
+    let mut buffer = (way == Way::ReadWrite).then(|| Buffer::new(BUFFER_BYTES));
+    // After another way most often only the end is left to be seen: that takes no memory.
+    let mut first = [0; 512];
+    loop {
+        let memory: &mut [u8] = match &mut buffer {
+            Some(buffer) => buffer,
+            None => &mut first,
+        };
+        let step = job.next_step()?.min(memory.len());
+        if step == 0 {
+            return Ok(());
+        }
+        match rustix::io::read(job.input, &mut memory[..step]) {
+            Ok(0) => return Ok(()),
+            Ok(n) => write(job, &memory[..n])?,
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) => {
+                job.wait_input()?;
+                continue;
+            }
+            Err(errno) => return Err(Error::io(errno)),
+        }
+        buffer.get_or_insert_with(|| Buffer::new(BUFFER_BYTES));
+    }
+}
+
+/// Writes all of it. What could not be written is put back, if the input can seek.
+fn write(job: &mut Job<'_>, mut bytes: &[u8]) -> Result<()> {
+    while !bytes.is_empty() {
+        let error = match rustix::io::write(job.output, bytes) {
+            Ok(n) if n > 0 => {
+                job.advanced(n);
+                bytes = &bytes[n..];
+                continue;
+            }
+            Ok(_) => Error::io(Errno::IO).of_output(),
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) => match job.wait_output() {
+                Ok(()) => continue,
+                Err(error) => error,
+            },
+            Err(errno) => Error::io(errno).of_output(),
+        };
+        step_back(job.input, bytes.len());
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// Writes the `held` bytes that are in a pipe of our own.
+pub(super) fn drain(job: &mut Job<'_>, pipe: BorrowedFd<'_>, mut held: usize) -> Result<()> {
+    let mut buffer = Buffer::new(BUFFER_BYTES.min(held));
+    while held > 0 {
+        let len = held.min(buffer.len());
+        match rustix::io::read(pipe, &mut buffer[..len]) {
+            Ok(n) if n > 0 => {
+                held -= n;
+                write(job, &buffer[..n]).inspect_err(|_| step_back(job.input, held))?;
+            }
+            Err(Errno::INTR) => {}
+            Ok(_) => return Err(Error::io(Errno::IO)),
+            Err(errno) => return Err(Error::io(errno)),
+        }
+    }
+    Ok(())
+}
+
+/// Puts an input that can seek back to behind the last byte that was written.
+pub(super) fn step_back(input: BorrowedFd<'_>, bytes: usize) {
+    let _ = seek(input, SeekFrom::Current(-(bytes as i64)));
+}

@@ -1,0 +1,96 @@
+//! Which ways fit two descriptors, the best first; and the copy that would never end.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fstat, tell};
+use rustix::net::SocketType;
+use rustix::net::sockopt::socket_type;
+
+use super::Way;
+use crate::choice::{Kind, kind};
+use crate::{Error, ErrorKind, Result};
+
+pub(super) struct Plan {
+    ways: &'static [Way],
+    /// Left of a regular input.
+    pub(super) size_bytes: Option<u64>,
+    pub(super) both_regular: bool,
+    /// The input can keep one waiting.
+    pub(super) waits: bool,
+}
+
+impl Plan {
+    pub(super) fn of(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<Plan> {
+        let from = fstat(input).map_err(Error::io)?;
+        let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;
+        refuse_endless(input, output)?;
+        let from_kind = kind(input, &from);
+        let is_file = matches!(from_kind, Kind::Regular | Kind::InMemory);
+        let size = is_file.then_some(from.st_size as u64);
+        let position = tell(input).unwrap_or(0);
+        let to_regular = FileType::from_raw_mode(to.st_mode) == FileType::RegularFile;
+        Ok(Plan {
+            ways: ways(from_kind, output, &to, appends(output)?),
+            size_bytes: size.map(|size| size.saturating_sub(position)),
+            both_regular: is_file && to_regular,
+            waits: matches!(from_kind, Kind::Pipe | Kind::Socket | Kind::Character),
+        })
+    }
+
+    pub(super) fn ways(&self) -> &'static [Way] {
+        self.ways
+    }
+}
+
+/// The figures behind this order are those of the experiment `copying`.
+fn ways(from: Kind, output: BorrowedFd<'_>, to: &Stat, appends: bool) -> &'static [Way] {
+    let to_kind = kind(output, to);
+    // The kernel splices nothing to the end of a file (EINVAL), and cuts a packet anywhere.
+    if appends && to_kind != Kind::Pipe || to_kind == Kind::Socket && !is_stream(output) {
+        return &[Way::ReadWrite];
+    }
+    let from_file = matches!(from, Kind::Regular | Kind::InMemory | Kind::Block);
+    match to_kind {
+        // Terminals and the like take what is written; /dev/null takes pages without a look at them.
+        Kind::Character if !is_null(to) => &[Way::ReadWrite],
+        _ if from == Kind::MadeUp || from == Kind::Character => &[Way::ReadWrite],
+        _ if from == Kind::Pipe || to_kind == Kind::Pipe => &[Way::Splice],
+        Kind::Regular | Kind::InMemory if from == Kind::Regular || from == Kind::InMemory => {
+            &[Way::CopyFileRange, Way::Sendfile]
+        }
+        Kind::Character => &[Way::SpliceThroughPipe],
+        Kind::Socket if from_file => &[Way::SpliceThroughPipe, Way::Sendfile],
+        _ if from_file => &[Way::Sendfile],
+        _ => &[Way::SpliceThroughPipe],
+    }
+}
+
+fn is_stream(socket: BorrowedFd<'_>) -> bool {
+    socket_type(socket) == Ok(SocketType::STREAM)
+}
+
+/// The device 1:3 (admin-guide/devices.txt).
+fn is_null(to: &Stat) -> bool {
+    (rustix::fs::major(to.st_rdev), rustix::fs::minor(to.st_rdev)) == (1, 3)
+}
+
+/// A file that is appended to, or written behind where it is read, never ends. As GNU cat decides since 9.5.
+pub(super) fn refuse_endless(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<()> {
+    let from = fstat(input).map_err(Error::io)?;
+    let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;
+    let is_same = (from.st_dev, from.st_ino) == (to.st_dev, to.st_ino);
+    if !is_same || FileType::from_raw_mode(from.st_mode) != FileType::RegularFile {
+        return Ok(());
+    }
+    let reads_at = tell(input).map_err(Error::io)?;
+    let writes_at = if appends(output)? { Ok(to.st_size as u64) } else { tell(output) };
+    if reads_at < writes_at.map_err(|errno| Error::io(errno).of_output())? {
+        return Err(Error::new(ErrorKind::SameFile, "input file is output file"));
+    }
+    Ok(())
+}
+
+fn appends(output: BorrowedFd<'_>) -> Result<bool> {
+    let flags = fcntl_getfl(output).map_err(|errno| Error::io(errno).of_output())?;
+    Ok(flags.contains(OFlags::APPEND))
+}

@@ -1,0 +1,84 @@
+//! The holes of a regular file become holes of a regular file; what lies between is copied as ever.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstat, ftruncate, seek, tell};
+use rustix::io::Errno;
+
+use super::plan::Plan;
+use super::{Job, Way};
+use crate::{Error, Result};
+
+pub(super) fn copy(job: &mut Job<'_>, chosen: Way, plan: &Plan) -> Result<Way> {
+    let mut finished = chosen;
+    let mut at = tell(job.input).map_err(Error::io)?;
+    loop {
+        let data = match seek(job.input, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            // No data behind here: a hole up to the end.
+            Err(Errno::NXIO) => fstat(job.input).map_err(Error::io)?.st_size as u64,
+            Err(_) => {
+                // A file system that knows no holes.
+                seek(job.input, SeekFrom::Start(at)).map_err(Error::io)?;
+                return job.all(chosen, plan.ways());
+            }
+        };
+        if data > at {
+            hole(job.output, data - at).map_err(|errno| Error::io(errno).of_output())?;
+            job.left = u64::MAX;
+            skipped(job, data - at);
+        }
+        let Ok(end) = seek(job.input, SeekFrom::Hole(data)) else {
+            // At or behind the end; what has been appended since is copied, too.
+            seek(job.input, SeekFrom::Start(data)).map_err(Error::io)?;
+            job.left = u64::MAX;
+            let done = job.done;
+            let last = job.all(chosen, plan.ways())?;
+            return Ok(if job.done > done { last } else { finished });
+        };
+        seek(job.input, SeekFrom::Start(data)).map_err(Error::io)?;
+        job.left = end - data;
+        finished = job.all(chosen, plan.ways())?;
+        at = tell(job.input).map_err(Error::io)?;
+        if at < end {
+            // Cut meanwhile.
+            return Ok(finished);
+        }
+    }
+}
+
+fn skipped(job: &mut Job<'_>, mut bytes: u64) {
+    while bytes > 0 {
+        let step = bytes.min(usize::MAX as u64 >> 1);
+        job.advanced(step as usize);
+        bytes -= step;
+    }
+}
+
+/// Leaves so many zeros in the output that take no space, and stands behind them.
+fn hole(output: BorrowedFd<'_>, bytes: u64) -> rustix::io::Result<()> {
+    let start = tell(output)?;
+    let end = start + bytes;
+    let size = fstat(output)?.st_size as u64;
+    if start < size {
+        // What stands there now must become zeros.
+        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let old = bytes.min(size - start);
+        if fallocate(output, punch, start, old).is_err() {
+            zeros(output, old)?;
+        }
+    }
+    if end > size {
+        ftruncate(output, end)?;
+    }
+    seek(output, SeekFrom::Start(end)).map(drop)
+}
+
+fn zeros(output: BorrowedFd<'_>, mut bytes: u64) -> rustix::io::Result<()> {
+    let block = [0; 16 << 10];
+    while bytes > 0 {
+        let n = rustix::io::write(output, &block[..bytes.min(block.len() as u64) as usize])?;
+        bytes -= n as u64;
+    }
+    Ok(())
+}

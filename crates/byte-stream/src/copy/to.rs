@@ -1,0 +1,102 @@
+//! A stream copied to a descriptor: by the kernel where nobody must look at the bytes, else chunk by chunk.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+
+use super::CopyOptions;
+use super::plan::refuse_endless;
+use crate::source::Source;
+use crate::stream::{State, too_large};
+use crate::{Error, Result, Stream, cancel};
+
+impl Stream {
+    /// Copies all that is left to a descriptor, in the cheapest way; the bytes so copied.
+    ///
+    /// ```
+    /// use byte_stream::Stream;
+    /// let output = tempfile::tempfile()?;
+    /// let bytes = Stream::open("/proc/self/exe")?.copy_to(&output)?;
+    /// assert_eq!(output.metadata()?.len(), bytes);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn copy_to(&mut self, output: impl AsFd) -> Result<u64> {
+        let output = output.as_fd();
+        let before = self.offset();
+        let copied = self.copy_all(output);
+        if let Err(error) = copied {
+            self.state = State::Failed;
+            return Err(error.at(self.offset()).named(&self.name));
+        }
+        Ok(self.offset() - before)
+    }
+
+    fn copy_all(&mut self, output: BorrowedFd<'_>) -> Result<()> {
+        if let Some(input) = self.source.fd() {
+            refuse_endless(input, output)?;
+        }
+        // What was read already comes first.
+        if self.taken < self.source.chunk().len() {
+            self.write_chunk(output)?;
+        }
+        if matches!(self.source, Source::Read(_))
+            && self.check.is_none()
+            && self.state == State::Open
+        {
+            return self.copy_unseen(output);
+        }
+        while self.next_chunk_to(output)? {}
+        Ok(())
+    }
+
+    fn next_chunk_to(&mut self, output: BorrowedFd<'_>) -> Result<bool> {
+        if self.next_chunk()?.is_none() {
+            return Ok(false);
+        }
+        self.taken = 0;
+        self.write_chunk(output)?;
+        Ok(true)
+    }
+
+    fn write_chunk(&mut self, output: BorrowedFd<'_>) -> Result<()> {
+        while let Some(bytes) = self.source.chunk().get(self.taken..).filter(|b| !b.is_empty()) {
+            match rustix::io::write(output, bytes) {
+                Ok(n) => self.taken += n,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let cancel = self.cancel.as_ref();
+                    let waited = cancel::wait(Some(output), PollFlags::OUT, cancel, None);
+                    waited.map_err(Error::of_output)?;
+                }
+                Err(errno) => return Err(Error::io(errno).of_output()),
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_unseen(&mut self, output: BorrowedFd<'_>) -> Result<()> {
+        let produced = self.produced;
+        let most = self.limit_bytes.saturating_sub(produced);
+        let mut options = CopyOptions {
+            on_progress: self.on_progress.take(),
+            cancel: self.cancel.clone(),
+            most_bytes: (self.limit_bytes < u64::MAX).then_some(most),
+            ..CopyOptions::default()
+        };
+        let Some(input) = self.source.fd() else { return Ok(()) };
+        let copied = options.copy(input, output);
+        let done = copied.as_ref().map_or_else(|e| e.offset().unwrap_or(0), |copied| copied.bytes);
+        self.on_progress = options.on_progress.take();
+        (self.produced, self.taken) = (produced + done, self.source.chunk().len());
+        copied.map_err(|error| error.moved(produced))?;
+        if done == most && self.source.advance()? {
+            self.taken = self.source.chunk().len();
+            self.produced += self.taken as u64;
+            return Err(too_large(self.limit_bytes, "there are").at(produced + done));
+        }
+        self.taken = self.source.chunk().len();
+        self.state = State::Ended;
+        Ok(())
+    }
+}

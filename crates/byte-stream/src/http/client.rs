@@ -1,0 +1,215 @@
+//! One request and its answer, behind as many redirects as are allowed.
+
+use crate::buffer::Buffer;
+use crate::cancel::Cancel;
+use crate::clock::Deadline;
+use crate::{Error, ErrorKind, Result};
+
+use super::connection::{Connection, Patience};
+use super::head::{self, HEAD_LIMIT, Head};
+use super::settings::Settings;
+use super::url::Url;
+use super::{base64, proxy, tls};
+
+/// Answers with a status of 1xx that are passed over before the real one.
+const INTERIM_LIMIT: u32 = 16;
+
+pub(crate) struct Client {
+    pub(crate) url: Url,
+    pub(crate) settings: Settings,
+    pub(crate) cancel: Option<Cancel>,
+    pub(crate) total: Option<Deadline>,
+    /// What the last refusal asked for.
+    pub(crate) retry_after_s: Option<u64>,
+}
+
+/// A connection whose next bytes are the body; the first of them are in the buffer already.
+pub(crate) struct Answer {
+    pub(crate) connection: Connection,
+    pub(crate) head: Head,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// The part that is asked for: from this byte on, if the version is this one.
+pub(crate) type From<'a> = Option<(u64, &'a str)>;
+
+impl Client {
+    /// A success, or an error. What is received goes into the buffer.
+    pub(crate) fn get(&mut self, from: From<'_>, buffer: &mut Buffer) -> Result<Answer> {
+        self.retry_after_s = None;
+        let mut url = self.url.clone();
+        for _ in 0..=self.settings.redirects {
+            let answer = self.ask(&url, from, buffer)?;
+            match (answer.head.status, &answer.head.location) {
+                (301 | 302 | 303 | 307 | 308, Some(location)) => url = url.redirect(location)?,
+                (200 | 204, _) => return Ok(answer),
+                (206 | 416, _) if from.is_some() => return Ok(answer),
+                (206, _) => {
+                    let text = "the server sent a part (206) although the whole was asked for";
+                    return Err(Error::new(ErrorKind::Protocol, text));
+                }
+                (status, _) => {
+                    self.retry_after_s = answer.head.retry_after_s;
+                    return Err(refusal(status));
+                }
+            }
+        }
+        let text = format!("more than {} redirects", self.settings.redirects);
+        Err(Error::new(ErrorKind::Redirect, text))
+    }
+
+    fn ask(&self, url: &Url, from: From<'_>, buffer: &mut Buffer) -> Result<Answer> {
+        let stage = Deadline::after(self.settings.connect_limit);
+        let patience = Patience {
+            cancel: self.cancel.clone(),
+            // Connecting has a limit of its own.
+            idle: self.settings.connect_limit,
+            stage,
+            total: self.total,
+        };
+        let proxy = proxy::of(url, &self.settings.proxy)?;
+        let to = proxy.as_ref().unwrap_or(url);
+        let mut connection = Connection::open(&to.host, to.port, patience)?;
+        if url.secure {
+            if let Some(proxy) = &proxy {
+                tunnel(&mut connection, url, proxy, buffer)?;
+            }
+            let config = self.settings.tls.clone().map_or_else(tls::system, Ok)?;
+            connection.secure(&url.host, config)?;
+        }
+        connection.patience().idle = self.settings.idle_limit;
+        connection.patience().stage = Deadline::after(self.settings.idle_limit);
+        connection.write(self.request(url, proxy.as_ref(), from).as_bytes())?;
+        let mut answer = receive(connection, buffer)?;
+        answer.connection.patience().stage = None;
+        Ok(answer)
+    }
+
+    fn request(&self, url: &Url, proxy: Option<&Url>, from: From<'_>) -> String {
+        let authority = url.authority();
+        let plain_proxy = proxy.filter(|_| !url.secure);
+        let whole = plain_proxy.map(|_| format!("http://{authority}")).unwrap_or_default();
+        let codings = if self.settings.decode { "gzip, br, zstd" } else { "identity" };
+        let mut text = format!(
+            "GET {whole}{} HTTP/1.1\r\nHost: {authority}\r\nAccept-Encoding: {codings}\r\nConnection: close\r\n",
+            url.target
+        );
+        let mut header = |name: &str, value: &str| {
+            text.extend([name, ": ", value, "\r\n"]);
+        };
+        if let Some((offset, etag)) = from {
+            header("Range", &format!("bytes={offset}-"));
+            header("If-Range", etag);
+        }
+        if let Some(credentials) = plain_proxy.and_then(Url::basic) {
+            header("Proxy-Authorization", &format!("Basic {credentials}"));
+        }
+        // All that the caller gave may be a secret: it is for the server that was named only.
+        if url.same_origin(&self.url) {
+            let basic = self.url.basic().map(|credentials| format!("Basic {credentials}"));
+            if let Some(value) = self.settings.authorization.as_ref().or(basic.as_ref()) {
+                header("Authorization", value);
+            }
+            for (name, value) in &self.settings.headers {
+                header(name, value);
+            }
+        }
+        let has =
+            |name: &str| self.settings.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+        if !has("User-Agent") {
+            header("User-Agent", concat!("byte-stream/", env!("CARGO_PKG_VERSION")));
+        }
+        text + "\r\n"
+    }
+}
+
+/// Asks a proxy for a connection to the server itself.
+fn tunnel(connection: &mut Connection, url: &Url, proxy: &Url, buffer: &mut Buffer) -> Result<()> {
+    let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
+    let to = format!("{host}:{}", url.port);
+    let credentials =
+        proxy.user.as_ref().map(|user| format!("Proxy-Authorization: Basic {}\r\n", base64(user)));
+    let credentials = credentials.unwrap_or_default();
+    connection
+        .write(format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n{credentials}\r\n").as_bytes())?;
+    let mut end = 0;
+    let (head, n) = read_head(connection, buffer, &mut 0, &mut end)?;
+    if head.status != 200 {
+        return Err(refusal(head.status).and(" (the proxy)"));
+    }
+    if n != end {
+        // Bytes that cannot be the server's: it has not been greeted yet.
+        return Err(Error::new(ErrorKind::Protocol, "the proxy sent more than an answer"));
+    }
+    Ok(())
+}
+
+fn receive(mut connection: Connection, buffer: &mut Buffer) -> Result<Answer> {
+    let (mut start, mut end) = (0, 0);
+    for _ in 0..=INTERIM_LIMIT {
+        let (head, n) = read_head(&mut connection, buffer, &mut start, &mut end)?;
+        start += n;
+        match head.status {
+            101 => return Err(Error::new(ErrorKind::Protocol, "the server changed the protocol")),
+            100..=199 => {}
+            _ => return Ok(Answer { connection, head, start, end }),
+        }
+    }
+    Err(Error::new(ErrorKind::Protocol, "the server never comes to an answer"))
+}
+
+/// The head that begins at `start`, and its length.
+fn read_head(
+    connection: &mut Connection,
+    buffer: &mut Buffer,
+    start: &mut usize,
+    end: &mut usize,
+) -> Result<(Head, usize)> {
+    let mut seen = *start;
+    loop {
+        // Parsed only when an empty line has come: else a slow head would be parsed for every byte.
+        let from = seen.saturating_sub(3).max(*start);
+        if has_empty_line(&buffer[from..*end])
+            && let Some(found) = head::parse(&buffer[*start..*end])?
+        {
+            return Ok(found);
+        }
+        seen = *end;
+        if *end - *start >= HEAD_LIMIT.min(buffer.len() / 2) {
+            return Err(Error::new(ErrorKind::Protocol, "the head of the answer is too long"));
+        }
+        if *end == buffer.len() {
+            buffer.copy_within(*start..*end, 0);
+            (seen, *end, *start) = (seen - *start, *end - *start, 0);
+        }
+        match connection.read(&mut buffer[*end..])? {
+            0 => {
+                let text = "the server closed the connection without an answer";
+                return Err(Error::new(ErrorKind::Truncated, text).retryable(true));
+            }
+            n => *end += n,
+        }
+    }
+}
+
+fn has_empty_line(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|two| two == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
+}
+
+/// The error of a status that is no success.
+fn refusal(status: u16) -> Error {
+    let meaning = match status {
+        401 => " (it wants credentials)",
+        403 => " (forbidden)",
+        404 => " (not found)",
+        407 => " (the proxy wants credentials)",
+        410 => " (gone)",
+        429 => " (too many requests)",
+        503 => " (unavailable)",
+        _ => "",
+    };
+    let error = Error::new(ErrorKind::Status, format!("the server answered {status}{meaning}"));
+    let again = matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504);
+    error.with_status(status).retryable(again)
+}

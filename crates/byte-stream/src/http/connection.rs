@@ -1,0 +1,247 @@
+//! A connection to a server, plain or TLS, that never waits longer than it may.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+
+use crate::cancel::{self, Cancel};
+use crate::clock::Deadline;
+use crate::{Error, ErrorKind, Result};
+
+/// How long to wait, and what ends the waiting.
+#[derive(Clone)]
+pub(crate) struct Patience {
+    pub(crate) cancel: Option<Cancel>,
+    /// Without a byte.
+    pub(crate) idle: Duration,
+    /// For what is being done now.
+    pub(crate) stage: Option<Deadline>,
+    /// For everything.
+    pub(crate) total: Option<Deadline>,
+}
+
+impl Patience {
+    /// What is left of it now; an error if that is nothing.
+    fn left(&self) -> Result<Duration> {
+        cancel::check(self.cancel.as_ref())?;
+        let total = self.total.map(Deadline::left);
+        if total == Some(Duration::ZERO) {
+            // Once more would not be quicker.
+            let text = "not done within the total time limit";
+            return Err(Error::new(ErrorKind::TimedOut, text).retryable(false));
+        }
+        let stage = self.stage.map(Deadline::left);
+        if stage == Some(Duration::ZERO) {
+            return Err(too_slow());
+        }
+        Ok([total, stage].into_iter().flatten().fold(self.idle, Duration::min))
+    }
+
+    /// The error of a wait that was in vain.
+    fn lost(&self) -> Error {
+        self.left().err().unwrap_or_else(too_slow)
+    }
+
+    fn wait(&self, fd: &impl AsFd, events: PollFlags) -> Result<()> {
+        let deadline = Deadline::after(self.left()?);
+        let fd = Some(fd.as_fd());
+        if cancel::wait(fd, events, self.cancel.as_ref(), deadline)? {
+            Ok(())
+        } else {
+            Err(self.lost())
+        }
+    }
+}
+
+fn too_slow() -> Error {
+    Error::new(ErrorKind::TimedOut, "the server did not answer within the time limit")
+}
+
+pub(crate) struct Connection {
+    socket: Socket,
+    tls: Option<Box<ClientConnection>>,
+}
+
+/// The TCP connection, as something that TLS can read and write.
+struct Socket {
+    tcp: TcpStream,
+    patience: Patience,
+    /// The time limit that the kernel was told.
+    armed: Option<Duration>,
+}
+
+impl Connection {
+    pub(crate) fn open(host: &str, port: u16, patience: Patience) -> Result<Connection> {
+        let mut last = None;
+        for address in resolve(host, port, &patience)? {
+            match dial(address, &patience) {
+                Ok(tcp) => {
+                    let socket = Socket { tcp, patience, armed: None };
+                    return Ok(Connection { socket, tls: None });
+                }
+                Err(error) if error.kind() == ErrorKind::Connect => last = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| failed(format!("{host} has no address"))))
+    }
+
+    /// Does the handshake.
+    pub(crate) fn secure(&mut self, host: &str, config: Arc<ClientConfig>) -> Result<()> {
+        let tls =
+            |error: &dyn std::fmt::Display| Error::new(ErrorKind::Tls, format!("TLS: {error}"));
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| tls(&error))?;
+        let connection = ClientConnection::new(config, name).map_err(|error| tls(&error))?;
+        let mut connection = Box::new(connection);
+        while connection.is_handshaking() {
+            connection.complete_io(&mut self.socket).map_err(of_tls)?;
+        }
+        self.tls = Some(connection);
+        Ok(())
+    }
+
+    pub(crate) fn patience(&mut self) -> &mut Patience {
+        &mut self.socket.patience
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = match &mut self.tls {
+            None => self.socket.write_all(bytes),
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut self.socket).write_all(bytes),
+        };
+        written.map_err(of_tls)
+    }
+
+    /// 0 at the end. With TLS that is a proper one: a connection that is only cut is an error.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let read = match &mut self.tls {
+            None => return self.socket.receive(buffer),
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut self.socket).read(buffer),
+        };
+        read.map_err(of_tls)
+    }
+
+    pub(crate) fn is_secure(&self) -> bool {
+        self.tls.is_some()
+    }
+}
+
+/// Ours comes back as it was; the rest is what rustls says.
+fn of_tls(error: io::Error) -> Error {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        let text = "the connection was cut";
+        return Error::new(ErrorKind::Truncated, text).retryable(true);
+    }
+    let mut error = Error::from_io(error, ErrorKind::Tls);
+    if error.kind() == ErrorKind::Tls {
+        error = Error::new(ErrorKind::Tls, format!("TLS: {}", error.message()));
+    }
+    error
+}
+
+impl Socket {
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        loop {
+            if self.patience.cancel.is_some() {
+                self.patience.wait(&self.tcp, PollFlags::IN)?;
+            } else {
+                // One call less than waiting first: the kernel keeps the time.
+                let left = self.patience.left()?;
+                if self.armed != Some(left) {
+                    self.tcp.set_read_timeout(Some(left)).map_err(Error::io)?;
+                    self.armed = Some(left);
+                }
+            }
+            match rustix::io::read(&self.tcp, &mut *buffer) {
+                Ok(n) => return Ok(n),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if self.patience.cancel.is_some() => {}
+                Err(Errno::AGAIN) => return Err(self.patience.lost()),
+                Err(errno) => return Err(Error::io(errno).retryable(true)),
+            }
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.receive(buffer).map_err(ours)
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.patience.wait(&self.tcp, PollFlags::OUT).map_err(ours)?;
+        loop {
+            match rustix::io::write(&self.tcp, bytes) {
+                Ok(n) => return Ok(n),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(ours(Error::io(errno).retryable(true))),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Through somebody's `io::Error`, of a kind that nobody acts upon.
+fn ours(error: Error) -> io::Error {
+    io::Error::other(error)
+}
+
+fn failed(text: String) -> Error {
+    Error::new(ErrorKind::Connect, text).retryable(true)
+}
+
+/// The addresses of a host. The system's resolver cannot be stopped, so a thread waits for it.
+fn resolve(host: &str, port: u16, patience: &Patience) -> Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let (done, writer) = io::pipe().map_err(Error::io)?;
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let name = host.to_owned();
+    let thread = std::thread::Builder::new().name("resolver".to_owned()).stack_size(256 << 10);
+    let look_up = move || {
+        let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
+        // Who asked may have given up.
+        let _ = sender.send(found);
+        drop(writer);
+    };
+    thread.spawn(look_up).map_err(Error::io)?;
+    patience.wait(&done, PollFlags::IN)?;
+    match receiver.recv() {
+        Ok(Ok(addresses)) => Ok(addresses),
+        Ok(Err(error)) => Err(failed(format!("the address of {host}: {error}"))),
+        Err(_) => Err(failed(format!("the address of {host} could not be looked up"))),
+    }
+}
+
+fn dial(address: SocketAddr, patience: &Patience) -> Result<TcpStream> {
+    let refused =
+        |errno: Errno| failed(format!("connecting to {address}: {}", io::Error::from(errno)));
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket: OwnedFd =
+        socket_with(family, SocketType::STREAM, flags, None).map_err(Error::io)?;
+    match connect(&socket, &address) {
+        Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
+        Err(errno) => return Err(refused(errno)),
+    }
+    patience.wait(&socket, PollFlags::OUT)?;
+    sockopt::socket_error(&socket).map_err(Error::io)?.map_err(refused)?;
+    let tcp = TcpStream::from(socket);
+    tcp.set_nonblocking(false).map_err(Error::io)?;
+    tcp.set_nodelay(true).map_err(Error::io)?;
+    Ok(tcp)
+}

@@ -1,0 +1,185 @@
+//! Where a body's bytes lie in what is received, and where it ends. Pure: bytes in, steps out.
+
+use crate::{Error, ErrorKind, Result};
+
+/// A line of a chunk's size with its extensions, and all trailers together, are not longer than this.
+const CONTROL_LIMIT: usize = 8 << 10;
+const TRAILERS: usize = 64;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Frame {
+    /// So many bytes are left.
+    Length(u64),
+    Chunked(Part),
+    /// To the end of the connection.
+    Close,
+}
+
+/// Where in a chunked body (RFC 9112, 7.1) the next byte stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Size,
+    Data(u64),
+    /// The line end behind the data.
+    DataEnd,
+    Trailers,
+    End,
+}
+
+/// What the next bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// So many of the body.
+    Data(usize),
+    /// So many that are not of the body.
+    Control(usize),
+    /// More must be received to tell.
+    More,
+    /// The body ends before them.
+    End,
+}
+
+impl Frame {
+    pub(crate) fn step(&mut self, bytes: &[u8]) -> Result<Step> {
+        match self {
+            Frame::Length(0) | Frame::Chunked(Part::End) => Ok(Step::End),
+            _ if bytes.is_empty() => Ok(Step::More),
+            Frame::Length(left) => Ok(Step::Data(take(left, bytes.len()))),
+            Frame::Close => Ok(Step::Data(bytes.len())),
+            Frame::Chunked(part) => chunked(part, bytes),
+        }
+    }
+}
+
+fn take(left: &mut u64, available: usize) -> usize {
+    let n = (*left).min(available as u64);
+    *left -= n;
+    n as usize
+}
+
+fn chunked(part: &mut Part, bytes: &[u8]) -> Result<Step> {
+    match part {
+        Part::Size => match httparse::parse_chunk_size(bytes) {
+            Ok(httparse::Status::Complete((n, size))) => {
+                *part = if size == 0 { Part::Trailers } else { Part::Data(size) };
+                Ok(Step::Control(n))
+            }
+            Ok(httparse::Status::Partial) => more(bytes),
+            Err(_) => Err(wrong("the size of a chunk is malformed")),
+        },
+        Part::Data(left) => {
+            let n = take(left, bytes.len());
+            if *left == 0 {
+                *part = Part::DataEnd;
+            }
+            Ok(Step::Data(n))
+        }
+        Part::DataEnd => match bytes {
+            [b'\r', b'\n', ..] => {
+                *part = Part::Size;
+                Ok(Step::Control(2))
+            }
+            b"\r" => Ok(Step::More),
+            _ => Err(wrong("a chunk is longer than its size says")),
+        },
+        Part::Trailers => {
+            let mut headers = [httparse::EMPTY_HEADER; TRAILERS];
+            match httparse::parse_headers(bytes, &mut headers) {
+                Ok(httparse::Status::Complete((n, _))) => {
+                    *part = Part::End;
+                    Ok(Step::Control(n))
+                }
+                Ok(httparse::Status::Partial) => more(bytes),
+                Err(_) => Err(wrong("the trailers are malformed")),
+            }
+        }
+        Part::End => Ok(Step::End),
+    }
+}
+
+fn more(bytes: &[u8]) -> Result<Step> {
+    if bytes.len() > CONTROL_LIMIT {
+        return Err(wrong("the lines between chunks are too long"));
+    }
+    Ok(Step::More)
+}
+
+fn wrong(text: &'static str) -> Error {
+    Error::new(ErrorKind::Protocol, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The body in `wire`, received in pieces of these lengths; and what is left behind it.
+    fn decode(wire: &[u8], pieces: &[usize]) -> Result<(Vec<u8>, usize)> {
+        let (mut frame, mut body) = (Frame::Chunked(Part::Size), Vec::new());
+        let (mut start, mut end) = (0, 0);
+        let mut pieces = pieces.iter().cycle();
+        loop {
+            match frame.step(&wire[start..end])? {
+                Step::Data(n) => {
+                    body.extend_from_slice(&wire[start..start + n]);
+                    start += n;
+                }
+                Step::Control(n) => start += n,
+                Step::End => return Ok((body, wire.len() - start)),
+                Step::More if end == wire.len() => return Err(wrong("cut")),
+                Step::More => {
+                    end = wire.len().min(end + pieces.next().copied().unwrap_or(1).max(1));
+                }
+            }
+        }
+    }
+
+    fn check(wire: &str, expected: &str) {
+        let got = match decode(wire.as_bytes(), &[1]) {
+            Ok((body, left)) => format!("{} +{left}", String::from_utf8(body).unwrap()),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(got, expected, "{wire:?}");
+    }
+
+    #[test]
+    fn chunks_are_taken_apart_and_wrong_ones_refused() {
+        check("3\r\nabc\r\n0\r\n\r\n", "abc +0");
+        check("3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\nrest", "abc0123456789 +4");
+        check("0\r\n\r\n", " +0");
+        check("3\r\nabcd\r\n0\r\n\r\n", "a chunk is longer than its size says");
+        check("4\r\nabc\r\n0\r\n\r\n", "a chunk is longer than its size says");
+        check("x\r\n", "the size of a chunk is malformed");
+        check("-1\r\n", "the size of a chunk is malformed");
+        check("fffffffffffffffff\r\n", "the size of a chunk is malformed");
+        check("3\r\nabc\r\n0\r\n", "cut");
+        check(&format!("3;{}", "x".repeat(10_000)), "the lines between chunks are too long");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_framed_comes_back_however_it_is_cut(
+            chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..50), 0..10),
+            pieces in proptest::collection::vec(1usize..40, 1..5),
+        ) {
+            let mut wire = Vec::new();
+            for chunk in &chunks {
+                wire.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+                wire.extend_from_slice(chunk);
+                wire.extend_from_slice(b"\r\n");
+            }
+            wire.extend_from_slice(b"0\r\n\r\n");
+            prop_assert_eq!(decode(&wire, &pieces).unwrap(), (chunks.concat(), 0));
+            // No part of it is taken for the whole.
+            for len in 0..wire.len() {
+                prop_assert!(decode(&wire[..len], &pieces).is_err());
+            }
+        }
+
+        #[test]
+        fn hostile_bytes_never_panic(wire in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&wire, &[7]);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The head of an answer: what it says of the body, held against the rules. Pure: bytes in, facts out.
+
+use super::decode::Encoding;
+use super::framing::{Frame, Part};
+use super::settings::is_strong;
+use crate::{Error, ErrorKind, Result};
+
+/// Heads are not longer than this, nor do they have more lines.
+pub(crate) const HEAD_LIMIT: usize = 64 << 10;
+const HEADERS: usize = 128;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    pub(crate) frame: Frame,
+    /// A strong one.
+    pub(crate) etag: Option<String>,
+    pub(crate) location: Option<String>,
+    pub(crate) encoding: Encoding,
+    pub(crate) range: Option<ContentRange>,
+    pub(crate) retry_after_s: Option<u64>,
+    /// The server will close the connection behind the body.
+    pub(crate) closes: bool,
+}
+
+/// The value of `Content-Range`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ContentRange {
+    /// First and last byte, and the size of the whole if it is known.
+    Part(u64, u64, Option<u64>),
+    /// No such range in so many bytes.
+    None(u64),
+}
+
+/// The head and its length; none if there is more of it to come.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut response = httparse::Response::new(&mut headers);
+    match response.parse(bytes) {
+        Ok(httparse::Status::Complete(n)) => Ok(Some((Head::of(&response)?, n))),
+        Ok(httparse::Status::Partial) => Ok(None),
+        Err(httparse::Error::TooManyHeaders) => {
+            Err(wrong(format!("the head of the answer has more than {HEADERS} lines")))
+        }
+        Err(error) => Err(wrong(format!("the answer is not HTTP: {error}"))),
+    }
+}
+
+impl Head {
+    fn of(response: &httparse::Response<'_, '_>) -> Result<Head> {
+        let status = response.code.unwrap_or_default();
+        let is_old = response.version == Some(0);
+        let values = |name: &str| {
+            let headers = response.headers.iter();
+            let named = headers.filter(|header| header.name.eq_ignore_ascii_case(name));
+            named.map(|header| header.value.trim_ascii()).collect::<Vec<&[u8]>>()
+        };
+        let one = |name: &str| match values(name).as_slice() {
+            [] => Ok(None),
+            [value] => Ok(Some(text(value)?)),
+            // RFC 9110, 5.3: a field that is no list comes once.
+            _ => Err(wrong(format!("the answer has several {name}"))),
+        };
+        let range = one("Content-Range")?;
+        let range = range.map(|value| {
+            content_range(&value)
+                .ok_or_else(|| wrong(format!("the answer's Content-Range is malformed: {value}")))
+        });
+        let closes = values("Connection").iter().any(|value| is_in_list(value, b"close"));
+        Ok(Head {
+            status,
+            frame: frame(status, is_old, &values("Transfer-Encoding"), &values("Content-Length"))?,
+            etag: one("ETag")?.filter(|etag| is_strong(etag)),
+            location: one("Location")?,
+            encoding: Encoding::of(&values("Content-Encoding")),
+            range: range.transpose()?,
+            retry_after_s: one("Retry-After").ok().flatten().and_then(|value| value.parse().ok()),
+            closes: closes || is_old,
+        })
+    }
+}
+
+/// RFC 9112, 6.3; what is ambiguous there is an error here.
+fn frame(status: u16, is_old: bool, codings: &[&[u8]], lengths: &[&[u8]]) -> Result<Frame> {
+    if matches!(status, 100..=199 | 204 | 304) {
+        return Ok(Frame::Length(0));
+    }
+    match (codings, lengths) {
+        ([], []) => Ok(Frame::Close),
+        ([], _) => length(lengths).map(Frame::Length),
+        ([coding], []) if coding.eq_ignore_ascii_case(b"chunked") && !is_old => {
+            Ok(Frame::Chunked(Part::Size))
+        }
+        (_, []) => Err(wrong("the answer's Transfer-Encoding is not known".to_owned())),
+        _ => Err(wrong("the answer has both Transfer-Encoding and Content-Length".to_owned())),
+    }
+}
+
+/// One number, however often it is said.
+fn length(values: &[&[u8]]) -> Result<u64> {
+    let mut found = None;
+    for value in values.iter().flat_map(|value| value.split(|b| *b == b',')) {
+        let value = value.trim_ascii();
+        let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+        let number = std::str::from_utf8(value).ok().filter(|_| digits);
+        let number = number.and_then(|number| number.parse::<u64>().ok());
+        let number = number.ok_or_else(|| wrong("the Content-Length is malformed".to_owned()))?;
+        if *found.get_or_insert(number) != number {
+            return Err(wrong("the answer has several Content-Length".to_owned()));
+        }
+    }
+    found.ok_or_else(|| wrong("the Content-Length is malformed".to_owned()))
+}
+
+/// `bytes 0-9/100`, `bytes 0-9/*`, `bytes */100` (RFC 9110, 14.4).
+fn content_range(value: &str) -> Option<ContentRange> {
+    let number = |text: &str| {
+        (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
+    };
+    let (unit, rest) = value.split_once(' ')?;
+    let (range, size) = rest.trim().split_once('/')?;
+    if !unit.eq_ignore_ascii_case("bytes") {
+        return None;
+    }
+    if range == "*" {
+        return Some(ContentRange::None(number(size)?));
+    }
+    let (first, last) = range.split_once('-')?;
+    let (first, last): (u64, u64) = (number(first)?, number(last)?);
+    let size = if size == "*" { None } else { Some(number(size)?) };
+    let is_sound = first <= last && last < u64::MAX && size.is_none_or(|size| last < size);
+    is_sound.then_some(ContentRange::Part(first, last, size))
+}
+
+fn is_in_list(value: &[u8], word: &[u8]) -> bool {
+    value.split(|b| *b == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(word))
+}
+
+fn text(value: &[u8]) -> Result<String> {
+    let text = std::str::from_utf8(value).map(str::to_owned);
+    text.map_err(|_| wrong("a header of the answer is not text".to_owned()))
+}
+
+fn wrong(text: String) -> Error {
+    Error::new(ErrorKind::Protocol, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(headers: &str, expected: &str) {
+        let wire = format!("HTTP/1.1 200 OK\r\n{}\r\n\r\n", headers.replace('\n', "\r\n"));
+        let got = match parse(wire.as_bytes()) {
+            Ok(Some((head, n))) => {
+                assert_eq!(n, wire.len());
+                format!("{:?} {:?} {:?}", head.frame, head.etag, head.range)
+            }
+            Ok(None) => "more".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(got, expected, "{headers}");
+    }
+
+    #[test]
+    fn what_frames_the_body_must_be_clear() {
+        check("Content-Length: 5", "Length(5) None None");
+        check("Content-Length: 5, 5\ncontent-length: 5", "Length(5) None None");
+        check("Content-Length: 5\nContent-Length: 6", "the answer has several Content-Length");
+        check("Content-Length: +5", "the Content-Length is malformed");
+        check("Content-Length: 99999999999999999999", "the Content-Length is malformed");
+        check("Transfer-Encoding: Chunked", "Chunked(Size) None None");
+        check("Transfer-Encoding: gzip, chunked", "the answer's Transfer-Encoding is not known");
+        let both = "the answer has both Transfer-Encoding and Content-Length";
+        check("Transfer-Encoding: chunked\nContent-Length: 3", both);
+        check("X: y", "Close None None");
+    }
+
+    #[test]
+    fn only_a_strong_etag_counts() {
+        check("ETag: \"a\"", "Close Some(\"\\\"a\\\"\") None");
+        check("ETag: W/\"a\"", "Close None None");
+        check("ETag: a", "Close None None");
+        check("ETag: \"a\"\nETag: \"b\"", "the answer has several ETag");
+    }
+
+    #[test]
+    fn a_range_is_sound_or_refused() {
+        check("Content-Range: bytes 1-2/3", "Close None Some(Part(1, 2, Some(3)))");
+        check("Content-Range: bytes 1-2/*", "Close None Some(Part(1, 2, None))");
+        check("Content-Range: bytes */3", "Close None Some(None(3))");
+        for bad in ["bytes 2-1/3", "bytes 1-3/3", "bytes 1-2", "lines 1-2/3", "bytes -2/3", ""] {
+            let text = format!("the answer's Content-Range is malformed: {bad}");
+            check(&format!("Content-Range: {bad}"), &text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse(&bytes);
+            let _ = parse(&[b"HTTP/1.1 206 X\r\nContent-Range: bytes ", bytes.as_slice()].concat());
+            let _ = content_range(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The bytes of a resource as they are sent. A connection that breaks is replaced by one that goes on at the
+//! same byte of the same version; of another version not a byte gets through.
+
+use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::buffer::Buffer;
+use crate::cancel;
+use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
+use crate::clock::Deadline;
+use crate::{Error, ErrorKind, Options, Result};
+
+use super::client::{Answer, Client};
+use super::decode::Encoding;
+use super::framing::{Frame, Step};
+use super::head::ContentRange;
+use super::url::Url;
+
+/// A head must fit.
+const SMALLEST_BUFFER: usize = 16 << 10;
+/// After so many bytes the retries are counted anew.
+const GOOD_PROGRESS: u64 = 1 << 20;
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A server that announces the end of the connection and has said all is not waited for longer.
+const END_LIMIT: Duration = Duration::from_secs(1);
+
+pub(crate) struct Raw {
+    client: Client,
+    buffer: Buffer,
+    /// Received and not looked at yet.
+    rest: Range<usize>,
+    /// What is lent.
+    chunk: Range<usize>,
+    answer: Option<Answer>,
+    version: Version,
+    /// Where in the resource the stream began, and where its next byte is.
+    first: u64,
+    next: u64,
+    /// Bytes of the answer that we have already.
+    skip: u64,
+    retries: u32,
+    /// Where they were counted anew.
+    mark: u64,
+    ended: bool,
+}
+
+/// What must be the same in all answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Version {
+    pub(crate) etag: Option<String>,
+    size: Option<u64>,
+    pub(crate) encoding: Encoding,
+}
+
+impl Raw {
+    pub(crate) fn open(url: &str, options: &mut Options) -> Result<Raw> {
+        options.check_http()?;
+        let settings = std::mem::take(&mut options.http);
+        let total = settings.total_limit.and_then(Deadline::after);
+        let (first, etag) = match settings.from.clone() {
+            Some((first, etag)) => (first, Some(etag)),
+            None => (0, None),
+        };
+        let client = Client {
+            url: Url::parse(url)?,
+            settings,
+            cancel: options.cancel.clone(),
+            total,
+            retry_after_s: None,
+        };
+        let size = options.wish.buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
+        let mut raw = Raw {
+            client,
+            buffer: Buffer::new(size),
+            rest: 0..0,
+            chunk: 0..0,
+            answer: None,
+            version: Version { etag, ..Version::default() },
+            first,
+            next: first,
+            skip: 0,
+            retries: 0,
+            mark: first,
+            ended: false,
+        };
+        if let Err(error) = raw.connect() {
+            raw.try_again(error)?;
+        }
+        Ok(raw)
+    }
+
+    pub(crate) fn version(&self) -> &Version {
+        &self.version
+    }
+
+    pub(crate) fn choice(&self) -> Choice {
+        Choice {
+            strategy: Strategy::Receive { buffer_bytes: self.buffer.len() },
+            kind: Kind::Http,
+            size_bytes: self.version.size.map(|size| size.saturating_sub(self.first)),
+            cached: Cached::Unknown,
+        }
+    }
+
+    pub(crate) fn expansion(&self) -> u64 {
+        self.client.settings.expansion
+    }
+
+    pub(crate) fn chunk(&self) -> &[u8] {
+        &self.buffer[self.chunk.clone()]
+    }
+
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        self.chunk = 0..0;
+        loop {
+            match self.try_advance() {
+                Ok(advanced) => return Ok(advanced),
+                Err(error) if error.is_retryable() => self.try_again(error)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn try_advance(&mut self) -> Result<bool> {
+        while !self.ended {
+            let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
+            match answer.head.frame.step(&self.buffer[self.rest.clone()])? {
+                Step::Control(n) => self.rest.start += n,
+                Step::Data(n) => {
+                    let skipped = self.skip.min(n as u64);
+                    self.skip -= skipped;
+                    let start = self.rest.start + skipped as usize;
+                    self.rest.start += n;
+                    self.chunk = start..self.rest.start;
+                    self.next += self.chunk.len() as u64;
+                    if self.version.size.is_some_and(|size| self.next > size) {
+                        self.chunk = 0..0;
+                        return Err(too_long());
+                    }
+                    if !self.chunk.is_empty() {
+                        return Ok(true);
+                    }
+                }
+                Step::More => self.receive()?,
+                Step::End => self.end()?,
+            }
+        }
+        Ok(false)
+    }
+
+    fn receive(&mut self) -> Result<()> {
+        if self.rest.start > 0 {
+            // What is left is less than a line.
+            self.buffer.copy_within(self.rest.clone(), 0);
+            self.rest = 0..self.rest.len();
+        }
+        let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
+        match answer.connection.read(&mut self.buffer[self.rest.end..])? {
+            0 if answer.head.frame == Frame::Close => answer.head.frame = Frame::Length(0),
+            0 => return Err(cut(self.next)),
+            n => self.rest.end += n,
+        }
+        Ok(())
+    }
+
+    /// The answer is at its end: so must be the resource, and the connection, if that was announced.
+    fn end(&mut self) -> Result<()> {
+        if !self.rest.is_empty() {
+            return Err(too_long());
+        }
+        if self.skip > 0 || self.version.size.is_some_and(|size| self.next < size) {
+            self.answer = None;
+            return Err(cut(self.next));
+        }
+        self.ended = true;
+        let Some(mut answer) = self.answer.take() else { return Ok(()) };
+        if answer.head.closes {
+            answer.connection.patience().stage = Deadline::after(END_LIMIT);
+            if let Ok(1..) = answer.connection.read(&mut self.buffer) {
+                return Err(too_long());
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for what is still missing, after a pause, as often as is allowed.
+    fn try_again(&mut self, mut error: Error) -> Result<()> {
+        loop {
+            self.answer = None;
+            if !error.is_retryable() {
+                return Err(error);
+            }
+            // In a chunked body what follows a wrong chunk size would be taken for data, and kept.
+            if self.next > self.first && self.version.size.is_none() {
+                return Err(error.and("; without a known length it cannot be resumed"));
+            }
+            if self.next > self.first && self.version.etag.is_none() {
+                return Err(error.and("; without a strong ETag it cannot be resumed"));
+            }
+            if self.next - self.mark >= GOOD_PROGRESS {
+                (self.retries, self.mark) = (0, self.next);
+            }
+            if self.retries >= self.client.settings.retries {
+                return Err(error);
+            }
+            self.pause()?;
+            self.retries += 1;
+            match self.connect() {
+                Ok(()) => return Ok(()),
+                Err(new) => error = new,
+            }
+        }
+    }
+
+    /// Twice as long each time, and up to half as long again, so that many clients do not come at once.
+    fn pause(&self) -> Result<()> {
+        let doubled = self.client.settings.back_off.saturating_mul(1 << self.retries.min(20));
+        let random = std::hash::RandomState::new().build_hasher().finish() % 128;
+        let mut pause = doubled.min(LONGEST_PAUSE) * (256 + random as u32) / 256;
+        if let Some(seconds) = self.client.retry_after_s {
+            pause = pause.max(Duration::from_secs(seconds.min(60)));
+        }
+        let mut until = Deadline::after(pause);
+        if let Some(total) = self.client.total {
+            until = until.map(|until| until.min(total));
+        }
+        cancel::wait(None, rustix::event::PollFlags::empty(), self.client.cancel.as_ref(), until)?;
+        Ok(())
+    }
+
+    fn connect(&mut self) -> Result<()> {
+        self.rest = 0..0;
+        let etag = self.version.etag.clone();
+        let from = etag.as_deref().filter(|_| self.next > 0).map(|etag| (self.next, etag));
+        let answer = self.client.get(from, &mut self.buffer)?;
+        self.rest = answer.start..answer.end;
+        let head = &answer.head;
+        self.skip = 0;
+        let length = if let Frame::Length(length) = head.frame { Some(length) } else { None };
+        let size = match (head.status, head.range) {
+            (206, Some(ContentRange::Part(start, last, size))) => {
+                if start != self.next || length.is_some_and(|length| length != last - start + 1) {
+                    let text = "the server sent another part than was asked for";
+                    return Err(Error::new(ErrorKind::Protocol, text));
+                }
+                size
+            }
+            (416, Some(ContentRange::None(size))) if self.is_whole(size, head.etag.as_deref()) => {
+                self.version.size = Some(size);
+                self.ended = true;
+                return Ok(());
+            }
+            (416, _) => return Err(changed()),
+            (206, _) => {
+                let text = "the server sent a part without telling which";
+                return Err(Error::new(ErrorKind::Protocol, text));
+            }
+            _ => {
+                self.skip = self.next;
+                length
+            }
+        };
+        let new = Version { etag: head.etag.clone(), size, encoding: head.encoding };
+        let status = head.status;
+        self.check_frame(&answer)?;
+        self.check_version(new, status)?;
+        self.answer = Some(answer);
+        Ok(())
+    }
+
+    /// All of it was there already when the stream was asked to resume.
+    fn is_whole(&self, size: u64, etag: Option<&str>) -> bool {
+        let same = etag.is_none() || etag == self.version.etag.as_deref();
+        size == self.next && self.next == self.first && self.version.size.is_none() && same
+    }
+
+    /// Without a length and without chunks, a cut connection looks like the end. TLS tells them apart.
+    fn check_frame(&self, answer: &Answer) -> Result<()> {
+        let settings = &self.client.settings;
+        if answer.head.frame == Frame::Close && !answer.connection.is_secure() && !settings.unframed
+        {
+            let text = "the server tells neither the length nor the end of the body, so a cut would not \
+                        be seen; allow it with accept_unframed or expect_sha256";
+            return Err(Error::new(ErrorKind::Protocol, text));
+        }
+        Ok(())
+    }
+
+    fn check_version(&mut self, new: Version, status: u16) -> Result<()> {
+        let known = &self.version;
+        let is_first = known.etag.is_none() && known.size.is_none() && self.next == 0;
+        let size_differs = known.size.is_some() && new.size.is_some() && known.size != new.size;
+        // A part need not tell its encoding again; one that does must tell the same.
+        let encoding_differs = self.next > self.first
+            && new.encoding != known.encoding
+            && !(status == 206 && new.encoding == Encoding::Identity);
+        if !is_first && (new.etag != known.etag || size_differs || encoding_differs) {
+            return Err(changed());
+        }
+        if self.next == self.first {
+            self.version.encoding = new.encoding;
+        }
+        self.version.etag = new.etag;
+        self.version.size = self.version.size.or(new.size);
+        Ok(())
+    }
+}
+
+fn cut(offset: u64) -> Error {
+    let text = format!("the connection ended before the body, at its byte {offset}");
+    Error::new(ErrorKind::Truncated, text).retryable(true)
+}
+
+fn too_long() -> Error {
+    Error::new(ErrorKind::TooLong, "the server sent more bytes than it announced")
+}
+
+fn changed() -> Error {
+    Error::new(ErrorKind::Changed, "the resource has changed meanwhile; begin anew")
+}

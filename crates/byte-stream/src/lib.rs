@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod stream;
+
+mod address;
+mod choice;
+mod options;
+
+#[cfg(feature = "async")]
+mod asynchronous;
+
+mod copy;
+#[cfg(feature = "http")]
+mod http;
+
+mod buffer;
+mod cancel;
+mod check;
+mod clock;
+mod source;
+
+pub use address::Address;
+#[cfg(feature = "async")]
+pub use asynchronous::AsyncStream;
+pub use cancel::Cancel;
+pub use choice::{Cached, Choice, Kind, Strategy};
+pub use copy::{Copied, CopyOptions, Way, copy};
+pub use error::{Error, ErrorKind, Result};
+pub use options::Options;
+pub use stream::{Progress, Stream};

@@ -1,0 +1,88 @@
+//! `read` into one buffer that is used again; files, pipes, sockets, devices.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::PollFlags;
+use rustix::fs::{Advice, fadvise, fstat, tell};
+use rustix::io::Errno;
+
+use crate::buffer::Buffer;
+use crate::cancel::{self, Cancel};
+use crate::choice::{Cached, Choice, Kind};
+use crate::{Error, ErrorKind, Result};
+
+pub(crate) struct Read {
+    fd: OwnedFd,
+    buffer: Buffer,
+    /// How much of the buffer is the chunk.
+    len: usize,
+    kind: Kind,
+    /// Where in the file the stream will end, as far as was known when it began.
+    end: Option<u64>,
+    cancel: Option<Cancel>,
+}
+
+impl Read {
+    pub(crate) fn new(
+        fd: OwnedFd,
+        buffer_bytes: usize,
+        choice: &Choice,
+        position: u64,
+        cancel: Option<Cancel>,
+    ) -> Read {
+        if choice.cached == Cached::No {
+            // Doubles the read-ahead; where it is refused nothing is lost.
+            let _ = fadvise(&fd, position, None, Advice::Sequential);
+        }
+        let end = choice.size_bytes.map(|size| position + size);
+        Read { fd, buffer: Buffer::new(buffer_bytes), len: 0, kind: choice.kind, end, cancel }
+    }
+
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        cancel::check(self.cancel.as_ref())?;
+        // Files never keep one waiting without end, and all others do.
+        let waits = matches!(self.kind, Kind::Pipe | Kind::Socket | Kind::Character);
+        if waits && self.cancel.is_some() {
+            self.wait()?;
+        }
+        loop {
+            match rustix::io::read(&self.fd, &mut *self.buffer) {
+                Ok(0) => return self.ended(),
+                Ok(n) => {
+                    self.len = n;
+                    return Ok(true);
+                }
+                Err(Errno::INTR) => cancel::check(self.cancel.as_ref())?,
+                // Somebody who shares the descriptor made it non-blocking.
+                Err(Errno::AGAIN) => self.wait()?,
+                Err(errno) => return Err(Error::io(errno)),
+            }
+        }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub(crate) fn chunk(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+
+    fn wait(&self) -> Result<()> {
+        cancel::wait(Some(self.fd.as_fd()), PollFlags::IN, self.cancel.as_ref(), None).map(drop)
+    }
+
+    /// A file that was cut while it was read has ended too early; one that has grown has not.
+    fn ended(&mut self) -> Result<bool> {
+        self.len = 0;
+        if let Some(end) = self.end.filter(|_| self.kind != Kind::MadeUp) {
+            let here = tell(&self.fd).map_err(Error::io)?;
+            let size = fstat(&self.fd).map_err(Error::io)?.st_size as u64;
+            if here < end && size < end {
+                let text = format!("the file was cut from {end} to {size} bytes while it was read");
+                return Err(Error::new(ErrorKind::Truncated, text));
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,329 @@
+//! A `Stream`: one chunk after the other, lent; and the same bytes as `Read` and `BufRead`.
+
+use std::fmt;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+
+use crate::address::Place;
+use crate::check::Check;
+use crate::choice::{Choice, Strategy, choose};
+use crate::options::{OnProgress, Options};
+use crate::source::{Source, read};
+use crate::{Address, Cancel, Error, ErrorKind, Result};
+
+/// Bytes from a file, a pipe, a descriptor or a URL, in order, each chunk lent until the next is asked for.
+///
+/// ```
+/// use byte_stream::Stream;
+///
+/// let mut stream = Stream::open("/proc/self/exe")?;
+/// let mut bytes = 0;
+/// while let Some(chunk) = stream.next_chunk()? {
+///     bytes += chunk.len(); // no copy was made for it, and nothing allocated
+/// }
+/// assert_eq!(bytes as u64, stream.offset());
+/// # Ok::<(), byte_stream::Error>(())
+/// ```
+///
+/// A chunk cannot be kept beyond the next call:
+///
+/// ```compile_fail
+/// let mut stream = byte_stream::Stream::open("/proc/self/exe").unwrap();
+/// let first = stream.next_chunk();
+/// let second = stream.next_chunk();
+/// drop((first, second));
+/// ```
+pub struct Stream {
+    pub(crate) source: Source,
+    /// How much of the source's chunk was handed over already.
+    pub(crate) taken: usize,
+    /// Bytes that the source gave.
+    pub(crate) produced: u64,
+    pub(crate) state: State,
+    pub(crate) name: String,
+    pub(crate) choice: Choice,
+    pub(crate) limit_bytes: u64,
+    pub(crate) cancel: Option<Cancel>,
+    pub(crate) check: Option<Check>,
+    pub(crate) on_progress: Option<OnProgress>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum State {
+    Open,
+    Ended,
+    Failed,
+}
+
+/// How far a stream or a copy is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Bytes so far.
+    pub done_bytes: u64,
+    /// Of so many, if that is known.
+    pub total_bytes: Option<u64>,
+}
+
+impl Stream {
+    /// Opens a path, `-`, a descriptor or a URL, with the default options.
+    ///
+    /// ```
+    /// use std::io::Read;
+    /// let mut text = String::new();
+    /// byte_stream::Stream::open("/proc/self/comm")?.read_to_string(&mut text)?;
+    /// assert!(text.ends_with('\n'));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn open(address: impl Into<Address>) -> Result<Stream> {
+        Options::new().open(address)
+    }
+
+    /// The options: limits, the strategy, progress, and all that concerns HTTP.
+    ///
+    /// ```
+    /// use byte_stream::Stream;
+    /// let mut stream = Stream::options().buffer_bytes(10).open("/proc/self/exe")?;
+    /// assert_eq!(stream.next_chunk()?.unwrap().len(), 10);
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn options() -> Options {
+        Options::new()
+    }
+
+    pub(crate) fn with(options: Options, address: Address) -> Result<Stream> {
+        let name = address.name();
+        Stream::named(options, address, &name).map_err(|error| error.named(&name))
+    }
+
+    fn named(mut options: Options, address: Address, name: &str) -> Result<Stream> {
+        options.check()?;
+        let (source, choice) = match address.resolve()? {
+            Place::Fd(fd) => local(fd, &options)?,
+            #[cfg(feature = "http")]
+            Place::Http(url) => {
+                let body = crate::http::open(&url, &mut options)?;
+                let choice = body.choice();
+                (Source::Http(Box::new(body)), choice)
+            }
+            #[cfg(not(feature = "http"))]
+            Place::Http(_) => {
+                let text = "byte-stream was built without its feature `http`";
+                return Err(Error::new(ErrorKind::Misuse, text));
+            }
+        };
+        let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
+        if let Some(size) = choice.size_bytes.filter(|size| *size > limit_bytes) {
+            return Err(too_large(limit_bytes, &format!("{size} bytes are")));
+        }
+        Ok(Stream {
+            source,
+            taken: 0,
+            produced: 0,
+            state: State::Open,
+            name: name.to_owned(),
+            choice,
+            limit_bytes,
+            cancel: options.cancel.clone(),
+            check: options.sha256.take().map(Check::new),
+            on_progress: options.on_progress.take(),
+        })
+    }
+
+    /// The next bytes, or what is left of those that `Read` or `BufRead` took a part of; `None` at the end,
+    /// and from then on. After an error every call is an error.
+    ///
+    /// ```
+    /// let mut stream = byte_stream::Stream::open("/dev/null")?;
+    /// assert_eq!(stream.next_chunk()?, None);
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    #[inline]
+    pub fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
+        if !self.fill()? {
+            return Ok(None);
+        }
+        let taken = self.taken;
+        let chunk = self.source.chunk();
+        self.taken = chunk.len();
+        Ok(Some(&chunk[taken..]))
+    }
+
+    /// Hands every chunk to `take`, which can stop it with `ControlFlow::Break`; then the stream can go on
+    /// behind that chunk.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// let mut stream = byte_stream::Stream::open("/dev/zero")?;
+    /// let mut left = 1_000_000usize;
+    /// let stopped = stream.for_each_chunk(|chunk| {
+    ///     left = left.saturating_sub(chunk.len());
+    ///     if left == 0 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
+    /// })?;
+    /// assert_eq!(stopped, Some("enough"));
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn for_each_chunk<B>(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> ControlFlow<B>,
+    ) -> Result<Option<B>> {
+        while let Some(chunk) = self.next_chunk()? {
+            if let ControlFlow::Break(result) = take(chunk) {
+                return Ok(Some(result));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Bytes handed over so far.
+    ///
+    /// ```
+    /// use std::io::Read;
+    /// let mut stream = byte_stream::Stream::open("/dev/zero")?;
+    /// stream.read_exact(&mut [0; 7])?;
+    /// assert_eq!(stream.offset(), 7);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn offset(&self) -> u64 {
+        self.produced - (self.source.chunk().len() - self.taken) as u64
+    }
+
+    /// How it is read, and why.
+    ///
+    /// ```
+    /// let stream = byte_stream::Stream::open("/proc/self/exe")?;
+    /// println!("{:?}", stream.choice());
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn choice(&self) -> Choice {
+        self.choice
+    }
+
+    /// What is read, as error texts call it: a URL without its password.
+    ///
+    /// ```
+    /// assert_eq!(byte_stream::Stream::open("/dev/null")?.name(), "/dev/null");
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The strong `ETag` of an HTTP resource that is handed over as it is sent: its version, for
+    /// [`Options::resume_from`].
+    ///
+    /// ```
+    /// assert_eq!(byte_stream::Stream::open("/dev/null")?.etag(), None);
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn etag(&self) -> Option<&str> {
+        match &self.source {
+            Source::Http(body) => body.etag(),
+            _ => None,
+        }
+    }
+
+    /// Sees that there is a byte that was not handed over; false at the end.
+    #[inline]
+    fn fill(&mut self) -> Result<bool> {
+        if self.taken < self.source.chunk().len() {
+            return Ok(true);
+        }
+        match self.state {
+            State::Open => self.advance(),
+            State::Ended => Ok(false),
+            State::Failed => {
+                let text = "the stream has failed before and cannot go on";
+                Err(Error::new(ErrorKind::Misuse, text).named(&self.name).at(self.produced))
+            }
+        }
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        let advanced = self.try_advance();
+        self.taken = if advanced.is_ok() { 0 } else { self.source.chunk().len() };
+        advanced.map_err(|error| {
+            self.state = State::Failed;
+            error.at(self.produced).named(&self.name)
+        })
+    }
+
+    fn try_advance(&mut self) -> Result<bool> {
+        if !self.source.advance()? {
+            self.state = State::Ended;
+            if let Some(check) = self.check.take() {
+                check.end()?;
+            }
+            return Ok(false);
+        }
+        let chunk = self.source.chunk();
+        let produced = self.produced + chunk.len() as u64;
+        if produced > self.limit_bytes {
+            return Err(too_large(self.limit_bytes, "there are"));
+        }
+        if let Some(check) = &mut self.check {
+            check.take(chunk);
+        }
+        self.produced = produced;
+        if let Some(on_progress) = &mut self.on_progress {
+            on_progress(Progress { done_bytes: produced, total_bytes: self.choice.size_bytes });
+        }
+        Ok(true)
+    }
+}
+
+pub(crate) fn too_large(limit: u64, what: &str) -> Error {
+    Error::new(ErrorKind::TooLarge, format!("{what} more than the limit of {limit} bytes"))
+}
+
+/// The source of a descriptor.
+fn local(fd: std::os::fd::OwnedFd, options: &Options) -> Result<(Source, Choice)> {
+    // What cannot tell where it stands has no size either.
+    let position = rustix::fs::tell(&fd).unwrap_or(0);
+    let choice = choose(fd.as_fd(), position, options.wish)?;
+    let cancel = options.cancel.clone();
+    let source = match (choice.strategy, choice.size_bytes) {
+        (Strategy::Map { window_bytes }, Some(size)) => {
+            Source::Map(options.map(fd, window_bytes, position, size)?)
+        }
+        (Strategy::Read { buffer_bytes }, _) => {
+            Source::Read(read::Read::new(fd, buffer_bytes, &choice, position, cancel))
+        }
+        _ => return Err(Error::new(ErrorKind::Misuse, "this strategy does not fit this input")),
+    };
+    Ok((source, choice))
+}
+
+impl io::Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = io::Read::read(&mut io::BufRead::fill_buf(self)?, buffer)?;
+        self.taken += n;
+        Ok(n)
+    }
+}
+
+impl io::BufRead for Stream {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if !self.fill()? {
+            return Ok(&[]);
+        }
+        Ok(&self.source.chunk()[self.taken..])
+    }
+
+    fn consume(&mut self, n: usize) {
+        // More than there is would be the caller's mistake, and must not become ours.
+        self.taken = self.source.chunk().len().min(self.taken + n);
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("name", &self.name)
+            .field("offset", &self.offset())
+            .field("choice", &self.choice)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+//! Counts what a thread allocates: a chunk costs no allocation, and a copy none per step.
+
+#![expect(unsafe_code, reason = "an allocator that counts")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use byte_stream::Stream;
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // The thread may be ending.
+    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: all is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promised.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What this thread allocates meanwhile.
+pub(crate) fn allocations(mut job: impl FnMut()) -> u64 {
+    let before = COUNT.get();
+    job();
+    COUNT.get() - before
+}
+
+/// Chunks of the rest of a stream, and the allocations that they took.
+pub(crate) fn rest(stream: &mut Stream) -> (u64, u64) {
+    let mut chunks = 0;
+    let allocated = allocations(|| {
+        while stream.next_chunk().unwrap().is_some() {
+            chunks += 1;
+        }
+    });
+    (chunks, allocated)
+}
+
+#[test]
+fn a_chunk_allocates_nothing() {
+    assert!(allocations(|| drop(std::hint::black_box(Box::new(7u64)))) > 0);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![7; 8 << 20]).unwrap();
+    let mut read = Stream::options().buffer_bytes(4096).open(file.path()).unwrap();
+    assert_eq!(rest(&mut read), (2048, 0));
+    // SAFETY: nobody else knows the file.
+    let mut map = unsafe { Stream::options().allow_map() }.open(file.path()).unwrap();
+    assert_eq!(rest(&mut map), (4, 0));
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let feeder = std::thread::spawn(move || {
+        std::io::Write::write_all(&mut writer, &vec![1; 1 << 20]).unwrap();
+    });
+    let mut pipe = Stream::open(std::os::fd::OwnedFd::from(reader)).unwrap();
+    let (chunks, allocated) = rest(&mut pipe);
+    feeder.join().unwrap();
+    assert!(chunks >= 8 && allocated == 0, "{chunks} {allocated}");
+}
+
+#[test]
+fn a_copy_allocates_nothing_per_step() {
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(64 << 20).unwrap();
+    let null = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
+    let of = |way| {
+        std::io::Seek::rewind(&mut &file).unwrap();
+        let mut options = byte_stream::CopyOptions::new().way(way);
+        allocations(|| assert_eq!(options.copy(&file, &null).unwrap().bytes, 64 << 20))
+    };
+    assert_eq!(of(byte_stream::Way::SpliceThroughPipe), 0);
+    assert_eq!(of(byte_stream::Way::Sendfile), 0);
+    assert!(of(byte_stream::Way::ReadWrite) <= 1);
+}

@@ -1,0 +1,259 @@
+//! `copy` over all pairs of kinds and all ways: every byte arrives once and in order, whatever the kernel refuses.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+use byte_stream::{Cancel, CopyOptions, ErrorKind, Way, copy};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::kinds::{FROM, From, Input, Output, TO, To, bytes};
+
+const WAYS: &[Way] =
+    &[Way::CopyFileRange, Way::Splice, Way::SpliceThroughPipe, Way::Sendfile, Way::ReadWrite];
+
+fn check(from: From, to: To, way: Option<Way>, len: usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut data = bytes(len);
+    // It must differ from what stands in the files before.
+    data.extend(b"end");
+    let input = Input::new(from, &data, dir.path());
+    let output = Output::new(to, dir.path());
+    let mut options = CopyOptions::new();
+    if let Some(way) = way {
+        options = options.way(way);
+    }
+    let what = format!("{from:?} to {to:?} by {way:?}, {len} bytes");
+    let copied = options.copy(&input.fd, &output.fd).unwrap_or_else(|e| panic!("{what}: {e}"));
+    assert_eq!(copied.bytes, data.len() as u64, "{what}");
+    if let Some(got) = output.bytes() {
+        assert!(got == data, "{what}: {} bytes arrived, {copied:?}", got.len());
+    }
+}
+
+#[test]
+fn every_pair_of_kinds_is_copied() {
+    for from in FROM {
+        for to in TO {
+            for len in [0, 1, 4093, 300_000, (3 << 20) + 77] {
+                check(*from, *to, None, len);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_way_that_does_not_fit_falls_back_without_loss() {
+    for way in WAYS {
+        for from in FROM {
+            for to in TO {
+                check(*from, *to, Some(*way), 200_000);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_cheap_ways_are_the_ones_that_are_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let finished = |from, to| {
+        let input = Input::new(from, &bytes(100_000), dir.path());
+        let output = Output::new(to, dir.path());
+        let copied = copy(&input.fd, &output.fd).unwrap();
+        output.bytes();
+        (copied.chosen, copied.finished)
+    };
+    assert_eq!(finished(From::File, To::Pipe), (Way::Splice, Way::Splice));
+    assert_eq!(finished(From::Pipe, To::File), (Way::Splice, Way::Splice));
+    assert_eq!(finished(From::Pipe, To::Null), (Way::Splice, Way::Splice));
+    let through = (Way::SpliceThroughPipe, Way::SpliceThroughPipe);
+    assert_eq!(finished(From::File, To::Null), through);
+    assert_eq!(finished(From::File, To::Unix), through);
+    assert_eq!(finished(From::File, To::File), (Way::CopyFileRange, Way::CopyFileRange));
+    assert_eq!(finished(From::File, To::Append), (Way::ReadWrite, Way::ReadWrite));
+}
+
+/// Makes the output one to which the kernel splices nothing, after so many steps.
+fn refused_in_the_middle(from: From, way: Way, steps: u32) {
+    let dir = tempfile::tempdir().unwrap();
+    let data = bytes((40 << 20) + 5);
+    let input = Input::new(from, &data, dir.path());
+    let output = Output::new(To::File, dir.path());
+    let handle = output.fd.try_clone().unwrap();
+    let mut seen = 0;
+    let mut options = CopyOptions::new().way(way).on_progress(move |_| {
+        seen += 1;
+        if seen == steps {
+            let flags = fcntl_getfl(&handle).unwrap();
+            fcntl_setfl(&handle, flags | OFlags::APPEND).unwrap();
+        }
+    });
+    let copied = options.copy(&input.fd, &output.fd).unwrap();
+    assert_eq!(copied.finished, Way::ReadWrite, "{from:?} {way:?} {steps}");
+    drop(options);
+    assert!(output.bytes().unwrap() == data, "{from:?} {way:?} {steps}");
+}
+
+#[test]
+fn a_fallback_in_the_middle_loses_and_repeats_nothing() {
+    for steps in [1, 2] {
+        refused_in_the_middle(From::File, Way::CopyFileRange, steps);
+        refused_in_the_middle(From::File, Way::Sendfile, steps);
+        refused_in_the_middle(From::File, Way::SpliceThroughPipe, steps);
+        refused_in_the_middle(From::Unix, Way::SpliceThroughPipe, steps);
+        refused_in_the_middle(From::Pipe, Way::Splice, steps);
+    }
+}
+
+#[test]
+fn what_sits_in_our_pipe_when_the_output_refuses_is_written() {
+    // The output refuses from the start, when the first megabyte is in the pipe already.
+    check(From::File, To::Append, Some(Way::SpliceThroughPipe), 3_000_000);
+    check(From::Tcp, To::Append, Some(Way::SpliceThroughPipe), 3_000_000);
+}
+
+#[test]
+fn a_full_device_is_an_error_of_the_output_and_loses_no_place() {
+    for way in WAYS {
+        let mut input = tempfile::tempfile().unwrap();
+        input.write_all(&bytes(500_000)).unwrap();
+        input.seek(SeekFrom::Start(10)).unwrap();
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let error = CopyOptions::new().way(*way).copy(&input, &full).unwrap_err();
+        assert!(error.is_of_output(), "{way:?} {error}");
+        assert_eq!(error.to_string(), "No space left on device (os error 28) at byte 0");
+        assert_eq!(input.stream_position().unwrap(), 10, "{way:?}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_an_error_of_the_output() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let error = copy(File::open("/proc/self/exe").unwrap(), writer).unwrap_err();
+    assert!(error.is_of_output());
+    assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn a_directory_is_an_error_of_the_input() {
+    let error = copy(File::open("/").unwrap(), tempfile::tempfile().unwrap()).unwrap_err();
+    assert!(!error.is_of_output());
+    assert_eq!(error.to_string(), "Is a directory (os error 21) at byte 0");
+}
+
+#[test]
+fn files_that_the_kernel_makes_up_are_copied_although_they_have_no_size() {
+    let path = "/proc/version";
+    let mut output = tempfile::tempfile().unwrap();
+    for way in WAYS {
+        output.set_len(0).unwrap();
+        output.rewind().unwrap();
+        CopyOptions::new().way(*way).copy(File::open(path).unwrap(), &output).unwrap();
+        output.rewind().unwrap();
+        let mut got = String::new();
+        output.read_to_string(&mut got).unwrap();
+        assert_eq!(got, std::fs::read_to_string(path).unwrap(), "{way:?}");
+    }
+}
+
+#[test]
+fn a_copy_that_would_never_end_is_refused_and_others_of_one_file_are_not() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let open = |append| OpenOptions::new().read(true).write(true).append(append).open(file.path());
+    std::fs::write(file.path(), "hello").unwrap();
+    let error = copy(File::open(file.path()).unwrap(), open(true).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SameFile);
+    // Onto itself, from the same place: GNU cat does it, too.
+    assert_eq!(copy(File::open(file.path()).unwrap(), open(false).unwrap()).unwrap().bytes, 5);
+    assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "hello");
+    // From behind: the file moves forward.
+    let mut input = File::open(file.path()).unwrap();
+    input.seek(SeekFrom::Start(3)).unwrap();
+    assert_eq!(copy(input, open(false).unwrap()).unwrap().bytes, 2);
+    assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "lollo");
+}
+
+/// What stands where in a file, and its length.
+type Layout<'a> = (&'a [(u64, &'a [u8])], u64);
+
+/// A file of holes and data; its bytes.
+fn with_holes(parts: &[(u64, &[u8])], len: u64) -> (File, Vec<u8>) {
+    let mut file = tempfile::tempfile().unwrap();
+    file.set_len(len).unwrap();
+    for (at, data) in parts {
+        file.seek(SeekFrom::Start(*at)).unwrap();
+        file.write_all(data).unwrap();
+    }
+    file.rewind().unwrap();
+    let mut all = Vec::new();
+    file.read_to_end(&mut all).unwrap();
+    file.rewind().unwrap();
+    (file, all)
+}
+
+#[test]
+fn holes_stay_holes_when_asked_and_old_bytes_below_them_go() {
+    let data = bytes(100_000);
+    let layouts: &[Layout<'_>] = &[
+        (&[], 8 << 20),
+        (&[(0, &data)], 8 << 20),
+        (&[(1 << 20, &data), (5 << 20, &data)], 8 << 20),
+        (&[((8 << 20) - 100_000, &data)], 8 << 20),
+    ];
+    for (parts, len) in layouts {
+        for old in [0, 1000, 6 << 20, 9 << 20] {
+            let (input, expected) = with_holes(parts, *len);
+            let mut output = tempfile::tempfile().unwrap();
+            output.write_all(&vec![b'x'; old]).unwrap();
+            output.rewind().unwrap();
+            let copied = CopyOptions::new().sparse(true).copy(&input, &output).unwrap();
+            assert_eq!(copied.bytes, *len);
+            output.rewind().unwrap();
+            let mut got = Vec::new();
+            output.read_to_end(&mut got).unwrap();
+            assert!(got[..expected.len()] == expected, "{old}");
+            assert!(got[expected.len()..].iter().all(|byte| *byte == b'x'));
+            if old == 0 {
+                let blocks = output.metadata().unwrap().blocks();
+                assert!(blocks <= input.metadata().unwrap().blocks() + 16, "{blocks} blocks");
+            }
+        }
+    }
+}
+
+#[test]
+fn progress_ends_at_the_whole_and_a_cancelled_copy_stops() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let mut input = tempfile::tempfile().unwrap();
+    input.write_all(&bytes(40 << 20)).unwrap();
+    input.rewind().unwrap();
+    let mut options = CopyOptions::new().on_progress(move |p| sender.send(p).unwrap());
+    options.copy(&input, tempfile::tempfile().unwrap()).unwrap();
+    let seen: Vec<_> = receiver.try_iter().collect();
+    assert!(seen.len() >= 3 && seen.is_sorted_by_key(|p| p.done_bytes), "{seen:?}");
+    assert_eq!(
+        seen.last().map(|p| (p.done_bytes, p.total_bytes)),
+        Some((40 << 20, Some(40 << 20)))
+    );
+
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let cancel = Cancel::new().unwrap();
+    let other = cancel.clone();
+    let thread = std::thread::spawn(move || other.cancel());
+    let (_, socket) = crate::kinds::tcp();
+    let error = CopyOptions::new().cancel(&cancel).copy(reader, socket).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_descriptor_that_is_not_open_for_it_is_an_error() {
+    let read_only = File::open("/proc/self/exe").unwrap();
+    let error = copy(&read_only, read_only.try_clone().unwrap()).unwrap_err();
+    assert!(error.is_of_output(), "{error}");
+    let write_only: OwnedFd = OpenOptions::new().write(true).open("/dev/null").unwrap().into();
+    let file = tempfile::tempfile().unwrap();
+    assert!(!copy(write_only.as_fd(), &file).unwrap_err().is_of_output());
+}

@@ -1,0 +1,18 @@
+//! The library as a program uses it: real files, pipes, sockets and servers of our own.
+
+#![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
+
+mod allocations;
+mod copy;
+#[cfg(feature = "http")]
+mod decoding;
+#[cfg(feature = "http")]
+mod faults;
+#[cfg(feature = "http")]
+mod http;
+mod kinds;
+#[cfg(feature = "http")]
+mod server;
+mod stream;
+#[cfg(feature = "http")]
+mod tls;

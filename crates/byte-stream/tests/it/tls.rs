@@ -1,0 +1,152 @@
+//! https: a server of our own with a certificate of our own.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use byte_stream::{ErrorKind, Options};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use crate::http::{get, once, patient};
+use crate::kinds::bytes;
+use crate::server::{Request, Server, good, head, partial, read_request, reset_on_close};
+
+const AUTHORITY: &[u8] = include_bytes!("../data/ca.pem");
+const CERTIFICATE: &[u8] = include_bytes!("../data/server.pem");
+const KEY: &[u8] = include_bytes!("../data/key.pem");
+
+type Tls = StreamOwned<ServerConnection, std::net::TcpStream>;
+
+/// How the connection ends.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Proper,
+    /// Without TLS's own end.
+    Cut,
+    Reset,
+}
+
+fn server(
+    serve: impl Fn(&Request, &mut Tls) -> std::io::Result<End> + Send + Sync + 'static,
+) -> (Server, String) {
+    let certificates = CertificateDer::pem_slice_iter(CERTIFICATE).map(Result::unwrap).collect();
+    let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(certificates, key)
+        .unwrap();
+    let config = Arc::new(config);
+    let server = Server::raw(move |n, socket, requests| {
+        let connection = ServerConnection::new(config.clone()).unwrap();
+        let mut tls = StreamOwned::new(connection, socket);
+        let request = read_request(&mut tls, n)?;
+        requests.lock().unwrap().push(request.clone());
+        match serve(&request, &mut tls)? {
+            End::Proper => tls.conn.send_close_notify(),
+            End::Cut => {}
+            End::Reset => reset_on_close(&tls.sock),
+        }
+        tls.flush()
+    });
+    let url = format!("https://localhost:{}/file", server.address.port());
+    (server, url)
+}
+
+fn trusting(options: Options) -> Options {
+    options.certificates(AUTHORITY).unwrap()
+}
+
+#[test]
+fn a_certificate_is_checked() {
+    let (_server, url) = server(|r, s| good(r, s, b"secret", "\"v\"").map(|()| End::Proper));
+    assert_eq!(get(trusting(once()), &url).unwrap(), b"secret");
+    assert_eq!(get(trusting(once()), &url.replace("localhost", "127.0.0.1")).unwrap(), b"secret");
+    let error = get(once(), &url).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Tls, "{error}");
+    assert!(!error.is_retryable());
+    let plain = Server::new(|r, s| good(r, s, b"", "\"v\""));
+    let url = format!("https://localhost:{}/", plain.address.port());
+    // What it answers is not TLS.
+    assert!(get(trusting(once()), &url).is_err());
+}
+
+#[test]
+fn a_cut_or_reset_connection_is_resumed() {
+    for end in [End::Proper, End::Cut, End::Reset] {
+        let data = bytes(300_000);
+        let body = data.clone();
+        let (server, url) = server(move |r, s| {
+            partial(r, s, &body, "\"v\"", if r.n < 3 { 50_000 } else { usize::MAX })?;
+            Ok(if r.n < 3 { end } else { End::Proper })
+        });
+        assert!(get(trusting(patient()), &url).unwrap() == data);
+        assert_eq!(server.requests().len(), 4);
+    }
+}
+
+#[test]
+fn the_end_of_an_unframed_body_is_known_only_if_tls_ends_properly() {
+    let unframed = |end| {
+        server(move |_, s| {
+            head(s, "200 OK", &[])?;
+            s.write_all(b"hello").map(|()| end)
+        })
+    };
+    let (_server, url) = unframed(End::Proper);
+    assert_eq!(get(trusting(once()), &url).unwrap(), b"hello");
+    let (_server, url) = unframed(End::Cut);
+    assert_eq!(get(trusting(once()), &url).unwrap_err().kind(), ErrorKind::Truncated);
+}
+
+#[test]
+fn https_is_never_left_for_http() {
+    let plain = Server::new(|r, s| good(r, s, b"plain", "\"v\""));
+    let to = format!("Location: {}", plain.url());
+    let (_server, url) = server(move |_, s| head(s, "302 Found", &[&to]).map(|()| End::Proper));
+    let error = get(trusting(once()), &url).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Redirect);
+    assert!(plain.requests().is_empty());
+}
+
+#[test]
+fn a_proxy_is_asked_for_a_tunnel_and_sees_nothing() {
+    let (server, url) = server(|r, s| good(r, s, b"secret", "\"v\"").map(|()| End::Proper));
+    let to = server.address;
+    let proxy = Server::raw(move |n, mut socket, requests| {
+        let request = read_request(&mut socket, n)?;
+        requests.lock().unwrap().push(request);
+        head(&mut socket, "200 Connected", &[])?;
+        let mut further = std::net::TcpStream::connect(to)?;
+        let (mut back_from, mut back_to) = (further.try_clone()?, socket.try_clone()?);
+        let back = std::thread::spawn(move || std::io::copy(&mut back_from, &mut back_to));
+        let _ = std::io::copy(&mut socket, &mut further);
+        let _ = further.shutdown(std::net::Shutdown::Write);
+        let _ = back.join();
+        Ok(())
+    });
+    let by = format!("http://u:p@{}", proxy.address);
+    let options = trusting(once()).bearer_auth("token").proxy(Some(&by));
+    assert_eq!(get(options, &url).unwrap(), b"secret");
+    let asked = proxy.requests().remove(0);
+    assert_eq!(asked.line, format!("CONNECT localhost:{} HTTP/1.1", to.port()));
+    assert_eq!(asked.header("proxy-authorization"), Some("Basic dTpw"));
+    assert_eq!(asked.header("authorization"), None);
+    assert_eq!(server.requests()[0].header("proxy-authorization"), None);
+    let refusing = Server::new(|_, s| head(s, "407 Proxy Authentication Required", &[]));
+    let by = format!("http://{}", refusing.address);
+    let error = get(trusting(once()).proxy(Some(&by)), &url).unwrap_err();
+    assert_eq!(error.status(), Some(407));
+}
+
+#[test]
+fn a_chunk_over_tls_is_read_into_one_buffer() {
+    let (_server, url) = server(|r, s| good(r, s, &bytes(3 << 20), "\"v\"").map(|()| End::Proper));
+    let mut stream = trusting(once()).open(&url).unwrap();
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).unwrap();
+    assert!(all == bytes(3 << 20));
+}

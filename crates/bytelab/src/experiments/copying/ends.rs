@@ -1,0 +1,194 @@
+//! The two descriptors of a copy, of the kinds that the point asks for, and the threads at their other ends.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context, Result, bail, ensure};
+use lab::param::Point;
+use rustix::pipe::{SpliceFlags, splice};
+
+const DRAIN_BYTES: usize = 128 << 10;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Null,
+    File,
+    Pipe,
+    Socket,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Reader {
+    Reads,
+    Drops,
+    /// Untimed: holds every byte against the file.
+    Compares,
+}
+
+/// What a point asks for.
+#[derive(Clone)]
+pub(super) struct Setup {
+    path: PathBuf,
+    pub(super) size: u64,
+    input: Kind,
+    output: Kind,
+    reader: Reader,
+}
+
+/// An input and an output; what copies takes them.
+pub(super) struct Ends {
+    pub(super) input: OwnedFd,
+    pub(super) output: OwnedFd,
+}
+
+/// What is left of them when the copy is done.
+pub(super) struct Rest {
+    drainer: Option<JoinHandle<Result<u64>>>,
+    feeder: Option<JoinHandle<()>>,
+    file: Option<File>,
+}
+
+impl Setup {
+    pub(super) fn of(point: &Point) -> Result<Setup> {
+        let kind = |name| match point.text(name)? {
+            "null" => Ok(Kind::Null),
+            "file" => Ok(Kind::File),
+            "pipe" => Ok(Kind::Pipe),
+            "socket" => Ok(Kind::Socket),
+            other => bail!("{name} {other} is not known"),
+        };
+        let drops = point.text("reader")? == "drops";
+        Ok(Setup {
+            path: point.path("file")?.to_owned(),
+            size: point.number("size")?,
+            input: kind("input")?,
+            output: kind("output")?,
+            reader: if drops { Reader::Drops } else { Reader::Reads },
+        })
+    }
+
+    /// The same, with every byte checked; none if none of them comes out.
+    pub(super) fn checked(&self) -> Option<Setup> {
+        (self.output != Kind::Null).then(|| Setup { reader: Reader::Compares, ..self.clone() })
+    }
+
+    pub(super) fn open(&self) -> Result<(Ends, Rest)> {
+        let (input, feeder) = self.input()?;
+        let mut rest = Rest { drainer: None, feeder, file: None };
+        let output = match self.output {
+            Kind::Null => OpenOptions::new().write(true).open("/dev/null")?.into(),
+            Kind::File => {
+                let dir = self.path.parent().unwrap_or(Path::new("."));
+                let file = tempfile::tempfile_in(dir).context("a file to copy to")?;
+                rest.file = Some(file.try_clone()?);
+                file.into()
+            }
+            Kind::Pipe => {
+                let (reader, writer) = io::pipe().context("a pipe to copy to")?;
+                rest.drainer = Some(self.drain(reader)?);
+                writer.into()
+            }
+            Kind::Socket => {
+                let (reader, writer) = UnixStream::pair().context("a socket to copy to")?;
+                rest.drainer = Some(self.drain(reader)?);
+                writer.into()
+            }
+        };
+        Ok((Ends { input, output }, rest))
+    }
+
+    fn input(&self) -> Result<(OwnedFd, Option<JoinHandle<()>>)> {
+        let file = self.file()?;
+        Ok(match self.input {
+            Kind::Pipe => {
+                let (reader, writer) = io::pipe().context("a pipe to copy from")?;
+                (reader.into(), Some(feed(file, writer)?))
+            }
+            Kind::Socket => {
+                let (reader, writer) = UnixStream::pair().context("a socket to copy from")?;
+                (reader.into(), Some(feed(file, writer)?))
+            }
+            _ => (file.into(), None),
+        })
+    }
+
+    fn file(&self) -> Result<File> {
+        File::open(&self.path).with_context(|| format!("opening {}", self.path.display()))
+    }
+
+    fn drain(&self, from: impl Read + AsFd + Send + 'static) -> Result<JoinHandle<Result<u64>>> {
+        let drain = match self.reader {
+            Reader::Drops => return spawn(move || drop_pages(from)),
+            Reader::Reads => None,
+            Reader::Compares => Some(self.file()?),
+        };
+        spawn(move || read_all(from, drain.as_ref()))
+    }
+
+    /// After the copy: whether all has arrived.
+    pub(super) fn finish(&self, rest: Rest) -> Result<()> {
+        let mut arrived = None;
+        if let Some(file) = rest.file {
+            if self.reader == Reader::Compares {
+                let mut copy = &file;
+                io::Seek::rewind(&mut copy)?;
+                read_all(copy, Some(&self.file()?))?;
+            }
+            arrived = Some(file.metadata()?.len());
+        }
+        if let Some(drainer) = rest.drainer {
+            arrived =
+                Some(drainer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        if let Some(feeder) = rest.feeder {
+            feeder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        if let Some(arrived) = arrived {
+            ensure!(arrived == self.size, "{arrived} of {} bytes have arrived", self.size);
+        }
+        Ok(())
+    }
+}
+
+fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
+    thread::Builder::new().spawn(work).context("a thread at the other end")
+}
+
+/// Pages of the file, as a program that splices would send them.
+fn feed(file: File, to: impl AsFd + Send + 'static) -> Result<JoinHandle<()>> {
+    // What is copied from may be closed before its end: then the copy tells.
+    spawn(move || drop(byte_stream::copy(&file, to)))
+}
+
+fn read_all(mut from: impl Read, compare: Option<&File>) -> Result<u64> {
+    let mut buffer = vec![0; DRAIN_BYTES];
+    let mut expected = vec![0; if compare.is_some() { DRAIN_BYTES } else { 0 }];
+    let mut offset = 0;
+    loop {
+        let n = from.read(&mut buffer)?;
+        if n == 0 {
+            return Ok(offset);
+        }
+        if let Some(file) = compare {
+            file.read_exact_at(&mut expected[..n], offset).context("more than there is")?;
+            ensure!(buffer[..n] == expected[..n], "other bytes have arrived behind {offset}");
+        }
+        offset += n as u64;
+    }
+}
+
+fn drop_pages(from: impl AsFd) -> Result<u64> {
+    let null = OpenOptions::new().write(true).open("/dev/null")?;
+    let mut bytes = 0;
+    loop {
+        match splice(&from, None, &null, None, 1 << 20, SpliceFlags::empty())? {
+            0 => return Ok(bytes),
+            n => bytes += n as u64,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+#![doc = include_str!("README.md")]
+
+mod ends;
+mod job;
+
+mod command;
+mod kernel;
+mod library;
+mod plain;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use lab::experiment::{Data, Experiment, Method};
+use lab::param::{Kind, Param, Point};
+use lab::stop::Stop;
+
+use super::reading::make;
+
+pub(crate) fn experiment() -> Experiment {
+    Experiment {
+        name: "copying",
+        question: "What is the cheapest way to copy standard input to standard output?",
+        readme: include_str!("README.md"),
+        params: params(),
+        methods: methods(),
+        data,
+    }
+}
+
+fn params() -> Vec<Param> {
+    let param = |name, kind, default, help| Param { name, kind, default, help };
+    vec![
+        param("size", Kind::Bytes(1, 1 << 40), "512MiB", "how much is copied"),
+        param(
+            "input",
+            Kind::Word(&["file", "pipe", "socket"]),
+            "file",
+            "what is copied from; a pipe or socket is fed by a thread",
+        ),
+        param(
+            "output",
+            Kind::Word(&["null", "file", "pipe", "socket"]),
+            "null",
+            "what is copied to; a pipe or socket is drained by a thread",
+        ),
+        param(
+            "reader",
+            Kind::Word(&["reads", "drops"]),
+            "reads",
+            "whether who drains a pipe looks at the bytes or throws the pages away",
+        ),
+        param("buffer", Kind::Bytes(1, 1 << 30), "128KiB", "how much is read at once"),
+    ]
+}
+
+/// The first one is the reference.
+fn methods() -> Vec<Method> {
+    let mut methods = command::methods();
+    methods.extend(plain::methods());
+    methods.extend(kernel::methods());
+    methods.push(library::method());
+    methods
+}
+
+fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
+    let size = point.number("size")?;
+    let drops = point.text("reader")? == "drops";
+    ensure!(
+        !drops || point.text("output")? == "pipe",
+        "--reader drops needs --output pipe: only a pipe's pages can be thrown away unseen"
+    );
+    let files = make::files(dir, size, 1, stop)?;
+    let path = files[0].to_str().with_context(|| format!("{} is not UTF-8", dir.display()))?;
+    let mut arguments = point.clone();
+    arguments.set("file", path);
+    Ok(Data { arguments, files: files.clone(), payload_bytes: Some(size), ..Data::default() })
+}

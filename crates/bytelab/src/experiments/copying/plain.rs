@@ -1,0 +1,179 @@
+//! The bytes go through the program's own memory.
+
+#![expect(unsafe_code, reason = "maps files")]
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::sync_channel;
+
+use anyhow::{Context, Result};
+use lab::clock;
+use lab::experiment::{Build, Method, skip};
+use memmap2::MmapOptions;
+
+use super::job::{Copying, contender, task};
+
+/// What `mmap-write` maps and writes at once.
+const WINDOW: u64 = 2 << 20;
+/// Buffers that two threads hand to each other.
+const BUFFERS: usize = 4;
+
+pub(super) fn methods() -> Vec<Method> {
+    let buffered = |name, about, build: Build| contender(name, about, &["buffer"], build);
+    vec![
+        buffered("read-write", "read into one buffer, write out of it", |point| {
+            let start = page_start(point.number("buffer")? as usize);
+            task(point, One { memory: start.0, at: start.1, len: point.number("buffer")? as usize })
+        }),
+        buffered("fresh", "a new buffer for each chunk", |point| {
+            task(point, Fresh(point.number("buffer")? as usize))
+        }),
+        buffered("trim-copy", "a new buffer for each chunk, copied to one that fits", |point| {
+            task(point, TrimCopy(point.number("buffer")? as usize))
+        }),
+        buffered("two-threads", "one thread reads, one writes", |point| {
+            task(point, TwoThreads(point.number("buffer")? as usize))
+        }),
+        contender("whole", "read_to_end into a new Vec, then write", &[], |point| {
+            task(point, Whole)
+        }),
+        contender("io-copy", "std::io::copy", &[], |point| task(point, IoCopy)),
+        contender(
+            "mmap-write",
+            "the file mapped in windows of 2 MiB, then written",
+            &[],
+            |point| {
+                if point.text("input")? != "file" {
+                    return Err(skip("only a file can be mapped"));
+                }
+                task(point, MapWrite)
+            },
+        ),
+    ]
+}
+
+/// Memory for so many bytes behind the start of a page, and where that is.
+fn page_start(len: usize) -> (Vec<u8>, usize) {
+    let memory = vec![0; len + 4096];
+    let at = memory.as_ptr().align_offset(4096);
+    (memory, at)
+}
+
+struct One {
+    memory: Vec<u8>,
+    at: usize,
+    len: usize,
+}
+
+impl Copying for One {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+        let (mut input, mut output) = (File::from(input), File::from(output));
+        let buffer = &mut self.memory[self.at..self.at + self.len];
+        loop {
+            match input.read(buffer)? {
+                0 => return Ok(None),
+                n => output.write_all(&buffer[..n])?,
+            }
+        }
+    }
+}
+
+struct Fresh(usize);
+
+impl Copying for Fresh {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+        let (mut input, mut output) = (File::from(input), File::from(output));
+        loop {
+            let mut buffer = vec![0; self.0];
+            match input.read(&mut buffer)? {
+                0 => return Ok(None),
+                n => output.write_all(&buffer[..n])?,
+            }
+        }
+    }
+}
+
+/// What Haskell's `ByteString` did when it was studied.
+struct TrimCopy(usize);
+
+impl Copying for TrimCopy {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+        let (mut input, mut output) = (File::from(input), File::from(output));
+        loop {
+            let mut buffer = vec![0; self.0];
+            match input.read(&mut buffer)? {
+                0 => return Ok(None),
+                n => output.write_all(&std::hint::black_box(buffer[..n].to_vec()))?,
+            }
+        }
+    }
+}
+
+struct TwoThreads(usize);
+
+impl Copying for TwoThreads {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+        let (mut input, mut output) = (File::from(input), File::from(output));
+        let own_ns = clock::own_thread_cpu_ns();
+        let (full, filled) = sync_channel::<(Vec<u8>, usize)>(BUFFERS);
+        let (empty, emptied) = sync_channel::<Vec<u8>>(BUFFERS);
+        for _ in 0..BUFFERS {
+            empty.send(vec![0; self.0]).context("a thread has ended")?;
+        }
+        let reader = std::thread::Builder::new().spawn(move || -> io::Result<u64> {
+            while let Ok(mut buffer) = emptied.recv() {
+                let n = input.read(&mut buffer)?;
+                if n == 0 || full.send((buffer, n)).is_err() {
+                    break;
+                }
+            }
+            Ok(clock::own_thread_cpu_ns())
+        })?;
+        while let Ok((buffer, n)) = filled.recv() {
+            output.write_all(&buffer[..n])?;
+            // At the end nobody takes it any more.
+            let _ = empty.send(buffer);
+        }
+        drop(empty);
+        let reader_ns = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(Some(reader_ns + clock::own_thread_cpu_ns() - own_ns))
+    }
+}
+
+struct Whole;
+
+impl Copying for Whole {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+        let mut all = Vec::new();
+        File::from(input).read_to_end(&mut all)?;
+        File::from(output).write_all(&all)?;
+        Ok(None)
+    }
+}
+
+struct IoCopy;
+
+impl Copying for IoCopy {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+        io::copy(&mut File::from(input), &mut File::from(output))?;
+        Ok(None)
+    }
+}
+
+struct MapWrite;
+
+impl Copying for MapWrite {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+        let (input, mut output) = (File::from(input), File::from(output));
+        let size = input.metadata()?.len();
+        for start in (0..size).step_by(WINDOW as usize) {
+            let mut options = MmapOptions::new();
+            options.offset(start).len(WINDOW.min(size - start) as usize);
+            // SAFETY: the lab's own data file; nobody changes it while it is measured.
+            let window = unsafe { options.map(&input) }?;
+            output.write_all(&window)?;
+        }
+        Ok(None)
+    }
+}

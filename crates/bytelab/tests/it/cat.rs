@@ -1,0 +1,238 @@
+//! `bytelab cat` does what `cat` does, and gets URLs.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use crate::program::World;
+
+/// What a command wrote, how it ended, and what it complained of.
+type Ended = (Vec<u8>, i32, String);
+
+fn ended(command: &mut Command, input: &[u8]) -> Ended {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    (output.stdout, output.status.code().unwrap_or(-1), stderr)
+}
+
+/// Ours, and the system's own if there is one, which must do the same.
+fn check(world: &World, args: &[&str], input: &[u8], expected: &[u8], code: i32) -> String {
+    let ours = ended(&mut world.command(&[&["cat"], args].concat()), input);
+    assert!(ours.0 == expected, "{args:?}: {} bytes, {}", ours.0.len(), ours.2);
+    assert_eq!(ours.1, code, "{args:?}: {}", ours.2);
+    #[expect(clippy::disallowed_methods, reason = "the program that ours is held against")]
+    let mut theirs = Command::new("/bin/cat");
+    let theirs = ended(theirs.args(args).env("LC_ALL", "C"), input);
+    assert!((&theirs.0, theirs.1) == (&ours.0, ours.1), "{args:?}: cat does otherwise");
+    let as_theirs = ours.2.replace("bytelab cat: ", "cat: ");
+    assert_eq!(as_theirs, theirs.2.replace("/bin/cat: ", "cat: "), "{args:?}");
+    ours.2
+}
+
+#[test]
+fn files_and_standard_input_come_one_after_the_other() {
+    let world = World::new();
+    let (a, b) = (world.path("a"), world.path("b"));
+    let large = vec![b'x'; 3_000_000];
+    std::fs::write(&a, "hello ").unwrap();
+    std::fs::write(&b, &large).unwrap();
+    let (a, b) = (a.to_str().unwrap(), b.to_str().unwrap());
+    check(&world, &[], b"input", b"input", 0);
+    check(&world, &["-"], &large, &large, 0);
+    check(&world, &[a], b"", b"hello ", 0);
+    check(&world, &[a, "-", a], b"input", b"hello inputhello ", 0);
+    check(&world, &[b], b"", &large, 0);
+    check(
+        &world,
+        &["/dev/null", "/proc/version"],
+        b"",
+        &std::fs::read("/proc/version").unwrap(),
+        0,
+    );
+}
+
+#[test]
+fn an_input_that_fails_is_told_and_the_others_get_through() {
+    let world = World::new();
+    let a = world.path("a");
+    std::fs::write(&a, "hello").unwrap();
+    let a = a.to_str().unwrap();
+    let told = check(&world, &["/no/such", a, "/", a], b"", b"hellohello", 1);
+    assert_eq!(
+        told,
+        "bytelab cat: /no/such: No such file or directory\nbytelab cat: /: Is a directory\n"
+    );
+}
+
+#[test]
+fn a_file_is_not_copied_to_its_own_end() {
+    let world = World::new();
+    let path = world.path("a");
+    std::fs::write(&path, "hello").unwrap();
+    let append = || OpenOptions::new().append(true).open(&path).unwrap();
+    let name = path.to_str().unwrap();
+    for args in [&["cat", name][..], &["cat", "--sha256", &"0".repeat(64), name]] {
+        let output = world.command(args).stdout(append()).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(told.ends_with("a: input file is output file\n"), "{told}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"hello");
+    }
+    let other = world.path("b");
+    std::fs::write(&other, " there").unwrap();
+    let args = ["cat", other.to_str().unwrap()];
+    assert!(world.command(&args).stdout(append()).status().unwrap().success());
+    assert_eq!(std::fs::read(&path).unwrap(), b"hello there");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_success_and_a_full_device_is_not() {
+    let world = World::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = world.command(&["cat", "/proc/self/exe"]).stdout(writer).output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = world.command(&["cat", "/proc/self/exe"]).stdout(full).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(told, "bytelab cat: write error: No space left on device\n");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_limit_and_the_digest_are_kept() {
+    let world = World::new();
+    let path = world.path("a");
+    std::fs::write(&path, "hello").unwrap();
+    let name = path.to_str().unwrap();
+    let right = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    let ran = world.run(&["cat", "--sha256", right, name]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "hello", ""));
+    let ran = world.run(&["cat", "--sha256", &right.replace('2', "3"), name]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("a: the SHA-256 is 2cf24"), "{}", ran.stderr);
+    let ran = world.run(&["cat", "--limit", "9", name, name]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, "hello"));
+    assert!(ran.stderr.contains("more than the limit of 4 bytes"), "{}", ran.stderr);
+    assert_eq!(world.run(&["cat", "--limit", "10", name, name]).code, 0);
+    assert_eq!(world.run(&["cat", "--sha256", "12", name]).code, 2);
+    assert_eq!(world.run(&["cat", "--sha256", right, name, name]).code, 2);
+    assert_eq!(world.run(&["cat", "--resume", name]).code, 2);
+    let ran = world.run(&["cat", "--progress", name]);
+    assert!(ran.stderr.ends_with("a: 5 bytes\n"), "{}", ran.stderr);
+}
+
+/// Serves `hello world` of this version; the first answers of each version end in the middle.
+fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://u:secret@{}/x", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap_or(0) == 1 {
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8(head).unwrap();
+            let mut state = version.lock().unwrap();
+            let (version, cuts) = *state;
+            let body = b"hello world";
+            let from =
+                head.lines().find_map(|line| line.strip_prefix("Range: bytes=")?.strip_suffix('-'));
+            let from = from.filter(|_| head.contains(&format!("If-Range: \"{version}\"")));
+            let from: Option<usize> = from.map(|from| from.parse().unwrap());
+            let at = from.unwrap_or(0);
+            let status = match from {
+                Some(from) => format!("206 Partial Content\r\nContent-Range: bytes {from}-10/11"),
+                None => "200 OK".to_owned(),
+            };
+            let length = body.len() - at;
+            let end = if cuts > 0 { at + 3 } else { body.len() };
+            state.1 = cuts.saturating_sub(1);
+            let head = format!(
+                "HTTP/1.1 {status}\r\nETag: \"{version}\"\r\nContent-Length: {length}\r\n\r\n"
+            );
+            // The program may be gone.
+            let _ = socket.write_all(head.as_bytes());
+            let _ = socket.write_all(&body[at..end]);
+        }
+    });
+    url
+}
+
+#[test]
+fn a_url_is_an_input_and_a_download_is_gone_on_with() {
+    let world = World::new();
+    let state = Arc::new(Mutex::new((1, 0)));
+    let url = server(state.clone());
+    let get = |args: &[&str]| {
+        let mut all = vec!["cat", "--retries", "0", url.as_str()];
+        all.extend(args);
+        let ended = ended(world.command(&all).env("no_proxy", "*"), b"");
+        (String::from_utf8(ended.0).unwrap(), ended.1, ended.2)
+    };
+    assert_eq!(get(&[]), ("hello world".to_owned(), 0, String::new()));
+    let file = world.path("down");
+    let (name, part) = (file.to_str().unwrap(), world.path("down.part"));
+    let digest = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
+    let args = ["--resume", "-o", name, "--sha256", digest];
+    state.lock().unwrap().1 = 2;
+    for at in [3, 6] {
+        let (out, code, told) = get(&args);
+        assert_eq!((out.as_str(), code), ("", 1));
+        assert!(
+            told.contains("the connection ended before the body") && !told.contains("secret"),
+            "{told}"
+        );
+        assert_eq!(std::fs::read(&part).unwrap(), &b"hello world"[..at]);
+        assert!(!file.exists());
+    }
+    // Another version: what is there is of no use.
+    state.lock().unwrap().0 = 2;
+    let (_, code, told) = get(&args);
+    assert_eq!(code, 0, "{told}");
+    assert!(told.ends_with("has changed; beginning anew\n"), "{told}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
+    assert!(!part.exists() && !world.path("down.part.etag").exists());
+    // Gone on with, and wrong as a whole.
+    std::fs::write(&part, "jello").unwrap();
+    std::fs::write(world.path("down.part.etag"), "\"2\"").unwrap();
+    let (_, code, told) = get(&args);
+    assert!(code == 1 && told.contains("the SHA-256 is"), "{told}");
+    assert!(!part.exists());
+    assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
+}
+
+#[test]
+fn every_kind_of_output_gets_the_same_bytes() {
+    let world = World::new();
+    let source = world.path("source");
+    let data: Vec<u8> = (0..2_000_003u32).map(|i| ((i * 31) >> 3) as u8).collect();
+    std::fs::write(&source, &data).unwrap();
+    let args = ["cat", source.to_str().unwrap()];
+    let out = world.path("out");
+    assert!(world.command(&args).stdout(File::create(&out).unwrap()).status().unwrap().success());
+    assert!(std::fs::read(&out).unwrap() == data);
+    let (mut reader, socket) = std::os::unix::net::UnixStream::pair().unwrap();
+    let thread = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        reader.read_to_end(&mut all).unwrap();
+        all
+    });
+    let mut command = world.command(&args);
+    assert!(command.stdout(std::os::fd::OwnedFd::from(socket)).status().unwrap().success());
+    drop(command);
+    assert!(thread.join().unwrap() == data);
+}
