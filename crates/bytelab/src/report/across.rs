@@ -6,9 +6,16 @@ use super::Varying;
 use super::page::{Page, Style};
 use super::units;
 
+/// Of more than so many only those that show a difference are written.
+const MANY: usize = 24;
+
 pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
+    let shown: Vec<&Across> = analysis.across.iter().filter(|across| is_shown(across)).collect();
+    // A ladder of sizes has hundreds.
+    let all: Vec<&Across> = analysis.across.iter().collect();
+    let lines = if all.len() > MANY { &shown } else { &all };
     let mut heading = ("", "");
-    for across in &analysis.across {
+    for across in lines.iter().take(MANY) {
         if heading != (across.param.as_str(), across.reference_value.as_str()) {
             heading = (&across.param, &across.reference_value);
             page.blank();
@@ -17,6 +24,15 @@ pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>)
         }
         line(page, across, varying);
     }
+    let left = all.len() - lines.len().min(MANY);
+    if left > 0 {
+        let text = format!("  … and {left} more, --json has all");
+        page.paragraph(Style::Dim, "", &text);
+    }
+}
+
+fn is_shown(across: &Across) -> bool {
+    matches!(across.comparison.verdict, Verdict::Faster | Verdict::Slower)
 }
 
 fn line(page: &mut Page, across: &Across, varying: &Varying<'_>) {
