@@ -78,30 +78,17 @@ pub fn available_bytes() -> Option<u64> {
 /// lately are given up when memory runs short.
 fn available_in_group() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    // Version 1 names the controller, version 2 none.
-    let old = groups.lines().find_map(|line| line.split_once(":memory:/"));
-    let new = groups.lines().find_map(|line| line.strip_prefix("0::/"));
-    let (root, own, names) = match (old, new) {
-        (Some((_, own)), _) => (
-            "/sys/fs/cgroup/memory",
-            own,
-            ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "],
-        ),
-        (None, Some(own)) => {
-            ("/sys/fs/cgroup", own, ["memory.max", "memory.current", "inactive_file "])
-        }
-        (None, None) => return None,
-    };
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let left = |group: &Path| {
         let text = |name: &str| std::fs::read_to_string(group.join(name)).ok();
         let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
         let stat = text("memory.stat").unwrap_or_default();
-        let unused = stat.lines().find_map(|line| line.strip_prefix(names[2]));
+        let unused = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));
         let unused: u64 = unused.and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
-        let used = number(names[1])?.saturating_sub(unused);
-        Some(number(names[0])?.saturating_sub(used))
+        let used = number("memory.current")?.saturating_sub(unused);
+        Some(number("memory.max")?.saturating_sub(used))
     };
-    let root = Path::new(root);
+    let root = Path::new("/sys/fs/cgroup");
     root.join(own).ancestors().take_while(|group| group.starts_with(root)).filter_map(left).min()
 }
 
