@@ -10,12 +10,12 @@ use super::units;
 const MANY: usize = 24;
 
 pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
-    let shown: Vec<&Across> = analysis.across.iter().filter(|across| is_shown(across)).collect();
     // A ladder of sizes has hundreds.
-    let all: Vec<&Across> = analysis.across.iter().collect();
-    let lines = if all.len() > MANY { &shown } else { &all };
-    let mut heading = ("", "");
-    for across in lines.iter().take(MANY) {
+    let all = analysis.across.len();
+    let lines = analysis.across.iter().filter(|across| all <= MANY || is_shown(across));
+    let (mut heading, mut left) = (("", ""), all);
+    for across in lines.take(MANY) {
+        left -= 1;
         if heading != (across.param.as_str(), across.reference_value.as_str()) {
             heading = (&across.param, &across.reference_value);
             page.blank();
@@ -24,7 +24,6 @@ pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>)
         }
         line(page, across, varying);
     }
-    let left = all.len() - lines.len().min(MANY);
     if left > 0 {
         let text = format!("  … and {left} more, --json has all");
         page.paragraph(Style::Dim, "", &text);

@@ -53,11 +53,10 @@ pub struct Paired {
 /// independent; where neighbours are alike, blocks of 2, 4, 8 rounds are averaged until they are not.
 pub fn paired(sessions: &[Vec<f64>], alpha: f64) -> Option<Paired> {
     let found = in_blocks(&sessions.concat(), alpha)?;
-    let whole = || sessions::shift(sessions, alpha);
     if !found.dependent && sessions::alike(sessions) {
         return Some(found);
     }
-    let Some(shift) = whole() else { return Some(found) };
+    let Some(shift) = sessions::shift(sessions, alpha) else { return Some(found) };
     Some(Paired { block: 1, by_session: true, dependent: false, shift, ..found })
 }
 
