@@ -71,6 +71,7 @@ pub const METRICS: &[Metric] = &[
     count("voluntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
     count("involuntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
+    noisy("noop_ns", "ns", "plain command: a process that does nothing, started in the same way after it"),
     noisy("prepare_ns", "ns", "fresh process: `prepare` to `ready`"),
     noisy(
         "first_touch_ns",
@@ -143,6 +144,7 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
         ("voluntary_switches", used.voluntary_switches),
         ("involuntary_switches", used.involuntary_switches),
         ("startup_ns", taken.startup_ns),
+        ("noop_ns", taken.noop_ns),
     ];
     values.extend(per_op.iter().filter_map(|(name, total)| Some((*name, (*total)? as f64 / ops))));
     if let Some(Fresh { startup_ns, prepare_ns }) = taken.fresh {

@@ -19,8 +19,8 @@ pub struct Filtered {
 /// Runs a command from `input` to `output`, which it closes, and waits for its end.
 pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Filtered, Ended> {
     // The lab that waits for the method sets the limit.
-    let limits = Limits { answer_ns: u64::MAX, stop: Stop::default() };
-    let mut process = Process::spawn(argv, Talk::Given(input, output), &[])?;
+    let limits = Limits { answer_ns: u64::MAX, dir: None, stop: Stop::default() };
+    let mut process = Process::spawn(argv, Talk::Given(input, output), &[], None)?;
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
     let exit = pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
     process.wait_for(exit.as_fd(), &limits, clock::now_ns().saturating_add(u64::MAX >> 1))?;

@@ -7,7 +7,7 @@ use super::order::order;
 use super::{Job, Progress, Record, arguments, note_missing, point_of};
 use crate::cache;
 use crate::clock;
-use crate::count::{ALLOCATION_METRICS, SYSCALLS, Sources};
+use crate::count::{ALLOCATION_METRICS, ALLOCATIONS, SYSCALLS, Sources};
 use crate::experiment::Data;
 use crate::launch::{Counted, CountingRunner, Ended, Launch, Stop, Traced};
 use crate::metric::{is_counted_apart, per_operation};
@@ -83,6 +83,19 @@ struct Live {
     point: usize,
     /// Why its calls could not be looked at.
     untraced: Option<String>,
+}
+
+impl Live {
+    /// One sample; its allocations are those of another one, if the method does not tell them.
+    fn count(&mut self) -> Result<Counted, Ended> {
+        self.runner.before()?;
+        let mut counted = self.runner.count(self.n, self.ops)?;
+        if !counted.done.metrics.iter().any(|(name, _)| name == ALLOCATIONS) {
+            self.runner.before()?;
+            counted.counts.extend(self.runner.allocations(self.n, self.ops)?);
+        }
+        Ok(counted)
+    }
 }
 
 /// What ends the pass early.
@@ -203,7 +216,7 @@ impl Counting<'_> {
             }
         }
         live.n += 1;
-        let mut counted = match live.runner.count(live.n, live.ops) {
+        let mut counted = match live.count() {
             Ok(counted) => counted,
             Err(ended) => {
                 self.cells[index] = lost(ended)?;
@@ -226,7 +239,8 @@ impl Counting<'_> {
     fn trace(&mut self, index: usize) -> Result<Option<f64>, Halt> {
         let State::Live(live) = &mut self.cells[index] else { return Ok(None) };
         live.n += 1;
-        let Traced { done, calls } = match live.runner.trace(live.n, live.ops) {
+        let traced = live.runner.before().and_then(|()| live.runner.trace(live.n, live.ops));
+        let Traced { done, calls } = match traced {
             Ok(traced) => traced,
             Err(ended) => {
                 self.cells[index] = lost(ended)?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use lab::count::Sources;
-use lab::experiment::{How, Method};
+use lab::experiment::{Command, How, Method};
 use lab::launch::Stop;
 use lab::run::{Cell, Pass, Plan, Run, Status};
 
@@ -178,7 +178,7 @@ fn a_child_that_hangs_while_it_is_watched_is_killed() {
 #[test]
 fn a_command_is_counted_from_its_first_call_to_its_last() {
     let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
-    let command = method("cat", How::Command { argv: argv.clone() });
+    let command = method("cat", How::Command(Command::plain(argv.clone())));
     let run = counted(vec![script("a", GOOD), command], 5);
     if !traced(&run) {
         return;

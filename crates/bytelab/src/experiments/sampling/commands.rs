@@ -1,7 +1,7 @@
 //! What people use today, as plain commands: they are started anew for each sample, and write to
 //! `/dev/null`. What they draw is not checked.
 
-use lab::experiment::{How, Method};
+use lab::experiment::{Command, How, Method};
 use lab::run::Role;
 
 const AWK: &str = r#"BEGIN { srand(); n = ARGV[1]; ARGV[1] = "" }
@@ -40,7 +40,7 @@ fn command(name: &str, about: &str, default: bool, argv: Vec<String>) -> Method 
         name: name.to_owned(),
         about: about.to_owned(),
         reads: vec!["samples", "records", "kind", "dir", "file"],
-        how: How::Command { argv },
+        how: How::Command(Command::plain(argv)),
         role: Role::Yardstick,
         bypasses_cache: false,
         default,

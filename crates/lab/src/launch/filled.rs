@@ -1,0 +1,113 @@
+//! A plain command with the values of its point in place of their names.
+
+use crate::experiment::{Answer, Command};
+use crate::param::Point;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Filled {
+    pub(super) argv: Vec<String>,
+    pub(super) input: Option<String>,
+    pub(super) answer: Answer,
+    /// The words that hold a value.
+    pub(super) named: Vec<String>,
+    pub(super) shell: bool,
+}
+
+impl Filled {
+    pub(super) fn new(command: &Command, arguments: &Point) -> Filled {
+        let plain = |word: &String| fill_in(word, arguments, str::to_owned);
+        let mut argv: Vec<String> = command.argv.iter().map(plain).collect();
+        if command.shell {
+            let script = command.argv.iter().map(|word| fill_in(word, arguments, quoted));
+            argv = ["/bin/sh".to_owned(), "-c".to_owned()].into_iter().chain(script).collect();
+        }
+        let answer = match &command.answer {
+            Answer::File(path) => Answer::File(plain(path)),
+            other => other.clone(),
+        };
+        let input = command.input.as_ref().map(plain);
+        let named = command.argv.iter().filter(|_| !command.shell).map(|word| (word, plain(word)));
+        let named = named.filter(|(form, word)| word != *form).map(|(_, word)| word);
+        Filled { named: named.chain(input.clone()).collect(), argv, input, answer, shell: command.shell }
+    }
+
+    /// What the command is called in errors.
+    pub(super) fn name(&self) -> &str {
+        self.argv.first().map_or("", String::as_str)
+    }
+
+    /// A command that does nothing and is started in the same way.
+    pub(super) fn noop(&self) -> Vec<String> {
+        let words: &[&str] = if self.shell { &["/bin/sh", "-c", ":"] } else { &["/bin/true"] };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+}
+
+/// Replaces each `{name}` that the point knows, once: what a value contains is not looked at again.
+/// `{{name}}` becomes `{name}`; all other braces stay.
+fn fill_in(word: &str, arguments: &Point, form: impl Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    let mut rest = word;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let value = |text: &str| arguments.get(text).map(ToString::to_string);
+        let escaped = after.strip_prefix('{').and_then(|after| after.split_once("}}"));
+        if let Some((name, tail)) = escaped.filter(|(name, _)| value(name).is_some()) {
+            out = out + "{" + name + "}";
+            rest = tail;
+        } else if let Some((value, tail)) =
+            after.split_once('}').and_then(|(name, tail)| Some((value(name)?, tail)))
+        {
+            out.push_str(&form(&value));
+            rest = tail;
+        } else {
+            out.push('{');
+            rest = after;
+        }
+    }
+    out + rest
+}
+
+/// A value as one word of the shell.
+fn quoted(value: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
+    if !value.is_empty() && value.bytes().all(plain) {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point() -> Point {
+        let mut point = Point::default();
+        point.set("file", "/a {size} b");
+        point.set("size", 7u64);
+        point
+    }
+
+    #[test]
+    fn a_name_in_braces_becomes_the_value() {
+        let check = |word: &str, expected: &str| {
+            assert_eq!(fill_in(word, &point(), str::to_owned), expected);
+        };
+        check("{file}", "/a {size} b");
+        check("if={file}:{size}", "if=/a {size} b:7");
+        check("{other} {", "{other} {");
+        check("{{size}} {{other}} {{size}", "{size} {{other}} {7");
+        check("{{{size}}}", "{{size}}");
+    }
+
+    #[test]
+    fn in_a_script_a_value_is_one_word() {
+        let script = vec!["cat {file} | head -c {size}; echo $HOME".to_owned()];
+        let command = Command { argv: script, shell: true, ..Command::default() };
+        let filled = Filled::new(&command, &point());
+        let script = "cat '/a {size} b' | head -c 7; echo $HOME";
+        assert_eq!(filled.argv, ["/bin/sh", "-c", script]);
+        assert_eq!(quoted("it's $(x)"), r"'it'\''s $(x)'");
+        assert_eq!(quoted(""), "''");
+    }
+}
