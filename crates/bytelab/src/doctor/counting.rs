@@ -140,8 +140,13 @@ fn started(method: &str, sources: &Sources) -> Result<Box<dyn CountingRunner>, S
     let found = found.ok_or_else(|| format!("the self-test has no method {method}"))?;
     let program =
         std::env::current_exe().map_err(|error| format!("finding this program: {error}"))?;
-    let mut launcher =
-        Launcher { program, sample_limit_ns: SAMPLE_LIMIT_NS, fresh: false, stop: Stop::default() };
+    let mut launcher = Launcher {
+        program,
+        sample_limit_ns: SAMPLE_LIMIT_NS,
+        fresh: false,
+        dir: None,
+        stop: Stop::default(),
+    };
     let mut runner = launcher.start_counting(experiment.name, found, sources).map_err(why)?;
     runner.prepare(&Point::default()).map_err(why)?;
     Ok(runner)

@@ -2,23 +2,24 @@
 
 use crate::experiment::{Answer, Command};
 use crate::param::Point;
+use crate::template::{fill, names};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filled {
     pub(super) argv: Vec<String>,
     pub(super) input: Option<String>,
     pub(super) answer: Answer,
-    /// The words that hold a value.
+    /// The words that hold a value: the files among them are what it reads.
     pub(super) named: Vec<String>,
     pub(super) shell: bool,
 }
 
 impl Filled {
     pub(super) fn new(command: &Command, arguments: &Point) -> Filled {
-        let plain = |word: &String| fill_in(word, arguments, str::to_owned);
+        let plain = |word: &String| fill(word, arguments, str::to_owned);
         let mut argv: Vec<String> = command.argv.iter().map(plain).collect();
         if command.shell {
-            let script = command.argv.iter().map(|word| fill_in(word, arguments, quoted));
+            let script = command.argv.iter().map(|word| fill(word, arguments, quoted));
             argv = ["/bin/sh".to_owned(), "-c".to_owned()].into_iter().chain(script).collect();
         }
         let answer = match &command.answer {
@@ -26,9 +27,14 @@ impl Filled {
             other => other.clone(),
         };
         let input = command.input.as_ref().map(plain);
-        let named = command.argv.iter().filter(|_| !command.shell).map(|word| (word, plain(word)));
-        let named = named.filter(|(form, word)| word != *form).map(|(_, word)| word);
-        Filled { named: named.chain(input.clone()).collect(), argv, input, answer, shell: command.shell }
+        let named = command.argv.iter().flat_map(|word| {
+            let values = names(word).into_iter().filter_map(|name| arguments.get(name));
+            let values = values.map(ToString::to_string).filter(|_| command.shell);
+            let word = Some(plain(word)).filter(|filled| filled != word && !command.shell);
+            values.chain(word).collect::<Vec<String>>()
+        });
+        let named = named.chain(input.clone()).collect();
+        Filled { named, argv, input, answer, shell: command.shell }
     }
 
     /// What the command is called in errors.
@@ -41,31 +47,6 @@ impl Filled {
         let words: &[&str] = if self.shell { &["/bin/sh", "-c", ":"] } else { &["/bin/true"] };
         words.iter().map(|word| (*word).to_owned()).collect()
     }
-}
-
-/// Replaces each `{name}` that the point knows, once: what a value contains is not looked at again.
-/// `{{name}}` becomes `{name}`; all other braces stay.
-fn fill_in(word: &str, arguments: &Point, form: impl Fn(&str) -> String) -> String {
-    let mut out = String::new();
-    let mut rest = word;
-    while let Some((before, after)) = rest.split_once('{') {
-        out.push_str(before);
-        let value = |text: &str| arguments.get(text).map(ToString::to_string);
-        let escaped = after.strip_prefix('{').and_then(|after| after.split_once("}}"));
-        if let Some((name, tail)) = escaped.filter(|(name, _)| value(name).is_some()) {
-            out = out + "{" + name + "}";
-            rest = tail;
-        } else if let Some((value, tail)) =
-            after.split_once('}').and_then(|(name, tail)| Some((value(name)?, tail)))
-        {
-            out.push_str(&form(&value));
-            rest = tail;
-        } else {
-            out.push('{');
-            rest = after;
-        }
-    }
-    out + rest
 }
 
 /// A value as one word of the shell.
@@ -86,18 +67,6 @@ mod tests {
         point.set("file", "/a {size} b");
         point.set("size", 7u64);
         point
-    }
-
-    #[test]
-    fn a_name_in_braces_becomes_the_value() {
-        let check = |word: &str, expected: &str| {
-            assert_eq!(fill_in(word, &point(), str::to_owned), expected);
-        };
-        check("{file}", "/a {size} b");
-        check("if={file}:{size}", "if=/a {size} b:7");
-        check("{other} {", "{other} {");
-        check("{{size}} {{other}} {{size}", "{size} {{other}} {7");
-        check("{{{size}}}", "{{size}}");
     }
 
     #[test]

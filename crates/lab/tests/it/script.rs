@@ -59,6 +59,7 @@ pub(crate) fn plan(rounds: u32) -> Plan {
         data_dir: None,
         counting: 0,
         fresh: false,
+        definition: None,
     }
 }
 

@@ -1,7 +1,7 @@
 #![doc = include_str!("README.md")]
 
 mod data;
-mod folder;
+pub(super) mod folder;
 mod place;
 
 mod call;
