@@ -21,9 +21,7 @@ pub(super) struct Checked {
 pub(super) struct Known {
     /// Params, and where the file is.
     pub(super) constant: Vec<&'static str>,
-    /// These, and the place for the files of a point.
-    pub(super) of_point: Vec<&'static str>,
-    /// These, and the data.
+    /// These, the folder of the point, and the data.
     pub(super) of_method: Vec<&'static str>,
     /// These, and the method: in hooks that belong to one.
     pub(super) of_hook: Vec<&'static str>,
@@ -84,13 +82,12 @@ fn name(given: Option<&At<String>>, place: &Place, taken: &Taken<'_>) -> Result<
 fn known(params: &[lab::param::Param], has_data: bool) -> Known {
     let mut constant: Vec<&'static str> = params.iter().map(|param| param.name).collect();
     constant.push(HERE);
-    let mut of_point = constant.clone();
-    of_point.push(DIR);
-    let mut of_method = of_point.clone();
+    let mut of_method = constant.clone();
+    of_method.push(DIR);
     of_method.extend(has_data.then_some(FILE));
     let mut of_hook = of_method.clone();
     of_hook.push(METHOD);
-    Known { constant, of_point, of_method, of_hook }
+    Known { constant, of_method, of_hook }
 }
 
 fn answer(from: &At<From>, file: Option<&At<String>>, known: &Known) -> Result<Answer, Mistake> {

@@ -124,8 +124,9 @@ fn made(data_dir: &Path, size: u64, content: Content, stop: &Stop) -> Result<Pat
     }
     make::check_space(data_dir, size)?;
     let making = || format!("making {} (is there room?)", path.display());
-    let file = tempfile::Builder::new().prefix("own-v").suffix(".unfinished");
-    let file = file.tempfile_in(data_dir).with_context(making)?;
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix("own-v").suffix(".unfinished");
+    let file = builder.tempfile_in(data_dir).with_context(making)?;
     write(file.as_file(), size, content == Content::Text, stop).with_context(making)?;
     file.as_file().sync_all().with_context(making)?;
     file.persist(&path).map_err(|error| error.error).with_context(making)?;

@@ -36,7 +36,7 @@ fn command(name: &str, threads: u32, times: u32) -> Method {
     let numbers = [format!("{threads:04}"), format!("{times:04}")];
     let words = [program.to_string_lossy().into_owned(), COMMAND.to_owned()];
     Method {
-        how: How::Command(Command::plain(words.into_iter().chain(numbers).collect())),
+        how: How::Command(Command::plain(words.into_iter().chain(numbers))),
         role: Role::Yardstick,
         ..method(name, "a program that allocates, or does not", |_| Ok(once(0, 0)))
     }
