@@ -196,6 +196,7 @@ fn plan(measuring: &MeasureArgs) -> Result<Plan> {
     let data_dir = data_dir(measuring.data_dir.clone())?;
     let data_dir = data_dir.to_str().context("--data-dir is not UTF-8")?.to_owned();
     let sessions = measuring.sessions.unwrap_or(if measuring.rounds < 20 { 1 } else { 10 });
+    let sessions = sessions.min(measuring.rounds);
     Ok(Plan {
         rounds: measuring.rounds.div_ceil(sessions),
         time_limit_ns: measuring.time.as_nanos() as u64,

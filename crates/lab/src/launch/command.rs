@@ -13,6 +13,7 @@ use super::{Ended, Limits, Ready, Runner, Taken};
 use crate::clock;
 use crate::counters::Counters;
 use crate::experiment::Command;
+use crate::metric::PEAK_RSS;
 use crate::param::Point;
 use crate::protocol::Done;
 
@@ -116,11 +117,12 @@ impl Runner for CommandRunner {
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
-        let why = "the memory of a plain command is gone when it has ended; a worker's can be read";
-        let of_all = [("peak_rss_bytes", why.to_owned())];
+        let why = "the memory of a plain command is gone when it has ended: the counting pass reads it";
+        let of_all = [(PEAK_RSS, why.to_owned())];
+        let noop = self.no_noop.iter().map(|why| ("noop_ns", why.clone()));
         let why = "a plain command is not prepared; its wall is its total, with its start-up";
         let fresh = ["prepare_ns", "first_touch_ns", "total_ns"].map(|name| (name, why.to_owned()));
-        of_all.into_iter().chain(fresh.into_iter().filter(|_| self.fresh)).collect()
+        of_all.into_iter().chain(noop).chain(fresh.into_iter().filter(|_| self.fresh)).collect()
     }
 
     fn bye(&mut self) {}

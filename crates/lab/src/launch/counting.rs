@@ -19,6 +19,7 @@ use crate::count::{
     self, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window,
 };
 use crate::experiment::Command;
+use crate::metric::PEAK_RSS;
 use crate::param::Point;
 use crate::protocol::Done;
 
@@ -174,6 +175,8 @@ pub(super) struct Program {
     limits: Limits,
     /// Why its allocations are not counted.
     uncountable: Option<String>,
+    /// Why its memory cannot be read when it ends.
+    no_peak: Option<String>,
 }
 
 /// Waits until it may become the command, which then finds what it has in the timing pass.
@@ -183,7 +186,7 @@ impl Program {
     pub(super) fn new(command: Command, sources: &Sources, limits: Limits) -> Program {
         let (filled, output) = (Filled::default(), Output::Nothing);
         let sources = sources.clone();
-        Program { command, filled, output, sources, limits, uncountable: None }
+        Program { command, filled, output, sources, limits, uncountable: None, no_peak: None }
     }
 
     fn spawn(&self) -> Result<Process, Ended> {
@@ -241,9 +244,16 @@ impl CountingRunner for Program {
     fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, Ended> {
         let mut process = self.spawn()?;
         let outside = Outside::after_exec(&self.sources, process.child.id());
-        let done = self.release(&mut process, n)?;
+        let tracer = Tracer::attach(process.child.id(), Window::Memory);
+        let done = self.release(&mut process, n);
+        let peak = tracer.and_then(Tracer::finish).map(|calls| calls.peak_rss_bytes);
+        let done = done?;
         self.end(&mut process)?;
-        let counts = outside.map(|outside| outside.read()).unwrap_or_default();
+        let mut counts = outside.map(|outside| outside.read()).unwrap_or_default();
+        match peak {
+            Ok(peak) => counts.extend(peak.map(|bytes| (PEAK_RSS, bytes))),
+            Err(why) => self.no_peak = Some(why),
+        }
         Ok(Counted { done, counts, same_interval: false })
     }
 
@@ -276,7 +286,9 @@ impl CountingRunner for Program {
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
-        self.uncountable.as_deref().map(allocations::missing).unwrap_or_default()
+        let allocations = self.uncountable.as_deref().map(allocations::missing);
+        let peak = self.no_peak.iter().map(|why| (PEAK_RSS, why.clone()));
+        allocations.unwrap_or_default().into_iter().chain(peak).collect()
     }
 
     fn bye(&mut self) {}

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::count::{ALLOCATION_METRICS, ALLOCATIONS, SYSCALLS, Sources};
 use crate::experiment::Data;
 use crate::launch::{Counted, CountingRunner, Ended, Launch, Stop, Traced};
-use crate::metric::{is_counted_apart, per_operation};
+use crate::metric::{PEAK_RSS, is_counted_apart, per_operation};
 use crate::run::{CacheState, Cell, Pass, Run, Sample, Status};
 
 /// All samples have numbers of four digits: a worker that reads its orders byte by byte makes as many
@@ -305,6 +305,11 @@ impl Counting<'_> {
                 State::Live(live) => (None, live.runner.missing(), live.untraced.clone()),
             };
             let method = self.run.cells[index].method.clone();
+            for (metric, why) in missing.iter().filter(|(metric, _)| *metric == PEAK_RSS) {
+                if !has(&self.run.cells[index], metric) {
+                    note_missing(self.run, Some(&method), metric, why);
+                }
+            }
             for metric in &metrics {
                 if has(&self.run.cells[index], metric) {
                     continue;

@@ -118,7 +118,11 @@ impl Session<'_> {
         cell.digest = ready.digest.or(cell.digest.take());
         let bypasses_cache = method.bypasses_cache;
         let is_command = method.how.is_command();
+        let counting = self.run.plan.counting > 0;
         for (metric, why) in runner.missing() {
+            if is_command && counting && metric == metric::PEAK_RSS {
+                continue;
+            }
             let method = is_command.then_some(method.name.as_str());
             note_missing(self.run, method, metric, &why);
         }

@@ -27,8 +27,12 @@ impl Mistake {
         let start = self.span.start.min(text.len());
         let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
         let key = key_at(text, start);
+        let last = key.rsplit('.').next().unwrap_or_default();
+        // A key that does not exist is named already.
+        let own = self.text.strip_prefix(last).and_then(|rest| rest.strip_prefix(": "));
+        let own = own.unwrap_or(&self.text);
         let key = if key.is_empty() { key } else { format!("{key}: ") };
-        format!("{file}:{line}: {key}{}", self.text)
+        format!("{file}:{line}: {key}{own}")
     }
 }
 
@@ -55,7 +59,7 @@ pub(super) fn suggestion<'a>(given: &str, allowed: impl Iterator<Item = &'a str>
     let allowed: Vec<&str> = allowed.collect();
     let closeness = |word: &&&str| (strsim::jaro_winkler(given, word) * 1e6) as u64;
     let closest = allowed.iter().max_by_key(closeness);
-    let closest = closest.filter(|word| strsim::jaro_winkler(given, word) > 0.8);
+    let closest = closest.filter(|word| strsim::jaro_winkler(given, word) > 0.75);
     let meant = closest.map(|word| format!("; did you mean {word}?")).unwrap_or_default();
     let mark = if meant.is_empty() { ";" } else { "" };
     format!("{meant}{mark} allowed are {}", allowed.join(", "))

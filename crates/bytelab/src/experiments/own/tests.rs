@@ -33,12 +33,18 @@ fn the_example_is_understood() {
     assert!(defaults.contains(&("rounds", "30".to_owned())));
 }
 
+/// Whether a comment is a line of TOML that is switched off.
+fn is_switch(text: &str) -> bool {
+    let key = text.split_once(" = ").map(|(key, _)| key);
+    text.starts_with('[') || key.is_some_and(lab::template::is_name)
+}
+
 #[test]
 fn its_hints_are_understood_too() {
     let switched_on: String = EXAMPLE
         .lines()
         .map(|line| match line.strip_prefix("# ") {
-            Some(rest) if rest.starts_with('[') || rest.contains(" = ") => format!("{rest}\n"),
+            Some(rest) if is_switch(rest) => format!("{rest}\n"),
             _ => format!("{line}\n"),
         })
         .collect();
@@ -53,12 +59,12 @@ fn its_hints_are_understood_too() {
 fn a_key_that_does_not_exist_is_told_with_what_was_meant() {
     refused(
         "qestion = 'x'\n",
-        "1: qestion: qestion: there is no such key; did you mean question? allowed are name, question, \
+        "1: qestion: there is no such key; did you mean question? allowed are name, question, \
          param, data, plan, answer, hooks, method, threshold",
     );
     refused(
         &format!("{METHOD}[plan]\nround = 3\n"),
-        "5: plan.round: round: there is no such key; did you mean rounds? allowed are rounds, sessions, \
+        "5: plan.round: there is no such key; did you mean rounds? allowed are rounds, sessions, \
          warm_up, counting, time, sample_limit, cache",
     );
     refused(
@@ -147,7 +153,7 @@ fn a_param_is_checked_as_its_flag_would_be() {
 #[test]
 fn what_is_no_experiment_is_told_in_a_line() {
     refused("", "1: the key method is missing");
-    refused("method = []", "1: there is no [[method]] that competes");
+    refused("method = []", "1: method: there is no [[method]] that competes");
     for text in ["\u{0}\u{1}", "a = ", "= 3", "[[method]\n", "a = 1\na = 2\n", "[[[[", "\u{feff}x"] {
         let error = understood(text).err().unwrap();
         assert!(error.starts_with("/x/my.toml:") && !error.contains('\n'), "{error}");
