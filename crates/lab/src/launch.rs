@@ -261,11 +261,7 @@ impl Launch for Launcher {
 
 impl Launcher {
     fn limits(&self) -> Limits {
-        Limits {
-            answer_ns: self.sample_limit_ns,
-            dir: self.dir.clone(),
-            stop: self.stop.clone(),
-        }
+        Limits { answer_ns: self.sample_limit_ns, dir: self.dir.clone(), stop: self.stop.clone() }
     }
 
     fn worker(&self, experiment: &str, method: &Method) -> Vec<String> {

@@ -76,7 +76,11 @@ pub const METRICS: &[Metric] = &[
     count("voluntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
     count("involuntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
-    noisy("noop_ns", "ns", "plain command: a process that does nothing, started in the same way after it"),
+    noisy(
+        "noop_ns",
+        "ns",
+        "plain command: a process that does nothing, started in the same way after it",
+    ),
     noisy("prepare_ns", "ns", "fresh process: `prepare` to `ready`"),
     noisy(
         "first_touch_ns",

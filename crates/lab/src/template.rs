@@ -26,7 +26,8 @@ pub fn names(text: &str) -> Vec<&str> {
 
 /// Whether it can be a name: small letters, digits, `-` and `_`, with a letter first.
 pub fn is_name(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    let plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
     text.len() <= 32
         && text.bytes().next().is_some_and(|first| first.is_ascii_lowercase())
         && text.bytes().all(plain)

@@ -66,7 +66,8 @@ pub(crate) fn check(
             if threshold.metric == RATIO {
                 let own = families.iter().filter(|family| family.cells.contains(&index));
                 let own = own.filter(|family| family.reference != Some(index));
-                outcomes.extend(own.map(|family| ratio(threshold, cell, index, family, comparisons)));
+                outcomes
+                    .extend(own.map(|family| ratio(threshold, cell, index, family, comparisons)));
             } else {
                 outcomes.push(value(threshold, cell, &cells[index]));
             }

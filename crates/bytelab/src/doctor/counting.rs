@@ -109,8 +109,8 @@ fn own_allocations(sources: &Sources) -> Result<(), String> {
 fn foreign_allocations(sources: &Sources) -> Result<(), String> {
     let of = |method| -> Result<u64, String> {
         let mut runner = started(method, sources)?;
-        let counted = runner.count(1, 1).map_err(why)?;
-        let n = counted.counts.iter().find(|(name, _)| *name == "allocations").map(|(_, n)| *n);
+        let counts = runner.allocations(1, 1).map_err(why)?;
+        let n = counts.iter().find(|(name, _)| *name == "allocations").map(|(_, n)| *n);
         let reason = || runner.missing().into_iter().find(|(name, _)| *name == "allocations");
         n.ok_or_else(|| reason().map(|(_, why)| why).unwrap_or_default())
     };

@@ -19,7 +19,8 @@ pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>)
             Held::Exceeded => (Style::Red, "threshold exceeded: "),
             Held::Undecided => (Style::Red, "threshold undecided: "),
         };
-        let text = format!("{}{}, {}", outcome.method, varying.of(&outcome.point), figures(outcome));
+        let text =
+            format!("{}{}, {}", outcome.method, varying.of(&outcome.point), figures(outcome));
         page.paragraph(style, word, &text);
     }
 }

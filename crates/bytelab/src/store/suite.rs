@@ -2,8 +2,8 @@
 
 use lab::param::Point;
 use lab::run::{
-    CacheState, Cell, Definition, Environment, Machine, Note, Pass, Plan, Role, Run, SCHEMA, Sample,
-    Status,
+    CacheState, Cell, Definition, Environment, Machine, Note, Pass, Plan, Role, Run, SCHEMA,
+    Sample, Status,
 };
 use lab::threshold::Threshold;
 

@@ -43,7 +43,10 @@ fn what_init_writes_runs_as_it_is() {
     let file = world.path("lines.toml");
     let name = file.to_str().unwrap();
     let ran = world.run(&["init", name]);
-    assert_eq!((ran.code, ran.stdout), (0, format!("wrote {name}; run it with: bytelab run {name}\n")));
+    assert_eq!(
+        (ran.code, ran.stdout),
+        (0, format!("wrote {name}; run it with: bytelab run {name}\n"))
+    );
     std::fs::write(&file, "mine").unwrap();
     let again = world.run(&["init", name]);
     assert_eq!(again.code, 2);
@@ -85,7 +88,11 @@ fn a_file_s_params_are_flags_and_are_listed() {
     let list = world.run(&["list", name]).stdout;
     assert!(list.contains("fastest way to count") && list.contains("--size"), "{list}");
     let wrong = world.run(&["run", name, "--size", "many"]);
-    assert!(wrong.code == 2 && wrong.stderr.contains("--size many: not a number"), "{}", wrong.stderr);
+    assert!(
+        wrong.code == 2 && wrong.stderr.contains("--size many: not a number"),
+        "{}",
+        wrong.stderr
+    );
     let wrong = world.run(&["run", world.path("no.toml").to_str().unwrap()]);
     assert!(wrong.code == 2 && wrong.stderr.contains("no.toml cannot be read"), "{}", wrong.stderr);
     let schema: Value = serde_json::from_str(&world.run(&["init", "--schema"]).stdout).unwrap();
@@ -99,7 +106,10 @@ fn answers_that_disagree_are_out() {
                 'b'\ncommand = 'echo  7'\n[[method]]\nname = 'liar'\ncommand = 'echo 8'\n";
     let (code, json) = world.own_json(text);
     assert_eq!(code, 1);
-    assert_eq!((&cell(&json, "b")["answer"], &cell(&json, "b")["wrong_answer"]), (&"7".into(), &false.into()));
+    assert_eq!(
+        (&cell(&json, "b")["answer"], &cell(&json, "b")["wrong_answer"]),
+        (&"7".into(), &false.into())
+    );
     assert_eq!(cell(&json, "liar")["wrong_answer"], true);
 }
 
@@ -142,14 +152,18 @@ fn hooks_run_around_the_samples_and_nothing_is_left() {
 fn a_hook_that_fails_is_named() {
     let world = World::new();
     let method = "[[method]]\nname = 'a'\ncommand = 'true'\n";
-    let ran = world.own(&format!("hooks.setup = 'sh -c \"echo no disk >&2; exit 3\"'\n{method}"), &[]);
+    let ran =
+        world.own(&format!("hooks.setup = 'sh -c \"echo no disk >&2; exit 3\"'\n{method}"), &[]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("hook setup: sh ended with exit status 3; stderr of sh: no disk"));
     let (code, json) = world.own_json(&format!("hooks.prepare = 'false'\n{method}"));
     assert_eq!(code, 1);
     assert_eq!(reason(&json, "a", "failed"), "hook prepare: false ended with exit status 1");
     let (code, json) = world.own_json(&format!("hooks.prepare = '/no/such'\n{method}"));
-    assert_eq!((code, reason(&json, "a", "skipped")), (1, "hook prepare: /no/such is not installed"));
+    assert_eq!(
+        (code, reason(&json, "a", "skipped")),
+        (1, "hook prepare: /no/such is not installed")
+    );
     let ran = world.own(&format!("hooks.cleanup = 'false'\n{method}"), &["--json"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stdout.contains("hook cleanup: false ended with exit status 1"), "{}", ran.stdout);
@@ -172,7 +186,10 @@ fn what_goes_wrong_with_a_command_is_its_own_matter() {
     assert_eq!(cell(&json, "good")["status"], "measured");
     assert_eq!(cell(&json, "loud")["status"], "measured");
     assert_eq!(reason(&json, "absent", "skipped"), "/no/such/program is not installed");
-    assert_eq!(reason(&json, "dies", "failed"), "/bin/sh was ended by signal 9; stderr of /bin/sh: reason");
+    assert_eq!(
+        reason(&json, "dies", "failed"),
+        "/bin/sh was ended by signal 9; stderr of /bin/sh: reason"
+    );
     assert!(reason(&json, "hangs", "failed").starts_with("no answer within 2 s, killed"));
     assert!(reason(&json, "no-input", "failed").contains("nothing: No such file"));
 }
@@ -180,7 +197,8 @@ fn what_goes_wrong_with_a_command_is_its_own_matter() {
 #[test]
 fn thresholds_make_the_exit_status() {
     let world = World::new();
-    let method = "[[method]]\nname = 'a'\ncommand = 'true'\n[[method]]\nname = 'b'\ncommand = 'true'\n";
+    let method =
+        "[[method]]\nname = 'a'\ncommand = 'true'\n[[method]]\nname = 'b'\ncommand = 'true'\n";
     let held = |threshold: &str, rounds: &str| {
         let text = format!("{method}[[threshold]]\n{threshold}\n");
         let ran = world.own(&text, &["--rounds", rounds, "--json"]);
@@ -191,7 +209,10 @@ fn thresholds_make_the_exit_status() {
     assert_eq!((code, &outcomes[1]["verdict"]), (3, &"exceeded".into()), "{outcomes}");
     assert_eq!((&outcomes[1]["method"], &outcomes[1]["max"]), (&"b".into(), &1.0.into()));
     let shown = world.run(&["show", &id]).stdout;
-    assert!(shown.contains("threshold exceeded: b, wall_ns ") && shown.contains("allowed 1 ns"), "{shown}");
+    assert!(
+        shown.contains("threshold exceeded: b, wall_ns ") && shown.contains("allowed 1 ns"),
+        "{shown}"
+    );
     let (code, outcomes, _) = held("method = 'b'\nmax_wall = '1h'\nmax_ratio = 1e6", "6");
     assert_eq!((code, outcomes.as_array().unwrap().len()), (0, 2), "{outcomes}");
     let (code, outcomes, _) = held("max_wall = '1h'", "2");
@@ -265,14 +286,16 @@ fn the_examples_run() {
         let cells = json["cells"].as_array().unwrap();
         for cell in cells {
             let (status, reason) = (&cell["status"], cell["reason"].as_str().unwrap_or_default());
-            let fine = status == "measured" || status == "skipped" && reason.contains("not installed");
+            let fine =
+                status == "measured" || status == "skipped" && reason.contains("not installed");
             assert!(fine && cell["wrong_answer"] == false, "{name}: {cell}");
         }
         let all = cells.iter().all(|cell| cell["status"] == "measured");
         assert_eq!(ran.code, i32::from(!all), "{name}: {}", ran.stderr);
     }
     let listed = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut listed: Vec<_> = listed.filter(|name| name.to_string_lossy().ends_with(".toml")).collect();
+    let mut listed: Vec<_> =
+        listed.filter(|name| name.to_string_lossy().ends_with(".toml")).collect();
     listed.sort();
     assert_eq!(listed, names, "all of them are tested");
 }

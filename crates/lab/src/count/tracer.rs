@@ -133,7 +133,9 @@ impl Watch {
                 if self.tasks.contains_key(&task) {
                     continue;
                 }
-                match ptrace::seize(task, self.is_of_memory()).and_then(|()| ptrace::interrupt(task)) {
+                match ptrace::seize(task, self.is_of_memory())
+                    .and_then(|()| ptrace::interrupt(task))
+                {
                     Ok(()) => {
                         any = true;
                         self.tasks.insert(task, Task { arriving: true, ..Task::default() });

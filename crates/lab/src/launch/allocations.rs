@@ -53,11 +53,7 @@ impl Worker {
 }
 
 /// Runs a plain command with the library, from its start to its end.
-pub(super) fn of_command(
-    argv: &[String],
-    talk: Talk,
-    limits: &Limits,
-) -> Result<Counts, Ended> {
+pub(super) fn of_command(argv: &[String], talk: Talk, limits: &Limits) -> Result<Counts, Ended> {
     let name = argv.first().map_or("", String::as_str);
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("waiting for it: {error}"));
     let shim = Shim::new().map_err(Ended::Failed)?;

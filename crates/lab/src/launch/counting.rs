@@ -15,9 +15,7 @@ use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
 use crate::clock;
-use crate::count::{
-    self, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window,
-};
+use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window};
 use crate::experiment::Command;
 use crate::metric::PEAK_RSS;
 use crate::param::Point;

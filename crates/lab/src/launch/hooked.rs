@@ -1,9 +1,7 @@
 //! A method with commands around its samples, which are not timed.
 
 use super::complete::{Hook, hook};
-use super::{
-    Counted, CountingRunner, Ended, Limits, Ready, Runner, Taken, Traced, TracedRunner,
-};
+use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Taken, Traced, TracedRunner};
 use crate::experiment::{Command, Hooks, Method};
 use crate::param::Point;
 

@@ -77,8 +77,14 @@ impl Process {
             _ => Ended::Failed(format!("{name} could not be started: {error}")),
         })?;
         let stderr = child.stderr.take();
-        let process =
-            Process { child, name: name.clone(), stderr, tail: Vec::new(), reaped: false, watched: None };
+        let process = Process {
+            child,
+            name: name.clone(),
+            stderr,
+            tail: Vec::new(),
+            reaped: false,
+            watched: None,
+        };
         if let Some(stderr) = &process.stderr {
             set_nonblocking(stderr)
                 .map_err(|error| Ended::Failed(format!("standard error of {name}: {error}")))?;

@@ -109,7 +109,8 @@ fn the_time_limit_ends_the_rounds() {
 #[test]
 fn a_command_is_timed_from_outside() {
     let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
-    let run = run(vec![script("a", GOOD), method("cat", How::Command(Command::plain(argv)))], plan(3));
+    let run =
+        run(vec![script("a", GOOD), method("cat", How::Command(Command::plain(argv)))], plan(3));
     let cat = cell(&run, "cat");
     let value = |metric: &str| cat.counted(metric).map(|(_, value)| value).next();
     assert!(value("startup_ns").unwrap() > 0.0);

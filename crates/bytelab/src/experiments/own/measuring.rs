@@ -79,8 +79,10 @@ pub(super) fn thresholds(
             let allowed = "max_wall, max_cpu, max_rss, max_syscalls, max_ratio";
             return Err(Mistake::at(&span, format!("a [[threshold]] needs one of {allowed}")));
         }
-        thresholds.extend(limits.into_iter().map(|(metric, max)| {
-            Threshold { methods: names.clone(), metric: metric.to_owned(), max }
+        thresholds.extend(limits.into_iter().map(|(metric, max)| Threshold {
+            methods: names.clone(),
+            metric: metric.to_owned(),
+            max,
         }));
     }
     Ok(thresholds)

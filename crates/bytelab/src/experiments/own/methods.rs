@@ -70,12 +70,7 @@ fn about(table: &MethodTable) -> String {
     }
 }
 
-fn how(
-    table: &MethodTable,
-    known: &Known,
-    answer: &Answer,
-    place: &Place,
-) -> Result<How, Mistake> {
+fn how(table: &MethodTable, known: &Known, answer: &Answer, place: &Place) -> Result<How, Mistake> {
     let named = &known.of_method;
     match (&table.command, &table.worker) {
         (Some(words), None) => {
@@ -90,7 +85,10 @@ fn how(
         (None, Some(words)) => {
             let given = table.input.as_ref().map(|input| &input.span);
             if let Some(span) = given.or(table.shell.then_some(&words.span)) {
-                return Err(Mistake::at(span, "input and shell are for a command, not for a worker"));
+                return Err(Mistake::at(
+                    span,
+                    "input and shell are for a command, not for a worker",
+                ));
             }
             let Command { argv, .. } = command(words, false, &[HERE], place)?;
             let mut point = lab::param::Point::default();
@@ -98,7 +96,9 @@ fn how(
             let fill = |word: &String| template::fill(word, &point, str::to_owned);
             Ok(How::Worker { argv: argv.iter().map(fill).collect() })
         }
-        (Some(_), Some(words)) => Err(Mistake::at(&words.span, "a method is a command or a worker")),
+        (Some(_), Some(words)) => {
+            Err(Mistake::at(&words.span, "a method is a command or a worker"))
+        }
         (None, None) => {
             Err(Mistake::at(&table.name.span, "it needs a command = \"…\" or a worker = \"…\""))
         }
@@ -166,9 +166,9 @@ fn command(
 /// Without a shell they would be plain words, which nobody means who writes them in one string.
 fn forbid_shell_words(value: &Words, span: &Range<usize>) -> Result<(), Mistake> {
     let Words::Text(text) = value else { return Ok(()) };
-    let word = text.split_whitespace().find(|word| {
-        ["|", "||", "&&", ">", ">>", "<", ";", "2>&1", "&"].contains(word)
-    });
+    let word = text
+        .split_whitespace()
+        .find(|word| ["|", "||", "&&", ">", ">>", "<", ";", "2>&1", "&"].contains(word));
     match word {
         Some(word) => {
             let text = format!(

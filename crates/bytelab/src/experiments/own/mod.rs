@@ -57,8 +57,8 @@ fn understand(path: &Path, text: String, taken: &Taken<'_>) -> Result<Loaded> {
     let understood = toml::from_str(&text)
         .map_err(|error| place::Mistake::of(&error))
         .and_then(|file| check::check(file, &place, taken));
-    let checked = understood
-        .map_err(|mistake| anyhow!(mistake.told(&path.display().to_string(), &text)))?;
+    let checked =
+        understood.map_err(|mistake| anyhow!(mistake.told(&path.display().to_string(), &text)))?;
     let file = place.file.clone();
     let definition = Definition { file, text, thresholds: checked.thresholds };
     Ok(Loaded { experiment: checked.experiment, definition, defaults: checked.defaults })
@@ -75,10 +75,12 @@ struct Place {
 
 impl Place {
     fn of(path: &Path) -> Result<Place> {
-        let absolute = std::path::absolute(path)
-            .with_context(|| format!("finding {}", path.display()))?;
+        let absolute =
+            std::path::absolute(path).with_context(|| format!("finding {}", path.display()))?;
         let utf8 = |path: &Path| {
-            path.to_str().map(str::to_owned).with_context(|| format!("{} is not UTF-8", path.display()))
+            path.to_str()
+                .map(str::to_owned)
+                .with_context(|| format!("{} is not UTF-8", path.display()))
         };
         let dir = absolute.parent().unwrap_or(Path::new("/")).to_owned();
         let stem = absolute.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -93,7 +95,10 @@ fn read(path: &Path) -> Result<String> {
     ensure!(metadata.is_file(), "{name} is not a file; `bytelab init FILE` writes an experiment");
     let mut bytes = Vec::new();
     let opened = File::open(path).with_context(|| format!("{name} cannot be read"))?;
-    opened.take(LIMIT_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("reading {name}"))?;
+    opened
+        .take(LIMIT_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("reading {name}"))?;
     if bytes.len() as u64 > LIMIT_BYTES {
         bail!("{name} is larger than 1 MiB and so is no experiment");
     }

@@ -3,11 +3,11 @@
 use lab::param::{Kind, Param, parse_bytes};
 use lab::template::is_name;
 
+use super::Taken;
 use super::check::forever;
 use super::file::{At, KindWord, ParamTable, Scalar};
 use super::names::OWN;
 use super::place::Mistake;
-use super::Taken;
 
 /// The most that bytes or a count may be, unless the file says less.
 const MOST: u64 = 1 << 50;
@@ -22,9 +22,14 @@ pub(super) fn params(tables: &[ParamTable], taken: &Taken<'_>) -> Result<Vec<Par
             );
             return Err(Mistake::at(span, text));
         }
-        if OWN.contains(&name.as_str()) || name == "job" || taken.flags.iter().any(|flag| flag == name)
+        if OWN.contains(&name.as_str())
+            || name == "job"
+            || taken.flags.iter().any(|flag| flag == name)
         {
-            return Err(Mistake::at(span, format!("{name} means something else; name it otherwise")));
+            return Err(Mistake::at(
+                span,
+                format!("{name} means something else; name it otherwise"),
+            ));
         }
         if params.iter().any(|param| param.name == name) {
             return Err(Mistake::at(span, format!("there are two params {name}")));
@@ -80,7 +85,10 @@ fn kind(table: &ParamTable) -> Result<Kind, Mistake> {
         KindWord::Word => {
             let wrong = table.words.iter().find(|word| word.is_empty() || word.contains(','));
             if let Some(word) = wrong {
-                return Err(Mistake::at(span, format!("{word:?} cannot be a word: it is empty or has a comma")));
+                return Err(Mistake::at(
+                    span,
+                    format!("{word:?} cannot be a word: it is empty or has a comma"),
+                ));
             }
             let words: Vec<&'static str> = table.words.iter().cloned().map(forever).collect();
             Ok(Kind::Word(Box::leak(words.into_boxed_slice())))
@@ -90,7 +98,8 @@ fn kind(table: &ParamTable) -> Result<Kind, Mistake> {
 
 fn limit(given: Option<&At<Scalar>>, otherwise: u64) -> Result<u64, Mistake> {
     let Some(At { value: Scalar(text), span }) = given else { return Ok(otherwise) };
-    let number = parse_bytes(text).map_err(|error| Mistake::at(span, format!("{text}: {error:#}")))?;
+    let number =
+        parse_bytes(text).map_err(|error| Mistake::at(span, format!("{text}: {error:#}")))?;
     if number > MOST {
         return Err(Mistake::at(span, format!("{text} is more than 1PiB (2 to the 50th)")));
     }

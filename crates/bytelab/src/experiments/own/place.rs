@@ -38,7 +38,8 @@ impl Mistake {
 
 /// In our words, with what was probably meant.
 fn reworded(message: &str) -> String {
-    let one_line: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let one_line: Vec<&str> =
+        message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let message = one_line.join(", ");
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let Some((given, allowed)) = quoted.split_first() else { return message };

@@ -42,7 +42,9 @@ fn allows(schema: &Value, root: &Value, value: &Value) -> bool {
         "allOf" => rule.as_array().unwrap().iter().all(|one| allows(one, root, value)),
         "required" => {
             let keys = rule.as_array().unwrap();
-            value.as_object().is_none_or(|v| keys.iter().all(|k| v.contains_key(k.as_str().unwrap())))
+            value
+                .as_object()
+                .is_none_or(|v| keys.iter().all(|k| v.contains_key(k.as_str().unwrap())))
         }
         "properties" => value.as_object().is_none_or(|v| {
             v.iter().all(|(k, v)| rule.get(k).is_none_or(|rule| allows(rule, root, v)))
@@ -57,7 +59,9 @@ fn allows(schema: &Value, root: &Value, value: &Value) -> bool {
         "items" => value.as_array().is_none_or(|v| v.iter().all(|v| allows(rule, root, v))),
         "minimum" => value.as_f64().is_none_or(|v| v >= rule.as_f64().unwrap()),
         "maximum" => value.as_f64().is_none_or(|v| v <= rule.as_f64().unwrap()),
-        "$schema" | "title" | "description" | "default" | "definitions" | "$defs" | "format" => true,
+        "$schema" | "title" | "description" | "default" | "definitions" | "$defs" | "format" => {
+            true
+        }
         other => panic!("{other}: the test does not know this rule"),
     })
 }
@@ -90,30 +94,54 @@ fn schema_and_parser_agree() {
     let method = "[[method]]\nname = 'a'\ncommand = 'true'\n";
     assert!(check(method));
     let good = [
-        "name = 'x'", "question = 'q'", "[plan]\nrounds = 3", "[plan]\ncache = 'as-is'",
-        "[data]\nfile = 'x'", "[data]\nsize = 100\ncontent = 'zeros'", "[answer]\nfrom = 'none'",
-        "[hooks]\nsetup = ['a', 'b']", "[hooks]\nsetup = { command = 'a', shell = true }",
+        "name = 'x'",
+        "question = 'q'",
+        "[plan]\nrounds = 3",
+        "[plan]\ncache = 'as-is'",
+        "[data]\nfile = 'x'",
+        "[data]\nsize = 100\ncontent = 'zeros'",
+        "[answer]\nfrom = 'none'",
+        "[hooks]\nsetup = ['a', 'b']",
+        "[hooks]\nsetup = { command = 'a', shell = true }",
         "[[param]]\nname = 'n'\nkind = 'count'\ndefault = [1, 2]\nmin = 1",
-        "[[threshold]]\nmax_ratio = 1.5", "[[threshold]]\nmethod = ['a', 'b']\nmax_wall = '5ms'",
+        "[[threshold]]\nmax_ratio = 1.5",
+        "[[threshold]]\nmethod = ['a', 'b']\nmax_wall = '5ms'",
         "[[threshold]]\nmax_syscalls = 5",
     ];
     for addition in good {
         let is_key = !addition.starts_with('[');
-        let text = if is_key { format!("{addition}\n{method}") } else { format!("{method}{addition}") };
+        let text =
+            if is_key { format!("{addition}\n{method}") } else { format!("{method}{addition}") };
         assert!(check(&text), "{text}");
     }
     let bad = [
-        "name = 3", "nam = 'x'", "[plan]\nrounds = '3'", "[plan]\nrounds = -1", "[plan]\nround = 3",
-        "[plan]\ncache = 'hot'", "[data]\ncontent = 'x'", "[data]\nsize = -1", "[data]\nsize = true",
-        "[answer]", "[answer]\nfrom = 'stderr'", "[hooks]\nsetup = 3", "[hooks]\nsetup = [3]",
-        "[hooks]\nsetup = { shell = true }", "[hooks]\nteardown = 'x'", "[[param]]\nname = 'n'",
-        "[[param]]\nname = 'n'\nkind = 'float'\ndefault = 1", "[[threshold]]\nmax_ratio = 'x'",
-        "[[method]]\nname = 'b'\nshell = 'yes'", "[[method]]\ncommand = 'true'",
-        "[[method]]\nname = 'b'\ncommand = 3", "[[method]]\nname = 'b'\nrole = 'x'",
+        "name = 3",
+        "nam = 'x'",
+        "[plan]\nrounds = '3'",
+        "[plan]\nrounds = -1",
+        "[plan]\nround = 3",
+        "[plan]\ncache = 'hot'",
+        "[data]\ncontent = 'x'",
+        "[data]\nsize = -1",
+        "[data]\nsize = true",
+        "[answer]",
+        "[answer]\nfrom = 'stderr'",
+        "[hooks]\nsetup = 3",
+        "[hooks]\nsetup = [3]",
+        "[hooks]\nsetup = { shell = true }",
+        "[hooks]\nteardown = 'x'",
+        "[[param]]\nname = 'n'",
+        "[[param]]\nname = 'n'\nkind = 'float'\ndefault = 1",
+        "[[threshold]]\nmax_ratio = 'x'",
+        "[[method]]\nname = 'b'\nshell = 'yes'",
+        "[[method]]\ncommand = 'true'",
+        "[[method]]\nname = 'b'\ncommand = 3",
+        "[[method]]\nname = 'b'\nrole = 'x'",
     ];
     for addition in bad {
         let is_key = !addition.starts_with('[');
-        let text = if is_key { format!("{addition}\n{method}") } else { format!("{method}{addition}") };
+        let text =
+            if is_key { format!("{addition}\n{method}") } else { format!("{method}{addition}") };
         assert!(!check(&text), "{text}");
     }
     assert!(!check("question = 'no method'"));

@@ -154,7 +154,8 @@ fn a_param_is_checked_as_its_flag_would_be() {
 fn what_is_no_experiment_is_told_in_a_line() {
     refused("", "1: the key method is missing");
     refused("method = []", "1: method: there is no [[method]] that competes");
-    for text in ["\u{0}\u{1}", "a = ", "= 3", "[[method]\n", "a = 1\na = 2\n", "[[[[", "\u{feff}x"] {
+    for text in ["\u{0}\u{1}", "a = ", "= 3", "[[method]\n", "a = 1\na = 2\n", "[[[[", "\u{feff}x"]
+    {
         let error = understood(text).err().unwrap();
         assert!(error.starts_with("/x/my.toml:") && !error.contains('\n'), "{error}");
     }
