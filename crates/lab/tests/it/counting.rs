@@ -248,3 +248,31 @@ fn a_run_that_was_stopped_while_counting_is_resumed_there() {
         );
     }
 }
+
+#[test]
+fn the_peak_of_a_command_is_that_of_its_largest_process() {
+    let dd = "dd if=/dev/zero of=/dev/null bs=67108864 count=1 2>/dev/null";
+    let plain = ["dd", "if=/dev/zero", "of=/dev/null", "bs=67108864", "count=1"];
+    let script = Command { argv: vec![format!("{dd}; {dd}")], shell: true, ..Command::default() };
+    let methods = vec![
+        method("small", How::Command(Command::plain(["true"]))),
+        method("plain", How::Command(Command::plain(plain))),
+        method("script", How::Command(script)),
+    ];
+    let run = run(methods, Plan { counting: 2, ..plan(1) });
+    let refused = |note: &lab::run::Note| note.text.starts_with("peak_rss_bytes: ");
+    if let Some(note) = run.notes.iter().find(|note| refused(note)) {
+        assert!(note.text.contains("ptrace"), "{}", note.text);
+        return;
+    }
+    let peaks = |name: &str| -> Vec<f64> {
+        cell(&run, name).counted("peak_rss_bytes").map(|(_, bytes)| bytes).collect()
+    };
+    assert_eq!([peaks("small").len(), peaks("plain").len(), peaks("script").len()], [2; 3]);
+    let mib =
+        |name| peaks(name).into_iter().map(|bytes| bytes / f64::from(1 << 20)).fold(0.0, f64::max);
+    assert!(mib("small") < 32.0, "{:?}", peaks("small"));
+    for name in ["plain", "script"] {
+        assert!((64.0..96.0).contains(&mib(name)), "{name}: {:?}", peaks(name));
+    }
+}

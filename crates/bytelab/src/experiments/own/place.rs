@@ -41,6 +41,8 @@ fn reworded(message: &str) -> String {
     let one_line: Vec<&str> =
         message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let message = one_line.join(", ");
+    let message = message.replace("expected u32", "expected a whole number");
+    let message = message.replace("expected f64", "expected a number");
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let Some((given, allowed)) = quoted.split_first() else { return message };
     let what = if message.starts_with("unknown field") {

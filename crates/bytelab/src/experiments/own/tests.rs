@@ -102,6 +102,10 @@ fn a_wrong_value_is_told_with_its_key() {
         &format!("{METHOD}[plan]\ntime = 'soon'\n"),
         "5: plan.time: \"soon\" is not a time (examples: 50ms, 1.5s, 2m)",
     );
+    refused(
+        &format!("{METHOD}[plan]\nrounds = -1\n"),
+        "5: plan.rounds: invalid value: integer `-1`, expected a whole number",
+    );
     for ratio in ["nan", "-1.0", "inf"] {
         let error = understood(&format!("{METHOD}[[threshold]]\nmax_ratio = {ratio}\n"));
         assert!(error.is_err_and(|error| error.contains("a number above 0 is needed")), "{ratio}");
