@@ -78,7 +78,9 @@ pub(crate) fn check(
 
 fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary) -> Outcome {
     let found = summary.metrics.iter().find(|summary| summary.metric == threshold.metric);
-    let middle = found.and_then(|summary| summary.percentiles.iter().find(|known| known.p == 50.0));
+    let middle = found.and_then(|summary| {
+        summary.percentiles.iter().find(|known| known.p.total_cmp(&50.0).is_eq())
+    });
     let constant = found.is_some_and(|summary| summary.constant);
     let [value, low, high] = match middle {
         Some(middle) if constant => [Some(middle.value); 3],
@@ -117,7 +119,7 @@ fn outcome(
         (Some(low), _) if low > max => Held::Exceeded,
         _ => Held::Undecided,
     };
-    let reason = (verdict == Held::Undecided).then(|| match (&cell.status, value, low) {
+    let reason = (verdict == Held::Undecided).then_some(match (&cell.status, value, low) {
         (Status::Skipped(_) | Status::Failed(_), ..) => "it was not measured",
         (_, None, _) => "there is no such figure of it",
         (_, _, None) => "too few samples for an interval",

@@ -294,8 +294,9 @@ fn the_examples_run() {
         assert_eq!(ran.code, i32::from(!all), "{name}: {}", ran.stderr);
     }
     let listed = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut listed: Vec<_> =
-        listed.filter(|name| name.to_string_lossy().ends_with(".toml")).collect();
+    let mut listed: Vec<_> = listed
+        .filter(|name| std::path::Path::new(name).extension().is_some_and(|e| e == "toml"))
+        .collect();
     listed.sort();
     assert_eq!(listed, names, "all of them are tested");
 }

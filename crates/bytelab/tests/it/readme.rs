@@ -28,7 +28,7 @@ fn the_commands_of_the_readme_work() {
                 "timeline.json" => world.path("timeline.json").to_str().unwrap().to_owned(),
                 "mine=python3 examples/worker.py" => format!("mine=python3 {example}"),
                 "lines.toml" => world.path("lines.toml").to_str().unwrap().to_owned(),
-                text if text.ends_with(".toml") => format!("{root}/{text}"),
+                text if text.starts_with("examples/") => format!("{root}/{text}"),
                 text => text.to_owned(),
             });
         }

@@ -127,8 +127,9 @@ fn answer_of(mut reader: impl Read) -> io::Result<String> {
     if is_short && !line.chars().any(char::is_control) {
         return Ok(line.to_owned());
     }
-    let hex: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{len} bytes, SHA-256 {hex}…"))
+    let digest = digest.finalize();
+    let start = digest.iter().take(8).fold(0u64, |all, byte| all << 8 | u64::from(*byte));
+    Ok(format!("{len} bytes, SHA-256 {start:016x}…"))
 }
 
 #[cfg(test)]

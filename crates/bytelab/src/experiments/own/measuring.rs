@@ -1,7 +1,5 @@
 //! How much is measured, and what must not be exceeded.
 
-use std::ops::RangeInclusive;
-
 use lab::experiment::Method;
 use lab::param::parse_bytes;
 use lab::threshold::{RATIO, Threshold};
@@ -12,7 +10,7 @@ use crate::pattern::matches;
 
 /// Values of the flags of the same names.
 pub(super) fn defaults(plan: &PlanTable) -> Result<Vec<(&'static str, String)>, Mistake> {
-    let counts: [(&'static str, &Option<At<u32>>, RangeInclusive<u32>); 4] = [
+    let counts = [
         ("rounds", &plan.rounds, 1..=1_000_000),
         ("sessions", &plan.sessions, 1..=1000),
         ("warm_up", &plan.warm_up, 0..=1000),

@@ -187,7 +187,7 @@ fn from_here(mut argv: Vec<String>, dir: &Path) -> Vec<String> {
         && !first.starts_with(['/', '{'])
         && let Some(path) = dir.join(&*first).to_str()
     {
-        *first = path.to_owned();
+        path.clone_into(first);
     }
     argv
 }

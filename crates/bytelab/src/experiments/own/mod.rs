@@ -104,7 +104,7 @@ fn read(path: &Path) -> Result<String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = place::line_of(error.as_bytes(), valid);
         anyhow!("{name}:{line}: it is not UTF-8 text")
     })
 }

@@ -64,7 +64,8 @@ fn param(table: &ParamTable) -> Result<Param, Mistake> {
 
 fn kind(table: &ParamTable) -> Result<Kind, Mistake> {
     let is_number = matches!(table.kind, KindWord::Bytes | KindWord::Count);
-    for limit in [&table.min, &table.max].into_iter().flatten().filter(|_| !is_number) {
+    let limit = table.min.as_ref().or(table.max.as_ref());
+    if let Some(limit) = limit.filter(|_| !is_number) {
         return Err(Mistake::at(&limit.span, "only bytes and counts have limits"));
     }
     let span = &table.name.span;

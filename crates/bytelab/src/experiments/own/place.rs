@@ -25,7 +25,7 @@ impl Mistake {
     /// `FILE:3: method[1].command: what is wrong`
     pub(super) fn told(&self, file: &str, text: &str) -> String {
         let start = self.span.start.min(text.len());
-        let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = line_of(text.as_bytes(), start);
         let key = key_at(text, start);
         let last = key.rsplit('.').next().unwrap_or_default();
         // A key that does not exist is named already.
@@ -34,6 +34,11 @@ impl Mistake {
         let key = if key.is_empty() { key } else { format!("{key}: ") };
         format!("{file}:{line}: {key}{own}")
     }
+}
+
+/// The number of the line in which this place is.
+pub(super) fn line_of(text: &[u8], place: usize) -> usize {
+    text[..place].split(|byte| *byte == b'\n').count()
 }
 
 /// In our words, with what was probably meant.
@@ -108,7 +113,7 @@ fn descend(value: &Spanned<DeValue<'_>>, place: usize, key: &mut String) {
                 let mut below = String::new();
                 descend(item, place, &mut below);
                 if holds(&item.span(), place) || !below.is_empty() {
-                    key.push_str(&format!("[{}]{below}", index + 1));
+                    key.push_str(&["[", &(index + 1).to_string(), "]", &below].concat());
                     return;
                 }
             }
