@@ -37,6 +37,8 @@ pub struct Data {
     pub notes: Vec<String>,
     /// What is done when the run has ended, in whatever way.
     pub ending: Ending,
+    /// Why the methods of the point are skipped: its files cannot be kept in the asked cache state.
+    pub unfit: Option<String>,
     /// Dropped when the run has ended: a temporary directory.
     pub guard: Option<Box<dyn Any>>,
 }

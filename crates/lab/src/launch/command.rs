@@ -1,10 +1,8 @@
 //! A plain command: started once per sample and timed from outside.
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-
-use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::filled::Filled;
 use super::output::Output;
@@ -51,9 +49,7 @@ impl CommandRunner {
         let startup_ns = clock::now_ns() - start_ns;
         process.watched = self.output.watched();
         started(process.child.id());
-        let exit = pidfd_open(process.pid(), PidfdFlags::empty())
-            .map_err(|error| failed("waiting for it", &error))?;
-        process.wait_for(exit.as_fd(), &self.limits, start_ns + self.limits.answer_ns)?;
+        process.wait_for_exit(&self.limits, start_ns + self.limits.answer_ns)?;
         let wall_ns = clock::now_ns() - start_ns;
         // It has ended but is not reaped: the kernel still has its counters, though no memory.
         let used = Counters::open(process.child.id()).read();
@@ -89,8 +85,7 @@ fn noop_ns(argv: &[String], limits: &Limits) -> Result<u64, Ended> {
     let start_ns = clock::now_ns();
     let mut process = Process::spawn(argv, Talk::Null, &[], limits.dir.as_deref())?;
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
-    let exit = pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
-    process.wait_for(exit.as_fd(), limits, start_ns + limits.answer_ns)?;
+    process.wait_for_exit(limits, start_ns + limits.answer_ns)?;
     let wall_ns = clock::now_ns() - start_ns;
     let status = process.end().map_err(|error| failed(&error))?;
     if status.success() { Ok(wall_ns) } else { Err(failed(&describe(status))) }

@@ -1,9 +1,6 @@
 //! A command that is run to its end and not measured: one that builds a worker, or a hook.
 
-use std::os::fd::AsFd;
 use std::path::PathBuf;
-
-use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::filled::Filled;
 use super::process::{Process, Talk, describe};
@@ -45,8 +42,7 @@ pub fn hook(hook: &Hook<'_>, arguments: &Point, stop: &Stop) -> Result<(), Ended
 fn run(argv: &[String], talk: Talk, limits: &Limits) -> Result<(), Ended> {
     let mut process = Process::spawn(argv, talk, &[], limits.dir.as_deref())?;
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
-    let exit = pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
-    process.wait_for(exit.as_fd(), limits, clock::now_ns().saturating_add(limits.answer_ns))?;
+    process.wait_for_exit(limits, clock::now_ns().saturating_add(limits.answer_ns))?;
     let status = process.end().map_err(|error| failed(&error))?;
     if status.success() {
         return Ok(());

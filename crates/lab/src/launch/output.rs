@@ -2,10 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{MemfdFlags, memfd_create};
 use sha2::{Digest, Sha256};
 
 use super::{Ended, Limits};
@@ -30,8 +29,8 @@ impl Output {
     pub(super) fn new(answer: &Answer, limits: &Limits) -> Result<Output, Ended> {
         match answer {
             Answer::None => Ok(Output::Nothing),
-            Answer::Output => memfd_create("bytelab-output", MemfdFlags::CLOEXEC)
-                .map(|memory| Output::Memory(memory.into()))
+            Answer::Output => memory()
+                .map(Output::Memory)
                 .map_err(|error| Ended::Failed(format!("a file in memory: {error}"))),
             Answer::File(path) => {
                 let dir = limits.dir.as_deref().unwrap_or(Path::new(""));
@@ -64,7 +63,9 @@ impl Output {
     /// The same, by the path at which other processes find it.
     pub(super) fn stdout_path(&self) -> String {
         match self {
+            #[cfg(target_os = "linux")]
             Output::Memory(memory) => {
+                use std::os::fd::AsRawFd;
                 format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd())
             }
             _ => "/dev/null".to_owned(),
@@ -103,6 +104,22 @@ impl Output {
             _ => "its output".to_owned(),
         }
     }
+}
+
+/// A file in memory.
+#[cfg(target_os = "linux")]
+fn memory() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    Ok(memfd_create("bytelab-output", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// A file that has no name any more.
+#[cfg(not(target_os = "linux"))]
+fn memory() -> io::Result<File> {
+    let path = std::env::temp_dir().join(format!("bytelab-output-{}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
 }
 
 /// A short line without the space around it, else the length and the start of the SHA-256.

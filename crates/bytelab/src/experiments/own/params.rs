@@ -64,9 +64,9 @@ fn param(table: &ParamTable) -> Result<Param, Mistake> {
 
 fn kind(table: &ParamTable) -> Result<Kind, Mistake> {
     let is_number = matches!(table.kind, KindWord::Bytes | KindWord::Count);
-    let limit = table.min.as_ref().or(table.max.as_ref());
-    if let Some(limit) = limit.filter(|_| !is_number) {
-        return Err(Mistake::at(&limit.span, "only bytes and counts have limits"));
+    let limited = table.min.as_ref().or(table.max.as_ref());
+    if let Some(limited) = limited.filter(|_| !is_number) {
+        return Err(Mistake::at(&limited.span, "only bytes and counts have limits"));
     }
     let span = &table.name.span;
     if table.kind != KindWord::Word && !table.words.is_empty() {
