@@ -3,18 +3,25 @@
 
 mod across;
 mod answers;
+mod check;
 mod compare;
 mod doubts;
 mod family;
+mod history;
 mod noise;
+mod sides;
 mod summary;
+mod values;
 
 use serde::Serialize;
 
 use crate::param::Point;
 use crate::run::{Note, Run};
 
+pub use self::check::{Allowed, Check, CheckLine, Checked, Outcome, check};
 pub use self::compare::RELEVANT_PERCENT;
+pub use self::history::{NEWEST, Place, Series, Step, Was, series};
+pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, refusal};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
