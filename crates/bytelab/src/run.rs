@@ -56,14 +56,7 @@ pub(crate) fn resume(
     if let Some(process) = owner::alive(&run.environment) {
         bail!("run {id} is being measured by process {process}: stop that first");
     }
-    let mut methods = experiment.methods.clone();
-    for cell in &run.cells {
-        if !methods.iter().any(|method| method.name == cell.method) {
-            // A worker that was given with --worker: what it is about is its command.
-            methods.push(user_worker(experiment, &format!("{}={}", cell.method, cell.about))?);
-        }
-    }
-    methods.retain(|method| run.cells.iter().any(|cell| cell.method == method.name));
+    let methods = methods_of(experiment, &run)?;
     let line = ProgressLine::new();
     let mut job = Job { experiment, methods };
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
@@ -73,6 +66,49 @@ pub(crate) fn resume(
     let output = Output { store: Some(store), line, trace: None };
     record(&job, &mut run, &data, output, stop)?;
     Ok(run)
+}
+
+/// Measures once more what a run measured: its methods, at its points, by its plan.
+pub(crate) fn again(
+    experiments: &[Experiment],
+    run: &Run,
+    label: &str,
+    dir: Option<PathBuf>,
+    store: Option<Box<dyn Store>>,
+    stop: &Stop,
+) -> Result<Run> {
+    let experiment = find(experiments, &run.experiment)?;
+    let methods = methods_of(experiment, run)?;
+    let line = ProgressLine::new();
+    let mut job = Job { experiment, methods };
+    let mut plan = run.plan.clone();
+    plan.seed = seed();
+    if dir.is_some() || plan.data_dir.is_none() {
+        plan.data_dir = Some(data_dir_text(dir)?);
+    }
+    let mut points = run.points.clone();
+    let data = data(&job, &mut points, &plan, &line, stop)?;
+    build_workers(&mut job.methods, &plan, &line, stop)?;
+    let mut now = new_run(&job, points, plan, Some(label.to_owned()));
+    record(&job, &mut now, &data, Output { store, line, trace: None }, stop)?;
+    Ok(now)
+}
+
+/// The methods that a run has cells of, in its order.
+fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Method>> {
+    let mut methods: Vec<Method> = Vec::new();
+    for cell in &run.cells {
+        if methods.iter().any(|method| method.name == cell.method) {
+            continue;
+        }
+        let known = experiment.methods.iter().find(|method| method.name == cell.method);
+        methods.push(match known {
+            Some(method) => method.clone(),
+            // A worker that was given with --worker: what it is about is its command.
+            None => user_worker(experiment, &format!("{}={}", cell.method, cell.about))?,
+        });
+    }
+    Ok(methods)
 }
 
 /// The programs that the methods need beside this one.
@@ -139,22 +175,29 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
 }
 
 fn plan(measuring: &MeasureArgs) -> Result<Plan> {
-    let data_dir = data_dir(measuring.data_dir.clone())?;
-    let data_dir = data_dir.to_str().context("--data-dir is not UTF-8")?.to_owned();
+    let data_dir = data_dir_text(measuring.data_dir.clone())?;
     let sessions = measuring.sessions.unwrap_or(if measuring.rounds < 20 { 1 } else { 10 });
     Ok(Plan {
         rounds: measuring.rounds.div_ceil(sessions),
         time_limit_ns: measuring.time.as_nanos() as u64,
         warm_up: measuring.warm_up,
         sessions,
-        // Not a secret: only different from run to run. It is stored as a number that JSON keeps exactly.
-        seed: measuring.seed.unwrap_or_else(|| clock::now_ns() & ((1 << 53) - 1)),
+        seed: measuring.seed.unwrap_or_else(seed),
         cache: measuring.cache.into(),
         sample_limit_ns: measuring.sample_limit.as_nanos() as u64,
         data_dir: Some(data_dir),
         counting: measuring.counting,
         fresh: measuring.fresh,
     })
+}
+
+/// Not a secret: only different from run to run. It is stored as a number that JSON keeps exactly.
+fn seed() -> u64 {
+    clock::now_ns() & ((1 << 53) - 1)
+}
+
+fn data_dir_text(asked: Option<PathBuf>) -> Result<String> {
+    Ok(data_dir(asked)?.to_str().context("--data-dir is not UTF-8")?.to_owned())
 }
 
 /// The named methods or the default ones, the user's workers, and the reference first.
@@ -226,7 +269,7 @@ fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
 }
 
 /// Whether the name matches the pattern, in which `*` stands for any text.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {

@@ -225,9 +225,11 @@ mod tests {
             let all = lines(URLSESSION_SUMMARY).filter(|line| line[0] == published.machine);
             for line in all {
                 let p50 = |metric: &str| p50(&published, line[1], metric);
-                for (metric, unit, value) in
-                    [("wall_ns", 1e6, line[2]), ("cpu_ns", 1e6, line[3]), ("peak_rss_bytes", 1e6, line[5])]
-                {
+                for (metric, unit, value) in [
+                    ("wall_ns", 1e6, line[2]),
+                    ("cpu_ns", 1e6, line[3]),
+                    ("peak_rss_bytes", 1e6, line[5]),
+                ] {
                     assert!((p50(metric) / unit - number(value)).abs() <= 0.5, "{line:?} {metric}");
                 }
                 // 128 MiB in the wall time, as far as that was rounded.
@@ -258,7 +260,8 @@ mod tests {
             assert_eq!(names.len(), published.figures.len(), "{}", published.name);
             for figure in &published.figures {
                 assert!(figure.p50 > 0.0 && !figure.unit.is_empty(), "{figure:?}");
-                let rises = figure.percentiles.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1);
+                let rises =
+                    figure.percentiles.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1);
                 assert!(rises, "{figure:?}");
             }
             assert!(!published.source.is_empty() && !published.caveat.is_empty());
@@ -268,7 +271,8 @@ mod tests {
     #[test]
     fn figures_are_those_of_the_files() {
         let m2 = find("urlsession-m2").unwrap();
-        let fastest = "dataTask(with:) and an incremental delegate with for loop inside withUnsafeBytes";
+        let fastest =
+            "dataTask(with:) and an incremental delegate with for loop inside withUnsafeBytes";
         assert_eq!(p50(&m2, fastest, "wall_ns"), 36e6);
         assert_eq!(p50(&find("iphone-x").unwrap(), "latency.memory_ns", "wall_ns"), 146.0);
         assert_eq!(p50(&find("latency-2012").unwrap(), "latency.disk_ns", "wall_ns"), 150_000.0);

@@ -15,8 +15,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 use lab::run::{Cell, Environment, Listed, Note, Pass, Run, Sample};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::{Baseline, Store};
 use super::columns::{self, Values, to_json};
+use super::{Baseline, Store};
 
 pub(super) struct Sqlite {
     connection: Connection,

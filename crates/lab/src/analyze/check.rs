@@ -146,9 +146,10 @@ impl Judge<'_> {
             Err(reason) => (line.outcome, line.reason) = (Outcome::Undecided, Some(reason)),
         }
         let shown = is_time && self.contender.is_reference && reference.is_some();
-        let same = self.asked.now.iter().all(|run| {
-            run.environment.fingerprint == self.asked.baseline.environment.fingerprint
-        });
+        let same =
+            self.asked.now.iter().all(|run| {
+                run.environment.fingerprint == self.asked.baseline.environment.fingerprint
+            });
         if shown {
             (line.outcome, line.reason) = (Outcome::Reference, None);
         } else if is_time && relative.is_none() && !same {
@@ -176,8 +177,9 @@ impl Judge<'_> {
             let first = values.next()?;
             values.all(|value| value.total_cmp(&first).is_eq()).then_some(first)
         };
-        (unit(metric) == "count" || unit(metric) == "bytes")
-            .then(|| Some([constant(&[self.contender.baseline])?, constant(&self.contender.now)?]))?
+        (unit(metric) == "count" || unit(metric) == "bytes").then(|| {
+            Some([constant(&[self.contender.baseline])?, constant(&self.contender.now)?])
+        })?
     }
 
     fn judge_counts(&self, line: &mut CheckLine, before: f64, after: f64) {

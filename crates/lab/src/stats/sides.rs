@@ -18,7 +18,12 @@ pub fn between(before: &[f64], after: &[f64], alpha: f64) -> Option<Shift> {
     if x.n.min(y.n) < RUNS_A_SIDE {
         return Some(Shift { n: x.n + y.n, estimate, interval: None, p: 1.0 });
     }
-    Some(shift(x.n + y.n, estimate, [x, y].map(|side| (side.variance / side.n as f64, side.n)), alpha))
+    Some(shift(
+        x.n + y.n,
+        estimate,
+        [x, y].map(|side| (side.variance / side.n as f64, side.n)),
+        alpha,
+    ))
 }
 
 /// The same of a single run before and one or more after, of which only the sessions are known: what
@@ -40,8 +45,7 @@ pub fn between_single(
     let mean = |of: fn(&Side) -> f64| runs.iter().map(of).sum::<f64>() / count;
     let least = run_sd.unwrap_or_default().powi(2);
     let n = runs.iter().map(|run| run.n).sum();
-    let sides =
-        [(x.variance.max(least), x.n), (mean(|run| run.variance).max(least) / count, n)];
+    let sides = [(x.variance.max(least), x.n), (mean(|run| run.variance).max(least) / count, n)];
     Some(shift(x.n + n, mean(|run| run.mean) - x.mean, sides, alpha))
 }
 

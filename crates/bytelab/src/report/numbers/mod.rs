@@ -168,6 +168,12 @@ fn row_json(number: &Number) -> RowJson {
     }
 }
 
+/// The p50 of each row that was measured, and of how many samples.
+pub(crate) fn p50s(run: &Run) -> Vec<(&'static Row, f64, usize)> {
+    let numbers = row::numbers(run).into_iter();
+    numbers.filter_map(|n| n.figures.ok().map(|figures| (n.row, figures.p50, figures.n))).collect()
+}
+
 /// Stands where there is no figure.
 fn none() -> String {
     NONE.to_owned()

@@ -15,7 +15,8 @@ pub(super) fn set(transaction: &Transaction<'_>, name: &str, run: i64) -> Result
 }
 
 pub(super) fn list(transaction: &Transaction<'_>) -> Result<Vec<Baseline>> {
-    let mut statement = transaction.prepare_cached("SELECT name, run FROM baseline ORDER BY name")?;
+    let mut statement =
+        transaction.prepare_cached("SELECT name, run FROM baseline ORDER BY name")?;
     let rows = statement.query_map([], |row| {
         Ok(Baseline { name: row.get(0)?, id: row.get::<_, i64>(1)?.to_string() })
     })?;

@@ -82,9 +82,8 @@ fn again<'a>(
     let mut cells = Vec::new();
     let mut why = None;
     for (run, wrong) in now.iter().zip(wrong) {
-        let at = run.cells.iter().position(|c| {
-            c.method == baseline.method && c.point == baseline.point
-        });
+        let at =
+            run.cells.iter().position(|c| c.method == baseline.method && c.point == baseline.point);
         let Some(at) = at else {
             why.get_or_insert_with(|| "it was not measured again".to_owned());
             continue;
@@ -118,7 +117,8 @@ fn again<'a>(
 /// As for a run: less the wait where all are single-threaded and one waited.
 fn time(baseline: &Cell, now: &[&Cell], reference: Option<&Again<'_>>) -> &'static str {
     let cells = || {
-        let beside = reference.into_iter().flat_map(|r| [r.baseline].into_iter().chain(r.now.clone()));
+        let beside =
+            reference.into_iter().flat_map(|r| [r.baseline].into_iter().chain(r.now.clone()));
         [baseline].into_iter().chain(now.iter().copied()).chain(beside)
     };
     let waited = cells().any(|cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE));

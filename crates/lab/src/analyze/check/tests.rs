@@ -120,8 +120,7 @@ fn more_throughput_is_no_loss() {
         run
     };
     let allowed = vec![Allowed { metric: "throughput_bytes_per_s".to_owned(), percent: 5.0 }];
-    let outcome =
-        |mmap| checked(&fast(0.8), &[fast(mmap), fast(mmap)], &allowed, false).outcome;
+    let outcome = |mmap| checked(&fast(0.8), &[fast(mmap), fast(mmap)], &allowed, false).outcome;
     assert_eq!(outcome(0.4), Outcome::Ok);
     assert_eq!(outcome(1.0), Outcome::Slower);
 }
@@ -138,9 +137,15 @@ fn what_was_not_measured_again_is_missing() {
     };
     assert_eq!(why(|c| c.status = Status::Failed("died".to_owned())), "failed: died");
     assert_eq!(why(|c| c.method = "other".to_owned()), "it was not measured again");
-    assert_eq!(why(|c| c.digest = Some("d".to_owned())), "it hands over other bytes than the baseline did");
+    assert_eq!(
+        why(|c| c.digest = Some("d".to_owned())),
+        "it hands over other bytes than the baseline did"
+    );
     assert!(why(|c| *c = answering(c.clone(), "7")).contains('7'));
-    assert_eq!(why(|c| c.samples.iter_mut().for_each(|s| s.warm_up = true)), "it has no sample that counts");
+    assert_eq!(
+        why(|c| c.samples.iter_mut().for_each(|s| s.warm_up = true)),
+        "it has no sample that counts"
+    );
     // A baseline without a contender, or limits that nothing has.
     let mut idle = baseline.clone();
     idle.cells.iter_mut().for_each(|cell| cell.role = Role::Yardstick);

@@ -10,8 +10,7 @@ fn at(day: u32, level: f64) -> Run {
 
 #[test]
 fn a_change_is_told_with_its_run_and_its_ratio() {
-    let runs: Vec<Run> =
-        (1..=20).map(|day| at(day, if day <= 12 { 1.0 } else { 1.25 })).collect();
+    let runs: Vec<Run> = (1..=20).map(|day| at(day, if day <= 12 { 1.0 } else { 1.25 })).collect();
     let all = series(&runs, "read", "wall_ns");
     assert_eq!((all.len(), all[0].values.len()), (1, 20));
     let [step] = &all[0].changes[..] else { panic!("{:?}", all[0].changes) };
@@ -24,7 +23,8 @@ fn a_change_is_told_with_its_run_and_its_ratio() {
 #[test]
 fn runs_are_put_in_the_order_of_time() {
     let runs = [at(3, 1.0), at(1, 1.0), at(2, 1.0)];
-    let ids: Vec<_> = series(&runs, "read", "wall_ns")[0].values.iter().map(|v| v.id.clone()).collect();
+    let ids: Vec<_> =
+        series(&runs, "read", "wall_ns")[0].values.iter().map(|v| v.id.clone()).collect();
     assert_eq!(ids, ["1", "2", "3"]);
 }
 

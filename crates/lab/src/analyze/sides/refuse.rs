@@ -12,7 +12,8 @@ pub fn refusal(a: &[Run], b: &[Run]) -> Option<String> {
         let values: Vec<String> = values.into_iter().collect();
         (values.len() > 1).then(|| format!("{what}: {}", values.join(" and ")))
     };
-    if let Some(text) = several("the runs are of different experiments", |run| run.experiment.clone())
+    if let Some(text) =
+        several("the runs are of different experiments", |run| run.experiment.clone())
     {
         return Some(format!("{text}; only runs of one can be compared"));
     }

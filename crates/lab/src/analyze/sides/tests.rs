@@ -27,10 +27,10 @@ fn five_runs_a_side_have_a_verdict() {
     let mmap = line(&sides, "mmap", "wall_ns");
     assert!(mmap.decides);
     assert_eq!((mmap.a.runs, mmap.a.n, mmap.b.runs), (5, 500, 5));
-    assert_eq!((mmap.absolute.verdict, mmap.relative.as_ref().unwrap().verdict), (
-        Verdict::Faster,
-        Verdict::Faster
-    ));
+    assert_eq!(
+        (mmap.absolute.verdict, mmap.relative.as_ref().unwrap().verdict),
+        (Verdict::Faster, Verdict::Faster)
+    );
     close(mmap.absolute.ratio, 0.5, 0.01);
     close(Some(mmap.absolute.level), 1.0 - 0.05 / 2.0, 1e-12);
     let read = line(&sides, "read", "wall_ns");
@@ -104,11 +104,9 @@ fn what_only_one_side_has_is_told_with_the_reason() {
 
 #[test]
 fn zero_and_nan_give_a_reason_and_no_ratio() {
-    let device = |value: f64| vec![run(vec![with(
-        cell("read", noisy(1, 0.01)),
-        "device_read_bytes",
-        move |_| value,
-    )])];
+    let device = |value: f64| {
+        vec![run(vec![with(cell("read", noisy(1, 0.01)), "device_read_bytes", move |_| value)])]
+    };
     let change = |a: f64, b: f64| {
         let sides = compare_sides(&device(a), &device(b), &[]);
         let found = sides.lines.iter().find(|line| line.metric == "device_read_bytes").cloned();

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use lab::analyze::{Allowed, Check, Outcome, Verdict, check, compare_sides};
 use lab::param::Point;
-use lab::run::{
-    CacheState, Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status,
-};
+use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
 
 use super::simulate::Random;
 
