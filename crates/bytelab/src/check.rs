@@ -72,16 +72,22 @@ pub(crate) enum BaselineTask {
     },
 }
 
+const SHORT: [(&str, &str); 6] = [
+    ("wall", "wall_ns"),
+    ("cpu", "cpu_ns"),
+    ("rss", "peak_rss_bytes"),
+    ("syscalls", "syscalls"),
+    ("allocations", "allocations"),
+    ("throughput", "throughput_bytes_per_s"),
+];
+
+/// The full name of a metric that may have been named in short.
+pub(crate) fn metric_named(name: &str) -> &str {
+    SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, full)| full)
+}
+
 /// `wall=5%`.
 fn allowed(text: &str) -> Result<Allowed, String> {
-    const SHORT: [(&str, &str); 6] = [
-        ("wall", "wall_ns"),
-        ("cpu", "cpu_ns"),
-        ("rss", "peak_rss_bytes"),
-        ("syscalls", "syscalls"),
-        ("allocations", "allocations"),
-        ("throughput", "throughput_bytes_per_s"),
-    ];
     let wrong = || "write METRIC=N%, such as wall=5%".to_owned();
     let (name, percent) = text.split_once('=').ok_or_else(wrong)?;
     let percent = percent.strip_suffix('%').ok_or_else(wrong)?.trim();
@@ -89,7 +95,7 @@ fn allowed(text: &str) -> Result<Allowed, String> {
     if !(0.0..=1e6).contains(&percent) {
         return Err(format!("{percent} % cannot be allowed: 0 or more"));
     }
-    let metric = SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, full)| full);
+    let metric = metric_named(name);
     if !metric::is_known(metric) && !metric.ends_with("_ns") && !metric.ends_with("_bytes") {
         let short = SHORT.map(|(short, _)| short).join(", ");
         return Err(format!(

@@ -9,6 +9,7 @@ use clap::Args;
 use lab::analyze::series;
 use lab::run::{Listed, Run};
 
+use crate::check::metric_named;
 use crate::compare::is_machine;
 use crate::report::{self, Layout};
 use crate::store;
@@ -33,8 +34,8 @@ pub(crate) struct HistoryArgs {
     /// Draw this method over time, with the runs from which on it changed
     #[arg(long, value_name = "METHOD")]
     plot: Option<String>,
-    /// Which metric is drawn
-    #[arg(long, value_name = "NAME", default_value = "wall_ns", requires = "plot")]
+    /// Which metric is drawn: wall, cpu, rss, syscalls, allocations, throughput, or the full name of another
+    #[arg(long, value_name = "NAME", default_value = "wall", requires = "plot")]
     metric: String,
     /// Print one JSON document and nothing else
     #[arg(long)]
@@ -59,12 +60,8 @@ pub(crate) fn run(
         return Ok(ExitCode::SUCCESS);
     };
     let runs = listed.iter().map(|run| store.load(&run.id)).collect::<Result<Vec<Run>>>()?;
-    let metric = if args.metric.ends_with("_ns") || lab::metric::is_known(&args.metric) {
-        args.metric.clone()
-    } else {
-        format!("{}_ns", args.metric)
-    };
-    let all = series(&runs, method, &metric);
+    let metric = metric_named(&args.metric);
+    let all = series(&runs, method, metric);
     ensure!(
         !all.is_empty(),
         "no value of {metric} of a method {method} in {} runs; `bytelab history` lists all, `bytelab \
@@ -72,9 +69,9 @@ pub(crate) fn run(
         runs.len()
     );
     let text = if args.json {
-        report::over_time::json(method, &metric, &all)? + "\n"
+        report::over_time::json(method, metric, &all)? + "\n"
     } else {
-        report::over_time::text(method, &metric, &all, layout)
+        report::over_time::text(method, metric, &all, layout)
     };
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)

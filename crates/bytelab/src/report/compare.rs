@@ -27,16 +27,25 @@ pub(crate) struct Side {
     pub(crate) runs: Vec<Run>,
 }
 
-/// Facts that differ from run to run and tell nothing.
-const OF_EACH_RUN: &[&str] = &[
-    "measured_by_process",
-    "measured_by_process_start",
-    "measured_in_boot",
-    "data_free_bytes",
-    "memory_available_bytes",
-    "load_1_min",
-    "load_5_min",
-    "load_15_min",
+/// What is known of the process that measured, and tells nothing.
+const OF_EACH_RUN: &str = "measured_";
+
+/// Facts of the moment begin so: they differ between any two runs.
+const OF_THE_MOMENT: [&str; 14] = [
+    "between_samples_ns",
+    "clock_cost_ns",
+    "clock_step_ns",
+    "cpu_frequency_now",
+    "data_free_",
+    "load_",
+    "memory_available",
+    "memory_cached",
+    "memory_dirty",
+    "memory_file_huge",
+    "memory_free",
+    "pressure_",
+    "processes_",
+    "steal_share",
 ];
 
 /// What may stand in a line of a difference.
@@ -80,7 +89,10 @@ fn about(side: &Side) -> String {
     };
     let mut parts = vec![side.name.clone()];
     let runs = if ids.len() == 1 { "run" } else { "runs" };
-    parts.push(format!("{runs} {}", shortened(&ids.join(", "), VALUE_WIDTH)));
+    let listed = format!("{runs} {}", shortened(&ids.join(", "), VALUE_WIDTH));
+    if listed != side.name {
+        parts.push(listed);
+    }
     parts.push(minute(&first.started));
     parts.push(model(first));
     parts.join(" · ")
@@ -89,13 +101,18 @@ fn about(side: &Side) -> String {
 /// Between the first runs of the sides; what the runs of one side do not agree on is the side's own.
 pub(super) fn different(a: &Side, b: &Side) -> Vec<Difference> {
     let all = differences(&a.runs[0].environment, &b.runs[0].environment);
-    all.into_iter().filter(|d| !OF_EACH_RUN.contains(&d.fact.as_str())).collect()
+    all.into_iter().filter(|difference| !difference.fact.starts_with(OF_EACH_RUN)).collect()
 }
 
 fn environments(page: &mut Page, a: &Side, b: &Side) {
-    let different = different(a, b);
+    let moment = |d: &Difference| OF_THE_MOMENT.iter().any(|start| d.fact.starts_with(start));
+    let (of_the_moment, different): (Vec<_>, Vec<_>) =
+        different(a, b).into_iter().partition(moment);
+    let count = of_the_moment.len();
+    let left = format!("{count} facts of the moment (load, free memory …) differ; --json has them");
     if different.is_empty() {
-        page.paragraph(Style::Plain, "", "The environments do not differ in any known fact.");
+        let text = "The environments do not differ in any lasting fact.";
+        page.paragraph(Style::Plain, "", &format!("{text} {left}."));
         return;
     }
     page.line(&[(Style::Bold, "Differences of the environments")]);
@@ -112,6 +129,9 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
     grid.write(page);
     if let Some(more) = different.len().checked_sub(DIFFERENCES_MAX).filter(|more| *more > 0) {
         page.paragraph(Style::Dim, "", &format!("and {more} more, which --json has"));
+    }
+    if count > 0 {
+        page.paragraph(Style::Dim, "", &left);
     }
 }
 

@@ -159,5 +159,5 @@ fn history_is_filtered_and_drawn() {
     let series = json(&world.run(&["history", "--plot", "mmap", "--metric", "cpu", "--json"]));
     assert_eq!(series["metric"], "cpu_ns");
     assert_eq!(series["series"][0]["values"].as_array().unwrap().len(), 3);
-    refused(&world, &["history", "--plot", "mmap", "--metric", "furlongs"], "furlongs_ns");
+    refused(&world, &["history", "--plot", "mmap", "--metric", "furlongs"], "no value of furlongs");
 }

@@ -36,6 +36,7 @@ pub struct Sides {
 pub struct Line {
     pub method: String,
     pub role: Role,
+    /// The full point; of a method that does not read all of it, and is at several, the first.
     pub point: Point,
     pub metric: String,
     /// Exactly one metric of a method and point decides: that of [`super::Family::metric`].
@@ -88,18 +89,17 @@ pub struct Alone {
 /// side has one value of it, they may differ.
 pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> Sides {
     let (matches, alone) = matches(a, b, places);
-    // At each point the reference, and how many compete.
+    // At each full point the reference, and how many compete.
     let mut families: HashMap<&Point, (Option<&Match<'_>>, usize)> = HashMap::new();
-    for found in matches.iter().filter(|found| found.role == Role::Contender) {
-        let (reference, contenders) = families.entry(&found.point).or_default();
-        *contenders += 1;
-        if found.wrong.is_none() {
-            reference.get_or_insert(found);
-        }
+    for point in matches.iter().map(|found| &found.family) {
+        families.entry(point).or_insert_with(|| {
+            let at = || matches.iter().filter(|m| m.role == Role::Contender && m.is_at(point));
+            (at().find(|found| found.wrong.is_none()), at().count())
+        });
     }
     let mut lines = Vec::new();
     for found in &matches {
-        let (reference, contenders) = families.get(&found.point).copied().unwrap_or_default();
+        let (reference, contenders) = families.get(&found.family).copied().unwrap_or_default();
         lines.extend(lines_of(found, reference, ALPHA / contenders.max(1) as f64));
     }
     Sides { lines, alone }
@@ -117,7 +117,7 @@ fn lines_of(found: &Match<'_>, reference: Option<&Match<'_>>, alpha: f64) -> Vec
             Some(Line {
                 method: found.method.to_owned(),
                 role: found.role,
-                point: found.point.clone(),
+                point: found.family.clone(),
                 metric: metric.to_owned(),
                 decides: metric == deciding,
                 a: a?,

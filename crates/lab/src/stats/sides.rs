@@ -128,7 +128,7 @@ mod tests {
     fn equal_values_have_an_interval_without_width() {
         let found = between(&[1.0; 5], &[3.0; 5], 0.05).unwrap();
         assert_eq!((found.interval, found.p), (Some((2.0, 2.0)), 0.0));
-        assert_eq!(between(&[1.0; 5], &[1.0; 5], 0.05).unwrap().p, 1.0);
+        assert!(between(&[1.0; 5], &[1.0; 5], 0.05).unwrap().p > 0.999);
     }
 
     #[test]

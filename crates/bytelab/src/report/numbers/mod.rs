@@ -12,6 +12,7 @@ use self::row::{Number, numbers};
 use super::Layout;
 use super::page::{Page, Style};
 use super::units::NONE;
+use crate::numbers::Row;
 use crate::reference::published;
 
 pub(crate) use self::column::{COLUMNS, Column};

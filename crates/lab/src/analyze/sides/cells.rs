@@ -15,8 +15,11 @@ pub(super) type InRun<'a> = (usize, &'a Cell);
 pub(super) struct Match<'a> {
     pub(super) method: &'a str,
     pub(super) role: Role,
-    /// Without the places that differ.
-    pub(super) point: Point,
+    /// The full point whose cells it is compared with, without the places that differ; of several the
+    /// first.
+    pub(super) family: Point,
+    /// The values of the params that it reads.
+    point: Point,
     /// On side a and on side b, a cell of each run that measured it.
     pub(super) sides: [Vec<InRun<'a>>; 2],
     /// Why the two are not the same job.
@@ -24,6 +27,11 @@ pub(super) struct Match<'a> {
 }
 
 impl<'a> Match<'a> {
+    /// Whether it is one of the cells of a full point.
+    pub(super) fn is_at(&self, family: &Point) -> bool {
+        self.point.is_part_of(family)
+    }
+
     pub(super) fn cells(&self) -> impl Iterator<Item = &'a Cell> {
         self.sides.iter().flatten().map(|(_, cell)| *cell)
     }
@@ -60,9 +68,18 @@ pub(super) fn matches<'a>(
     b: &'a [Run],
     places: &[&str],
 ) -> (Vec<Match<'a>>, Vec<Alone>) {
+    let moved: Vec<&str> = places.iter().copied().filter(|place| moved(a, b, place)).collect();
+    let mut full: Vec<Point> = Vec::new();
+    for point in a.iter().chain(b).flat_map(|run| &run.points) {
+        let point = point.only(|name| !moved.contains(&name));
+        if !full.contains(&point) {
+            full.push(point);
+        }
+    }
     let (mut matches, mut alone) = (Vec::new(), Vec::new());
-    for group in groups(a, b, places) {
+    for group in groups(a, b, &moved) {
         let Group { method, point, sides } = group;
+        let family = full.iter().find(|full| point.is_part_of(full)).unwrap_or(&point).clone();
         let wrong = wrong(&sides);
         let measured = |side: &[Found<'a>]| -> Vec<InRun<'a>> {
             let fit = side.iter().filter(|found| {
@@ -74,7 +91,7 @@ pub(super) fn matches<'a>(
         let (side, other) = match (cells[0].first(), cells[1].first()) {
             (Some((_, first)), Some(_)) => {
                 let role = first.role;
-                matches.push(Match { method, role, point, sides: cells, wrong });
+                matches.push(Match { method, role, family, point, sides: cells, wrong });
                 continue;
             }
             (Some(_), None) => ("a", &sides[1]),
@@ -91,8 +108,7 @@ pub(super) fn matches<'a>(
     (matches, alone)
 }
 
-fn groups<'a>(a: &'a [Run], b: &'a [Run], places: &[&str]) -> Vec<Group<'a>> {
-    let moved: Vec<&str> = places.iter().copied().filter(|place| moved(a, b, place)).collect();
+fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut known: HashMap<(&str, Point), usize> = HashMap::new();
     for (side, runs) in [a, b].into_iter().enumerate() {

@@ -158,3 +158,26 @@ fn other_experiments_and_cache_states_are_refused() {
     b[0].plan.fresh = true;
     assert!(refusal(&a, &b).unwrap().contains("fresh process"));
 }
+
+#[test]
+fn methods_that_read_other_params_are_of_one_family() {
+    let side = |seed: u64| -> Vec<Run> {
+        let of = |i: u64| {
+            let mut own = run(vec![
+                cell("read", noisy(seed + 2 * i, 0.01)),
+                cell("mmap", noisy(seed + 2 * i + 1, 0.01)),
+            ]);
+            own.points =
+                vec![point(&[("size", 1), ("buffer", 2)]), point(&[("size", 1), ("buffer", 4)])];
+            own.cells[0].point = own.points[0].clone();
+            own.cells[1].point = point(&[("size", 1)]);
+            own
+        };
+        (0..5).map(of).collect()
+    };
+    let sides = compare_sides(&side(1), &side(50), &[]);
+    let mmap = line(&sides, "mmap", "wall_ns");
+    assert_eq!(mmap.reference.as_deref(), Some("read"));
+    assert_eq!(mmap.point, point(&[("size", 1), ("buffer", 2)]));
+    close(Some(mmap.absolute.level), 1.0 - 0.05 / 2.0, 1e-12);
+}
