@@ -100,7 +100,8 @@ fn urlsession(name: &str, machine: &str) -> Published {
         source: "\"What's the best way to read a stream of bytes with URLSession\" (blog; Swift, \
                  ordo-one package-benchmark, 100 runs or 30 s)",
         caveat: "that the reads came from the page cache was not verified; peak memory is sampled \
-                 and may miss peaks; the methods were measured one after the other",
+                 and may miss peaks; the methods were measured one after the other; \
+                 one of 28 throughputs (M2, delegate with reduce) does not fit its wall time",
         payload_bytes: Some(128 << 20),
         figures: figures.chain(throughput).collect(),
     }
@@ -219,7 +220,7 @@ mod tests {
 
     #[test]
     fn both_tables_of_the_urlsession_study_say_the_same() {
-        let mut compared = 0;
+        let (mut compared, mut fitting) = (0, 0);
         for name in ["urlsession-m2", "urlsession-imac"] {
             let published = find(name).unwrap();
             let all = lines(URLSESSION_SUMMARY).filter(|line| line[0] == published.machine);
@@ -234,11 +235,12 @@ mod tests {
                 }
                 // 128 MiB in the wall time, as far as that was rounded.
                 let mib_per_s = 128e9 / p50("wall_ns");
-                assert!((mib_per_s / number(line[4]) - 1.0).abs() < 0.02, "{line:?} {mib_per_s}");
+                fitting += u32::from((mib_per_s / number(line[4]) - 1.0).abs() < 0.01);
                 compared += 1;
             }
         }
-        assert_eq!(compared, 28);
+        // One was published as 167 MiB/s, and is 181 by its time: the caveat says so.
+        assert_eq!((compared, fitting), (28, 27));
     }
 
     #[test]
@@ -270,7 +272,8 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_files() {
-        let check = |got: f64, expected: f64| assert!((got - expected).abs() < 1e-6, "{got} {expected}");
+        let check =
+            |got: f64, expected: f64| assert!((got - expected).abs() < 1e-6, "{got} {expected}");
         let m2 = find("urlsession-m2").unwrap();
         let fastest =
             "dataTask(with:) and an incremental delegate with for loop inside withUnsafeBytes";

@@ -109,10 +109,10 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
     let (of_the_moment, different): (Vec<_>, Vec<_>) =
         different(a, b).into_iter().partition(moment);
     let count = of_the_moment.len();
-    let left = format!("{count} facts of the moment (load, free memory …) differ; --json has them");
+    let left = format!("Facts of the moment that differ (load, free memory …): {count}, in --json");
     if different.is_empty() {
         let text = "The environments do not differ in any lasting fact.";
-        page.paragraph(Style::Plain, "", &format!("{text} {left}."));
+        page.paragraph(Style::Plain, "", &format!("{text} {left}"));
         return;
     }
     page.line(&[(Style::Bold, "Differences of the environments")]);

@@ -87,7 +87,7 @@ mod tests {
         insta::assert_snapshot!(written(30), @r"
         method           wall  verdict
         ──────────────────────────────
-        a-name-…oo-lo  1.5 ms  same
+        a-name…o-long  1.5 ms  same
         b\u{1b}         12 ms  slower
         ");
         assert!(written(1).contains('…'));

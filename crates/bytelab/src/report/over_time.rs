@@ -209,7 +209,25 @@ mod tests {
         let values: Vec<f64> =
             (0..10).map(|i| if i < 5 { 10e6 } else { 12e6 } + f64::from(i * 7 % 3) * 1e5).collect();
         let change = Step { id: "6".to_owned(), at: 5, ratio: Some(1.2) };
-        insta::assert_snapshot!(drawn(series(&values, vec![change]), 60), @r"");
+        insta::assert_snapshot!(drawn(series(&values, vec![change]), 60), @r"
+        mmap, p50 of wall_ns · reading · warm cache · machine 01234567
+        12.2 ms ┤             │ •        •
+                ┤             │ ───•──•─────•
+                ┤             │
+                ┤             │
+                ┤             │
+        11.2 ms ┤             │
+                ┤             │
+                ┤             │
+                ┤             │
+                ┤             │
+                ┤      •      │
+          10 ms ┤•──•─────•──•│
+                 2026-01-01 10:00 UTC 2026-01-10 10:00 UTC
+        change: from run 6 (2026-01-06 10:00 UTC) on: 20.0 % more
+        changes: 1 in 10 runs; by chance alone, one is shown in 2 %
+          of series
+        ");
     }
 
     #[test]

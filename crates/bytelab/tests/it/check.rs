@@ -4,35 +4,29 @@ use serde_json::Value;
 
 use crate::program::World;
 
-/// Takes `wall` ns, each time a little more, as a file says.
-fn worker(world: &World) -> String {
-    world.worker(
-        "mine",
-        &format!(
-            "echo hello 1; while read -r verb n rest; do case $verb in
-                 prepare) echo ready;;
-                 go) read -r wall < {}; echo \"done $n wall=$((wall + n * 1000)) bytes=65536 answer=$(cat {})\";;
-                 bye) exit;;
-             esac; done",
-            world.path("wall").display(),
-            world.path("answer").display()
-        ),
-    )
-}
-
-/// A baseline of this worker beside another one of the same speed, that never changes.
-fn baseline(world: &World) -> String {
-    std::fs::write(world.path("wall"), "100000000\n").unwrap();
-    std::fs::write(world.path("answer"), "7\n").unwrap();
-    let steady = world.worker(
-        "steady",
+/// A worker that takes as many ns as a file says, and a little more from sample to sample. To read the
+/// other file takes it longer than that, so that it is believed.
+fn worker(world: &World, name: &str, wall: &str) -> String {
+    let script = format!(
         "echo hello 1; while read -r verb n rest; do case $verb in
              prepare) echo ready;;
-             go) echo \"done $n wall=$((100000000 + n * 1000)) bytes=65536 answer=7\";;
+             go) read -r wall < {}
+                 echo \"done $n wall=$((wall + n)) bytes=65536 answer=$(cat {})\";;
              bye) exit;;
          esac; done",
+        world.path(wall).display(),
+        world.path("answer").display()
     );
-    let mine = worker(world);
+    world.worker(name, &script)
+}
+
+/// A baseline of a worker beside another one of the same speed, that never changes.
+fn baseline(world: &World) -> String {
+    std::fs::write(world.path("wall"), "40000\n").unwrap();
+    std::fs::write(world.path("steady-wall"), "40000\n").unwrap();
+    std::fs::write(world.path("answer"), "7\n").unwrap();
+    let steady = worker(world, "steady", "steady-wall");
+    let mine = worker(world, "mine", "wall");
     let args = [
         "run",
         "reading",
@@ -71,11 +65,11 @@ fn what_is_slower_fails_after_a_second_run() {
     let world = World::new();
     let id = baseline(&world);
     assert_eq!(world.run(&["baseline", "set", "main", &id]).code, 0);
-    // The answer of `read` is not that of the workers: it is out of the baseline already.
+    // The answer of `read` is not that of the two workers: it is out of the baseline already.
     let (code, text) = check(&world, &["--baseline", "main"]);
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("ok        mine wall_ns"), "{text}");
-    std::fs::write(world.path("wall"), "120000000\n").unwrap();
+    std::fs::write(world.path("wall"), "48000\n").unwrap();
     let summary = world.path("summary.md");
     std::fs::write(&summary, "before\n").unwrap();
     let mut command =
@@ -100,7 +94,7 @@ fn another_answer_or_a_dead_method_is_no_success() {
     let (code, text) = check(&world, &["--baseline", &id]);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("missing   mine"), "{text}");
-    std::fs::remove_file(world.path("wall")).unwrap();
+    std::fs::remove_file(world.path("answer")).unwrap();
     assert_eq!(check(&world, &["--baseline", &id]).0, 1);
 }
 

@@ -4,9 +4,8 @@ use serde_json::Value;
 
 use crate::program::{Ran, World};
 
-/// So few that it takes no time; five sessions, so that a check has something to judge by.
-const FEW: &[&str] =
-    &["--method", "read,mmap", "--rounds", "10", "--sessions", "5", "--counting", "1"];
+/// Five sessions of a round.
+const FEW: &[&str] = &["--method", "read,mmap", "--sessions", "5", "--counting", "1"];
 
 fn measure(world: &World, args: &[&str]) -> String {
     let (code, json) = world.reading(&[FEW, args].concat());
@@ -52,7 +51,7 @@ fn five_labelled_runs_a_side_have_an_interval() {
     let world = World::new();
     for label in ["one", "other"] {
         for _ in 0..5 {
-            measure(&world, &["--label", label, "--rounds", "5"]);
+            measure(&world, &["--label", label]);
         }
     }
     let args = ["compare", "--label", "one", "--label", "other", "--json"];
@@ -81,7 +80,9 @@ fn what_cannot_be_compared_is_told() {
     refused(&world, &["compare", &run, "published:none"], "no published result \"none\"");
     refused(&world, &["compare", &run, "published:iphone-x"], "numbers and reading");
     refused(&world, &["compare", "published:fleece", "published:iphone-x"], "no job in common");
-    let other = measure(&world, &["--size", "128KiB"]);
+    let args =
+        ["run", "reading", "--json", "--size", "128KiB", "--rounds", "1", "--method", "read"];
+    let other = json(&world.run(&args))["id"].as_str().unwrap().to_owned();
     refused(&world, &["compare", &run, &other], "at the same point");
     let cold = measure(&world, &["--cache", "as-is"]);
     refused(&world, &["compare", &run, &cold], "--despite-differences");

@@ -13,6 +13,8 @@ fn run(id: u32, read: f64, mmap: f64) -> Run {
     fixture.measured("read", [read, read, 2.0]).measured("mmap", [mmap, mmap, 4.0]);
     let mut run = fixture.run;
     run.id = id.to_string();
+    run.environment.facts.insert("cpu_model".to_owned(), json!("model of both"));
+    run.environment.facts.insert("load_1_min".to_owned(), json!(id));
     run.started = format!("2026-01-{:02}T10:00:00Z", id % 28 + 1);
     for (cell, ms) in run.cells.iter_mut().zip([read, mmap]) {
         (cell.samples, cell.values) = (Vec::new(), BTreeMap::new());
@@ -49,7 +51,43 @@ fn one_run_a_side_shows_all_but_a_verdict_and_says_what_to_run() {
     let a = side("run 1", vec![run(1, 10.0, 8.0)]);
     let mut b = side("run 2", vec![run(2, 15.0, 6.0)]);
     b.runs[0].environment.facts.insert("kernel_release".to_owned(), json!("6.18\u{1b}[31m"));
-    insta::assert_snapshot!(written(&a, &b), @r"");
+    insta::assert_snapshot!(written(&a, &b), @r"
+    reading: What is the fastest way to hand every byte of a file to the program?
+    A: run 1 · 2026-01-02 10:00 UTC · model of both
+    B: run 2 · 2026-01-03 10:00 UTC · model of both
+
+    Differences of the environments
+    fact            A  B
+    ─────────────────────────────────
+    kernel_release  —  6.18\u{1b}[31m
+    Facts of the moment that differ (load, free memory …): 1, in --json
+
+    method      A p50    B p50    B/A  95 %  to ref.  95 %  verdict
+    ──────────────────────────────────────────────────────────────────
+    read        10 ms  15.1 ms  1.500              1        no verdict
+    mmap      8.03 ms  6.02 ms  0.750          0.500        no verdict
+
+    samples, ms       p0   p25   p50   p75   p90   p99  p100   n
+    ────────────────────────────────────────────────────────────
+    read         A  10.0  10.0  10.0  10.1  10.1  10.1  10.1  20
+                 B  15.0  15.0  15.1  15.1  15.1  15.2  15.2  20
+    mmap         A  8.00  8.02  8.03  8.06  8.07  8.08  8.08  20
+                 B  6.00  6.01  6.02  6.04  6.05  6.06  6.06  20
+
+    B/A by metric (* shown to differ)
+    method      wall     CPU     sys
+    ────────────────────────────────
+    read      1.500   1.500   1.000
+    mmap      0.750   0.750   1.000
+
+    note: no verdict: what two runs differ by is in none of their rounds or
+      sessions, so that a run is one value, and a verdict takes 5 a side; run 4 more
+      of A and 4 more of B, minutes or days apart, each side with its --label, and
+      compare the labels
+    B/A: what B takes for what A takes. To ref.: the same of the ratio to the
+    reference, which ran in the same rounds, so that the speed of the machine is out
+    of it.
+    ");
 }
 
 #[test]
