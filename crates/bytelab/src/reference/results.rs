@@ -101,7 +101,8 @@ fn urlsession(name: &str, machine: &str) -> Published {
                  ordo-one package-benchmark, 100 runs or 30 s)",
         caveat: "that the reads came from the page cache was not verified; peak memory is sampled \
                  and may miss peaks; the methods were measured one after the other; \
-                 one of 28 throughputs (M2, delegate with reduce) does not fit its wall time",
+                 two figures of the M2 differ between its tables (throughput of the delegate with reduce, \
+                 peak memory of the completion handler with reduce)",
         payload_bytes: Some(128 << 20),
         figures: figures.chain(throughput).collect(),
     }
@@ -219,28 +220,33 @@ mod tests {
     }
 
     #[test]
-    fn both_tables_of_the_urlsession_study_say_the_same() {
-        let (mut compared, mut fitting) = (0, 0);
+    fn both_tables_of_the_urlsession_study_say_the_same_but_for_two_figures() {
+        let (mut compared, mut misfits) = (0, Vec::new());
         for name in ["urlsession-m2", "urlsession-imac"] {
             let published = find(name).unwrap();
-            let all = lines(URLSESSION_SUMMARY).filter(|line| line[0] == published.machine);
-            for line in all {
+            for line in lines(URLSESSION_SUMMARY).filter(|line| line[0] == published.machine) {
                 let p50 = |metric: &str| p50(&published, line[1], metric);
-                for (metric, unit, value) in [
-                    ("wall_ns", 1e6, line[2]),
-                    ("cpu_ns", 1e6, line[3]),
-                    ("peak_rss_bytes", 1e6, line[5]),
+                // As far as milliseconds and megabytes were rounded; 128 MiB in the wall time.
+                for (metric, got, told, slack) in [
+                    ("wall_ns", p50("wall_ns") / 1e6, line[2], 0.5),
+                    ("cpu_ns", p50("cpu_ns") / 1e6, line[3], 0.5),
+                    ("throughput", 128e9 / p50("wall_ns"), line[4], 0.01 * number(line[4])),
+                    ("peak_rss_bytes", p50("peak_rss_bytes") / 1e6, line[5], 0.5),
                 ] {
-                    assert!((p50(metric) / unit - number(value)).abs() <= 0.5, "{line:?} {metric}");
+                    compared += 1;
+                    if (got - number(told)).abs() > slack {
+                        misfits.push(format!("{} {metric} {got:.0} {told}", line[1]));
+                    }
                 }
-                // 128 MiB in the wall time, as far as that was rounded.
-                let mib_per_s = 128e9 / p50("wall_ns");
-                fitting += u32::from((mib_per_s / number(line[4]) - 1.0).abs() < 0.01);
-                compared += 1;
             }
         }
-        // One was published as 167 MiB/s, and is 181 by its time: the caveat says so.
-        assert_eq!((compared, fitting), (28, 27));
+        assert_eq!(compared, 28 * 4);
+        // They were published so; the caveat tells of them.
+        let told = [
+            "dataTask(with:) and an incremental delegate with reduce throughput 181 167",
+            "dataTask(with:completionHandler:) and reduce peak_rss_bytes 451 485",
+        ];
+        assert_eq!(misfits, told);
     }
 
     #[test]
