@@ -104,10 +104,10 @@ fn centred_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
     let mut ranks = vec![0.0; values.len()];
-    let middle = (values.len() as f64 + 1.0) / 2.0;
+    let middle = f64::midpoint(values.len() as f64, 1.0);
     let mut first = 0;
     for tied in order.chunk_by(|a, b| values[*a] >= values[*b]) {
-        let rank = first as f64 + (tied.len() as f64 + 1.0) / 2.0 - middle;
+        let rank = first as f64 + f64::midpoint(tied.len() as f64, 1.0) - middle;
         for index in tied {
             ranks[*index] = rank;
         }
