@@ -149,7 +149,10 @@ fn what_was_not_measured_again_is_missing() {
     // A baseline without a contender, or limits that nothing has.
     let mut idle = baseline.clone();
     idle.cells.iter_mut().for_each(|cell| cell.role = Role::Yardstick);
-    assert_eq!(checked(&idle, &[baseline.clone()], &wall(5.0), false).outcome, Outcome::Missing);
+    assert_eq!(
+        checked(&idle, std::slice::from_ref(&baseline), &wall(5.0), false).outcome,
+        Outcome::Missing
+    );
 }
 
 #[test]
