@@ -1,7 +1,7 @@
 //! `bytelab check` and `bytelab baseline`: what a baseline measured is measured again, and what got slower
 //! by more than is allowed makes it fail, once a second run has confirmed it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -107,7 +107,7 @@ fn allowed(text: &str) -> Result<Allowed, String> {
 
 pub(crate) fn run(
     args: &CheckArgs,
-    store_flag: Option<OsString>,
+    store_flag: Option<&OsStr>,
     experiments: &[Experiment],
     layout: &Layout,
 ) -> Result<ExitCode> {
@@ -115,14 +115,15 @@ pub(crate) fn run(
         let twice = args.allow[..i].iter().any(|other| other.metric == allowed.metric);
         ensure!(!twice, "--allow names {} twice", allowed.metric);
     }
-    let mut store = store::open(store_flag.clone())?;
+    let mut store = store::open(store_flag.map(OsStr::to_owned))?;
     let baseline = baseline(&mut *store, &args.baseline)?;
     let before = before(&mut *store, &baseline)?;
     let stop = Stop::on_signals()?;
     let mut now: Vec<Run> = Vec::new();
     let label = args.label.clone().unwrap_or_else(|| format!("check of {}", args.baseline));
     let checked = loop {
-        let keep = if args.no_store { None } else { Some(store::open(store_flag.clone())?) };
+        let keep =
+            if args.no_store { None } else { Some(store::open(store_flag.map(OsStr::to_owned))?) };
         let measured = again(experiments, &baseline, &label, args.data_dir.clone(), keep, &stop);
         if let Some(signal) = stop.signal() {
             return Ok(ExitCode::from(128 + signal as u8));

@@ -74,7 +74,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
         Task::Compare(args) => compare::run(&args, cli.store, &experiments::all(), &layout()),
         Task::Check(args) => {
             warn_if_unoptimised();
-            check::run(&args, cli.store, &experiments::all(), &layout())
+            check::run(&args, cli.store.as_deref(), &experiments::all(), &layout())
         }
         Task::Baseline { task } => check::baselines(&task, cli.store),
         Task::Show { id, output } => {

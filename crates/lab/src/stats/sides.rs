@@ -110,7 +110,7 @@ mod tests {
         let t = (high - low) / 2.0 / error;
         // Student's quantile at 8.3064 degrees lies between those at 9 and 8.
         assert!((2.262..2.306).contains(&t), "{t}");
-        assert!(((low + high) / 2.0 - 2.34).abs() < 1e-9);
+        assert!((f64::midpoint(low, high) - 2.34).abs() < 1e-9);
         assert!((0.2..0.3).contains(&found.p), "{}", found.p);
     }
 
