@@ -14,6 +14,7 @@ use lab::run::CacheState;
 
 use crate::numbers;
 use crate::report::numbers::{COLUMNS, Column};
+use crate::report_file::ReportArgs;
 use crate::tools::cat::CatArgs;
 use crate::tools::fleece::FleeceArgs;
 use crate::tools::sample::SampleArgs;
@@ -67,7 +68,12 @@ pub(crate) enum Task {
         id: String,
         #[command(flatten)]
         output: OutputArgs,
+        /// Draw the samples of each method, too: in their order, and as a histogram
+        #[arg(long, conflicts_with = "json")]
+        plot: bool,
     },
+    /// Charts of stored runs: one HTML file, or SVG files
+    Report(ReportArgs),
     /// Random records of files and streams, fair and reading only what it must
     #[command(arg_required_else_help = true)]
     Sample(Box<SampleArgs>),

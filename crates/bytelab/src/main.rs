@@ -8,6 +8,7 @@ mod owner;
 mod progress;
 mod reference;
 mod report;
+mod report_file;
 mod run;
 mod self_test;
 mod store;
@@ -68,11 +69,16 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
         Task::SelfTest(args) => self_test::run(&args),
         Task::Cat(args) => tools::cat::run(args),
         Task::History { json } => history(cli.store, json),
-        Task::Show { id, output } => {
+        Task::Show { id, output, plot } => {
             let run = store::open(cli.store)?.load(&id)?;
-            print(&run, output)?;
+            let analysis = print(&run, output)?;
+            if plot {
+                let text = report::plot(&run, &analysis, &layout());
+                io::stdout().lock().write_all(text.as_bytes())?;
+            }
             Ok(ExitCode::SUCCESS)
         }
+        Task::Report(args) => report_file::run(&args, store::open(cli.store)?.as_ref()),
         Task::Sample(args) => Ok(tools::sample::run(&args)),
         Task::Delete { ids } => {
             let mut store = store::open(cli.store)?;

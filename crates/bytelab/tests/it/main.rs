@@ -13,6 +13,7 @@ mod numbers;
 mod output;
 mod program;
 mod readme;
+mod report;
 mod sample;
 mod signals;
 mod stored;
