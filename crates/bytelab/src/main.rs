@@ -78,7 +78,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        Task::Report(args) => report_file::run(&args, store::open(cli.store)?.as_ref()),
+        Task::Report(args) => report_file::run(&args, store::open(cli.store)?.as_mut()),
         Task::Sample(args) => Ok(tools::sample::run(&args)),
         Task::Delete { ids } => {
             let mut store = store::open(cli.store)?;

@@ -30,7 +30,7 @@ pub(crate) struct ReportArgs {
     metric: String,
 }
 
-pub(crate) fn run(args: &ReportArgs, store: &dyn Store) -> Result<ExitCode> {
+pub(crate) fn run(args: &ReportArgs, store: &mut dyn Store) -> Result<ExitCode> {
     let shown = load(&args.ids, store)?;
     if let Some(path) = &args.output {
         if path.as_os_str() == "-" {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ReportArgs, store: &dyn Store) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn load(ids: &[String], store: &dyn Store) -> Result<Vec<(Run, Analysis)>> {
+fn load(ids: &[String], store: &mut dyn Store) -> Result<Vec<(Run, Analysis)>> {
     let mut shown: Vec<(Run, Analysis)> = Vec::new();
     for (at, id) in ids.iter().enumerate() {
         ensure!(!ids[..at].contains(id), "run {id} is named twice");

@@ -84,10 +84,12 @@ fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
         let unit = Unit::of("ns", [p50]);
         let figure = format!("{} {}", unit.number(p50), unit.name);
         let name = pad(&shortened(&clean(row.name()), name), name);
-        let start = format!("  {name}  {figure:>FIGURE$}  {}  ", pad(&in_order(all, columns), columns));
+        let start =
+            format!("  {name}  {figure:>FIGURE$}  {}  ", pad(&in_order(all, columns), columns));
         page.line(&[(Style::Plain, &start), (Style::Plain, &histogram(all, &axis))]);
     }
-    let less_wait = if rows.less_wait() { " The verdicts leave out the wait for a CPU." } else { "" };
+    let less_wait =
+        if rows.less_wait() { " The verdicts leave out the wait for a CPU." } else { "" };
     let text = format!(
         "Wall time. In order: medians of neighbouring samples, each method between its own p5 and p95. \
          Histogram: how often, on a logarithmic axis; the last column holds all that is longer.{less_wait}"
@@ -100,7 +102,8 @@ fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
 fn in_order(all: &[f64], columns: usize) -> String {
     let mut sorted = all.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let at = |p: f64| lab::stats::nearest_rank(sorted.len(), p).map_or(0.0, |rank| sorted[rank - 1]);
+    let at =
+        |p: f64| lab::stats::nearest_rank(sorted.len(), p).map_or(0.0, |rank| sorted[rank - 1]);
     let (low, high) = (at(5.0), at(95.0));
     let groups = columns.min(all.len());
     let level = |i: usize| {

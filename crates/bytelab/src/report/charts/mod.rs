@@ -74,7 +74,12 @@ pub(super) struct Column {
 
 pub(super) const PERCENTILES: [f64; 8] = [0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 /// Places in [`PERCENTILES`].
-pub(super) const [P0, P10, P25, P50, P75, P100]: [usize; 6] = [0, 1, 2, 3, 4, 7];
+pub(super) const P0: usize = 0;
+pub(super) const P10: usize = 1;
+pub(super) const P25: usize = 2;
+pub(super) const P50: usize = 3;
+pub(super) const P75: usize = 4;
+pub(super) const P100: usize = 7;
 
 /// A point and the cells that are measured at it, in all runs; the best first.
 #[derive(Serialize)]
@@ -103,7 +108,8 @@ impl Charts {
         let metrics = metrics(shown);
         let all: usize = shown.iter().map(|(run, _)| measured(run).count()).sum();
         let share = VALUES_MAX / (all.min(CELLS_MAX) * metrics.len()).max(1);
-        let mut builder = Builder { cells: Vec::new(), known: BTreeMap::new(), metrics: &metrics, share };
+        let mut builder =
+            Builder { cells: Vec::new(), known: BTreeMap::new(), metrics: &metrics, share };
         for (number, (run, _)) in shown.iter().enumerate() {
             for (index, cell) in measured(run) {
                 builder.add(number, index, cell);
@@ -148,7 +154,8 @@ impl Builder<'_> {
             return;
         }
         let column = |metric: &Metric| {
-            let samples: Vec<f64> = cell.counted(&metric.name).map(|(_, value)| value).collect();
+            let samples = cell.counted(&metric.name).map(|(_, value)| value);
+            let samples: Vec<f64> = samples.filter(|value| value.is_finite()).collect();
             Some((metric.name.clone(), Column::of(&samples, self.share)?))
         };
         let sessions = cell.counted(rows::WALL).enumerate();
@@ -170,7 +177,7 @@ impl Builder<'_> {
 impl Column {
     /// None if there is nothing to draw.
     fn of(samples: &[f64], share: usize) -> Option<Column> {
-        let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
+        let mut sorted = samples.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let n = sorted.len();
         let at = |rank: usize| rounded(sorted[rank - 1]);
@@ -200,7 +207,8 @@ pub(super) fn name(run: &Run) -> String {
 fn metrics(shown: &[(Run, Analysis)]) -> Vec<Metric> {
     let cells = || shown.iter().flat_map(|(_, analysis)| &analysis.cells);
     let summaries = || cells().flat_map(|cell| &cell.metrics).filter(|summary| summary.n > 0);
-    let differs = |name: &str| summaries().any(|summary| summary.metric == name && !summary.constant);
+    let differs =
+        |name: &str| summaries().any(|summary| summary.metric == name && !summary.constant);
     let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
     let mut custom: Vec<&str> = summaries().map(|summary| summary.metric.as_str()).collect();
     custom.sort_unstable();
@@ -218,7 +226,8 @@ fn metric(name: &str) -> Metric {
         "cpu_ns" => "CPU time".to_owned(),
         "peak_rss_bytes" => "peak memory (RSS)".to_owned(),
         _ => {
-            let words = ["_bytes_per_s", "_bytes", "_ns"].iter().find_map(|end| name.strip_suffix(end));
+            let words =
+                ["_bytes_per_s", "_bytes", "_ns"].iter().find_map(|end| name.strip_suffix(*end));
             clean(&words.unwrap_or(name).replace('_', " ")).into_owned()
         }
     };

@@ -44,23 +44,26 @@ fn a_million_samples_keep_their_ends_and_every_outlier() {
 /// A run of two methods at each number of samples in each directory; `scan` does not read the directory.
 fn sampling() -> Fixture {
     let mut f = Fixture::new();
-    f.run.points.clear();
-    f.analysis.families.clear();
+    let mut points = Vec::new();
     for dir in ["/a", "/b"] {
         for samples in [10u64, 100, 1000] {
             let mut point = Point::default();
             point.set("samples", samples);
             point.set("dir", dir);
-            f.run.points.push(point.clone());
+            points.push(point.clone());
             for method in ["scan", "auto"] {
                 let alone = method == "scan";
                 if alone && dir == "/b" {
                     continue;
                 }
-                f.run_cell(method, if alone { point.only(|name| name == "samples") } else { point.clone() });
+                f.run_cell(
+                    method,
+                    if alone { point.only(|name| name == "samples") } else { point.clone() },
+                );
             }
         }
     }
+    f.run.points = points;
     f.analysis = analyze(&f.run);
     f
 }
@@ -68,7 +71,6 @@ fn sampling() -> Fixture {
 impl Fixture {
     fn run_cell(&mut self, method: &str, point: Point) {
         self.point(&[]);
-        self.run.points.pop();
         self.cell(method, Status::Measured);
         let (cell, _) = self.last();
         cell.point = point;

@@ -118,7 +118,8 @@ const distributions = context => {
     const names = rows.map(ratio => shapes.short(label(data.cells[ratio.cell]), phone() ? 16 : 40));
     const y = { ...shapes.plain(''), tickmode: 'array', tickvals: rows.map((_, i) => i), ticktext: names.map(shapes.text), range: [-0.6, rows.length - 0.4], zeroline: false };
     const one = { type: 'line', x0: 1, x1: 1, yref: 'paper', y0: 0, y1: 1, line: { color: shapes.colour('--soft'), width: 1.5, dash: 'dash' } };
-    draw('ratio', [trace], shapes.layout({ height: 70 + rows.length * 26, margin: { l: shapes.wide(names), r: 24, t: 8, b: 48 }, xaxis: axis, yaxis: y, shapes: [one] }));
+    const beside = phone() ? [] : words.map((text, i) => ({ x: 1.01, xref: 'paper', xanchor: 'left', y: i, text, showarrow: false, font: { size: 12, color: shapes.colour('--soft') } }));
+    draw('ratio', [trace], shapes.layout({ height: 70 + rows.length * 26, margin: { l: shapes.wide(names), r: phone() ? 16 : 120, t: 8, b: 48 }, xaxis: axis, yaxis: y, shapes: [one], annotations: beside }));
   }
 
   function notes(list) {

@@ -19,7 +19,8 @@ pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
     names.sort_unstable();
     names.dedup();
     let differs = |name: &String| facts.iter().any(|run| run.get(name) != facts[0].get(name));
-    let (differing, same): (Vec<&String>, Vec<&String>) = names.into_iter().partition(|n| differs(n));
+    let (differing, same): (Vec<&String>, Vec<&String>) =
+        names.into_iter().partition(|n| differs(n));
     if shown.len() > 1 {
         if differing.is_empty() {
             html.raw("<p>All runs were measured in the same environment, by the same plan.</p>\n");
@@ -29,7 +30,11 @@ pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
         }
     }
     html.raw("<details>\n<summary>");
-    html.raw(if shown.len() > 1 { "All that is the same" } else { "Machine, system, build and plan" });
+    html.raw(if shown.len() > 1 {
+        "All that is the same"
+    } else {
+        "Machine, system, build and plan"
+    });
     html.raw("</summary>\n");
     facts_table(html, "", &shown[..1], &facts, &same);
     html.raw("</details>\n</section>\n");

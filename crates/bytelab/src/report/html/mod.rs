@@ -144,7 +144,9 @@ fn question(html: &mut Html, shown: &[(Run, Analysis)]) {
             html.element("<p class=\"answer\">", &sentence, "</p>\n");
         }
         if !run.complete {
-            html.raw("<p class=\"warning\">Not complete: it was stopped before all was measured.</p>\n");
+            html.raw(
+                "<p class=\"warning\">Not complete: it was stopped before all was measured.</p>\n",
+            );
         }
         html.element("<p class=\"facts\">", &facts(run, &varying), "</p>\n");
     }

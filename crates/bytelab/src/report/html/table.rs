@@ -70,7 +70,12 @@ pub(super) fn results(html: &mut Html, shown: &[(Run, Analysis)]) {
                        together. Yardsticks stand beside the contenders and have no verdict.";
         let left = lines.len().saturating_sub(ROWS_MAX);
         let lines = &lines[..lines.len() - left];
-        write(html, "results", caption, &columns(lines, &Varying::of_points(&points), shown.len() > 1));
+        write(
+            html,
+            "results",
+            caption,
+            &columns(lines, &Varying::of_points(&points), shown.len() > 1),
+        );
         left_out(html, left);
     }
     not_measured(html, shown);
@@ -84,7 +89,7 @@ pub(super) fn numbers(html: &mut Html, shown: &[(Run, Analysis)]) {
             .map(|(at, (heading, is_left))| {
                 let class = if *is_left { "" } else { "number" };
                 let cell = |line: &Vec<String>| Cell { class, ..Cell::text(line[at].trim()) };
-                let heading = if heading.is_empty() { "grade" } else { heading };
+                let heading = if heading.is_empty() { "grade" } else { *heading };
                 Column::new(heading, "", lines.iter().map(cell))
             })
             .collect();
@@ -183,7 +188,8 @@ fn columns(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Vec<Colu
 fn figures(lines: &[Line<'_>], name: &str, heading: &str) -> Option<Column> {
     let values: Vec<Option<f64>> =
         lines.iter().map(|line| line.row.p50(name).map(|p50| p50.value)).collect();
-    let unit = common_unit(name, &values)?;
+    values.iter().flatten().next()?;
+    let unit = common_unit(name, &values);
     let cell = |value: &Option<f64>| match (value, unit) {
         (None, _) => Cell::none(),
         (Some(value), Some(unit)) => Cell::number(unit.number(*value), *value),
@@ -193,18 +199,16 @@ fn figures(lines: &[Line<'_>], name: &str, heading: &str) -> Option<Column> {
     Some(Column::new(heading, shown, values.iter().map(cell)))
 }
 
-/// None: there is no value. None within: each value has a unit of its own.
-fn common_unit(name: &str, values: &[Option<f64>]) -> Option<Option<Unit>> {
+/// None: each value has a unit of its own.
+fn common_unit(name: &str, values: &[Option<f64>]) -> Option<Unit> {
     let sizes = || values.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0);
-    values.iter().flatten().next()?;
     let spread = sizes().fold(0.0, f64::max) / sizes().fold(f64::INFINITY, f64::min);
-    Some((spread < 1e4 || unit(name) == "count").then(|| Unit::of(unit(name), sizes())))
+    (spread < 1e4 || unit(name) == "count").then(|| Unit::of(unit(name), sizes()))
 }
 
 fn interval(lines: &[Line<'_>]) -> Column {
-    let values: Vec<_> =
-        lines.iter().map(|line| line.row.p50(WALL).map(|p50| p50.value)).collect();
-    let unit = common_unit(WALL, &values).flatten();
+    let values: Vec<_> = lines.iter().map(|line| line.row.p50(WALL).map(|p50| p50.value)).collect();
+    let unit = common_unit(WALL, &values);
     let number = |value| unit.map_or_else(|| amount("ns", value), |unit| unit.number(value));
     let cell = |line: &Line<'_>| match line.row.p50(WALL).map(|p50| (p50.low, p50.high)) {
         Some((Some(low), Some(high))) => {

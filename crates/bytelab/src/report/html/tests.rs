@@ -6,8 +6,7 @@ use lab::run::{Run, Status};
 use super::super::fixture::Fixture;
 use super::html;
 
-const HOSTILE: &str =
-    "</script></title><script>alert(1)</script><img src=x onerror=\"alert(1)\">'\"&<!--\u{202e}\u{0}";
+const HOSTILE: &str = "</script></title><script>alert(1)</script><img src=x onerror=\"alert(1)\">'\"&<!--\u{202e}\u{0}";
 
 fn shown(f: &Fixture) -> Vec<(Run, Analysis)> {
     vec![(f.run.clone(), f.analysis.clone())]
@@ -60,10 +59,46 @@ fn no_name_becomes_markup() {
     let (hostile, harmless) = (html(&shown(&hostile())), html(&shown(&Fixture::reading())));
     let markup = markup(&hostile);
     let known = [
-        "!doctype", "html", "head", "meta", "title", "style", "body", "main", "header", "button", "p",
-        "h1", "h2", "h3", "section", "div", "table", "caption", "thead", "tbody", "tr", "th", "td",
-        "small", "label", "input", "output", "select", "option", "figure", "figcaption", "span", "ul",
-        "li", "b", "code", "details", "summary", "noscript", "script",
+        "!doctype",
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "main",
+        "header",
+        "button",
+        "p",
+        "h1",
+        "h2",
+        "h3",
+        "section",
+        "div",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "small",
+        "label",
+        "input",
+        "output",
+        "select",
+        "option",
+        "figure",
+        "figcaption",
+        "span",
+        "ul",
+        "li",
+        "b",
+        "code",
+        "details",
+        "summary",
+        "noscript",
+        "script",
     ];
     for tag in tags(&markup) {
         let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
@@ -157,7 +192,8 @@ fn a_million_samples_make_a_page_of_eight_megabytes_at_most() {
         }
         for (metric, scale) in [("wall_ns", 1.0), ("cpu_ns", 0.9), ("peak_rss_bytes", 300.0)] {
             // A multiplicative generator: noise that is the same each time.
-            let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1u32 << 24);
+            let noise =
+                |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1u32 << 24);
             let value = |i| scale * wall_ns * (1.0 + 0.2 * noise(i).powi(8) + 1e-7 * f64::from(i));
             cell.values.insert(metric.to_owned(), (0..n).map(value).collect());
         }

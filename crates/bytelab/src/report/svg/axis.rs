@@ -16,10 +16,13 @@ impl Axis {
     pub(super) fn of(values: &[f64], log: bool, [from, to]: [f64; 2]) -> Axis {
         let fit = |value: &f64| value.is_finite() && (!log || *value > 0.0);
         let fit = || values.iter().copied().filter(fit);
-        let (low, high) = (fit().fold(f64::INFINITY, f64::min), fit().fold(f64::NEG_INFINITY, f64::max));
+        let (low, high) =
+            (fit().fold(f64::INFINITY, f64::min), fit().fold(f64::NEG_INFINITY, f64::max));
         let (low, high) = match (low.is_finite(), log) {
             (false, _) => (1.0, 2.0),
-            (true, true) => (low / (high / low).powf(0.04).max(1.01), high * (high / low).powf(0.04).max(1.01)),
+            (true, true) => {
+                (low / (high / low).powf(0.04).max(1.01), high * (high / low).powf(0.04).max(1.01))
+            }
             (true, false) => {
                 let room = ((high - low) * 0.04).max(high.abs() * 1e-3).max(f64::MIN_POSITIVE);
                 (low - room, high + room)
@@ -51,10 +54,12 @@ impl Axis {
             let ticks = |steps: &[f64]| -> Vec<f64> {
                 log_steps(self.low, self.high, binary, steps).into_iter().filter(inside).collect()
             };
-            let all = [&[1.0][..], &[1.0, 3.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0]];
+            let all =
+                [&[1.0][..], &[1.0, 3.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0]];
             let binary_all = [&[1.0, 32.0][..], &[1.0, 4.0, 16.0, 64.0, 256.0], &DOUBLES];
             let mut choices = if binary { binary_all.to_vec() } else { all.to_vec() }.into_iter();
-            let found = choices.find_map(|steps| Some(ticks(steps)).filter(|found| found.len() >= 4));
+            let found =
+                choices.find_map(|steps| Some(ticks(steps)).filter(|found| found.len() >= 4));
             if let Some(found) = found {
                 return thinned(found, 10);
             }
@@ -106,7 +111,10 @@ mod tests {
         let ticks = |values: &[f64], log, binary| Axis::of(values, log, [0.0, 100.0]).ticks(binary);
         assert_eq!(ticks(&[1.0, 1e5], true, false), [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]);
         assert_eq!(ticks(&[2.0, 30.0], true, false), [2.0, 5.0, 10.0, 20.0]);
-        assert_eq!(ticks(&[4096.0, 65536.0], true, true), [4096.0, 8192.0, 16384.0, 32768.0, 65536.0]);
+        assert_eq!(
+            ticks(&[4096.0, 65536.0], true, true),
+            [4096.0, 8192.0, 16384.0, 32768.0, 65536.0]
+        );
         assert_eq!(ticks(&[0.0, 10.0], false, false), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
     }
 
@@ -129,6 +137,9 @@ mod tests {
         let words = ["1 µs", "10 µs", "1 ms"].map(str::to_owned).to_vec();
         assert_eq!(axis.labels("ns", &[1e3, 1e4, 1e6]), (words, "logarithmic".to_owned()));
         let axis = Axis::of(&[1e6, 3e6], false, [0.0, 1.0]);
-        assert_eq!(axis.labels("ns", &[1e6, 1.5e6]), (vec!["1".to_owned(), "1.5".to_owned()], "ms".to_owned()));
+        assert_eq!(
+            axis.labels("ns", &[1e6, 1.5e6]),
+            (vec!["1".to_owned(), "1.5".to_owned()], "ms".to_owned())
+        );
     }
 }

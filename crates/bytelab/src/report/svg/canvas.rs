@@ -73,7 +73,9 @@ impl Canvas {
 
     pub(super) fn area(&mut self, places: &[[f64; 2]], colour: &str) {
         let places = written(places);
-        self.add(format_args!("<polygon points=\"{places}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>"));
+        self.add(format_args!(
+            "<polygon points=\"{places}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>"
+        ));
     }
 
     pub(super) fn rect(&mut self, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2], stroke: Stroke) {

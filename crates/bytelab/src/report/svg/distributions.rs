@@ -51,11 +51,20 @@ fn title(metric: &Metric, place: &Place, what: &str) -> String {
     format!("{}{at}: {what}", metric.title)
 }
 
-fn finished(mut canvas: Canvas, series: &[Series<'_>], bottom: f64, left_out: usize, title: &str) -> String {
+fn finished(
+    mut canvas: Canvas,
+    series: &[Series<'_>],
+    bottom: f64,
+    left_out: usize,
+    title: &str,
+) -> String {
     let mut entries: Vec<(String, Stroke)> =
         series.iter().map(|one| (one.name.clone(), one.stroke)).collect();
     if left_out > 0 {
-        entries.push((format!("({left_out} more are not drawn)"), Stroke { width: 0.0, ..Stroke::of(0) }));
+        entries.push((
+            format!("({left_out} more are not drawn)"),
+            Stroke { width: 0.0, ..Stroke::of(0) },
+        ));
     }
     let height = frame::legend(&mut canvas, &entries, [24.0, bottom + 58.0], WIDTH - 40.0);
     canvas.into_file([WIDTH, bottom + 58.0 + height], title)
@@ -84,7 +93,13 @@ pub(super) fn ecdf(charts: &Charts, place: &Place, metric: &Metric) -> Option<St
         canvas.polyline(&places, one.stroke);
     }
     let left_out = place.cells.len().saturating_sub(LINES_MAX);
-    Some(finished(canvas, &series, plane.bottom, left_out, &title(metric, place, "share of the samples that are no greater")))
+    Some(finished(
+        canvas,
+        &series,
+        plane.bottom,
+        left_out,
+        &title(metric, place, "share of the samples that are no greater"),
+    ))
 }
 
 pub(super) fn order(charts: &Charts, place: &Place, metric: &Metric) -> Option<String> {
@@ -101,14 +116,21 @@ pub(super) fn order(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
     let starts = longest.cell.sessions.iter().skip(1);
     for start in starts.filter(|_| longest.cell.sessions.len() <= 60) {
         let at = x.axis.place(*start as f64 + 0.5);
-        canvas.line([at, plane.top], [at, plane.bottom], Stroke { dash: "2 3", ..Stroke::thin(SOFT) });
+        canvas.line(
+            [at, plane.top],
+            [at, plane.bottom],
+            Stroke { dash: "2 3", ..Stroke::thin(SOFT) },
+        );
     }
     for one in &series {
         let drawn = &one.column.drawn;
-        let at = |i: usize| x.axis.place(((i as f64 + 0.5) * drawn.of as f64 + 0.5).min(one.column.n as f64));
+        let at = |i: usize| {
+            x.axis.place(((i as f64 + 0.5) * drawn.of as f64 + 0.5).min(one.column.n as f64))
+        };
         if drawn.of > 1 {
             let upper = drawn.greatest.iter().enumerate().map(|(i, v)| [at(i), y.axis.place(*v)]);
-            let lower = drawn.least.iter().enumerate().rev().map(|(i, v)| [at(i), y.axis.place(*v)]);
+            let lower =
+                drawn.least.iter().enumerate().rev().map(|(i, v)| [at(i), y.axis.place(*v)]);
             canvas.area(&upper.chain(lower).collect::<Vec<_>>(), one.stroke.colour);
             let middle = drawn.middle.iter().enumerate().map(|(i, v)| [at(i), y.axis.place(*v)]);
             canvas.polyline(&middle.collect::<Vec<_>>(), one.stroke);
@@ -119,7 +141,13 @@ pub(super) fn order(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
         }
     }
     let left_out = place.cells.len().saturating_sub(LINES_MAX);
-    Some(finished(canvas, &series, plane.bottom, left_out, &title(metric, place, "samples in their order")))
+    Some(finished(
+        canvas,
+        &series,
+        plane.bottom,
+        left_out,
+        &title(metric, place, "samples in their order"),
+    ))
 }
 
 pub(super) fn boxes(charts: &Charts, place: &Place, metric: &Metric) -> Option<String> {
@@ -140,13 +168,22 @@ pub(super) fn boxes(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
             for (i, value) in one.column.drawn.middle.iter().enumerate() {
                 // Spread by the golden ratio: even, and the same each time.
                 let spread = (i as f64 * 0.618_034).fract() - 0.5;
-                canvas.dot([x.axis.place(*value), middle + spread * 14.0], 1.2, stroke.colour, 0.35);
+                canvas.dot(
+                    [x.axis.place(*value), middle + spread * 14.0],
+                    1.2,
+                    stroke.colour,
+                    0.35,
+                );
             }
         }
         canvas.line([at(P0), middle], [at(P25), middle], stroke);
         canvas.line([at(P75), middle], [at(P100), middle], stroke);
         canvas.rect([at(P25), middle - 7.0], [at(P75), middle + 7.0], stroke);
-        canvas.line([at(P50), middle - 7.0], [at(P50), middle + 7.0], Stroke { width: 2.0, ..stroke });
+        canvas.line(
+            [at(P50), middle - 7.0],
+            [at(P50), middle + 7.0],
+            Stroke { width: 2.0, ..stroke },
+        );
     }
     let what = "boxes from p25 over p50 to p75, whiskers from p0 to p100";
     Some(canvas.into_file([WIDTH, plane.bottom + 48.0], &title(metric, place, what)))
@@ -161,7 +198,8 @@ pub(super) fn ratios(charts: &Charts, place: &Place) -> Option<String> {
     let plane = rows_plane(widest, ratios.len());
     let bounds = ratios.iter().flat_map(|r| [r.low.unwrap_or(r.ratio), r.high.unwrap_or(r.ratio)]);
     let values: Vec<f64> = bounds.chain([1.0]).collect();
-    let x = Scale::of(Axis::of(&values, true, plane.x()), &format!("time / time of {reference}"), "");
+    let x =
+        Scale::of(Axis::of(&values, true, plane.x()), &format!("time / time of {reference}"), "");
     let mut canvas = Canvas::new();
     frame::draw(&mut canvas, &plane, &x, &rows(&plane, names.into_iter()));
     let one = x.axis.place(1.0);
@@ -193,7 +231,8 @@ fn rows_plane(widest: f64, rows: usize) -> Plane {
 }
 
 fn rows(plane: &Plane, names: impl Iterator<Item = String>) -> Scale {
-    let ticks: Vec<(f64, String)> = names.enumerate().map(|(i, name)| (i as f64 + 0.5, name)).collect();
+    let ticks: Vec<(f64, String)> =
+        names.enumerate().map(|(i, name)| (i as f64 + 0.5, name)).collect();
     let axis = Axis::exact(ticks.len() as f64, 0.0, [plane.bottom, plane.top]);
     let len = ticks.len();
     Scale::with(axis, "", ticks, len.max(1))

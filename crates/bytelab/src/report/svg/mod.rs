@@ -35,7 +35,8 @@ pub(super) fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, Str
         files.push((free, svg));
     };
     for sweep in &charts.sweeps {
-        let by = if sweep.ladder { "ladder".to_owned() } else { format!("by-{}", slug(&sweep.param)) };
+        let by =
+            if sweep.ladder { "ladder".to_owned() } else { format!("by-{}", slug(&sweep.param)) };
         add(format!("line-{by}"), sweeps::lines(&charts, sweep, metric));
         if !sweep.ladder {
             add(format!("box-{by}"), sweeps::boxes(&charts, sweep, metric));

@@ -58,7 +58,9 @@ pub(super) fn boxes(charts: &Charts, sweep: &Sweep, metric: &Metric) -> Option<S
     let what = "boxes from p25 over p50 to p75, whiskers from p0 to p100";
     figure.draw(what, &bounds, &mut |canvas, drawn, x, y| {
         let values = &sweep.values;
-        let gap = values.windows(2).map(|two| x.axis.place(two[1].0 as f64) - x.axis.place(two[0].0 as f64));
+        let gap = values
+            .windows(2)
+            .map(|two| x.axis.place(two[1].0 as f64) - x.axis.place(two[0].0 as f64));
         let room = 0.8 * gap.fold(f64::INFINITY, f64::min).min(60.0) / drawn.len().max(1) as f64;
         for (number, one) in drawn.iter().enumerate() {
             let shift = (number as f64 - (drawn.len() - 1) as f64 / 2.0) * room;
@@ -71,7 +73,11 @@ pub(super) fn boxes(charts: &Charts, sweep: &Sweep, metric: &Metric) -> Option<S
                 canvas.line([middle, place(P75)], [middle, place(P100)], stroke);
                 canvas.rect([middle - half, place(P25)], [middle + half, place(P75)], stroke);
                 let p50 = place(P50);
-                canvas.line([middle - half, p50], [middle + half, p50], Stroke { width: 2.0, ..stroke });
+                canvas.line(
+                    [middle - half, p50],
+                    [middle + half, p50],
+                    Stroke { width: 2.0, ..stroke },
+                );
             }
         }
     })
@@ -148,7 +154,11 @@ impl<'a> Figure<'a> {
         // Room for the boxes at both ends.
         let inner = [pixels[0] + 20.0, pixels[1] - 20.0];
         let ticks = self.sweep.values.iter().map(|(n, words)| (*n as f64, words.clone())).collect();
-        let title = if log { format!("{} [logarithmic]", self.sweep.param) } else { self.sweep.param.clone() };
+        let title = if log {
+            format!("{} [logarithmic]", self.sweep.param)
+        } else {
+            self.sweep.param.clone()
+        };
         Scale::with(Axis::of(&values, log, inner), &title, ticks, 7)
     }
 
@@ -160,7 +170,11 @@ impl<'a> Figure<'a> {
     fn caches(&self, canvas: &mut Canvas, plane: &Plane, x: &Scale) {
         for (name, size) in self.sweep.caches.iter().filter(|_| x.axis.is_log()) {
             let at = x.axis.place(*size as f64);
-            canvas.line([at, plane.top], [at, plane.bottom], Stroke { dash: "2 3", ..Stroke::thin(SOFT) });
+            canvas.line(
+                [at, plane.top],
+                [at, plane.bottom],
+                Stroke { dash: "2 3", ..Stroke::thin(SOFT) },
+            );
             canvas.text([at, plane.top - 3.0], Anchor::Middle, SOFT, name);
         }
     }
