@@ -9,6 +9,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write;
+
 use lab::analyze::Analysis;
 use lab::run::Run;
 use sha2::{Digest, Sha256};
@@ -101,7 +103,13 @@ impl Html {
                 '<' => self.0 += "\\u003c",
                 '>' => self.0 += "\\u003e",
                 '&' => self.0 += "\\u0026",
-                c => self.0.push(c),
+                c if c.is_ascii() => self.0.push(c),
+                // Nothing that turns the direction of writing, or hides.
+                c => {
+                    for unit in c.encode_utf16(&mut [0; 2]) {
+                        let _ = write!(self.0, "\\u{unit:04x}");
+                    }
+                }
             }
         }
     }

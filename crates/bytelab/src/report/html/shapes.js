@@ -61,7 +61,7 @@ const shapes = (() => {
       found = found.filter(value => value >= low * 0.999 && value <= high * 1.001);
       if (found.length >= 4) break;
     }
-    while (found.length > 12) found = found.filter((_, at) => at % 2 === 0);
+    while (found.length > 9) found = found.filter((_, at) => at % 2 === 0);
     return found;
   }
 
@@ -80,7 +80,7 @@ const shapes = (() => {
     const shown = ticks.length > 2 ? {
       tickmode: 'array', tickvals: ticks.map(value => value / unit[1]), ticktext: ticks.map(value => amount(metric.units, value)),
     } : { tickformat: '~g', nticks: 6, dtick: undefined };
-    const title = `${metric.title} [${ticks.length > 2 ? 'log' : `${unit[0]}, log`}]`;
+    const title = `${metric.title} [${ticks.length > 2 ? 'log' : [unit[0], 'log'].filter(word => word).join(', ')}]`;
     return { scale: unit[1], axis: { ...common, type: 'log', title: { text: text(title) }, ...shown } };
   }
 
@@ -88,7 +88,7 @@ const shapes = (() => {
     const font = { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour('--ink') };
     return {
       paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', font,
-      margin: { l: 66, r: 16, t: 12, b: 48 }, hovermode: 'closest', dragmode: false,
+      margin: { l: 78, r: 16, t: 12, b: 48 }, hovermode: 'closest', dragmode: false,
       hoverlabel: { bgcolor: colour('--panel'), bordercolor: colour('--rule'), font: { ...font, size: 12 }, namelength: -1 },
       showlegend: false, ...extra,
     };

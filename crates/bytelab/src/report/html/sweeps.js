@@ -69,7 +69,7 @@ const sweeps = context => {
     const lines = caches.map(([, size]) => ({ type: 'line', x0: size, x1: size, yref: 'paper', y0: 0, y1: 1, line: { color: shapes.colour('--soft'), width: 1, dash: 'dot' } }));
     const names = caches.map(([name, size]) => ({ x: logX ? Math.log10(size) : size, y: 1, yref: 'paper', yanchor: 'bottom', text: name, showarrow: false }));
     const title = panel.title ? { text: shapes.text(panel.title), font: { size: 14 }, x: 0.5 } : undefined;
-    return [traces, shapes.layout({ title, height: phone() ? 320 : 380, margin: { l: 66, r: 16, t: title ? 44 : 26, b: 48 }, xaxis: x, yaxis: { ...axis, range }, shapes: lines, annotations: names })];
+    return [traces, shapes.layout({ title, height: phone() ? 320 : 380, margin: { l: 78, r: 16, t: title ? 44 : 26, b: 48 }, xaxis: x, yaxis: { ...axis, range }, shapes: lines, annotations: names })];
   }
 
   function sweepLegend(sweep) {

@@ -21,11 +21,12 @@ impl Axis {
         let (low, high) = match (low.is_finite(), log) {
             (false, _) => (1.0, 2.0),
             (true, true) => {
-                (low / (high / low).powf(0.04).max(1.01), high * (high / low).powf(0.04).max(1.01))
+                let room = (high / low).powf(0.04).clamp(1.01, 1e9);
+                ((low / room).max(1e-300), (high * room).min(1e300))
             }
             (true, false) => {
-                let room = ((high - low) * 0.04).max(high.abs() * 1e-3).max(f64::MIN_POSITIVE);
-                (low - room, high + room)
+                let room = ((high - low) * 0.04).max(high.abs() * 1e-3).max(1e-9);
+                ((low - room).max(-1e300), (high + room).min(1e300))
             }
         };
         Axis { low, high, log, from, to }
