@@ -62,9 +62,9 @@ impl Axis {
 
 fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
     let widest = lines.iter().map(|(row, _)| clean(row.name()).width()).max().unwrap_or_default();
-    let name = widest.min(NAME_MAX).min(page.width() / 3);
+    let name = widest.max("method".len()).min(NAME_MAX).min(page.width() / 3);
     // Two spaces before the name, and between it, the figure and the two plots.
-    let columns = (page.width().saturating_sub(name + FIGURE + 7) / 2).clamp(8, 60);
+    let columns = (page.width().saturating_sub(name + FIGURE + 8) / 2).clamp(8, 60);
     let axis = Axis::of(lines, columns);
     let pad = |text: &str, width: usize| {
         format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
