@@ -199,8 +199,10 @@ fn facts(run: &Run, varying: &Varying<'_>) -> String {
 fn sections(html: &mut Html, charts: &Charts) {
     html.raw("<section id=\"charts\" aria-labelledby=\"charts-heading\" hidden>\n");
     html.raw(include_str!("charts.html"));
-    html.raw("</section>\n<noscript><p class=\"warning\">The charts need JavaScript; ");
-    html.raw("the tables do not.</p></noscript>\n<p id=\"trouble\" class=\"warning\" role=\"alert\" hidden></p>\n");
+    html.raw("</section>\n<p class=\"warning\" id=\"unscripted\">The charts need JavaScript; ");
+    html.raw(
+        "the tables do not.</p>\n<p id=\"trouble\" class=\"warning\" role=\"alert\" hidden></p>\n",
+    );
     if charts.left_out > 0 {
         let text = format!(
             "Drawn are the first {} cells; {} more are left out of the charts.",

@@ -87,6 +87,7 @@ const page = { wanted: () => true, changed: [] };
     show();
   }
 
+  document.getElementById('unscripted')?.remove();
   document.querySelectorAll('table').forEach(sortable);
   filterable();
   theme();
