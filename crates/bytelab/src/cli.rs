@@ -18,6 +18,7 @@ use crate::experiments::own::{self, Taken};
 use crate::history::HistoryArgs;
 use crate::numbers;
 use crate::report::numbers::{COLUMNS, Column};
+use crate::report_file::ReportArgs;
 use crate::tools::cat::CatArgs;
 use crate::tools::fleece::FleeceArgs;
 use crate::tools::sample::SampleArgs;
@@ -72,6 +73,9 @@ pub(crate) enum Task {
         id: String,
         #[command(flatten)]
         output: OutputArgs,
+        /// Draw the samples of each method, too: in their order, and as a histogram
+        #[arg(long, conflicts_with = "json")]
+        plot: bool,
     },
     /// Two runs, labels or machines side by side, or a run beside published results
     Compare(CompareArgs),
@@ -82,6 +86,8 @@ pub(crate) enum Task {
         #[command(subcommand)]
         task: BaselineTask,
     },
+    /// Charts of stored runs: one HTML file, or SVG files
+    Report(ReportArgs),
     /// Random records of files and streams, fair and reading only what it must
     #[command(arg_required_else_help = true)]
     Sample(Box<SampleArgs>),

@@ -13,6 +13,7 @@ mod pattern;
 mod progress;
 mod reference;
 mod report;
+mod report_file;
 mod run;
 mod self_test;
 mod store;
@@ -92,11 +93,16 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
             check::run(&args, cli.store.as_deref(), &experiments::all(), &layout())
         }
         Task::Baseline { task } => check::baselines(&task, cli.store),
-        Task::Show { id, output } => {
+        Task::Show { id, output, plot } => {
             let run = store::open(cli.store)?.load(&id)?;
-            print(&run, output)?;
+            let analysis = print(&run, output)?;
+            if plot {
+                let text = report::plot(&run, &analysis, &layout());
+                io::stdout().lock().write_all(text.as_bytes())?;
+            }
             Ok(ExitCode::SUCCESS)
         }
+        Task::Report(args) => report_file::run(&args, store::open(cli.store)?.as_mut()),
         Task::Sample(args) => Ok(tools::sample::run(&args)),
         Task::Delete { ids } => {
             let mut store = store::open(cli.store)?;

@@ -16,6 +16,7 @@ mod output;
 mod own;
 mod program;
 mod readme;
+mod report;
 mod sample;
 mod signals;
 mod stored;
