@@ -22,7 +22,7 @@ use crate::param::Point;
 use crate::protocol::Done;
 pub use crate::stop::Stop;
 
-pub use self::complete::{Hook, complete, hook};
+pub use self::complete::{Hook, complete, hook, output};
 pub use self::filter::filter;
 
 use self::speaker::Speaker;
