@@ -25,6 +25,7 @@ use lab::run::{Run, Status};
 
 use crate::cli::{Asked, Cli, NumbersArgs, OutputArgs, Task};
 use crate::report::Layout;
+use crate::workers::Language;
 
 /// Counts what built-in methods allocate, in the counting pass only.
 #[global_allocator]
@@ -201,7 +202,15 @@ fn list(name: Option<&str>) -> Result<ExitCode> {
         None => out.write_all(report::experiments(&experiments).as_bytes())?,
         Some(name) => {
             let experiment = run::find(&experiments, name)?;
-            out.write_all(report::methods(experiment).as_bytes())?;
+            let languages = workers::languages(&experiment.methods);
+            let languages: Vec<(&str, String)> = languages
+                .into_iter()
+                .map(|Language { name, here }| match here {
+                    Ok(program) => (name, format!("here: {program}")),
+                    Err(why) => (name, format!("not here: {why}")),
+                })
+                .collect();
+            out.write_all(report::methods(experiment, &languages).as_bytes())?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -19,7 +19,7 @@ use crate::param::Point;
 use crate::protocol::Done;
 pub use crate::stop::Stop;
 
-pub use self::complete::complete;
+pub use self::complete::{complete, output};
 pub use self::filter::{Filtered, filter};
 
 use self::speaker::Speaker;

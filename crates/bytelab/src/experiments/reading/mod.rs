@@ -11,6 +11,7 @@ pub(super) mod make;
 mod asynchronous;
 mod buffered;
 mod direct;
+mod languages;
 mod map;
 mod pread;
 mod read;
@@ -87,6 +88,7 @@ fn methods() -> Vec<Method> {
     methods.push(uring::method());
     methods.push(direct::method());
     methods.extend(asynchronous::methods());
+    methods.extend(languages::methods());
     methods.extend(yardstick::methods());
     methods
 }

@@ -1,0 +1,62 @@
+//! The languages: what each worker is made of. Plain data; another language is another entry.
+
+use super::kit::{Kit, Place};
+use super::tool::Tool;
+
+/// From the root of the repository, where they lie as they are written here.
+macro_rules! sources {
+    ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../../../", $path)))),*] };
+}
+
+/// A tool that tells its version when it is asked with one word.
+const fn tool(names: &'static [&'static str], version: &'static [&'static str]) -> Tool {
+    Tool { names, version, path: &[] }
+}
+
+pub(super) const KITS: &[Kit] = &[RUST, C];
+
+/// Contenders with large dependencies; cargo knows best what a changed source or compiler makes stale.
+const RUST: Kit = Kit {
+    language: "rust",
+    tools: &[tool(&["cargo"], &["--version"])],
+    install: "install Rust (https://rustup.rs)",
+    sources: sources![
+        "rust-toolchain.toml",
+        "workers/rust/Cargo.toml",
+        "workers/rust/Cargo.lock",
+        "workers/rust/src/main.rs",
+        "workers/rust/src/protocol.rs",
+        "workers/rust/src/simd.rs",
+        "workers/rust/src/sonic.rs",
+        "workers/rust/src/tagged.rs",
+        "workers/rust/src/typed.rs",
+        "workers/rust/src/rkyv.rs",
+        "workers/rust/src/flat.rs",
+        "workers/rust/src/person_generated.rs",
+        "crates/bytelab/src/experiments/decoding/jobs.rs",
+        "crates/bytelab/src/experiments/decoding/json.rs",
+    ],
+    build: &[&[
+        "{cargo}",
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--manifest-path",
+        "{src}/workers/rust/Cargo.toml",
+        "--target-dir",
+        "{out}/target",
+    ]],
+    run: &["{out}/target/release/bytelab-worker"],
+    place: Place::Kept,
+};
+
+const C: Kit = Kit {
+    language: "c",
+    tools: &[tool(&["cc", "gcc", "clang"], &["--version"])],
+    install: "install a C compiler (Debian: apt install gcc libc6-dev)",
+    sources: sources!["workers/c/worker.c"],
+    build: &[&["{cc}", "-O3", "-o", "{out}/worker", "{src}/workers/c/worker.c", "-pthread"]],
+    run: &["{out}/worker"],
+    place: Place::Fresh,
+};
