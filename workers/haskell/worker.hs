@@ -1,23 +1,22 @@
 {-# LANGUAGE BangPatterns #-}
--- | Reading and copying in Haskell, with nothing but base and bytestring.
---
---   reading: Main METHOD            speaks the line protocol of bytelab
---   copying: Main copy METHOD SIZE  copies standard input to standard output, with a buffer of SIZE bytes
+-- | Methods in Haskell, with nothing but base and bytestring: `worker reading METHOD` speaks the line protocol,
+-- `worker copying METHOD [SIZE]` copies standard input to standard output.
 module Main (main) where
 
-import Control.Exception (IOException, evaluate, try)
-import Control.Monad (foldM, unless)
+import Control.Concurrent (forkIO, newEmptyMVar, putMVar, setNumCapabilities, takeMVar)
+import Control.Exception (IOException, evaluate, throwIO, try)
+import Control.Monad (foldM, forM, unless)
 import qualified Data.ByteString as Strict
 import qualified Data.ByteString.Lazy as Lazy
 import Data.Char (chr, digitToInt, isAscii, isHexDigit, isPrint, ord)
 import Data.List (foldl')
+import Data.Maybe (fromJust, fromMaybe, isJust)
 import Data.Word (Word64, Word8)
 import Foreign (Ptr, mallocBytes, peekByteOff)
 import GHC.Clock (getMonotonicTimeNSec)
 import GHC.IO.Encoding (setFileSystemEncoding)
 import GHC.Stats (allocated_bytes, getRTSStats)
 import Numeric (showHex)
-import System.CPUTime (getCPUTime)
 import System.Environment (getArgs, lookupEnv)
 import System.Exit (die)
 import System.IO
@@ -112,18 +111,20 @@ main = do
   setFileSystemEncoding char8
   arguments <- getArgs
   case arguments of
-    ["copy", name, size] | Just copy <- lookup name copying, [(n, "")] <- reads size -> do
-      mapM_ (`hSetBinaryMode` True) [stdin, stdout]
-      copy n
-    [name] | Just method <- lookup name reading -> do
+    ["reading", name] | Just method <- lookup name reading -> do
+      hSetEncoding stdin char8
       hSetBuffering stdout LineBuffering
-      putStrLn ("hello 1 name=" ++ name ++ " lang=haskell")
+      putStrLn ("hello 1 name=haskell-" ++ name ++ " lang=haskell")
       serve method Nothing
-    _ -> die ("usage: METHOD, of " ++ names reading ++ "; or copy METHOD SIZE, of " ++ names copying)
+    "copying" : name : size | Just copy <- lookup name copying -> do
+      mapM_ (`hSetBinaryMode` True) [stdin, stdout]
+      number "SIZE" (concat (take 1 (size ++ ["131072"]))) >>= copy
+    _ -> die $ "use: worker reading METHOD, of " ++ names reading
+      ++ " | worker copying METHOD [SIZE], of " ++ names copying
   where names list = unwords (map fst list)
 
--- | What one file is read by, and the files.
-type Job = (FilePath -> IO Tally, [FilePath])
+-- | Reads each file.
+type Job = [IO Tally]
 
 -- | Answers orders until bye or the end of the input.
 serve :: Method -> Maybe Job -> IO ()
@@ -133,7 +134,7 @@ serve method job = do
   case (order, job) of
     ("prepare" : pairs, _) -> orFail (prepare method (map argument pairs)) >>= serve method
     ("go" : n : rest, Just ready) -> do
-      _ <- orFail (sample ready n (maybe 1 read (lookup "ops" (map argument rest))))
+      _ <- orFail (number "ops" (fromMaybe "1" (lookup "ops" (map argument rest))) >>= sample ready n)
       serve method job
     ("go" : _, Nothing) -> putStrLn "fail go before prepare" >> serve method job
     _ -> pure ()
@@ -146,36 +147,47 @@ orFail action = try action >>= either failed (pure . Just)
 
 prepare :: Method -> [(String, String)] -> IO Job
 prepare method arguments = do
-  (size, buffer) <- (,) <$> number "size" <*> number "buffer"
-  path <- given "file"
-  let others = [file | (name, file) <- arguments, take 4 name == "file", name /= "file"]
-  readFileOnce <- method (max 1 (min size buffer))
-  putStrLn "ready"
-  pure (readFileOnce, path : others)
-  where
-    given name = maybe (ioError (userError ("prepare has no " ++ name))) pure (lookup name arguments)
-    number name = given name >>= \text -> case reads text of
-      [(n, "")] -> pure n
-      _ -> ioError (userError (name ++ "=" ++ text ++ " is not a number"))
+  size <- number "buffer" (fromMaybe "131072" (lookup "buffer" arguments))
+  job <- forM (files ("file" : map (("file" ++) . show) [2 :: Int ..])) $ \path -> ($ path) <$> method size
+  setNumCapabilities (max 1 (length job))
+  if null job then ioError (userError "prepare names no file") else job <$ putStrLn "ready"
+  where files = map fromJust . takeWhile isJust . map (`lookup` arguments)
+
+number :: String -> String -> IO Int
+number name text = case reads text of
+  [(n, "")] | n > 0 -> pure n
+  _ -> ioError (userError (name ++ "=" ++ text ++ " is not a whole number above 0"))
+
+-- | Several files are read by a thread each, which repeats its file.
+run :: Job -> Int -> IO Tally
+run [file] ops = repeated ops file
+run files ops = do
+  threads <- forM files $ \file -> do
+    end <- newEmptyMVar
+    _ <- forkIO (try (repeated ops file) >>= putMVar end)
+    pure end
+  results <- mapM takeMVar threads
+  mconcat <$> mapM (either (throwIO :: IOException -> IO Tally) pure) results
+
+repeated :: Int -> IO Tally -> IO Tally
+repeated ops file = foldM (\_ _ -> file) mempty [1 .. ops]
 
 -- | Between the two readings of the clock there is only the job. What the runtime has allocated it knows after a
 -- collection only, which is not timed.
 sample :: Job -> String -> Int -> IO ()
-sample (readOnce, files) n ops = do
-  counting <- lookupEnv "BYTELAB_COUNTING"
-  let allocated = maybe (pure 0) (const (performGC >> allocated_bytes <$> getRTSStats)) counting
-      once = foldM (\before file -> (before <>) <$> readOnce file) mempty files
+sample job n ops = do
+  counting <- isJust <$> lookupEnv "BYTELAB_COUNTING"
+  let allocated = if counting then performGC >> allocated_bytes <$> getRTSStats else pure 0
   allocatedBefore <- allocated
-  (cpuBefore, start) <- (,) <$> getCPUTime <*> getMonotonicTimeNSec
-  Tally size total <- foldM (\_ _ -> once) mempty [1 .. ops]
-  (end, cpuAfter) <- (,) <$> getMonotonicTimeNSec <*> getCPUTime
+  start <- getMonotonicTimeNSec
+  Tally size total <- run job ops
+  end <- getMonotonicTimeNSec
   allocatedAfter <- allocated
+  let perOperation = fromIntegral (allocatedAfter - allocatedBefore) / fromIntegral ops :: Double
   putStrLn $ unwords $
     [ "done", n, "wall=" ++ show (end - start), "ops=" ++ show ops, "bytes=" ++ show (size * ops)
-    , "answer=" ++ reverse (take 16 (reverse (showHex total "") ++ repeat '0'))
-    , "cpu_ns=" ++ perOperation ((cpuAfter - cpuBefore) `div` 1000) ]
-    ++ maybe [] (const ["allocated_bytes=" ++ perOperation (allocatedAfter - allocatedBefore)]) counting
-  where perOperation total = show (fromIntegral total / fromIntegral ops :: Double)
+    , "answer=" ++ reverse (take 16 (reverse (showHex total "") ++ repeat '0')) ]
+    ++ ["allocated_bytes=" ++ show perOperation | counting]
 
 -- | name=value, with the bytes that are written as %XX.
 argument :: String -> (String, String)
