@@ -73,15 +73,16 @@ static uint64_t by_fread(struct reader *r) {
 }
 
 static uint64_t by_getc(struct reader *r) {
-    uint64_t total = 0;
+    uint64_t total = 0, bytes = 0;
     FILE *file = fopen(r->path, "rb");
     if (!file)
         return fail(r, "opening"), 0;
     int c;
     while ((c = getc(file)) != EOF) {
         total += c;
-        r->bytes++;
+        bytes++;
     }
+    r->bytes += bytes;
     if (ferror(file))
         fail(r, "reading");
     fclose(file);

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Some([task, threads, times]) if task == experiments::self_test::COMMAND => {
             allocate(&threads, &times)
         }
+        Some([task, language, _]) if task == experiments::copying::FILTER => filter(&language),
         Some([_, experiment, method]) => worker(&experiment, &method),
         None => cli::parse(&experiments::all()).and_then(|(cli, asked)| dispatch(cli, asked)),
     };
@@ -230,12 +231,22 @@ fn hidden_arguments() -> Option<[String; 3]> {
     let mut arguments = std::env::args_os().skip(1).map(|argument| argument.into_string().ok());
     let mut next = || arguments.next().flatten();
     let task = next()?;
-    let known = ["__worker", experiments::self_test::COMMAND];
+    let known = ["__worker", experiments::copying::FILTER, experiments::self_test::COMMAND];
     known.contains(&task.as_str()).then_some([task, next()?, next()?])
 }
 
 fn allocate(threads: &str, times: &str) -> Result<ExitCode> {
     experiments::self_test::allocate(threads.parse()?, times.parse()?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A program in another language that copies, which stands in the arguments behind its language.
+fn filter(language: &str) -> Result<ExitCode> {
+    let experiment = experiments::copying::experiment();
+    let method = experiments::copying::filtering(&experiment, language);
+    let method =
+        method.with_context(|| format!("there is no program that copies in {language}"))?;
+    lab::worker::serve(&method, &experiment.params, language)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -245,6 +256,6 @@ fn worker(experiment: &str, method: &str) -> Result<ExitCode> {
     let experiment = run::find(&experiments, experiment)?;
     let found = experiment.methods.iter().find(|known| known.name == method);
     let found = found.with_context(|| format!("there is no method {method}"))?;
-    lab::worker::serve(found, &experiment.params)?;
+    lab::worker::serve(found, &experiment.params, "rust")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ mod tool;
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use lab::experiment::{How, Method};
 use lab::launch::Stop;
 
@@ -16,6 +16,9 @@ use self::kits::KITS;
 
 /// In which language the program itself is written, and with it the methods that are built in.
 const OWN: &str = "rust";
+
+/// In a method's argv stands for this program.
+const SELF: &str = "{bytelab}";
 
 /// The language of a method and what its programs were built by, or run by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +94,15 @@ pub(crate) fn make_ready(
     stop: &Stop,
 ) -> Result<Vec<Toolchain>> {
     let mut toolchains = Vec::new();
+    let program = std::env::current_exe().context("finding this program")?;
+    let program = program.to_str().context("the path of this program is not UTF-8")?;
+    for method in methods.iter_mut() {
+        if let How::Worker { argv } = &mut method.how {
+            for word in argv.iter_mut().filter(|word| *word == SELF) {
+                program.clone_into(word);
+            }
+        }
+    }
     for kit in KITS {
         let mut methods: Vec<&mut Method> = methods.iter_mut().filter(|m| kit.runs(m)).collect();
         if methods.is_empty() {

@@ -13,7 +13,7 @@ const fn tool(names: &'static [&'static str], version: &'static [&'static str]) 
     Tool { names, version, path: &[] }
 }
 
-pub(super) const KITS: &[Kit] = &[RUST, C];
+pub(super) const KITS: &[Kit] = &[RUST, C, CPP, GO, JAVA, PYTHON, NODE];
 
 /// Contenders with large dependencies; cargo knows best what a changed source or compiler makes stale.
 const RUST: Kit = Kit {
@@ -58,5 +58,67 @@ const C: Kit = Kit {
     sources: sources!["workers/c/worker.c"],
     build: &[&["{cc}", "-O3", "-o", "{out}/worker", "{src}/workers/c/worker.c", "-pthread"]],
     run: &["{out}/worker"],
+    place: Place::Fresh,
+};
+
+const CPP: Kit = Kit {
+    language: "cpp",
+    tools: &[tool(&["c++", "g++", "clang++"], &["--version"])],
+    install: "install a C++ compiler (Debian: apt install g++)",
+    sources: sources!["workers/cpp/worker.cpp"],
+    build: &[&[
+        "{c++}",
+        "-std=c++17",
+        "-O3",
+        "-o",
+        "{out}/worker",
+        "{src}/workers/cpp/worker.cpp",
+        "-pthread",
+    ]],
+    run: &["{out}/worker"],
+    place: Place::Fresh,
+};
+
+const GO: Kit = Kit {
+    language: "go",
+    tools: &[tool(&["go"], &["version"])],
+    install: "install Go (https://go.dev/dl, Debian: apt install golang)",
+    sources: sources!["workers/go/worker.go"],
+    build: &[&["{go}", "build", "-o", "{out}/worker", "{src}/workers/go/worker.go"]],
+    run: &["{out}/worker"],
+    place: Place::Fresh,
+};
+
+const JAVA: Kit = Kit {
+    language: "java",
+    tools: &[tool(&["javac"], &["--version"]), tool(&["java"], &["--version"])],
+    install: "install a JDK (Debian: apt install default-jdk-headless)",
+    sources: sources!["workers/java/Worker.java"],
+    build: &[&["{javac}", "-d", "{out}", "{src}/workers/java/Worker.java"]],
+    run: &["{java}", "-cp", "{out}", "Worker"],
+    place: Place::Fresh,
+};
+
+const PYTHON: Kit = Kit {
+    language: "python",
+    tools: &[Tool {
+        names: &["python3"],
+        version: &["--version"],
+        path: &["-c", "import sys; print(sys.executable)"],
+    }],
+    install: "install Python (Debian: apt install python3)",
+    sources: sources!["workers/python/worker.py"],
+    build: &[],
+    run: &["{python3}", "{src}/workers/python/worker.py"],
+    place: Place::Fresh,
+};
+
+const NODE: Kit = Kit {
+    language: "node",
+    tools: &[tool(&["node", "nodejs"], &["--version"])],
+    install: "install Node.js (Debian: apt install nodejs)",
+    sources: sources!["workers/node/worker.js"],
+    build: &[],
+    run: &["{node}", "{src}/workers/node/worker.js"],
     place: Place::Fresh,
 };

@@ -13,9 +13,7 @@ use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
 use crate::clock;
-use crate::count::{
-    self, ALLOCATIONS, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window,
-};
+use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window};
 use crate::param::Point;
 use crate::protocol::Done;
 
@@ -125,7 +123,8 @@ impl CountingRunner for Foreign {
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
         let mut counted = self.count_events(n, ops)?;
         // What a runtime tells of itself is better than what is seen of it from outside.
-        let told = counted.done.metrics.iter().any(|(name, _)| name == ALLOCATIONS);
+        let own = |name: &String| count::ALLOCATION_METRICS.contains(&name.as_str());
+        let told = counted.done.metrics.iter().any(|(name, _)| own(name));
         if let Ok(worker) = &mut self.allocations
             && !told
         {

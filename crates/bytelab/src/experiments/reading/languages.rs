@@ -3,19 +3,73 @@
 use lab::experiment::{How, Method};
 use lab::run::Role;
 
+/// Methods of a language, each with one line on what it does.
+type Methods = &'static [(&'static str, &'static str)];
+
 /// Of `workers/LANGUAGE`: what stands in front of its methods' names, and the methods, the best one first.
-const LANGUAGES: &[(&str, &[(&str, &str)])] = &[(
-    "c",
-    &[
-        ("read", "C: read into a reused buffer"),
-        ("fread", "C: fread into a reused buffer"),
-        ("getc", "C: getc, one byte after the other"),
-        ("mmap", "C: the whole file mapped"),
-    ],
-)];
+const LANGUAGES: &[(&str, Methods)] = &[
+    (
+        "c",
+        &[
+            ("read", "C: read into a reused buffer"),
+            ("fread", "C: fread into a reused buffer"),
+            ("getc", "C: getc, one byte after the other"),
+            ("mmap", "C: the whole file mapped"),
+        ],
+    ),
+    (
+        "cpp",
+        &[
+            ("read", "C++: ifstream::read into a reused buffer"),
+            ("getline", "C++: getline into a reused string"),
+            ("istreambuf-iterator", "C++: istreambuf_iterator, one byte after the other"),
+        ],
+    ),
+    (
+        "go",
+        &[
+            ("read", "Go: os.File.Read into a reused buffer"),
+            ("bufio", "Go: bufio.Reader.ReadByte, one byte after the other"),
+            ("readfile", "Go: os.ReadFile, the whole file in a new slice"),
+            ("mmap", "Go: syscall.Mmap, the whole file mapped"),
+        ],
+    ),
+    (
+        "java",
+        &[
+            ("file-input-stream", "Java: FileInputStream into a reused array"),
+            ("buffered-input-stream", "Java: BufferedInputStream into a reused array"),
+            ("file-channel", "Java: FileChannel into a reused direct buffer"),
+            ("mapped-byte-buffer", "Java: MappedByteBuffer, 1 GiB mapped at a time"),
+            ("read-all-bytes", "Java: Files.readAllBytes, the whole file in a new array"),
+            ("read-byte", "Java: BufferedInputStream.read(), one byte after the other"),
+        ],
+    ),
+    (
+        "python",
+        &[
+            ("adler32", "Python: readinto, added up in C by zlib.adler32 of 256 bytes at a time"),
+            ("numpy", "Python: readinto, added up in C by numpy, if that is installed"),
+            ("readinto", "Python: readinto a reused bytearray, sum() of a memoryview"),
+            ("read", "Python: read, sum() of the bytes"),
+            ("mmap", "Python: the whole file mapped, sum() of a memoryview"),
+            ("for", "Python: read, then for byte in chunk"),
+        ],
+    ),
+    (
+        "node",
+        &[
+            ("read-sync", "Node: fs.readSync into a reused Buffer"),
+            ("read", "Node: fs.read into a reused Buffer, awaited"),
+            ("read-file-sync", "Node: fs.readFileSync, the whole file in a new Buffer"),
+            ("read-stream", "Node: for await of fs.createReadStream"),
+            ("for-of", "Node: fs.readSync, then for (const byte of buffer)"),
+        ],
+    ),
+];
 
 pub(super) fn methods() -> Vec<Method> {
-    let of_language = |(language, methods): &(&str, &[(&str, &str)])| {
+    let of_language = |(language, methods): &(&str, Methods)| {
         let methods = methods.iter().enumerate();
         let methods = methods.map(|(i, (name, about))| method(language, name, about, i == 0));
         methods.collect::<Vec<Method>>()
