@@ -215,6 +215,9 @@ fn choose(experiment: &Experiment, measuring: &MeasureArgs) -> Result<Vec<Method
                 && languages.as_ref().is_none_or(|languages| languages.have(method))
         }
     };
+    if patterns.is_empty() && languages.is_none() {
+        workers::tell_left_out(&experiment.methods)?;
+    }
     let ours: Vec<Method> = experiment.methods.iter().filter(chosen).cloned().collect();
     ensure!(
         !ours.is_empty() || !methods.is_empty(),

@@ -5,6 +5,7 @@ mod kit;
 mod kits;
 mod tool;
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -60,6 +61,22 @@ pub(crate) fn is_here(method: &Method) -> bool {
     kit_of(method).is_none_or(|kit| kit.looked_for().is_ok())
 }
 
+/// Says which languages a run does without because their tools are not installed.
+pub(crate) fn tell_left_out(methods: &[Method]) -> Result<()> {
+    let default: Vec<Method> = methods.iter().filter(|method| method.default).cloned().collect();
+    let missing = languages(&default).into_iter().filter(|language| language.here.is_err());
+    let missing: Vec<&str> = missing.map(|language| language.name).collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        writeln!(
+            io::stderr(),
+            "bytelab: left out, as not installed here: {missing}; `bytelab list` with \
+            the experiment tells what to install"
+        )?;
+    }
+    Ok(())
+}
+
 /// Those that `--language` names.
 pub(crate) struct Languages<'a>(&'a [String]);
 
@@ -83,7 +100,10 @@ impl Languages<'_> {
     }
 
     pub(crate) fn have(&self, method: &Method) -> bool {
-        language_of(method).is_some_and(|language| self.0.iter().any(|name| name == language))
+        // The commands that stand beside what is built in.
+        let is_command = matches!(method.how, How::Command { .. });
+        let language = language_of(method).or(is_command.then_some(OWN));
+        language.is_some_and(|language| self.0.iter().any(|name| name == language))
     }
 }
 

@@ -74,6 +74,6 @@ fn a_reader_that_drops_needs_a_pipe() {
 fn the_readme_names_every_method() {
     let experiment = experiment();
     for method in &experiment.methods {
-        assert!(experiment.readme.contains(&format!("| `{}` |", method.name)), "{}", method.name);
+        assert!(experiment.readme.contains(&format!("`{}`", method.name)), "{}", method.name);
     }
 }
