@@ -27,7 +27,9 @@ pub(crate) fn run(
     let experiment = find(experiments, &asked.experiment)?;
     let measuring = asked.measuring;
     let trace = measuring.trace.as_deref().map(TraceFile::try_out).transpose()?;
-    let mut job = Job { experiment, methods: choose(experiment, &measuring)? };
+    let methods = choose(experiment, &measuring)?;
+    let guests = workers::guests(experiment, &methods);
+    let mut job = Job { experiment, methods, guests };
     let plan = plan(&measuring)?;
     let line = ProgressLine::new();
     let mut points = experiment.points(asked.points, &job.methods);
@@ -67,7 +69,8 @@ pub(crate) fn resume(
     }
     methods.retain(|method| run.cells.iter().any(|cell| cell.method == method.name));
     let line = ProgressLine::new();
-    let mut job = Job { experiment, methods };
+    let guests = workers::guests(experiment, &methods);
+    let mut job = Job { experiment, methods, guests };
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
     let toolchains = build_workers(&mut job.methods, &run.plan, &line, stop)?;
     note_other_toolchains(&mut run, &toolchains);

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use lab::experiment::{How, Method};
+use lab::experiment::{Experiment, How, Method};
 use lab::launch::Stop;
 
 use self::kit::Kit;
@@ -59,6 +59,18 @@ pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
 /// Whether the method's tools are installed here, as far as that is seen without starting them.
 pub(crate) fn is_here(method: &Method) -> bool {
     kit_of(method).is_none_or(|kit| kit.looked_for().is_ok())
+}
+
+/// The methods in other languages, where nothing but the default ones were chosen: the question is then that of the
+/// others. Whoever names them gets them in every round.
+pub(crate) fn guests(experiment: &Experiment, chosen: &[Method]) -> Vec<String> {
+    let is_chosen = |method: &Method| chosen.iter().any(|known| known.name == method.name);
+    let by_default = |method: &Method| method.default && is_here(method);
+    if !experiment.methods.iter().all(|method| is_chosen(method) == by_default(method)) {
+        return Vec::new();
+    }
+    let of_other = |method: &&Method| kit_of(method).is_some_and(|kit| kit.language != OWN);
+    chosen.iter().filter(of_other).map(|method| method.name.clone()).collect()
 }
 
 /// Says which languages a run does without because their tools are not installed.

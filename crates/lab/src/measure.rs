@@ -30,6 +30,9 @@ pub struct Job<'a> {
     pub experiment: &'a Experiment,
     /// Those of the experiment that were chosen, and the user's own; the first is the reference.
     pub methods: Vec<Method>,
+    /// Names of methods that stand beside the others to be held against them: they take part in every third round, so
+    /// that the others keep theirs.
+    pub guests: Vec<String>,
 }
 
 /// Sees the run grow: the store, and the progress line.
@@ -301,6 +304,11 @@ fn note_missing(run: &mut Run, method: Option<&str>, metric: &str, why: &str) {
 fn are_of_reference(job: &Job<'_>, run: &Run) -> Vec<bool> {
     let reference = job.methods.first().map(|method| method.name.as_str());
     run.cells.iter().map(|cell| Some(cell.method.as_str()) == reference).collect()
+}
+
+/// By cell, whether it is one of a guest.
+fn are_guests(job: &Job<'_>, run: &Run) -> Vec<bool> {
+    run.cells.iter().map(|cell| job.guests.contains(&cell.method)).collect()
 }
 
 /// The first full point that holds the cell's values.

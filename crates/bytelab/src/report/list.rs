@@ -148,7 +148,14 @@ mod tests {
         let languages =
             [("c", "here: /usr/bin/cc".to_owned()), ("go", "not here: install Go".to_owned())];
         let text = methods(&experiment, &languages);
-        insta::assert_snapshot!(text[text.find("  c-getc").unwrap()..], @r"");
+        let end = text.find("  c-getc").unwrap();
+        insta::assert_snapshot!(&text[end..], @r"
+          c-getc    C: getc [only if named, or with --language]
+
+        Other languages (--language NAME,… takes all methods in these):
+          c         here: /usr/bin/cc
+          go        not here: install Go
+        ");
     }
 
     #[test]

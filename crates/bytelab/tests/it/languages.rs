@@ -117,12 +117,11 @@ fn every_method_of_every_language_reads_every_byte() {
     let file = world.path("50 % ä+.bin");
     std::fs::write(&file, (0..=255).cycle().take(300_001).collect::<Vec<u8>>()).unwrap();
     let file = file.to_str().unwrap();
-    let languages = installed().join(",");
+    let languages = format!("{},rust", installed().join(","));
     for args in [&["--size", "1MiB"][..], &["--file", file, "--parallel", "2", "--buffer", "4KiB"]]
     {
-        let all =
-            [&["reading", "-m", "read,*-*", "--language"], &[&*format!("{languages},rust")], args];
-        let (ran, json) = measure(&world, &all.concat());
+        let named = ["reading", "-m", "read,*-*", "--language", languages.as_str()];
+        let (ran, json) = measure(&world, &[&named[..], args].concat());
         assert_answers_agree(&json);
         for (language, _, n) in LANGUAGES {
             if !installed().contains(language) {
@@ -184,8 +183,8 @@ fn the_study_in_cpp_draws_samples() {
     let world = World::new();
     for (kind, method) in [("text", "cpp-getline"), ("binary", "cpp-read")] {
         let few = ["sampling", "--kind", kind, "--records", "20000", "-m"];
-        let all = [&few[..], &[&*format!("scan,{method}"), "--samples", "20000"]].concat();
-        let (ran, json) = measure(&world, &all);
+        let both = format!("scan,{method}");
+        let (ran, json) = measure(&world, &[&few[..], &[&*both, "--samples", "20000"]].concat());
         assert_eq!(ran.code, 0, "{}", ran.stdout);
         assert_answers_agree(&json);
         // A probability of 1 keeps all: as many bytes come out as the file has.

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::course::turns;
+use super::course::slow_by;
 use super::order::order;
 use super::{Job, Progress, Record, are_of_reference, arguments, note_missing, point_of};
 use crate::cache;
@@ -62,8 +62,10 @@ fn slow(job: &Job<'_>, run: &Run) -> Vec<bool> {
         walls.next().unwrap_or_default() as u64
     });
     let samples_ns: Vec<u64> = samples_ns.collect();
-    let turns = turns(&samples_ns, &are_of_reference(job, run), run.plan.time_limit_ns);
-    turns.into_iter().map(|turn| turn.every > 1).collect()
+    slow_by(&samples_ns, &are_of_reference(job, run), run.plan.time_limit_ns)
+        .into_iter()
+        .map(|every| every > 1)
+        .collect()
 }
 
 struct Counting<'a> {

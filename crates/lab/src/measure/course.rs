@@ -11,6 +11,8 @@ const ROUNDS_PER_SESSION: u64 = 4;
 /// is not taken in every round.
 const SLOW_PART: u64 = 30;
 const SLOW_TIMES: u64 = 10;
+/// A guest takes part in every so many-th round.
+const GUEST_EVERY: u32 = 3;
 /// With fewer sessions they cannot be compared as wholes.
 const LEAST_SESSIONS: u64 = 5;
 
@@ -36,31 +38,26 @@ pub(super) struct Course {
 
 /// In every so many-th round, from which one on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Turn {
-    pub(super) every: u32,
+struct Turn {
+    every: u32,
     first: u32,
+    warms_up: bool,
     /// What it adds to a round on average beside those that take part in all.
     mean_ns: u64,
 }
 
-/// The turns of cells whose samples take so long: the slow ones share the time of the run with the others, and
-/// must not take it all. All are compared with the reference, which takes part in every round.
-pub(super) fn turns(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec<Turn> {
+/// By cell, in every how many-th round it takes part: the slow ones share the time of the run with the others,
+/// and must not take it all. All are compared with the reference, which takes part in every round.
+pub(super) fn slow_by(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec<u32> {
     let mut sorted: Vec<u64> = samples_ns.iter().copied().filter(|ns| *ns > 0).collect();
     sorted.sort_unstable();
     let median_ns = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
     let bearable_ns = (limit_ns / SLOW_PART).max(median_ns.saturating_mul(SLOW_TIMES)).max(1);
-    let mut slow = 0;
-    let turn = |(sample_ns, is_reference): (&u64, &bool)| {
-        let every = sample_ns.div_ceil(bearable_ns).clamp(1, u64::from(u32::MAX)) as u32;
-        if every == 1 || *is_reference {
-            return Turn { every: 1, first: 0, mean_ns: 0 };
-        }
-        slow += 1;
-        // Not all of them in one round.
-        Turn { every, first: (slow - 1) % every, mean_ns: sample_ns / u64::from(every) }
+    let every = |(sample_ns, is_reference): (&u64, &bool)| match is_reference {
+        true => 1,
+        false => sample_ns.div_ceil(bearable_ns).clamp(1, u64::from(u32::MAX)) as u32,
     };
-    samples_ns.iter().zip(reference).map(turn).collect()
+    samples_ns.iter().zip(reference).map(every).collect()
 }
 
 impl Course {
@@ -92,17 +89,30 @@ impl Course {
         self.started_ns.get_or_insert(now_ns);
     }
 
-    /// How long the samples of each cell take. It is told once, so that all sessions are alike.
-    pub(super) fn learn(&mut self, samples_ns: &[u64], reference: &[bool]) {
-        if self.turns.is_empty() {
-            self.turns = turns(samples_ns, reference, self.limit_ns);
+    /// How long the samples of each cell take, and which are of the reference and of guests. It is told once,
+    /// so that all sessions are alike.
+    pub(super) fn learn(&mut self, samples_ns: &[u64], reference: &[bool], guests: &[bool]) {
+        if !self.turns.is_empty() {
+            return;
+        }
+        let slow_by = slow_by(samples_ns, reference, self.limit_ns);
+        let mut others = 0;
+        for (cell, by) in slow_by.into_iter().enumerate() {
+            let every = if guests[cell] { by.max(GUEST_EVERY) } else { by };
+            // Not all of them in one round.
+            let first = if every > 1 { others % every } else { 0 };
+            others += u32::from(every > 1);
+            let mean_ns = if every > 1 { samples_ns[cell] / u64::from(every) } else { 0 };
+            self.turns.push(Turn { every, first, warms_up: by == 1, mean_ns });
         }
     }
 
     /// Whether the cell takes part in the next round. What is slow is not warmed up again in each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
-        let turn = self.turns.get(cell).filter(|turn| turn.every > 1);
-        turn.is_none_or(|turn| !warm_up && self.taken % turn.every == turn.first)
+        self.turns.get(cell).is_none_or(|turn| match warm_up {
+            true => turn.warms_up,
+            false => self.taken % turn.every == turn.first,
+        })
     }
 
     /// A round has been taken, in this time.
@@ -174,7 +184,7 @@ mod tests {
         let samples_ns: Vec<u64> = samples_ms.iter().map(|ms| ms * 1_000_000).collect();
         let reference: Vec<bool> = (0..samples_ms.len()).map(|cell| cell == 0).collect();
         let mut course = Course { limit_ns: 30_000_000_000, sessions: 1, ..Course::default() };
-        course.learn(&samples_ns, &reference);
+        course.learn(&samples_ns, &reference, &vec![false; samples_ms.len()]);
         let mut rounds = vec![String::new(); samples_ms.len()];
         for _ in 0..expected[0].len() {
             for (cell, marks) in rounds.iter_mut().enumerate() {
@@ -204,12 +214,28 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_takes_part_in_every_third_round_and_is_warmed_up() {
+        let mut course = Course { limit_ns: 30_000_000_000, sessions: 1, ..Course::default() };
+        course.learn(&[10, 20, 20], &[true, false, false], &[false, true, true]);
+        let mut rounds = [String::new(), String::new(), String::new()];
+        for _ in 0..6 {
+            for (cell, marks) in rounds.iter_mut().enumerate() {
+                assert!(course.takes_part(cell, true));
+                marks.push(if course.takes_part(cell, false) { 'x' } else { '.' });
+            }
+            course.took(1, true);
+        }
+        assert_eq!(rounds, ["xxxxxx", "x..x..", ".x..x."]);
+    }
+
+    #[test]
     fn slow_samples_count_in_what_a_round_takes() {
         let mut course =
             Course { limit_ns: 30_000_000_000, sessions: 10, rounds: 100, ..Course::default() };
-        course.learn(&[10_000_000, 10_000_000, 3_900_000_000], &[true, false, false]);
+        let samples_ns = [10_000_000, 10_000_000, 3_900_000_000, 300_000_000];
+        course.learn(&samples_ns, &[true, false, false, false], &[false, false, false, true]);
         course.took(20_000_000, false);
-        assert_eq!(course.round_ns, Some(20_000_000 + 975_000_000));
+        assert_eq!(course.round_ns, Some(20_000_000 + 975_000_000 + 100_000_000));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use anyhow::Result;
 use super::course::Course;
 use super::order::order;
 use super::{
-    Job, Progress, Record, are_of_reference, arguments, must_hand_over_all, note_missing, point_of,
+    Job, Progress, Record, are_guests, are_of_reference, arguments, must_hand_over_all,
+    note_missing, point_of,
 };
 use crate::cache;
 use crate::clock;
@@ -107,7 +108,8 @@ impl Session<'_> {
             None => 0,
         });
         let samples_ns: Vec<u64> = samples_ns.collect();
-        self.course.learn(&samples_ns, &are_of_reference(self.job, self.run));
+        let guests = are_guests(self.job, self.run);
+        self.course.learn(&samples_ns, &are_of_reference(self.job, self.run), &guests);
         Ok(Next::On)
     }
 
