@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -223,7 +221,6 @@ static int reading(const char *name) {
     for (size_t i = 0; i < sizeof METHODS / sizeof *METHODS; i++)
         if (strcmp(METHODS[i].name, name) == 0)
             method = METHODS[i].method;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     say("hello 1 name=c-%s lang=c", name);
     char *line = NULL;
     size_t capacity = 0;

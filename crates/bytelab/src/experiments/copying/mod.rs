@@ -8,6 +8,7 @@ mod kernel;
 mod languages;
 mod library;
 mod plain;
+mod uring;
 
 #[cfg(test)]
 mod tests;
@@ -68,6 +69,7 @@ fn methods() -> Vec<Method> {
     let mut methods = command::methods();
     methods.extend(plain::methods());
     methods.extend(kernel::methods());
+    methods.push(uring::method());
     methods.push(library::method());
     methods.extend(languages::methods());
     methods
