@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         Some([task, threads, times]) if task == experiments::self_test::COMMAND => {
             allocate(&threads, &times)
         }
-        Some([task, language, _]) if task == experiments::copying::FILTER => filter(&language),
+        Some([task, name, _]) if task == experiments::copying::FILTER => filter(&name),
         Some([_, experiment, method]) => worker(&experiment, &method),
         None => {
             let mut experiments = experiments::all();
@@ -300,12 +300,12 @@ fn allocate(threads: &str, times: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A program in another language that copies, which stands in the arguments behind its language.
-fn filter(language: &str) -> Result<ExitCode> {
+/// A program in another language that copies, which stands in the arguments behind the name of its method.
+fn filter(name: &str) -> Result<ExitCode> {
     let experiment = experiments::copying::experiment();
-    let method = experiments::copying::filtering(&experiment, language);
-    let method =
-        method.with_context(|| format!("there is no program that copies in {language}"))?;
+    let method = experiments::copying::filtering(&experiment, name);
+    let method = method.with_context(|| format!("there is no program that copies as {name}"))?;
+    let language = experiments::copying::language_of(name);
     lab::worker::serve(&method, &experiment.params, language)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,7 +13,7 @@ const fn tool(names: &'static [&'static str], version: &'static [&'static str]) 
     Tool { names, version, path: &[] }
 }
 
-pub(super) const KITS: &[Kit] = &[RUST, C, CPP, GO, JAVA, PYTHON, NODE];
+pub(super) const KITS: &[Kit] = &[RUST, C, CPP, GO, JAVA, PYTHON, NODE, HASKELL, SWIFT];
 
 /// Contenders with large dependencies; cargo knows best what a changed source or compiler makes stale.
 const RUST: Kit = Kit {
@@ -120,5 +120,37 @@ const NODE: Kit = Kit {
     sources: sources!["workers/node/worker.js"],
     build: &[],
     run: &["{node}", "{src}/workers/node/worker.js"],
+    place: Place::Fresh,
+};
+
+const HASKELL: Kit = Kit {
+    language: "haskell",
+    tools: &[tool(&["ghc"], &["--version"])],
+    install: "install GHC (Debian: apt install ghc)",
+    sources: sources!["workers/haskell/worker.hs"],
+    build: &[&[
+        "{ghc}",
+        "-v0",
+        "-O2",
+        "-threaded",
+        // The runtime counts what it allocates.
+        "-with-rtsopts=-T",
+        "-outputdir",
+        "{out}/objects",
+        "-o",
+        "{out}/worker",
+        "{src}/workers/haskell/worker.hs",
+    ]],
+    run: &["{out}/worker"],
+    place: Place::Fresh,
+};
+
+const SWIFT: Kit = Kit {
+    language: "swift",
+    tools: &[tool(&["swiftc"], &["--version"])],
+    install: "install Swift (https://swift.org/install, Debian 13: apt install swiftlang; `just swift-root` makes one)",
+    sources: sources!["workers/swift/worker.swift"],
+    build: &[&["{swiftc}", "-O", "-o", "{out}/worker", "{src}/workers/swift/worker.swift"]],
+    run: &["{out}/worker"],
     place: Place::Fresh,
 };

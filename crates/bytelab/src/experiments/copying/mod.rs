@@ -22,7 +22,7 @@ use lab::stop::Stop;
 
 use super::reading::make;
 
-pub(crate) use self::languages::filtering;
+pub(crate) use self::languages::{filtering, language_of};
 
 /// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
 pub(crate) const FILTER: &str = "__filter";

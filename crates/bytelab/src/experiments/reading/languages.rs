@@ -66,6 +66,85 @@ const LANGUAGES: &[(&str, Methods)] = &[
             ("for-of", "Node: fs.readSync, then for (const byte of buffer)"),
         ],
     ),
+    (
+        "haskell",
+        &[
+            ("hgetbuf", "Haskell: hGetBuf into a reused buffer, then a loop over it"),
+            ("strict-hget", "Haskell: strict ByteString: hGet of `buffer` bytes, then foldl'"),
+            (
+                "strict-readfile",
+                "Haskell: strict ByteString: readFile, the whole file in a new one, then foldl'",
+            ),
+            ("lazy-fold", "Haskell: lazy ByteString: hGetContents, then foldl'"),
+            (
+                "lazy-chunks",
+                "Haskell: lazy ByteString: hGetContents, then foldl' of each of its chunks",
+            ),
+            ("lazy-unpack", "Haskell: lazy ByteString: unpack to a list, then foldl'"),
+            ("string", "Haskell: hGetContents, a list of Char, then foldl'"),
+        ],
+    ),
+    (
+        "swift",
+        &[
+            ("read-unsafe", "Swift: read(2) into a reused buffer"),
+            ("input-stream-unsafe", "Swift: InputStream into a reused buffer"),
+            (
+                "always-mapped-unsafe",
+                "Swift: Data(contentsOf:options: .alwaysMapped), then for in withUnsafeBytes",
+            ),
+            (
+                "mapped-if-safe-for",
+                "Swift: Data(contentsOf:options: .mappedIfSafe), then for byte in",
+            ),
+            (
+                "mapped-if-safe-for-each",
+                "Swift: Data(contentsOf:options: .mappedIfSafe), then forEach",
+            ),
+            (
+                "mapped-if-safe-reduce",
+                "Swift: Data(contentsOf:options: .mappedIfSafe), then reduce",
+            ),
+            (
+                "mapped-if-safe-unsafe",
+                "Swift: Data(contentsOf:options: .mappedIfSafe), then for in withUnsafeBytes",
+            ),
+            ("contents-unsafe", "Swift: Data(contentsOf:), then for in withUnsafeBytes"),
+            ("file-handle-for", "Swift: FileHandle.read(upToCount:), then for byte in"),
+            ("file-handle-for-each", "Swift: FileHandle.read(upToCount:), then forEach"),
+            ("file-handle-reduce", "Swift: FileHandle.read(upToCount:), then reduce"),
+            (
+                "file-handle-unsafe",
+                "Swift: FileHandle.read(upToCount:), then for in withUnsafeBytes",
+            ),
+            ("data-for", "Swift: URLSession.data(from:), then for byte in"),
+            ("data-for-each", "Swift: URLSession.data(from:), then forEach"),
+            ("data-reduce", "Swift: URLSession.data(from:), then reduce"),
+            ("data-unsafe", "Swift: URLSession.data(from:), then for in withUnsafeBytes"),
+            ("completion-for", "Swift: dataTask(with:completionHandler:), then for byte in"),
+            ("completion-for-each", "Swift: dataTask(with:completionHandler:), then forEach"),
+            ("completion-reduce", "Swift: dataTask(with:completionHandler:), then reduce"),
+            (
+                "completion-unsafe",
+                "Swift: dataTask(with:completionHandler:), then for in withUnsafeBytes",
+            ),
+            (
+                "delegate-for",
+                "Swift: dataTask(with:) and an incremental delegate, then for byte in",
+            ),
+            (
+                "delegate-for-each",
+                "Swift: dataTask(with:) and an incremental delegate, then forEach",
+            ),
+            ("delegate-reduce", "Swift: dataTask(with:) and an incremental delegate, then reduce"),
+            (
+                "delegate-unsafe",
+                "Swift: dataTask(with:) and an incremental delegate, then for in withUnsafeBytes",
+            ),
+            ("bytes-for", "Swift: URLSession.bytes(from:), for try await byte in"),
+            ("bytes-reduce", "Swift: URLSession.bytes(from:), then reduce"),
+        ],
+    ),
 ];
 
 pub(super) fn methods() -> Vec<Method> {
