@@ -70,10 +70,9 @@ impl<'a> Dict<'a> {
         if self.slots.source.context.is_some() {
             return self.get_rare(key);
         }
-        let needle = Needle::new(key.as_bytes());
-        match self.slots.search(&needle) {
+        match self.slots.search_name(key.as_bytes()) {
             Some(index) => self.own(index),
-            None => self.inherited(&needle),
+            None => self.inherited(&Needle::new(key.as_bytes())),
         }
     }
 
