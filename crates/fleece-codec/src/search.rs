@@ -2,7 +2,7 @@
 
 use crate::array::Slots;
 use crate::key::{Key, Needle, prefix};
-use crate::wire::{chunk, u16_at, u32_at};
+use crate::wire::{chunk, narrow_target, u16_at, u32_at, wide_target};
 use core::cmp::Ordering;
 
 impl Slots<'_> {
@@ -30,22 +30,27 @@ impl Slots<'_> {
         }
     }
 
-    /// Whether the pair number `index` has this key; not always seen if the key is long or at the end of the data.
+    /// Where the value of pair number `index` is, if that pair has this key; not always seen if the key is long or at the end of the data, or
+    /// the value is not behind a plain pointer.
     #[inline(always)]
-    pub(crate) fn has_key_at(&self, index: usize, key: &Key) -> bool {
+    pub(crate) fn value_if_key_at(&self, index: usize, key: &Key) -> Option<usize> {
         if index >= self.count {
-            return false;
+            return None;
         }
         let bytes = self.source.bytes;
-        let at = if self.wide {
+        let (key_at, value_at) = if self.wide {
             let slot = self.first + 8 * index;
-            u32_at(bytes, slot).and_then(|word| key_place::<true>(slot, word))
+            let pair = u64::from_be_bytes(*chunk(bytes, slot)?);
+            let value = wide_target(bytes, slot + 4, pair as u32)?;
+            (key_place::<true>(slot, (pair >> 32) as u32).unwrap_or(slot), value)
         } else {
             let slot = self.first + 4 * index;
-            u16_at(bytes, slot).and_then(|word| key_place::<false>(slot, word.into()))
+            let pair = u32_at(bytes, slot)?;
+            let value = narrow_target(bytes, slot + 2, pair as u16)?;
+            (key_place::<false>(slot, pair >> 16).unwrap_or(slot), value)
         };
-        let stored = at.and_then(|at| chunk(bytes, at));
-        stored.is_some_and(|stored| key.is(u128::from_le_bytes(*stored)))
+        let stored = chunk(bytes, key_at)?;
+        key.is(u128::from_le_bytes(*stored)).then_some(value_at)
     }
 
     /// With all that the format allows: shared keys, extern pointers, very long keys.
@@ -86,7 +91,8 @@ fn find<const WIDE: bool, const LONG: bool>(
     let prefix = prefix(name);
     let (mut low, mut high) = (0, count);
     while low < high {
-        let middle = usize::midpoint(low, high);
+        // Counts are shorter than the data: no overflow.
+        let middle = (low + high) >> 1;
         let slot = first + middle * if WIDE { 8 } else { 4 };
         let Some((theirs, len, at)) = stored_prefix::<WIDE>(bytes, slot) else { return UNCLEAR };
         // Nearly always the first eight bytes decide.
@@ -120,16 +126,15 @@ fn find<const WIDE: bool, const LONG: bool>(
 #[inline(always)]
 fn stored_prefix<const WIDE: bool>(bytes: &[u8], slot: usize) -> Option<(u64, usize, usize)> {
     let word = if WIDE { u32_at(bytes, slot)? } else { u32::from(u16_at(bytes, slot)?) };
-    let at = key_place::<WIDE>(slot, word)?;
-    if at == slot {
-        // A string of one byte or none.
+    let Some(at) = key_place::<WIDE>(slot, word) else {
+        // A string of one byte or none is in the slot itself.
         let [first, second] = if WIDE { (word >> 16) as u16 } else { word as u16 }.to_be_bytes();
         return match first {
-            0x40 => Some((0, 0, at)),
-            0x41 => Some((u64::from(second) << 56, 1, at)),
+            0x40 => Some((0, 0, slot)),
+            0x41 => Some((u64::from(second) << 56, 1, slot)),
             _ => None,
         };
-    }
+    };
     let &[header, ref eight @ ..] = chunk::<9>(bytes, at)?;
     let len = header.wrapping_sub(0x40);
     if len < 15 {
@@ -153,18 +158,12 @@ const MASKS: [u64; 15] = {
     masks
 };
 
-/// Where the key is whose slot holds `word`: behind a plain pointer, or in the slot itself.
+/// Where the plain pointer leads that the slot holds, if it holds one.
 #[inline(always)]
 fn key_place<const WIDE: bool>(slot: usize, word: u32) -> Option<usize> {
     let pointer = if WIDE { 1 << 31 } else { 1 << 15 };
     let distance = word ^ pointer;
-    if distance < pointer / 2 {
-        Some(slot.wrapping_sub(distance as usize * 2))
-    } else if word < pointer {
-        Some(slot)
-    } else {
-        None
-    }
+    (distance < pointer / 2).then(|| slot.wrapping_sub(distance as usize * 2))
 }
 
 #[cfg(test)]

@@ -97,7 +97,12 @@ impl<'a> Source<'a> {
     /// The value that the two-byte slot at `at` holds or points to.
     #[inline(always)]
     pub(crate) fn narrow(self, at: usize) -> Option<Value<'a>> {
-        let word = u16_at(self.bytes, at)?;
+        self.narrow_word(at, u16_at(self.bytes, at)?)
+    }
+
+    /// As [`narrow`](Self::narrow), of a slot that holds `word`.
+    #[inline(always)]
+    pub(crate) fn narrow_word(self, at: usize, word: u16) -> Option<Value<'a>> {
         match narrow_target(self.bytes, at, word) {
             Some(target) => Some(Value { source: self, at: target }),
             None => self.value_at(narrow_rare(self.bytes, self.context, at, word)),

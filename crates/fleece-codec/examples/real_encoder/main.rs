@@ -1,11 +1,11 @@
 //! Seeded random documents, encoded by this library, as records for `compare.c`, which encodes them with Couchbase's own encoder.
 //!
-//! `real_encoder DOCUMENTS SEED > records`; the script `run` beside this file does the whole.
+//! `real_encoder DOCUMENTS SEED [FILE.json …] > records`; the script `run` beside this file does the whole.
 
 mod tree;
 
 use fleece_codec::{Doc, Encoder, json};
-use std::io::{BufWriter, Result, Write};
+use std::io::{BufWriter, Error, Result, Write};
 use tree::{Forest, Tree};
 
 fn main() -> Result<()> {
@@ -18,23 +18,31 @@ fn main() -> Result<()> {
     for index in 0..documents {
         // Each tenth is large enough for wide pointers, and for strings that are too far away to be shared.
         let tree = if index % 10 == 9 { forest.large() } else { forest.small() };
-        let (kind, input, bytes) = if index % 2 == 0 {
-            let text = forest.json(&tree);
-            let bytes = json::to_fleece(text.as_bytes()).expect("the generator makes JSON");
-            (b'J', text.into_bytes(), bytes)
+        if index % 2 == 0 {
+            text(&mut out, forest.json(&tree).as_bytes())?;
         } else {
             let (mut encoder, mut events) = (Encoder::new(), Vec::new());
             write(&tree, &mut encoder, &mut events);
-            (b'E', events, encoder.finish().expect("the events are in order"))
-        };
-        let bytes = as_of_2022(bytes);
-        let text = json::to_string(Doc::open(&bytes).expect("it was just made").root());
-        record(&mut out, kind, &[&input, &bytes, text.expect("it has no NaN").as_bytes()])?;
+            let bytes = encoder.finish().expect("the events are in order");
+            record(&mut out, b'E', &events, bytes)?;
+        }
+    }
+    for path in arguments {
+        text(&mut out, &std::fs::read(path)?)?;
     }
     out.flush()
 }
 
-fn record(out: &mut impl Write, kind: u8, parts: &[&[u8]]) -> Result<()> {
+fn text(out: &mut impl Write, text: &[u8]) -> Result<()> {
+    record(out, b'J', text, json::to_fleece(text).map_err(Error::other)?)
+}
+
+/// How the document is to be written, the input for that, and what came of it here.
+fn record(out: &mut impl Write, kind: u8, input: &[u8], bytes: Vec<u8>) -> Result<()> {
+    let bytes = as_of_2022(bytes);
+    let doc = Doc::open(&bytes).map_err(Error::other)?;
+    let text = json::to_vec(doc.root()).map_err(Error::other)?;
+    let parts = [input, &bytes, &text];
     let size = 1 + parts.iter().map(|part| 4 + part.len()).sum::<usize>();
     out.write_all(&(size as u32).to_le_bytes())?;
     out.write_all(&[kind])?;
