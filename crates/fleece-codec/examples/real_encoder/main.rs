@@ -107,7 +107,9 @@ fn write(tree: &Tree, encoder: &mut Encoder, events: &mut Vec<u8>) {
         Tree::Data(data) => encoder.write_data(data),
         Tree::Array(items) => {
             encoder.begin_array();
-            items.iter().for_each(|item| write(item, encoder, events));
+            for item in items {
+                write(item, encoder, events);
+            }
             encoder.end_array();
             events.push(b']');
         }

@@ -193,7 +193,7 @@ impl Forest {
             }
             Tree::Array(items) => {
                 self.list(items.len(), ['[', ']'], out, |forest, at, out| {
-                    forest.print(&items[at], out)
+                    forest.print(&items[at], out);
                 });
                 Ok(())
             }
