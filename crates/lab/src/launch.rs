@@ -20,7 +20,7 @@ use crate::protocol::Done;
 pub use crate::stop::Stop;
 
 pub use self::complete::complete;
-pub use self::filter::{Filtered, filter};
+pub use self::filter::filter;
 
 use self::speaker::Speaker;
 
