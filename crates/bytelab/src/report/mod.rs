@@ -2,12 +2,17 @@
 
 mod across;
 mod answer;
+pub(crate) mod beside;
+pub(crate) mod check;
+pub(crate) mod compare;
 mod foot;
+mod grid;
 pub(crate) mod history;
 mod json;
 mod ladder;
 mod list;
 pub(crate) mod numbers;
+pub(crate) mod over_time;
 mod page;
 mod percentiles;
 mod rows;

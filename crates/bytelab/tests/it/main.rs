@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod cat;
+mod check;
+mod compare;
 mod counting;
 mod decoding;
 mod fleece;

@@ -12,6 +12,7 @@ use self::row::{Number, numbers};
 use super::Layout;
 use super::page::{Page, Style};
 use super::units::NONE;
+use crate::numbers::Row;
 use crate::reference::published;
 
 pub(crate) use self::column::{COLUMNS, Column};
@@ -166,6 +167,12 @@ fn row_json(number: &Number) -> RowJson {
         grade: figures.map(|figures| figures.grade),
         published: published(row.published, row.only).into_iter().collect(),
     }
+}
+
+/// The p50 of each row that was measured, and of how many samples.
+pub(crate) fn p50s(run: &Run) -> Vec<(&'static Row, f64, usize)> {
+    let numbers = row::numbers(run).into_iter();
+    numbers.filter_map(|n| n.figures.ok().map(|figures| (n.row, figures.p50, figures.n))).collect()
 }
 
 /// Stands where there is no figure.
