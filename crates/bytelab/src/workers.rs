@@ -101,7 +101,10 @@ impl Languages<'_> {
         let mut known: Vec<&str> = methods.iter().filter_map(language_of).collect();
         known.sort_unstable();
         known.dedup();
-        ensure!(!known.is_empty(), "--language: all methods of this experiment are in Rust");
+        ensure!(
+            names.is_empty() || !known.is_empty(),
+            "--language: this experiment has no methods in other languages"
+        );
         for name in names {
             ensure!(
                 known.contains(&name.as_str()),
