@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             allocate(&threads, &times)
         }
         Some([_, experiment, method]) => worker(&experiment, &method),
-        None => cli::parse(&experiments::all()).and_then(|(cli, asked)| dispatch(cli, asked)),
+        None => cli::parse(experiments::all).and_then(|(cli, asked)| dispatch(cli, asked)),
     };
     ended.unwrap_or_else(|error| {
         let broken_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
