@@ -11,6 +11,7 @@ mod ranked;
 mod sampler;
 mod sink;
 mod watch;
+mod wide;
 
 mod error;
 
