@@ -6,6 +6,8 @@ mod format;
 mod index;
 mod input;
 mod one_pass;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod random;
 mod ranked;
 mod sampler;

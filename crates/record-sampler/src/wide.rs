@@ -1,7 +1,10 @@
 //! Three hot loops, compiled for the processor at hand: with vectors of 32 bytes if it has them. What they return is
 //! the same to the last bit. It is no place for anything that is not hot.
 
-#![cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "calls code for a processor that was asked for"))]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "calls code for a processor that was asked for")
+)]
 
 use crate::random::{exp, ln};
 

@@ -72,20 +72,54 @@ fn lines(place: &Place) -> Vec<Case> {
         program
     };
     let tsv = || Some(Program::new(&format!("tsv-sample --inorder --num 1000 {lines}")));
-    let case =
-        |name, goal, ours, peer| Case { name, goal, ours, peer, cold: None };
+    let case = |name, goal, ours, peer| Case { name, goal, ours, peer, cold: None };
     vec![
-        case("lines mapped n=1000", "25", ours(&format!("{lines} -n 1000 --method mmap")), shuf(1000)),
-        case("lines mapped n=1000 in order", "7", ours(&format!("{lines} -n 1000 --method mmap")), tsv()),
-        case("lines read n=1000", "18", ours(&format!("{lines} -n 1000 --method pread")), shuf(1000)),
+        case(
+            "lines mapped n=1000",
+            "25",
+            ours(&format!("{lines} -n 1000 --method mmap")),
+            shuf(1000),
+        ),
+        case(
+            "lines mapped n=1000 in order",
+            "7",
+            ours(&format!("{lines} -n 1000 --method mmap")),
+            tsv(),
+        ),
+        case(
+            "lines read n=1000",
+            "18",
+            ours(&format!("{lines} -n 1000 --method pread")),
+            shuf(1000),
+        ),
         case("lines auto n=1000", "25", ours(&format!("{lines} -n 1000")), shuf(1000)),
-        case("lines mapped n=1000000", "17", ours(&format!("{lines} -n 1000000 --method mmap")), shuf(1_000_000)),
+        case(
+            "lines mapped n=1000000",
+            "17",
+            ours(&format!("{lines} -n 1000000 --method mmap")),
+            shuf(1_000_000),
+        ),
         case("lines auto n=1000000", "17", ours(&format!("{lines} -n 1000000")), shuf(1_000_000)),
-        case("lines piped n=1000", "17", piped(ours("-n 1000")), Some(piped(Program::new("shuf -n 1000")))),
+        case(
+            "lines piped n=1000",
+            "17",
+            piped(ours("-n 1000")),
+            Some(piped(Program::new("shuf -n 1000"))),
+        ),
         case("lines index n=10", "1000", ours(&format!("{indexed} -n 10 --index")), shuf(10)),
         case("lines index n=1000", "150", ours(&format!("{indexed} -n 1000 --index")), shuf(1000)),
-        case("lines probed n=10", "2 ms", ours(&format!("{lines} -n 10 --method probe --min-length 20")), None),
-        case("lines probed n=10, min unknown", "2 ms", ours(&format!("{lines} -n 10 --method probe")), None),
+        case(
+            "lines probed n=10",
+            "2 ms",
+            ours(&format!("{lines} -n 10 --method probe --min-length 20")),
+            None,
+        ),
+        case(
+            "lines probed n=10, min unknown",
+            "2 ms",
+            ours(&format!("{lines} -n 10 --method probe")),
+            None,
+        ),
         case("start of the program", "", Program::new(&format!("{bytelab} --version")), None),
     ]
 }
@@ -95,11 +129,12 @@ fn fixed(place: &Place) -> Vec<Case> {
     let cold = fixed.clone();
     let fixed = fixed.display();
     let ours = |n: u32, method: &str| {
-        Program::new(&format!("{bytelab} sample {fixed} --format fixed:64 -n {n} --method {method} -o /dev/null"))
+        Program::new(&format!(
+            "{bytelab} sample {fixed} --format fixed:64 -n {n} --method {method} -o /dev/null"
+        ))
     };
     let seekg = |n: u32| Some(Program::new(&format!("{seekg} {fixed} 64 {n} 1 /dev/null")));
-    let warm =
-        |name, goal, ours, peer| Case { name, goal, ours, peer, cold: None };
+    let warm = |name, goal, ours, peer| Case { name, goal, ours, peer, cold: None };
     let cold = |name, goal, ours, peer| Case { name, goal, ours, peer, cold: Some(cold.clone()) };
     vec![
         warm("fixed n=1000", "2", ours(1000, "auto"), seekg(1000)),

@@ -42,8 +42,11 @@ struct Asked {
 
 impl Asked {
     fn parse() -> Asked {
-        let mut asked =
-            Asked { dir: std::env::temp_dir().join("record-sampler"), rounds: 11, filter: String::new() };
+        let mut asked = Asked {
+            dir: std::env::temp_dir().join("record-sampler"),
+            rounds: 11,
+            filter: String::new(),
+        };
         let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
@@ -61,7 +64,8 @@ impl Asked {
 
 /// Medians of all rounds; the ratio is the median of those within a round.
 fn run(case: &Case, rounds: usize, out: &mut impl Write) -> io::Result<()> {
-    let programs: Vec<&Program> = [Some(&case.ours), case.peer.as_ref()].into_iter().flatten().collect();
+    let programs: Vec<&Program> =
+        [Some(&case.ours), case.peer.as_ref()].into_iter().flatten().collect();
     let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); programs.len()];
     for round in 0..=rounds {
         for turn in 0..programs.len() {
