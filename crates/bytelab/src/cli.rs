@@ -274,7 +274,8 @@ pub(crate) struct Asked {
 pub(crate) fn parse(experiments: impl FnOnce() -> Vec<Experiment>) -> Result<(Cli, Option<Asked>)> {
     // What a tool is asked costs about as much as to describe all experiments, which it does not need.
     let first = std::env::args_os().nth(1);
-    let is_tool = first.is_some_and(|first| ["cat", "fleece", "sample"].iter().any(|tool| first == *tool));
+    let is_tool =
+        first.is_some_and(|first| ["cat", "fleece", "sample"].iter().any(|tool| first == *tool));
     let experiments = &if is_tool { Vec::new() } else { experiments() };
     let matches = command(experiments).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
