@@ -120,12 +120,9 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
     let faults = (touched(FAULT_BYTES) * FAULT_NS).min(size * POPULATE_NS_PER_BYTE);
     let waits = (n * MAPPED_RECORD_NS).min(size * MEMORY_NS_PER_BYTE);
     let mmap = faults + waits + copy + 1.2 * device;
-    let mut ways =
-        vec![(Method::Pread, pread), (Method::Mmap, mmap), (Method::Sequential, sequential)];
-    #[cfg(all(feature = "uring", target_os = "linux"))]
-    if is_cold && facts.record_bytes <= super::uring::MOST_BYTES && super::uring::is_allowed() {
-        ways.push((Method::Uring, n * RING_READ_NS + copy + device_pages));
-    }
+    let ways = [(Method::Pread, pread), (Method::Mmap, mmap), (Method::Sequential, sequential)];
+    let ring = if is_cold { by_ring(facts, copy + device_pages) } else { None };
+    let ways: Vec<(Method, f64)> = ways.into_iter().chain(ring).collect();
     let best = ways.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(&ways[0]);
     let known = if facts.cached.is_some() { "" } else { " (taken for cached)" };
     let costs: Vec<String> =
@@ -138,6 +135,18 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
         false => Density::Dense,
     };
     Choice { method: best.0, reason, is_cold, density }
+}
+
+/// What a ring of reads costs beside the device and the copy, where there may be one.
+#[cfg(all(feature = "uring", target_os = "linux"))]
+fn by_ring(facts: &Facts, rest: f64) -> Option<(Method, f64)> {
+    let is_possible = facts.record_bytes <= super::uring::MOST_BYTES && super::uring::is_allowed();
+    is_possible.then(|| (Method::Uring, facts.n as f64 * RING_READ_NS + rest))
+}
+
+#[cfg(not(all(feature = "uring", target_os = "linux")))]
+fn by_ring(_: &Facts, _: f64) -> Option<(Method, f64)> {
+    None
 }
 
 /// How many parts of a file hold a byte of one of n records at random places.
