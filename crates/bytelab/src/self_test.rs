@@ -137,12 +137,14 @@ impl Bench {
             data_dir: None,
             counting,
             fresh: false,
+            definition: None,
         };
         let mut run = new_run(&job, points, plan, None);
         let mut launcher = Launcher {
             program: std::env::current_exe().context("finding this program")?,
             sample_limit_ns: run.plan.sample_limit_ns,
             fresh: false,
+            dir: None,
             stop: self.stop.clone(),
         };
         let mut line = Line(ProgressLine::new());

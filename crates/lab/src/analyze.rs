@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::param::Point;
 use crate::run::{Note, Run};
+use crate::threshold::{self, Outcome};
 
 pub use self::compare::RELEVANT_PERCENT;
 
@@ -29,7 +30,8 @@ pub fn analyze(run: &Run) -> Analysis {
     let mut notes = run.notes.clone();
     notes.extend(doubts::notes(run, &wrong, &families, &comparisons));
     let across = across::compare_all(run, &wrong);
-    Analysis { cells, families, comparisons, across, notes }
+    let thresholds = threshold::check(run, &cells, &families, &comparisons);
+    Analysis { cells, families, comparisons, across, thresholds, notes }
 }
 
 /// What a run shows. Derived, never stored.
@@ -43,6 +45,8 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// Each method against itself at another word or path of a param.
     pub across: Vec<Across>,
+    /// What the run must not exceed, by threshold, method and point.
+    pub thresholds: Vec<Outcome>,
     /// Those of the run, then those found in its samples.
     pub notes: Vec<Note>,
 }

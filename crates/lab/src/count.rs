@@ -9,12 +9,14 @@ mod looks;
 mod names;
 mod outside;
 mod own;
+#[cfg(target_os = "linux")]
 mod ptrace;
 mod record;
 mod recorder;
 mod ring;
 mod shim;
 mod tracepoint;
+#[cfg_attr(not(target_os = "linux"), path = "count/elsewhere.rs")]
 mod tracer;
 mod tree;
 
@@ -51,6 +53,8 @@ pub struct Sources {
 pub(crate) struct Calls {
     pub(crate) by_number: BTreeMap<u64, u64>,
     pub(crate) of_protocol: u64,
+    /// Of the largest process, where that was looked at instead.
+    pub(crate) peak_rss_bytes: Option<u64>,
 }
 
 impl Sources {

@@ -277,6 +277,15 @@ fn pread<'b>(file: Option<&File>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     buffer.get(..len)
 }
 
+#[cfg(target_os = "linux")]
+/// The peak since the process became what it is; of one that is stopped before its end, the last.
+pub(crate) fn peak_rss_bytes(process: u32) -> Option<u64> {
+    let text = std::fs::read(format!("/proc/{process}/status")).ok()?;
+    let mut reading = Reading::default();
+    parse::status(&text, &mut reading);
+    reading.peak_rss_bytes
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};

@@ -12,6 +12,7 @@ mod page;
 mod percentiles;
 mod rows;
 mod table;
+mod thresholds;
 pub(crate) mod units;
 
 #[cfg(test)]
@@ -66,6 +67,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
         page.paragraph(Style::Plain, "", &answer::of_all(&all, &varying));
     }
     across::write(&mut page, analysis, &varying);
+    thresholds::write(&mut page, analysis, &varying);
     page.blank();
     Foot { run, analysis, all: &all, varying: &varying, left: &left }.write(&mut page);
     page.into_text()

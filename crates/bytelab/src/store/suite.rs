@@ -2,8 +2,10 @@
 
 use lab::param::Point;
 use lab::run::{
-    CacheState, Cell, Environment, Machine, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status,
+    CacheState, Cell, Definition, Environment, Machine, Note, Pass, Plan, Role, Run, SCHEMA,
+    Sample, Status,
 };
+use lab::threshold::Threshold;
 
 use super::Store;
 
@@ -35,6 +37,15 @@ pub(super) fn new_run(experiment: &str) -> Run {
         data_dir: None,
         counting: 5,
         fresh: true,
+        definition: Some(Definition {
+            file: "/x/my.toml".to_owned(),
+            text: "name = \"ä\"\n".to_owned(),
+            thresholds: vec![Threshold {
+                methods: vec!["read".to_owned()],
+                metric: "wall_ns".to_owned(),
+                max: 0.1,
+            }],
+        }),
     };
     Run {
         schema: SCHEMA,

@@ -11,6 +11,7 @@ mod kill;
 mod latency;
 mod numbers;
 mod output;
+mod own;
 mod program;
 mod readme;
 mod sample;

@@ -39,6 +39,7 @@ fn run(cells: Vec<Cell>) -> Run {
             data_dir: None,
             counting: 0,
             fresh: false,
+            definition: None,
         },
         points: vec![Point::default()],
         cells,

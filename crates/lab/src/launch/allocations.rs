@@ -3,9 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::process::{PidfdFlags, pidfd_open};
-use std::os::fd::AsFd;
-
 use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Ended, Limits, Runner};
@@ -53,14 +50,13 @@ impl Worker {
 }
 
 /// Runs a plain command with the library, from its start to its end.
-pub(super) fn of_command(argv: &[String], limits: &Limits) -> Result<Counts, Ended> {
+pub(super) fn of_command(argv: &[String], talk: Talk, limits: &Limits) -> Result<Counts, Ended> {
     let name = argv.first().map_or("", String::as_str);
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("waiting for it: {error}"));
     let shim = Shim::new().map_err(Ended::Failed)?;
     shim.start();
-    let mut process = Process::spawn(argv, Talk::Null, &variables(&shim))?;
-    let exit = pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
-    process.wait_for(exit.as_fd(), limits, clock::now_ns() + limits.answer_ns)?;
+    let mut process = Process::spawn(argv, talk, &variables(&shim), limits.dir.as_deref())?;
+    process.wait_for_exit(limits, clock::now_ns() + limits.answer_ns)?;
     let counts = shim.stop();
     let number = process.child.id();
     let status = process.end().map_err(|error| failed(&error))?;

@@ -25,7 +25,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: "",
         params: Vec::new(),
         methods: Vec::new(),
-        data: |_, _, _| Ok(Data { payload_bytes: Some(8), ..Data::default() }),
+        data: Box::new(|_, _, _| Ok(Data { payload_bytes: Some(8), ..Data::default() })),
     }
 }
 
@@ -59,6 +59,7 @@ pub(crate) fn plan(rounds: u32) -> Plan {
         data_dir: None,
         counting: 0,
         fresh: false,
+        definition: None,
     }
 }
 
@@ -82,13 +83,14 @@ pub(crate) fn go_on(experiment: &Experiment, run: &mut Run, methods: Vec<Method>
     go(&job, run, &Stop::default(), |_, _| {});
 }
 
-fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
+pub(crate) fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
     let dir = std::env::temp_dir();
     let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop).unwrap();
     let mut launcher = Launcher {
         program: "/nonexistent".into(),
         sample_limit_ns: run.plan.sample_limit_ns,
         fresh: run.plan.fresh,
+        dir: None,
         stop: stop.clone(),
     };
     measure(job, run, &data, &mut launcher, &mut Watch(watch), stop).unwrap();
