@@ -12,9 +12,13 @@ use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
 use lab::run::{CacheState, Definition};
 
+use crate::check::{BaselineTask, CheckArgs};
+use crate::compare::CompareArgs;
 use crate::experiments::own::{self, Taken};
+use crate::history::HistoryArgs;
 use crate::numbers;
 use crate::report::numbers::{COLUMNS, Column};
+use crate::report_file::ReportArgs;
 use crate::tools::cat::CatArgs;
 use crate::tools::fleece::FleeceArgs;
 use crate::tools::sample::SampleArgs;
@@ -43,9 +47,9 @@ pub(crate) enum Task {
     /// Measure: run an experiment, prove its answers, show which method wins
     #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT|FILE.toml")]
     Run(RunArgs),
-    /// The experiments and their methods
+    /// The experiments and their methods; `list published`: results of others
     List {
-        /// Only this one, with its params: a name, or a file of yours
+        /// Only this one, with its params: a name, or a file of yours; or `published`, `published:NAME`
         #[arg(value_name = "EXPERIMENT|FILE.toml")]
         experiment: Option<String>,
     },
@@ -62,17 +66,28 @@ pub(crate) enum Task {
     SelfTest(SelfTestArgs),
     /// Files and URLs to standard output, in the cheapest way
     Cat(CatArgs),
-    /// The stored runs, the oldest first
-    History {
-        #[arg(long)]
-        json: bool,
-    },
+    /// The stored runs, the oldest first; or one method over time
+    History(HistoryArgs),
     /// A stored run again
     Show {
         id: String,
         #[command(flatten)]
         output: OutputArgs,
+        /// Draw the samples of each method, too: in their order, and as a histogram
+        #[arg(long, conflicts_with = "json")]
+        plot: bool,
     },
+    /// Two runs, labels or machines side by side, or a run beside published results
+    Compare(CompareArgs),
+    /// Measure a baseline's methods again, and fail if one got slower than allowed
+    Check(CheckArgs),
+    /// Names for the runs that are checked against
+    Baseline {
+        #[command(subcommand)]
+        task: BaselineTask,
+    },
+    /// Charts of stored runs: one HTML file, or SVG files
+    Report(ReportArgs),
     /// Random records of files and streams, fair and reading only what it must
     #[command(arg_required_else_help = true)]
     Sample(Box<SampleArgs>),
@@ -199,6 +214,9 @@ pub(crate) struct SelfTestArgs {
     /// Compare a method with itself in so many runs, and count the false alarms
     #[arg(long, value_name = "SESSIONS")]
     pub(crate) aa: Option<u32>,
+    /// Check a method against a baseline of itself so many times, and count the failures
+    #[arg(long, value_name = "CHECKS", conflicts_with = "aa")]
+    pub(crate) aa_check: Option<u32>,
 }
 
 #[derive(Args, Clone, Copy)]

@@ -1,8 +1,11 @@
 //! The program: parse, measure into the store, analyze, print.
 
+mod check;
 mod cli;
+mod compare;
 mod doctor;
 mod experiments;
+mod history;
 mod init;
 mod numbers;
 mod owner;
@@ -10,6 +13,7 @@ mod pattern;
 mod progress;
 mod reference;
 mod report;
+mod report_file;
 mod run;
 mod self_test;
 mod store;
@@ -82,12 +86,23 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
         Task::Doctor { json } => doctor::print(json),
         Task::SelfTest(args) => self_test::run(&args),
         Task::Cat(args) => tools::cat::run(args),
-        Task::History { json } => history(cli.store, json),
-        Task::Show { id, output } => {
+        Task::History(args) => history::run(&args, cli.store, &layout()),
+        Task::Compare(args) => compare::run(&args, cli.store, &experiments::all(), &layout()),
+        Task::Check(args) => {
+            warn_if_unoptimised();
+            check::run(&args, cli.store.as_deref(), &experiments::all(), &layout())
+        }
+        Task::Baseline { task } => check::baselines(&task, cli.store),
+        Task::Show { id, output, plot } => {
             let run = store::open(cli.store)?.load(&id)?;
-            print(&run, output)?;
+            let analysis = print(&run, output)?;
+            if plot {
+                let text = report::plot(&run, &analysis, &layout());
+                io::stdout().lock().write_all(text.as_bytes())?;
+            }
             Ok(ExitCode::SUCCESS)
         }
+        Task::Report(args) => report_file::run(&args, store::open(cli.store)?.as_mut()),
         Task::Sample(args) => Ok(tools::sample::run(&args)),
         Task::Delete { ids } => {
             let mut store = store::open(cli.store)?;
@@ -95,6 +110,14 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
             let known = store.list()?;
             if let Some(id) = ids.iter().find(|id| known.iter().all(|run| run.id != **id)) {
                 anyhow::bail!("there is no run {id}; nothing was deleted (see bytelab history)");
+            }
+            let baselines = store.baselines()?;
+            if let Some(named) = baselines.iter().find(|baseline| ids.contains(&baseline.id)) {
+                anyhow::bail!(
+                    "run {} is the baseline {:?}; nothing was deleted (see bytelab baseline --help)",
+                    named.id,
+                    named.name
+                );
             }
             for id in ids {
                 store.delete(&id)?;
@@ -236,18 +259,18 @@ fn list(experiments: &[Experiment], name: Option<&str>) -> Result<ExitCode> {
             let declared = own::load(Path::new(name), &cli::taken())?;
             out.write_all(report::methods(&declared.experiment).as_bytes())?;
         }
+        Some("published") => {
+            out.write_all(report::beside::list(&reference::all(), &layout()).as_bytes())?;
+        }
+        Some(name) if name.starts_with(reference::PREFIX) => {
+            let published = compare::published(&name[reference::PREFIX.len()..])?;
+            out.write_all(report::beside::figures(&published, &layout()).as_bytes())?;
+        }
         Some(name) => {
             let experiment = run::find(experiments, name)?;
             out.write_all(report::methods(experiment).as_bytes())?;
         }
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn history(store: Option<std::ffi::OsString>, json: bool) -> Result<ExitCode> {
-    let listed = store::open(store)?.list()?;
-    let text = if json { report::history::json(&listed)? } else { report::history::table(&listed) };
-    writeln!(io::stdout().lock(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }
 

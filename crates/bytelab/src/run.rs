@@ -69,14 +69,7 @@ pub(crate) fn resume(
     if let Some(process) = owner::alive(&run.environment) {
         bail!("run {id} is being measured by process {process}: stop that first");
     }
-    let mut methods = experiment.methods.clone();
-    for cell in &run.cells {
-        if !methods.iter().any(|method| method.name == cell.method) {
-            // A worker that was given with --worker: what it is about is its command.
-            methods.push(user_worker(experiment, &format!("{}={}", cell.method, cell.about))?);
-        }
-    }
-    methods.retain(|method| run.cells.iter().any(|cell| cell.method == method.name));
+    let methods = methods_of(experiment, &run)?;
     let line = ProgressLine::new();
     let mut job = Job { experiment, methods };
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
@@ -94,10 +87,57 @@ fn same_file(old: &Definition, id: &str) -> Result<own::Loaded> {
         .with_context(|| format!("run {id} was declared in a file that cannot be used now"))?;
     ensure!(
         declared.definition.text == old.text,
-        "{} has changed since run {id} began: put it back to resume the run, or start a new one",
+        "{} has changed since run {id} began: put it back, or start a new run",
         old.file
     );
     Ok(declared)
+}
+
+/// Measures once more what a run measured: its methods, at its points, by its plan.
+pub(crate) fn again(
+    experiments: &[Experiment],
+    run: &Run,
+    label: &str,
+    dir: Option<PathBuf>,
+    store: Option<Box<dyn Store>>,
+    stop: &Stop,
+) -> Result<Run> {
+    let declared = run.plan.definition.as_ref().map(|old| same_file(old, &run.id)).transpose()?;
+    let experiment = match &declared {
+        Some(declared) => &declared.experiment,
+        None => find(experiments, &run.experiment)?,
+    };
+    let methods = methods_of(experiment, run)?;
+    let line = ProgressLine::new();
+    let mut job = Job { experiment, methods };
+    let mut plan = run.plan.clone();
+    plan.seed = seed();
+    if dir.is_some() || plan.data_dir.is_none() {
+        plan.data_dir = Some(data_dir_text(dir)?);
+    }
+    let mut points = run.points.clone();
+    let data = data(&job, &mut points, &plan, &line, stop)?;
+    build_workers(&mut job.methods, &plan, &line, stop)?;
+    let mut now = new_run(&job, points, plan, Some(label.to_owned()));
+    record(&job, &mut now, data, Output { store, line, trace: None }, stop)?;
+    Ok(now)
+}
+
+/// The methods that a run has cells of, in its order.
+fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Method>> {
+    let mut methods: Vec<Method> = Vec::new();
+    for cell in &run.cells {
+        if methods.iter().any(|method| method.name == cell.method) {
+            continue;
+        }
+        let known = experiment.methods.iter().find(|method| method.name == cell.method);
+        methods.push(match known {
+            Some(method) => method.clone(),
+            // A worker that was given with --worker: what it is about is its command.
+            None => user_worker(experiment, &format!("{}={}", cell.method, cell.about))?,
+        });
+    }
+    Ok(methods)
 }
 
 /// The programs that the methods need beside this one.
@@ -193,8 +233,7 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
 }
 
 fn plan(measuring: &MeasureArgs) -> Result<Plan> {
-    let data_dir = data_dir(measuring.data_dir.clone())?;
-    let data_dir = data_dir.to_str().context("--data-dir is not UTF-8")?.to_owned();
+    let data_dir = data_dir_text(measuring.data_dir.clone())?;
     let sessions = measuring.sessions.unwrap_or(if measuring.rounds < 20 { 1 } else { 10 });
     let sessions = sessions.min(measuring.rounds);
     Ok(Plan {
@@ -202,8 +241,7 @@ fn plan(measuring: &MeasureArgs) -> Result<Plan> {
         time_limit_ns: measuring.time.as_nanos() as u64,
         warm_up: measuring.warm_up,
         sessions,
-        // Not a secret: only different from run to run. It is stored as a number that JSON keeps exactly.
-        seed: measuring.seed.unwrap_or_else(|| clock::now_ns() & ((1 << 53) - 1)),
+        seed: measuring.seed.unwrap_or_else(seed),
         cache: measuring.cache.into(),
         sample_limit_ns: measuring.sample_limit.as_nanos() as u64,
         data_dir: Some(data_dir),
@@ -211,6 +249,15 @@ fn plan(measuring: &MeasureArgs) -> Result<Plan> {
         fresh: measuring.fresh,
         definition: None,
     })
+}
+
+/// Not a secret: only different from run to run. It is stored as a number that JSON keeps exactly.
+fn seed() -> u64 {
+    clock::now_ns() & ((1 << 53) - 1)
+}
+
+fn data_dir_text(asked: Option<PathBuf>) -> Result<String> {
+    Ok(data_dir(asked)?.to_str().context("--data-dir is not UTF-8")?.to_owned())
 }
 
 /// The named methods or the default ones, the user's workers, and the reference first.

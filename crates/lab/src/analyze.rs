@@ -3,19 +3,26 @@
 
 mod across;
 mod answers;
+mod check;
 mod compare;
 mod doubts;
 mod family;
+mod history;
 mod noise;
+mod sides;
 mod summary;
+mod values;
 
 use serde::Serialize;
 
 use crate::param::Point;
 use crate::run::{Note, Run};
-use crate::threshold::{self, Outcome};
+use crate::threshold;
 
+pub use self::check::{Allowed, Check, CheckLine, Checked, Outcome, check};
 pub use self::compare::RELEVANT_PERCENT;
+pub use self::history::{NEWEST, Place, Series, Step, Was, series};
+pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, refusal};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
@@ -46,7 +53,7 @@ pub struct Analysis {
     /// Each method against itself at another word or path of a param.
     pub across: Vec<Across>,
     /// What the run must not exceed, by threshold, method and point.
-    pub thresholds: Vec<Outcome>,
+    pub thresholds: Vec<threshold::Outcome>,
     /// Those of the run, then those found in its samples.
     pub notes: Vec<Note>,
 }

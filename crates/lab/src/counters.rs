@@ -286,6 +286,19 @@ pub(crate) fn peak_rss_bytes(process: u32) -> Option<u64> {
     reading.peak_rss_bytes
 }
 
+/// The CPU time of the threads that the kernel has added to this process to work for its rings. They do
+/// nothing but the kernel's work, and stay for some seconds when they have none.
+pub fn ring_workers_cpu() -> crate::clock::Cpu {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let of_task = |task: std::fs::DirEntry| {
+        let text = |name: &str| std::fs::read_to_string(task.path().join(name)).ok();
+        // Documentation/scheduler/sched-stats.rst: the first number is the time on a CPU, in ns.
+        let is_worker = text("comm")?.starts_with("iou-wrk");
+        is_worker.then(|| text("schedstat")?.split(' ').next()?.parse::<u64>().ok()).flatten()
+    };
+    crate::clock::Cpu { all_ns: tasks.filter_map(of_task).sum(), user_ns: 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};

@@ -107,6 +107,11 @@ pub fn is_counted_apart(name: &str) -> bool {
     METRICS.iter().any(|metric| metric.name == name && metric.pass == Pass::Counting)
 }
 
+/// Whether reports know it by name; a method may have others of its own.
+pub fn is_known(name: &str) -> bool {
+    METRICS.iter().any(|metric| metric.name == name)
+}
+
 /// What a sample of so many operations has of it, for one operation; a peak is that of all of them.
 pub fn per_operation(name: &str, total: u64, ops: u64) -> f64 {
     let ops = if name == "peak_live_bytes" { 1 } else { ops.max(1) };

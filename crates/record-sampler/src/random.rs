@@ -87,7 +87,6 @@ impl Rng {
 /// That of the system may differ in the last bit from machine to machine, and then another record
 /// would be drawn.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "it is compiled for the vectors of its caller")]
 #[expect(clippy::many_single_char_names, reason = "the names of the source")]
 pub(crate) fn ln(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
@@ -117,7 +116,6 @@ pub(crate) fn ln(x: f64) -> f64 {
 
 /// e to a power of at most 0, within 1 ulp, as in FDLIBM `e_exp.c`; 0 where that is below 2⁻¹⁰⁰⁰.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "it is compiled for the vectors of its caller")]
 #[expect(clippy::many_single_char_names, reason = "the names of the source")]
 pub(crate) fn exp(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;

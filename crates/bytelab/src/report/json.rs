@@ -20,6 +20,13 @@ pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::
     io::Write::flush(&mut out)
 }
 
+/// Any other document, in one line.
+pub(super) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
+    let mut out = Vec::new();
+    document.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Harmless))?;
+    Ok(String::from_utf8(out)?)
+}
+
 /// The keys of the document are fixed; more may be added.
 #[derive(Serialize)]
 struct Document<'a> {

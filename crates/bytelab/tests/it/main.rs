@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod cat;
+mod check;
+mod compare;
 mod counting;
 mod decoding;
 mod fleece;
@@ -14,6 +16,7 @@ mod output;
 mod own;
 mod program;
 mod readme;
+mod report;
 mod sample;
 mod signals;
 mod stored;

@@ -40,7 +40,7 @@ mod tests {
         input.rewind().unwrap();
         let (mut reader, writer) = std::io::pipe().unwrap();
         let used = filter(&["cat".to_owned()], input.into(), writer.into()).unwrap();
-        assert!(used.all_ns > 0 && used.all_ns >= used.user_ns);
+        assert!(used.all_ns > 0);
         let mut text = String::new();
         // It ends only if nobody else has the other end of the pipe.
         reader.read_to_string(&mut text).unwrap();
