@@ -1,6 +1,6 @@
 //! Files whose records are counted: what is drawn is ranks, and only what they need is read.
 
-use memmap2::{Advice, Mmap};
+use memmap2::{Advice as MapAdvice, Mmap};
 
 use crate::draw::{Bernoulli, Exactly, Rest, WithReplacement};
 use crate::fetch::{
@@ -8,7 +8,9 @@ use crate::fetch::{
     fetch_lines, fetch_scanned,
 };
 use crate::index::LineIndex;
-use crate::input::{Access, Density, PlainFile, Population, Records, cached_share, map};
+use crate::input::{
+    Access, Advice, Density, PlainFile, Population, Records, advise, cached_share, map,
+};
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
 use crate::sink::Sink;
@@ -207,11 +209,11 @@ impl Ranked {
 /// The bytes of a file. If few of them are wanted, the system is told, which otherwise reads ahead what nobody wants.
 fn advised<'a>(file: &'a PlainFile, map: Option<&'a Mmap>, is_sparse: bool) -> Access<'a> {
     if let Some(map) = map {
-        let _ = is_sparse.then(|| map.advise(Advice::Random));
+        let _ = is_sparse.then(|| map.advise(MapAdvice::Random));
         return Access::Map(file, map);
     }
     if is_sparse {
-        let _ = rustix::fs::fadvise(&file.file, 0, None, rustix::fs::Advice::Random);
+        advise(file, 0, None, Advice::Random);
     }
     Access::Read(file)
 }

@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use std::num::NonZero;
 
 use super::{Choice, Method, Ranks, copy, next_below};
-use crate::input::{Access, PlainFile, Population, Window, map};
+use crate::input::{Access, Advice, PlainFile, Population, Window, advise, map};
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
@@ -168,7 +168,7 @@ struct Ahead<'a, I: Iterator<Item = u64>> {
 impl<'a, I: Iterator<Item = u64>> Ahead<'a, I> {
     fn new(part: &'a Part<'a>, ranks: &'a mut Peekable<I>) -> Ahead<'a, I> {
         // Otherwise the system reads ahead what nobody wants.
-        let _ = rustix::fs::fadvise(&part.file.file, 0, None, rustix::fs::Advice::Random);
+        advise(part.file, 0, None, Advice::Random);
         Ahead { part, ranks, asked: VecDeque::with_capacity(IN_FLIGHT) }
     }
 }
@@ -181,9 +181,7 @@ impl<I: Iterator<Item = u64>> Iterator for Ahead<'_, I> {
         while self.asked.len() < IN_FLIGHT {
             let Some(rank) = next_below(self.ranks, base + records) else { break };
             let offset = (rank - base) * len;
-            let advice = rustix::fs::Advice::WillNeed;
-            // Only a hint.
-            let _ = rustix::fs::fadvise(&file.file, offset, NonZero::new(*len), advice);
+            advise(file, offset, NonZero::new(*len), Advice::WillNeed);
             self.asked.push_back(rank);
         }
         self.asked.pop_front()

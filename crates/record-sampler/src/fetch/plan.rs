@@ -141,7 +141,7 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
 #[cfg(all(feature = "uring", target_os = "linux"))]
 fn by_ring(facts: &Facts, rest: f64) -> Option<(Method, f64)> {
     let is_possible = facts.record_bytes <= super::uring::MOST_BYTES && super::uring::is_allowed();
-    is_possible.then(|| (Method::Uring, facts.n as f64 * RING_READ_NS + rest))
+    is_possible.then_some((Method::Uring, facts.n as f64 * RING_READ_NS + rest))
 }
 
 #[cfg(not(all(feature = "uring", target_os = "linux")))]

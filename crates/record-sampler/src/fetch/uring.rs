@@ -12,7 +12,7 @@ use io_uring::{IoUring, opcode, types::Fd};
 
 use super::fixed::{IN_FLIGHT, Part};
 use super::{Ranks, next_below};
-use crate::input::{PlainFile, read_exactly};
+use crate::input::{Advice, PlainFile, advise, read_exactly};
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
@@ -32,7 +32,7 @@ pub(super) fn fetch(
     sink: &mut dyn Sink,
     watch: &Watch,
 ) -> Result<u64> {
-    let _ = rustix::fs::fadvise(&part.file.file, 0, None, rustix::fs::Advice::Random);
+    advise(part.file, 0, None, Advice::Random);
     let mut reads = Reads::new(part.file, part.len)?;
     let (mut told, mut bytes_read) = (0, 0);
     loop {

@@ -1,5 +1,6 @@
 //! What is read: files that can be read again in any place, and streams that pass by once.
 
+mod advice;
 mod cache;
 mod column;
 mod compressed;
@@ -13,6 +14,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+pub(crate) use advice::{Advice, advise};
 pub(crate) use cache::cached_share;
 pub use column::Column;
 pub(crate) use column::Picker;

@@ -168,7 +168,12 @@ fn open(sampler: &Sampler, population: &Population) -> Result<Vec<Source>> {
 fn properties(metadata: &ParquetMetaData) -> WriterProperties {
     let notes = metadata.file_metadata().key_value_metadata().cloned();
     let mut properties = WriterProperties::builder().set_key_value_metadata(notes);
-    for column in metadata.row_groups().first().map(parquet::file::metadata::RowGroupMetaData::columns).unwrap_or_default() {
+    for column in metadata
+        .row_groups()
+        .first()
+        .map(parquet::file::metadata::RowGroupMetaData::columns)
+        .unwrap_or_default()
+    {
         let path = ColumnPath::new(column.column_path().parts().to_vec());
         properties = properties.set_column_compression(path, column.compression());
     }

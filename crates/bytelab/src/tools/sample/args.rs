@@ -89,7 +89,7 @@ pub(super) enum Way {
     /// counted
     Probe,
     /// A ring of reads, many in flight: for records of a fixed size on a device
-    #[cfg(all(feature = "uring", target_os = "linux"))]
+    #[cfg(target_os = "linux")]
     Uring,
     /// One pass over all records
     Stream,
@@ -201,7 +201,7 @@ impl SampleArgs {
             Way::Mmap => Method::Mmap,
             Way::Sequential => Method::Sequential,
             Way::Probe => Method::Probe { min_len: self.min_length },
-            #[cfg(all(feature = "uring", target_os = "linux"))]
+            #[cfg(target_os = "linux")]
             Way::Uring => Method::Uring,
             Way::Stream => Method::Stream,
         };
