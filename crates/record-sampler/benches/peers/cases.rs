@@ -44,10 +44,12 @@ impl Place {
         run(&[&place.bytelab, "sample", &indexed, "-n", "1", "--index"])?;
         Ok(place)
     }
+}
 
-    /// Whether the peer is installed.
-    pub(crate) fn has(&self, case: &Case) -> bool {
-        case.peer.as_ref().is_none_or(|peer| run(&[&peer.argv[0], "--version"]).is_ok())
+impl Case {
+    /// Whether the peer is installed, if there is one.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.peer.as_ref().is_none_or(|peer| run(&[&peer.argv[0], "--version"]).is_ok())
     }
 }
 

@@ -90,6 +90,9 @@ struct Chosen {
 
 fn draw(sampler: &Sampler, population: &Population, outlet: &mut Outlet<'_>) -> Result<Stats> {
     let sources = open(sampler, population)?;
+    let Some(first) = sources.first() else {
+        return Err(Error::new(ErrorKind::BadRequest, "no file is given"));
+    };
     let groups = sources.iter().flat_map(|source| source.metadata.row_groups());
     let total = groups.clone().try_fold(0u64, |sum, group| {
         u64::try_from(group.num_rows()).ok().and_then(|rows| sum.checked_add(rows))
@@ -97,9 +100,6 @@ fn draw(sampler: &Sampler, population: &Population, outlet: &mut Outlet<'_>) -> 
     let total = total.ok_or_else(|| malformed("the numbers of its rows are not sound"))?;
     let (ranks, _) = ranked::ranks(sampler, total)?;
     let mut ranks = ranks.peekable();
-    let Some(first) = sources.first() else {
-        return Err(Error::new(ErrorKind::BadRequest, "no file is given"));
-    };
     let schema = first.metadata.file_metadata().schema_descr().root_schema_ptr();
     let properties = Arc::new(properties(&first.metadata));
     let failed = |error| malformed(&format!("making the sample: {error}"));
