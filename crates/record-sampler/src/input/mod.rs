@@ -201,8 +201,15 @@ impl Input {
 }
 
 /// Whether an empty file may hold more than it says: those of kernel file systems, which have no device.
+#[cfg(target_os = "linux")]
 fn may_hold_more(metadata: &Metadata) -> bool {
     metadata.len() == 0 && rustix::fs::major(metadata.dev()) == 0
+}
+
+/// Other systems keep nothing like that among files.
+#[cfg(not(target_os = "linux"))]
+fn may_hold_more(_: &Metadata) -> bool {
+    false
 }
 
 impl PlainFile {
