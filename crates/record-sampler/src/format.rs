@@ -1,6 +1,8 @@
 //! Where a record ends: a machine that is fed bytes in pieces of any size. It does not read files.
 
-use memchr::{memchr, memchr_iter, memchr2};
+use memchr::{memchr, memchr2};
+
+use crate::wide::pass_lines;
 
 /// What separates the records of an input.
 ///
@@ -173,25 +175,6 @@ impl Splitter {
             Format::Csv { .. } => Ok(!self.is_empty_line()),
         }
     }
-}
-
-/// Counts by vectors in parts that fit the innermost cache, then steps in the last one.
-pub(crate) fn pass_lines(piece: &[u8], limit: u64) -> (u64, usize) {
-    const PART: usize = 1024;
-    let (mut passed, mut at) = (0, 0);
-    // A part is never longer than what is still to be passed in bytes.
-    while at < piece.len() && passed < limit {
-        let part = &piece[at..(at + PART).min(piece.len())];
-        let count = memchr_iter(b'\n', part).count() as u64;
-        if count >= limit - passed {
-            let nth = (limit - passed - 1) as usize;
-            let end = memchr_iter(b'\n', part).nth(nth).map_or(part.len(), |at| at + 1);
-            return (limit, at + end);
-        }
-        passed += count;
-        at += part.len();
-    }
-    (passed, if limit == 0 { 0 } else { piece.len() })
 }
 
 /// The record without the empty lines before it.

@@ -5,12 +5,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
-
-use memchr::memchr_iter;
 
 use crate::input::{Access, PlainFile, Window};
 use crate::watch::Watch;
+use crate::wide::count_lines;
 use crate::{Error, ErrorKind, Result};
 
 /// The smallest block: what is read to find a line in it.
@@ -19,6 +19,8 @@ const BLOCK_BYTES: u64 = 16 << 10;
 const MOST_BLOCKS: u64 = 1 << 20;
 /// What a thread reads at once while it counts.
 const READ_BYTES: usize = 256 << 10;
+/// What a thread counts before it takes more.
+const PART_BYTES: u64 = 4 << 20;
 const MAGIC: &[u8; 8] = b"nlx\0\0\0\0\x01";
 const HEAD_BYTES: usize = 56;
 
@@ -36,28 +38,26 @@ impl LineIndex {
     pub(crate) fn count(access: Access<'_>, size: u64, watch: &Watch) -> Result<LineIndex> {
         let block_bytes = block_bytes(size);
         let mut counts = vec![0u32; size.div_ceil(block_bytes) as usize];
-        let most = size.div_ceil(16 << 20).clamp(1, 8) as usize;
+        let part_blocks = (PART_BYTES / block_bytes).max(1) as usize;
+        let most = counts.len().div_ceil(4 * part_blocks).clamp(1, 8);
         let threads = thread::available_parallelism().map_or(1, usize::from).min(most);
-        let share = counts.len().div_ceil(threads).max(1);
+        // Who has done a part takes the next one: a thread that has to wait for a processor delays no other.
+        let parts = Mutex::new(counts.chunks_mut(part_blocks).enumerate());
+        let work = || {
+            let mut window = Window::new(access, READ_BYTES);
+            loop {
+                let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((number, counts)) = part else { return Ok(()) };
+                let start = (number * part_blocks) as u64 * block_bytes;
+                count_blocks(&mut window, start, block_bytes, counts, watch)?;
+            }
+        };
         thread::scope(|scope| {
-            let mut running = Vec::new();
-            let mut shares = (0u64..).zip(counts.chunks_mut(share));
-            let first = shares.next();
-            for (number, counts) in shares {
-                let start = number * share as u64 * block_bytes;
-                running.push(
-                    scope.spawn(move || count_blocks(access, start, block_bytes, counts, watch)),
-                );
-            }
-            let mut result = match first {
-                Some((_, counts)) => count_blocks(access, 0, block_bytes, counts, watch),
-                None => Ok(()),
-            };
-            for thread in running {
-                let joined = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                result = result.and(joined);
-            }
-            result
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            others.into_iter().fold(work(), |result: Result<()>, other| {
+                let joined = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                result.and(joined)
+            })
         })?;
         let mut window = Window::new(access, 1);
         let last = size.checked_sub(1).map(|at| Ok(window.at(at, 1)?.first() == Some(&b'\n')));
@@ -85,9 +85,17 @@ impl LineIndex {
         self.before[block]
     }
 
-    /// The block that holds the `n`-th line feed, from 1.
-    pub(crate) fn block_of(&self, n: u64) -> usize {
-        self.before.partition_point(|before| *before < n).saturating_sub(1)
+    /// The block that holds the `n`-th line feed, from 1, if it is not before the block `from`.
+    #[inline]
+    pub(crate) fn block_of(&self, n: u64, from: usize) -> usize {
+        // Of a dense sample it is this block or the next one.
+        for block in from..from + 2 {
+            if self.before.get(block + 1).is_some_and(|before| n <= *before) {
+                return block;
+            }
+        }
+        let rest = self.before.get(from..).unwrap_or_default();
+        from + rest.partition_point(|before| *before < n).saturating_sub(1)
     }
 
     /// The index that is kept beside the file, if it fits the file as it is.
@@ -182,13 +190,12 @@ fn block_bytes(size: u64) -> u64 {
 }
 
 fn count_blocks(
-    access: Access<'_>,
+    window: &mut Window<'_>,
     start: u64,
     block_bytes: u64,
     counts: &mut [u32],
     watch: &Watch,
 ) -> Result<()> {
-    let mut window = Window::new(access, READ_BYTES);
     let mut at = start;
     let end = start.saturating_add(block_bytes * counts.len() as u64).min(window.size());
     while at < end {
@@ -198,7 +205,7 @@ fn count_blocks(
         let block = ((at - start) / block_bytes) as usize;
         // A block is a power of two: either it fits in the piece several times, or the other way round.
         for (count, part) in counts[block..].iter_mut().zip(piece.chunks(block_bytes as usize)) {
-            *count += memchr_iter(b'\n', part).count() as u32;
+            *count += count_lines(part) as u32;
         }
         at += bytes;
         watch.advance(bytes)?;

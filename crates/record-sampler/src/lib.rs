@@ -6,11 +6,14 @@ mod format;
 mod index;
 mod input;
 mod one_pass;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod random;
 mod ranked;
 mod sampler;
 mod sink;
 mod watch;
+mod wide;
 
 mod error;
 

@@ -79,14 +79,14 @@ impl Rng {
     #[inline]
     pub fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1u64 << 53) as f64;
-        ((self.next_u64() >> 11) + 1) as f64 * STEP
+        ((self.next_u64() >> 11) + 1) as i64 as f64 * STEP
     }
 }
 
 /// The natural logarithm of a positive normal number, within 1 ulp, as in FDLIBM `e_log.c` (Sun, 1993).
 /// That of the system may differ in the last bit from machine to machine, and then another record
 /// would be drawn.
-#[inline]
+#[inline(always)]
 #[expect(clippy::many_single_char_names, reason = "the names of the source")]
 pub(crate) fn ln(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
@@ -103,7 +103,7 @@ pub(crate) fn ln(x: f64) -> f64 {
     // x = 2^k (1 + f) with 1 + f between √2/2 and √2.
     const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_0000_0000;
     let shifted = x.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - SQRT_HALF_BITS);
-    let k = ((shifted >> 52) as i64 - 1023) as f64;
+    let k = f64::from((shifted >> 52) as i32 - 1023);
     let f = f64::from_bits((shifted & 0x000f_ffff_ffff_ffff) + SQRT_HALF_BITS) - 1.0;
     let s = f / (2.0 + f);
     let z = s * s;
@@ -115,7 +115,7 @@ pub(crate) fn ln(x: f64) -> f64 {
 }
 
 /// e to a power of at most 0, within 1 ulp, as in FDLIBM `e_exp.c`; 0 where that is below 2⁻¹⁰⁰⁰.
-#[inline]
+#[inline(always)]
 #[expect(clippy::many_single_char_names, reason = "the names of the source")]
 pub(crate) fn exp(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
@@ -127,17 +127,18 @@ pub(crate) fn exp(x: f64) -> f64 {
         -1.653_390_220_546_525_2e-6,
         4.138_136_797_057_238_5e-8,
     ];
-    if x.is_nan() || x <= -693.0 {
-        return 0.0;
-    }
-    let k = (x * std::f64::consts::LOG2_E - 0.5) as i64;
-    let high = x - k as f64 * LN2_HIGH;
-    let low = k as f64 * LN2_LOW;
+    // Without a branch, so that several are computed at once.
+    let is_zero = x.is_nan() || x <= -693.0;
+    let x = if is_zero { 0.0 } else { x };
+    let k = (x * std::f64::consts::LOG2_E - 0.5) as i32;
+    let high = x - f64::from(k) * LN2_HIGH;
+    let low = f64::from(k) * LN2_LOW;
     let r = high - low;
     let t = r * r;
     let c = r - t * (P[0] + t * (P[1] + t * (P[2] + t * (P[3] + t * P[4]))));
     let y = 1.0 + (r * c / (2.0 - c) - low + high);
-    y * f64::from_bits(((1023 + k) as u64) << 52)
+    let y = y * f64::from_bits((i64::from(1023 + k) as u64) << 52);
+    if is_zero { 0.0 } else { y }
 }
 
 /// ln(1 − x) for x in [0, 1).

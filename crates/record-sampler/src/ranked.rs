@@ -1,12 +1,16 @@
 //! Files whose records are counted: what is drawn is ranks, and only what they need is read.
 
+use memmap2::{Advice as MapAdvice, Mmap};
+
 use crate::draw::{Bernoulli, Exactly, Rest, WithReplacement};
 use crate::fetch::{
     Choice, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned, fetch_fixed,
     fetch_lines, fetch_scanned,
 };
 use crate::index::LineIndex;
-use crate::input::{Access, Density, PlainFile, Population, Records, cached_share, map};
+use crate::input::{
+    Access, Advice, Density, PlainFile, Population, Records, advise, cached_share, map,
+};
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
 use crate::sink::Sink;
@@ -55,6 +59,8 @@ pub(crate) struct Ranked {
     pub(crate) header: Vec<u8>,
     /// One for each file of lines.
     indexes: Vec<LineIndex>,
+    /// And the mapping of each, if one is asked for: for both passes.
+    maps: Vec<Option<Mmap>>,
     header_lines: u64,
     bytes_read: u64,
     method: Method,
@@ -68,6 +74,7 @@ impl Ranked {
             total: 0,
             header: Vec::new(),
             indexes: Vec::new(),
+            maps: Vec::new(),
             header_lines: u64::from(population.header),
             bytes_read: 0,
             method: sampler.method,
@@ -92,15 +99,15 @@ impl Ranked {
             if self.header_lines > 0 && self.indexes.is_empty() {
                 self.header = first_line(file).map_err(named)?;
             }
+            let is_mapped = sampler.method == Method::Mmap && file.size > 0;
+            let mapped = is_mapped.then(|| map(file, Density::Dense)).transpose().map_err(named)?;
+            let access = mapped.as_ref().map_or(Access::Read(file), |map| Access::Map(file, map));
             let kept = if sampler.keeps_index { LineIndex::load(&input.path, file) } else { None };
             let index = if let Some(index) = kept {
                 self.note = String::from("the index is used");
                 index
             } else {
-                let index = with_access(file, sampler.method, false, |access| {
-                    LineIndex::count(access, file.size, &self.watch)
-                });
-                let index = index.map_err(named)?;
+                let index = LineIndex::count(access, file.size, &self.watch).map_err(named)?;
                 self.bytes_read += file.size;
                 if sampler.keeps_index {
                     // What was counted may be of a file that was changing.
@@ -114,6 +121,7 @@ impl Ranked {
             };
             self.total += index.lines().saturating_sub(self.header_lines);
             self.indexes.push(index);
+            self.maps.push(mapped);
         }
         Ok(())
     }
@@ -171,21 +179,20 @@ impl Ranked {
         let files = population.files().unwrap_or_default();
         let mut ranks = ranks.peekable();
         let (mut base, mut start, mut bytes_read) = (0, 0, 0);
-        for ((file, input), index) in files.iter().zip(&population.inputs).zip(&self.indexes) {
+        for (number, (file, input)) in files.iter().zip(&population.inputs).enumerate() {
+            let index = &self.indexes[number];
             let lines = index.lines().saturating_sub(self.header_lines);
             let share = expected as f64 * lines as f64 / self.total.max(1) as f64;
             let is_sparse = share < file.size as f64 / index.block_bytes as f64 / 2.0;
-            let read = with_access(file, self.method, is_sparse, |access| {
-                let line_file = LineFile {
-                    access,
-                    index,
-                    base,
-                    start,
-                    header_lines: self.header_lines.min(index.lines()),
-                    expected: share as u64,
-                };
-                fetch_lines(&line_file, &mut ranks, sink, &self.watch)
-            });
+            let line_file = LineFile {
+                access: advised(file, self.maps[number].as_ref(), is_sparse),
+                index,
+                base,
+                start,
+                header_lines: self.header_lines.min(index.lines()),
+                expected: share as u64,
+            };
+            let read = fetch_lines(&line_file, &mut ranks, sink, &self.watch);
             bytes_read += read.map_err(|error| error.of(&input.path))?;
             base += lines;
             start += file.size;
@@ -199,22 +206,16 @@ impl Ranked {
     }
 }
 
-/// The bytes of a file as the method asks for; reads, unless a mapping is asked for.
-fn with_access<T>(
-    file: &PlainFile,
-    method: Method,
-    is_sparse: bool,
-    work: impl FnOnce(Access<'_>) -> Result<T>,
-) -> Result<T> {
-    if method == Method::Mmap && file.size > 0 {
-        let map = map(file, if is_sparse { Density::Sparse } else { Density::Dense })?;
-        return work(Access::Map(file, &map));
+/// The bytes of a file. If few of them are wanted, the system is told, which otherwise reads ahead what nobody wants.
+fn advised<'a>(file: &'a PlainFile, map: Option<&'a Mmap>, is_sparse: bool) -> Access<'a> {
+    if let Some(map) = map {
+        let _ = is_sparse.then(|| map.advise(MapAdvice::Random));
+        return Access::Map(file, map);
     }
     if is_sparse {
-        // Otherwise the system reads ahead what nobody wants.
-        let _ = rustix::fs::fadvise(&file.file, 0, None, rustix::fs::Advice::Random);
+        advise(file, 0, None, Advice::Random);
     }
-    work(Access::Read(file))
+    Access::Read(file)
 }
 
 fn first_line(file: &PlainFile) -> Result<Vec<u8>> {

@@ -20,7 +20,11 @@ fn world(text: &str) -> (World, String) {
 }
 
 fn names(world: &World) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(world.dir.path())
+    names_in(world.dir.path())
+}
+
+fn names_in(dir: &std::path::Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -163,6 +167,12 @@ fn what_is_wrong_is_said_in_one_line() {
         ),
         (vec![&path, "-n", "1", "--format", "fixed:0"], 2, "a record must have at least 1 byte"),
         (vec![&path, "-n", "1", "--format", "xml"], 2, "unknown format, allowed is lines, csv"),
+        #[cfg(not(feature = "parquet"))]
+        (vec![&path, "-n", "1", "--format", "parquet"], 2, "--features parquet"),
+        #[cfg(feature = "parquet")]
+        (vec![&path, "-n", "1", "--format", "parquet"], 1, "lines: not a sound Parquet file"),
+        #[cfg(feature = "parquet")]
+        (vec!["-", "-n", "1", "--format", "parquet"], 2, "not from standard input"),
         (vec![&path, "--split", "a=0"], 2, "0 is not a share above 0"),
         (vec![&path, "-", "-n", "1"], 2, "standard input cannot be taken together with files"),
         (vec![&path], 2, "required arguments were not provided"),
@@ -181,6 +191,36 @@ fn what_is_wrong_is_said_in_one_line() {
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{args:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn a_full_disk_leaves_the_output_as_it_was() {
+    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+    let (world, path) = world(&lines(100_000));
+    let disk = world.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    if let Err(error) = mount("tmpfs", &disk, "tmpfs", MountFlags::empty(), Some(c"size=64k")) {
+        eprintln!("skipped: mounting needs root: {error}");
+        return;
+    }
+    let out = disk.join("out");
+    std::fs::write(&out, "as it was").unwrap();
+    let out_text = out.to_str().unwrap();
+    let split = format!("{out_text}=1,{}=1", world.path("other").to_str().unwrap());
+    let ran = [
+        world.run(&["sample", &path, "-n", "100000", "-o", out_text]),
+        world.run(&["sample", &path, "--split", &split]),
+    ];
+    let left = names_in(&disk);
+    let text = std::fs::read_to_string(&out).unwrap();
+    unmount(&disk, UnmountFlags::empty()).unwrap();
+    for ran in ran {
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("No space left on device"), "{}", ran.stderr);
+    }
+    assert_eq!((left, text.as_str()), (vec!["out".to_owned()], "as it was"));
+    assert_eq!(names(&world), ["disk", "lines"]);
 }
 
 #[test]

@@ -5,7 +5,8 @@
 //! is high (at least n) needs to be known. High places are then drawn in order; one that is drawn twice
 //! yields a low record instead, and which low ones is a small selection of its own.
 
-use crate::random::{Rng, exp, ln, ln_one_minus};
+use crate::random::{Rng, ln, ln_one_minus};
+use crate::wide::{LANES, roots};
 
 /// `n` of `total` ranks, each set with the same probability, in ascending order.
 ///
@@ -30,6 +31,9 @@ pub struct Exactly {
     /// Where the last high draw was: a share of the high records.
     at: f64,
     previous: u64,
+    /// How far down each of the next high draws is from the one before it, as a factor.
+    steps: [f64; LANES],
+    step: usize,
 }
 
 impl Exactly {
@@ -51,6 +55,8 @@ impl Exactly {
             low_left,
             at: 1.0,
             previous: total - n,
+            steps: [1.0; LANES],
+            step: LANES,
         }
     }
 
@@ -58,8 +64,11 @@ impl Exactly {
     #[inline]
     fn next_down(&mut self) -> Option<u64> {
         while self.high_left > 0 {
-            // The largest of k uniform numbers is the k-th root of one.
-            self.at *= exp(ln(self.rng.unit()) / self.high_left as f64);
+            if self.step == LANES {
+                self.fill();
+            }
+            self.at *= self.steps[self.step];
+            self.step += 1;
             self.high_left -= 1;
             let place = (self.at * self.high) as u64;
             // `at` may be 1.
@@ -70,6 +79,16 @@ impl Exactly {
             self.low_left += 1;
         }
         self.next_low()
+    }
+
+    /// The largest of k uniform numbers is the k-th root of one. No number is taken that belongs to the low draws.
+    fn fill(&mut self) {
+        let mut units = [1.0; LANES];
+        for unit in units.iter_mut().take(self.high_left.min(LANES as u64) as usize) {
+            *unit = self.rng.unit();
+        }
+        self.steps = roots(&units, self.high_left);
+        self.step = 0;
     }
 
     fn low_count(&self) -> u64 {

@@ -1,17 +1,18 @@
 //! Records of a fixed size: their places are known, nothing needs to be looked for.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::iter::Peekable;
 use std::num::NonZero;
 
 use super::{Choice, Method, Ranks, copy, next_below};
-use crate::input::{Access, PlainFile, Population, Window, map};
+use crate::input::{Access, Advice, PlainFile, Population, Window, advise, map};
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
 /// How many reads the device is asked for ahead of time.
-const IN_FLIGHT: usize = 64;
+pub(super) const IN_FLIGHT: usize = 64;
 const SEQUENTIAL_BYTES: usize = 256 << 10;
 
 /// The number of records of each file. A part of a record is an error.
@@ -54,13 +55,13 @@ pub(crate) fn fetch_fixed(
 }
 
 /// One file of the population.
-struct Part<'a> {
-    file: &'a PlainFile,
-    len: u64,
+pub(super) struct Part<'a> {
+    pub(super) file: &'a PlainFile,
+    pub(super) len: u64,
     /// How many records, and bytes, are in the files before it.
-    base: u64,
-    start: u64,
-    records: u64,
+    pub(super) base: u64,
+    pub(super) start: u64,
+    pub(super) records: u64,
 }
 
 impl Part<'_> {
@@ -79,9 +80,11 @@ impl Part<'_> {
             _ => self.len.min(SEQUENTIAL_BYTES as u64) as usize,
         };
         if choice.method == Method::Mmap {
-            let map = map(self.file, choice.density)?;
-            let window = Window::new(Access::Map(self.file, &map), 0);
-            return self.walk(window, SEQUENTIAL_BYTES, ranks, sink, watch);
+            return self.walk_map(&map(self.file, choice.density)?, ranks, sink, watch);
+        }
+        #[cfg(all(feature = "uring", target_os = "linux"))]
+        if choice.method == Method::Uring {
+            return super::uring::fetch(self, ranks, sink, watch);
         }
         let window = Window::new(Access::Read(self.file), limit);
         if choice.method == Method::Pread && choice.is_cold {
@@ -89,6 +92,41 @@ impl Part<'_> {
             return self.walk(window, limit, &mut ahead.peekable(), sink, watch);
         }
         self.walk(window, limit, ranks, sink, watch)
+    }
+
+    /// All of a batch are asked of the memory before the first one is copied, so that the waits for it overlap.
+    fn walk_map(
+        &self,
+        map: &[u8],
+        ranks: &mut Peekable<Ranks<'_>>,
+        sink: &mut dyn Sink,
+        watch: &Watch,
+    ) -> Result<u64> {
+        const BATCH: usize = 64;
+        let len = self.len as usize;
+        let (mut told, mut bytes_read) = (0, 0);
+        loop {
+            let mut offsets = [0; BATCH];
+            let mut n = 0;
+            while n < BATCH
+                && let Some(rank) = next_below(ranks, self.base + self.records)
+            {
+                offsets[n] = ((rank - self.base) * self.len) as usize;
+                n += 1;
+            }
+            let Some(last) = offsets[..n].last() else { break };
+            black_box(offsets[..n].iter().fold(0, |sum, offset| sum ^ map[*offset]));
+            for offset in &offsets[..n] {
+                sink.piece(&map[*offset..offset + len])?;
+                let at = self.start + *offset as u64;
+                sink.end(Place { at, len: self.len }, false)?;
+            }
+            bytes_read += n as u64 * self.len;
+            watch.advance(*last as u64 - told)?;
+            told = *last as u64;
+        }
+        watch.advance(self.file.size - told)?;
+        Ok(bytes_read)
     }
 
     fn walk<I: Iterator<Item = u64>>(
@@ -130,7 +168,7 @@ struct Ahead<'a, I: Iterator<Item = u64>> {
 impl<'a, I: Iterator<Item = u64>> Ahead<'a, I> {
     fn new(part: &'a Part<'a>, ranks: &'a mut Peekable<I>) -> Ahead<'a, I> {
         // Otherwise the system reads ahead what nobody wants.
-        let _ = rustix::fs::fadvise(&part.file.file, 0, None, rustix::fs::Advice::Random);
+        advise(part.file, 0, None, Advice::Random);
         Ahead { part, ranks, asked: VecDeque::with_capacity(IN_FLIGHT) }
     }
 }
@@ -143,9 +181,7 @@ impl<I: Iterator<Item = u64>> Iterator for Ahead<'_, I> {
         while self.asked.len() < IN_FLIGHT {
             let Some(rank) = next_below(self.ranks, base + records) else { break };
             let offset = (rank - base) * len;
-            let advice = rustix::fs::Advice::WillNeed;
-            // Only a hint.
-            let _ = rustix::fs::fadvise(&file.file, offset, NonZero::new(*len), advice);
+            advise(file, offset, NonZero::new(*len), Advice::WillNeed);
             self.asked.push_back(rank);
         }
         self.asked.pop_front()

@@ -5,11 +5,11 @@ use std::iter::Peekable;
 use memchr::memchr;
 
 use super::next_below;
-use crate::format::pass_lines;
 use crate::index::LineIndex;
 use crate::input::{Access, Window};
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
+use crate::wide::pass_lines;
 use crate::{Error, ErrorKind, Result};
 
 /// A file whose lines are chosen, among all files.
@@ -39,7 +39,7 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     let block = file.index.block_bytes.min(1 << 20) as usize;
     let limit = if is_dense { DENSE_BYTES } else { block };
     let mut window = Window::new(file.access, limit);
-    let mut cursor = Cursor { index: file.index, at: 0, line: 0, limit };
+    let mut cursor = Cursor { index: file.index, block: 0, at: 0, line: 0, limit };
     let mut told = 0;
     while let Some(rank) = next_below(ranks, file.base + lines) {
         cursor.seek(&mut window, rank - file.base + file.header_lines)?;
@@ -69,6 +69,8 @@ fn is_after_crlf(window: &mut Window<'_>, at: u64) -> Result<bool> {
 /// The start of a line: its offset and its number.
 struct Cursor<'a> {
     index: &'a LineIndex,
+    /// That of the line before.
+    block: usize,
     at: u64,
     line: u64,
     limit: usize,
@@ -81,7 +83,8 @@ impl Cursor<'_> {
         if line == self.line {
             return Ok(());
         }
-        let block = self.index.block_of(line);
+        let block = self.index.block_of(line, self.block);
+        self.block = block;
         let start = block as u64 * self.index.block_bytes;
         if start > self.at {
             (self.at, self.line) = (start, self.index.before(block));

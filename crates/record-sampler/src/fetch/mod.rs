@@ -5,6 +5,8 @@ mod lines;
 mod plan;
 mod probe;
 mod scanned;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+mod uring;
 
 pub(crate) use fixed::{count_fixed, fetch_fixed};
 pub(crate) use lines::{LineFile, fetch_lines};

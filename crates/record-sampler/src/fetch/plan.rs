@@ -24,6 +24,9 @@ pub enum Method {
     Mmap,
     /// Large reads one after the other.
     Sequential,
+    /// A ring of reads, 64 of them in flight: for records of a fixed size on a device.
+    #[cfg(all(feature = "uring", target_os = "linux"))]
+    Uring,
     /// Lines at random byte offsets, without counting the lines. A long line is hit more often, and is
     /// refused as much more often, which makes it exact; but no one notices that `n` is larger than the
     /// number of lines before many tries. It reads a byte or `min_len` for each try, and needs as many
@@ -43,6 +46,8 @@ impl std::fmt::Display for Method {
             Method::Pread => "pread",
             Method::Mmap => "mmap",
             Method::Sequential => "sequential",
+            #[cfg(all(feature = "uring", target_os = "linux"))]
+            Method::Uring => "uring",
             Method::Probe { .. } => "probe",
             Method::Stream => "stream",
         })
@@ -71,19 +76,27 @@ pub(crate) struct Choice {
     pub(crate) density: Density,
 }
 
-// In ns, on a virtual machine with 2 processors and a network disk. Their ratios decide; where two ways
-// cost about the same, either choice is good.
-const PREAD_NS: f64 = 450.0;
+// In ns of processor time, from `cargo bench --bench peers -- fixed` on a virtual machine with 2 processors (Xeon,
+// 2.8 GHz, kernel 6.18, shared with other work), the device's from one with a network disk. Their ratios decide; where
+// two ways cost about the same, either choice is good.
+const PREAD_NS: f64 = 500.0;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+const RING_READ_NS: f64 = 400.0;
+/// The records of a mapping are waited for together; those of a buffer lie in the cache.
+const MAPPED_RECORD_NS: f64 = 25.0;
+const MEMORY_NS_PER_BYTE: f64 = 0.1;
 const COPY_NS_PER_BYTE: f64 = 0.05;
 /// A fault maps the 16 pages around it, if they are cached.
-const FAULT_NS: f64 = 900.0;
+const FAULT_NS: f64 = 4500.0;
 const FAULT_BYTES: f64 = 65536.0;
 /// To map all pages at once.
-const POPULATE_NS_PER_BYTE: f64 = 0.02;
-const READ_NS_PER_BYTE: f64 = 0.1;
+const POPULATE_NS_PER_BYTE: f64 = 0.067;
+const READ_NS_PER_BYTE: f64 = 0.15;
 const DEVICE_NS_PER_BYTE: f64 = 0.95;
 /// For a page at random, with 64 of them in flight.
 const DEVICE_PAGE_NS: f64 = 9000.0;
+/// To ask for a page ahead of time, where there is no ring.
+const AHEAD_NS: f64 = 700.0;
 const PAGE_BYTES: f64 = 4096.0;
 
 /// The method with the least expected time.
@@ -95,31 +108,45 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
     let copy = n * len * COPY_NS_PER_BYTE;
     let missing = 1.0 - cached;
     let pages = touched(PAGE_BYTES);
-    let pread = n * PREAD_NS + copy + missing * pages * DEVICE_PAGE_NS;
+    let device_pages = missing * pages * DEVICE_PAGE_NS;
+    // Half of the cost of a sparse sample is the device's as soon as 5 % are missing.
+    let is_cold = missing > 0.05;
+    let ahead = if is_cold { n * AHEAD_NS } else { 0.0 };
+    let pread = n * PREAD_NS + copy + ahead + device_pages;
     let device = missing * size * DEVICE_NS_PER_BYTE;
     let sequential = size * READ_NS_PER_BYTE + copy + device;
     // A mapping reads ahead what nobody wants, so what is not cached counts as read; and it waits for
     // the device at each fault.
     let faults = (touched(FAULT_BYTES) * FAULT_NS).min(size * POPULATE_NS_PER_BYTE);
-    let mmap = faults + copy + 1.2 * device;
-    let ways = [(Method::Pread, pread), (Method::Sequential, sequential), (Method::Mmap, mmap)];
+    let waits = (n * MAPPED_RECORD_NS).min(size * MEMORY_NS_PER_BYTE);
+    let mmap = faults + waits + copy + 1.2 * device;
+    let ways = [(Method::Pread, pread), (Method::Mmap, mmap), (Method::Sequential, sequential)];
+    let ring = if is_cold { by_ring(facts, copy + device_pages) } else { None };
+    let ways: Vec<(Method, f64)> = ways.into_iter().chain(ring).collect();
     let best = ways.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(&ways[0]);
     let known = if facts.cached.is_some() { "" } else { " (taken for cached)" };
-    let reason = format!(
-        "{:.0} % is cached{known}; expected pread {:.1}, mmap {:.1}, sequential {:.1} ms",
-        cached * 100.0,
-        pread / 1e6,
-        mmap / 1e6,
-        sequential / 1e6
-    );
-    // Half of the cost of a sparse sample is the device's as soon as 5 % are missing.
-    let is_cold = missing > 0.05;
+    let costs: Vec<String> =
+        ways.iter().map(|(method, ns)| format!("{method} {:.1}", ns / 1e6)).collect();
+    let reason =
+        format!("{:.0} % is cached{known}; expected {} ms", cached * 100.0, costs.join(", "));
     let density = match is_cold {
         true => Density::Sparse,
-        false if pages * PAGE_BYTES > size / 2.0 => Density::All,
+        false if touched(FAULT_BYTES) * FAULT_NS > size * POPULATE_NS_PER_BYTE => Density::All,
         false => Density::Dense,
     };
     Choice { method: best.0, reason, is_cold, density }
+}
+
+/// What a ring of reads costs beside the device and the copy, where there may be one.
+#[cfg(all(feature = "uring", target_os = "linux"))]
+fn by_ring(facts: &Facts, rest: f64) -> Option<(Method, f64)> {
+    let is_possible = facts.record_bytes <= super::uring::MOST_BYTES && super::uring::is_allowed();
+    is_possible.then_some((Method::Uring, facts.n as f64 * RING_READ_NS + rest))
+}
+
+#[cfg(not(all(feature = "uring", target_os = "linux")))]
+fn by_ring(_: &Facts, _: f64) -> Option<(Method, f64)> {
+    None
 }
 
 /// How many parts of a file hold a byte of one of n records at random places.
@@ -134,27 +161,65 @@ fn touched(n: f64, size: f64, len: f64, part: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// What few records of a device are read by: the ring, where there is one.
+    #[cfg(not(all(feature = "uring", target_os = "linux")))]
+    const SPARSE: Method = Method::Pread;
+    #[cfg(all(feature = "uring", target_os = "linux"))]
+    const SPARSE: Method = Method::Uring;
+
     fn check(n: u64, record_bytes: u64, cached: f64, expected: Method) {
         let facts = Facts { n, total: 10_000_000, record_bytes, cached: Some(cached) };
         let choice = choose(&facts);
+        #[cfg(all(feature = "uring", target_os = "linux"))]
+        let expected = match expected {
+            // The kernel may refuse.
+            Method::Uring if !super::super::uring::is_allowed() => Method::Pread,
+            expected => expected,
+        };
         assert_eq!(choice.method, expected, "{n} of {record_bytes}, {cached}: {}", choice.reason);
     }
 
     #[test]
-    fn few_records_are_read_one_by_one_and_many_through_a_mapping() {
-        check(10, 64, 1.0, Method::Pread);
-        check(1000, 64, 1.0, Method::Pread);
-        check(1_000_000, 64, 1.0, Method::Mmap);
-        check(10_000_000, 64, 1.0, Method::Mmap);
+    fn few_cached_records_are_read_one_by_one_and_many_through_a_mapping() {
+        for n in [0, 1, 10, 1000, 10_000, 50_000] {
+            check(n, 64, 1.0, Method::Pread);
+        }
+        for n in [150_000, 1_000_000] {
+            check(n, 64, 1.0, Method::Mmap);
+        }
+        // Larger records lie further apart: more of the file has to be mapped.
+        check(100_000, 64, 1.0, Method::Mmap);
+        check(100_000, 1024, 1.0, Method::Pread);
         check(1000, 4096, 1.0, Method::Pread);
     }
 
     #[test]
     fn of_an_uncached_file_many_records_are_cheaper_in_one_pass() {
-        check(1000, 64, 0.0, Method::Pread);
+        for n in [1, 1000, 10_000] {
+            check(n, 64, 0.0, SPARSE);
+        }
+        check(10, 1, 0.0, SPARSE);
         check(1_000_000, 64, 0.0, Method::Sequential);
-        check(10, 1, 0.0, Method::Pread);
         check(100_000, 8, 0.0, Method::Sequential);
+    }
+
+    #[test]
+    fn the_state_of_the_cache_changes_the_choice() {
+        check(1_000_000, 64, 1.0, Method::Mmap);
+        check(1_000_000, 64, 0.5, Method::Sequential);
+        check(1000, 64, 0.97, Method::Pread);
+        check(1000, 64, 0.5, SPARSE);
+        check(200_000, 64, 1.0, Method::Mmap);
+        check(200_000, 64, 0.0, Method::Sequential);
+    }
+
+    #[test]
+    fn pages_are_mapped_at_once_where_faults_would_cost_more() {
+        let facts =
+            |n, cached| Facts { n, total: 10_000_000, record_bytes: 64, cached: Some(cached) };
+        assert_eq!(choose(&facts(1_000_000, 1.0)).density, Density::All);
+        assert_eq!(choose(&facts(1000, 1.0)).density, Density::Dense);
+        assert_eq!(choose(&facts(1000, 0.0)).density, Density::Sparse);
     }
 
     #[test]

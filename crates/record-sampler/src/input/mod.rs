@@ -1,5 +1,6 @@
 //! What is read: files that can be read again in any place, and streams that pass by once.
 
+mod advice;
 mod cache;
 mod column;
 mod compressed;
@@ -13,6 +14,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+pub(crate) use advice::{Advice, advise};
 pub(crate) use cache::cached_share;
 pub use column::Column;
 pub(crate) use column::Picker;
@@ -199,8 +201,15 @@ impl Input {
 }
 
 /// Whether an empty file may hold more than it says: those of kernel file systems, which have no device.
+#[cfg(target_os = "linux")]
 fn may_hold_more(metadata: &Metadata) -> bool {
     metadata.len() == 0 && rustix::fs::major(metadata.dev()) == 0
+}
+
+/// Other systems keep nothing like that among files.
+#[cfg(not(target_os = "linux"))]
+fn may_hold_more(_: &Metadata) -> bool {
+    false
 }
 
 impl PlainFile {

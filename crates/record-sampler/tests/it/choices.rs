@@ -52,6 +52,28 @@ fn a_shuffled_sample_has_every_order() {
     assert!(counts.len() == 6 && counts.values().all(|n| (800..1200).contains(n)), "{counts:?}");
 }
 
+#[test]
+fn several_files_are_one_population() {
+    const REPEATS: u64 = 5000;
+    let dir = tempfile::tempdir().unwrap();
+    let texts = ["a\n", "b\nc\nd\n", "", "e"];
+    let paths: Vec<std::path::PathBuf> =
+        (0..).zip(texts).map(|(i, text)| file(dir.path(), &format!("{i}"), text)).collect();
+    for method in [Method::Auto, Method::Mmap, Method::Stream, Method::Probe { min_len: 2 }] {
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for seed in 0..REPEATS {
+            let lines = sample(&Sampler::exactly(2).seed(seed).by(method), &paths, Format::Lines);
+            *counts.entry(lines).or_default() += 1;
+        }
+        assert_eq!(counts.len(), 10, "{method}");
+        let expected = REPEATS as f64 / 10.0;
+        let chi: f64 =
+            counts.values().map(|count| (*count as f64 - expected).powi(2) / expected).sum();
+        // 9 degrees of freedom: beyond this once in 10⁸.
+        assert!(chi < 54.0, "{method}: {chi}");
+    }
+}
+
 fn people() -> String {
     let kinds = ["a", "b", "b", "\"c\nc\"", "b", "a"];
     (0..600).fold("id,kind\n".to_owned(), |text, i| text + &format!("{i},{}\n", kinds[i % 6]))

@@ -5,5 +5,9 @@
 mod choices;
 mod files;
 mod index;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod refusals;
 mod streams;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+mod uring;

@@ -49,6 +49,23 @@ fn a_read_error_in_the_middle_is_told_with_its_place() {
 }
 
 #[test]
+fn a_read_error_after_many_records_ends_every_choice() {
+    for sampler in [
+        Sampler::exactly(5),
+        Sampler::probability(0.5),
+        Sampler::exactly(5).with_replacement(),
+        Sampler::exactly(5).weighted_with(|line| line.len() as f64),
+    ] {
+        let text = "a line\n".repeat(10_000).into_bytes();
+        let len = text.len();
+        let mut population = Population::stream(Slow(text, 0, true), Format::Lines);
+        let error = sampler.write(&mut population, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert_eq!(error.to_string(), format!("-: reading at offset {len}: the disk is gone"));
+    }
+}
+
+#[test]
 fn a_stream_can_be_read_once() {
     let mut population = Population::stream(&b"a\n"[..], Format::Lines);
     Sampler::exactly(1).records(&mut population).unwrap();

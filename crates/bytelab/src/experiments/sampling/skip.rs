@@ -23,6 +23,12 @@ pub(super) fn methods() -> Vec<Method> {
             only(point, "binary")?;
             build(point, Way::Sequential)
         }),
+        contender("io-uring", "64 reads in flight in a ring, binary only", |point| {
+            only(point, "binary")?;
+            let refused = |error| skip(format!("the kernel gives no ring: {error}"));
+            io_uring::IoUring::new(1).map_err(refused)?;
+            build(point, Way::Uring)
+        }),
         contender("reservoir", "one pass as over a pipe, algorithm L", |point| {
             Drawing::task(point, PROMISE, Box::new(reservoir))
         }),

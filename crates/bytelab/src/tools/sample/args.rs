@@ -34,7 +34,7 @@ pub(crate) struct SampleArgs {
     /// All records where there are fewer than N
     #[arg(long)]
     pub(super) at_most: bool,
-    /// What a record is: lines, csv, tsv, jsonl, or fixed:BYTES
+    /// What a record is: lines, csv, tsv, jsonl, fixed:BYTES, or parquet, if it is built with that feature
     #[arg(short, long, value_name = "FORMAT", default_value = "lines")]
     pub(super) format: Asked,
     /// The first record of each file is a header: it is written first, and once
@@ -88,6 +88,9 @@ pub(super) enum Way {
     /// Lines at random offsets, long ones refused as often as they are favoured: exact, and nothing is
     /// counted
     Probe,
+    /// A ring of reads, many in flight: for records of a fixed size on a device
+    #[cfg(target_os = "linux")]
+    Uring,
     /// One pass over all records
     Stream,
 }
@@ -148,24 +151,33 @@ impl FromStr for Parts {
     }
 }
 
-/// `lines`, `csv`, `tsv`, `jsonl`, `fixed:64`.
+/// `lines`, `csv`, `tsv`, `jsonl`, `fixed:64`; none for `parquet`, whose records are not pieces of the file.
 #[derive(Clone, Copy)]
-pub(super) struct Asked(pub(super) Format);
+pub(super) struct Asked(pub(super) Option<Format>);
 
 impl FromStr for Asked {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Asked> {
-        Ok(Asked(match text {
+        Ok(Asked(Some(match text {
             "lines" => Format::Lines,
             "csv" => Format::Csv { delimiter: b',' },
             "tsv" => Format::Csv { delimiter: b'\t' },
             "jsonl" => Format::JsonLines,
+            "parquet" => {
+                ensure!(
+                    cfg!(feature = "parquet"),
+                    "this bytelab is built without it; cargo install --path crates/bytelab --features parquet"
+                );
+                return Ok(Asked(None));
+            }
             _ => match text.strip_prefix("fixed:") {
                 Some(bytes) => Format::Fixed(parse_bytes(bytes)?),
-                None => bail!("unknown format, allowed is lines, csv, tsv, jsonl, fixed:BYTES"),
+                None => {
+                    bail!("unknown format, allowed is lines, csv, tsv, jsonl, parquet, fixed:BYTES")
+                }
             },
-        }))
+        })))
     }
 }
 
@@ -189,6 +201,8 @@ impl SampleArgs {
             Way::Mmap => Method::Mmap,
             Way::Sequential => Method::Sequential,
             Way::Probe => Method::Probe { min_len: self.min_length },
+            #[cfg(target_os = "linux")]
+            Way::Uring => Method::Uring,
             Way::Stream => Method::Stream,
         };
         sampler = sampler.seed(seed).by(method);
@@ -213,7 +227,7 @@ impl SampleArgs {
     /// With a header a column has a name, and may be called `2`.
     fn column(&self, text: &str) -> Column {
         match text.parse() {
-            Ok(number) if !self.header && matches!(self.format.0, Format::Csv { .. }) => {
+            Ok(number) if !self.header && matches!(self.format.0, Some(Format::Csv { .. })) => {
                 Column::Number(number)
             }
             _ => Column::from(text),

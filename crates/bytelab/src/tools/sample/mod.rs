@@ -5,7 +5,9 @@ mod bus;
 mod output;
 mod source;
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -42,16 +44,15 @@ pub(crate) fn run(args: &SampleArgs) -> ExitCode {
 fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(lab::clock::now_ns);
     bus::say_why()?;
-    let mut population = source::population(args)?;
-    let bar = bar(source::bytes_to_go_through(args, &population));
+    let bar = bar(source::bytes_to_go_through(args));
     let told = bar.clone();
     let sampler = args.sampler(seed).watched(move |bytes| {
         told.inc(bytes);
         true
     });
-    let stats = match &args.split {
-        Some(parts) => split(&sampler, &mut population, parts),
-        None => single(&sampler, &mut population, args).map(|stats| vec![stats]),
+    let stats = match args.format.0 {
+        Some(format) => records(&sampler, &mut source::population(args, format)?, args),
+        None => rows(&sampler, args),
     };
     bar.finish_and_clear();
     let stats = stats?;
@@ -61,14 +62,50 @@ fn draw(args: &SampleArgs) -> Result<()> {
     Ok(())
 }
 
-fn single(sampler: &Sampler, population: &mut Population, args: &SampleArgs) -> Result<Stats> {
+fn records(
+    sampler: &Sampler,
+    population: &mut Population,
+    args: &SampleArgs,
+) -> Result<Vec<Stats>> {
+    match &args.split {
+        Some(parts) => split(sampler, population, parts),
+        None => single(args, |mut out| sampler.write(population, &mut out)),
+    }
+}
+
+/// Of Parquet, into Parquet.
+#[cfg(feature = "parquet")]
+fn rows(sampler: &Sampler, args: &SampleArgs) -> Result<Vec<Stats>> {
+    ensure!(
+        args.split.is_none() && !args.header,
+        "Parquet goes neither with --split nor with --header"
+    );
+    ensure!(
+        !args.files.is_empty() && args.files.iter().all(|file| file.as_os_str() != "-"),
+        "Parquet is read from files, not from standard input"
+    );
+    let paths = source::expanded(&args.files)?;
+    single(args, |mut out| sampler.write_parquet(&paths, &mut out))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn rows(_: &Sampler, _: &SampleArgs) -> Result<Vec<Stats>> {
+    anyhow::bail!("this bytelab is built without Parquet")
+}
+
+fn single(
+    args: &SampleArgs,
+    write: impl FnOnce(&File) -> record_sampler::Result<Stats>,
+) -> Result<Vec<Stats>> {
     let Some(path) = &args.output else {
-        return Ok(sampler.write(population, &mut io::stdout().lock())?);
+        // Not through the line buffer of `Stdout`: what is written is large already.
+        let stdout = io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
+        return Ok(vec![write(&File::from(stdout))?]);
     };
-    let mut output = Output::create(path)?;
-    let stats = sampler.write(population, &mut output.file).map_err(|error| named(error, path))?;
+    let output = Output::create(path)?;
+    let stats = write(&output.file).map_err(|error| named(error, path))?;
     output.finish()?;
-    Ok(stats)
+    Ok(vec![stats])
 }
 
 /// All outputs appear, or none of them does.

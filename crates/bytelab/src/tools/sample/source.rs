@@ -8,8 +8,9 @@ use record_sampler::{Format, Population};
 
 use super::args::SampleArgs;
 
-pub(super) fn population(args: &SampleArgs) -> Result<Population> {
-    let format = args.format.0;
+const PIPE_BYTES: usize = 1 << 20;
+
+pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population> {
     let paths = expanded(&args.files)?;
     let is_stdin = paths.is_empty() || paths.iter().any(|path| path == Path::new("-"));
     let mut population = if is_stdin {
@@ -17,6 +18,8 @@ pub(super) fn population(args: &SampleArgs) -> Result<Population> {
             paths.len() <= 1,
             "standard input cannot be taken together with files; name it /dev/stdin"
         );
+        // A pipe that holds more makes fewer turns; where it cannot, or is none, it stays as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), PIPE_BYTES);
         Population::stream(io::stdin(), format)
     } else {
         Population::open(&paths, format)?
@@ -28,7 +31,7 @@ pub(super) fn population(args: &SampleArgs) -> Result<Population> {
 }
 
 /// A name that no file has may be a pattern; what it stands for comes in the order of the names.
-fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for file in files {
         let pattern = file.to_str().filter(|text| text.contains(['*', '?', '[']) && !file.exists());
@@ -50,7 +53,7 @@ fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 /// What the progress is a part of; none where that is not known.
-pub(super) fn bytes_to_go_through(args: &SampleArgs, _: &Population) -> Option<u64> {
+pub(super) fn bytes_to_go_through(args: &SampleArgs) -> Option<u64> {
     let paths = expanded(&args.files).ok().filter(|paths| !paths.is_empty())?;
     let mut size = 0;
     for path in &paths {
@@ -60,7 +63,7 @@ pub(super) fn bytes_to_go_through(args: &SampleArgs, _: &Population) -> Option<u
         }
         size += path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
     }
-    let passes = match args.format.0 {
+    let passes = match args.format.0? {
         Format::Fixed(_) => 1,
         _ => 2,
     };

@@ -1,0 +1,153 @@
+//! Records of a fixed size by a ring of reads (`io_uring`): the device has many requests in flight, and the
+//! records come back in their order.
+
+#![expect(unsafe_code, reason = "the kernel writes into buffers that it was given before")]
+
+use std::io::Error as IoError;
+use std::iter::Peekable;
+use std::os::fd::AsRawFd;
+use std::sync::OnceLock;
+
+use io_uring::{IoUring, opcode, types::Fd};
+
+use super::fixed::{IN_FLIGHT, Part};
+use super::{Ranks, next_below};
+use crate::input::{Advice, PlainFile, advise, read_exactly};
+use crate::sink::{Place, Sink};
+use crate::watch::Watch;
+use crate::{Error, ErrorKind, Result};
+
+/// Each read in flight has a buffer for a record.
+pub(super) const MOST_BYTES: u64 = 1 << 20;
+
+/// Whether the kernel has rings, and lets this process have one.
+pub(super) fn is_allowed() -> bool {
+    static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
+    *IS_ALLOWED.get_or_init(|| IoUring::new(1).is_ok())
+}
+
+pub(super) fn fetch(
+    part: &Part<'_>,
+    ranks: &mut Peekable<Ranks<'_>>,
+    sink: &mut dyn Sink,
+    watch: &Watch,
+) -> Result<u64> {
+    advise(part.file, 0, None, Advice::Random);
+    let mut reads = Reads::new(part.file, part.len)?;
+    let (mut told, mut bytes_read) = (0, 0);
+    loop {
+        while reads.has_room()
+            && let Some(rank) = next_below(ranks, part.base + part.records)
+        {
+            reads.push((rank - part.base) * part.len)?;
+        }
+        let Some((offset, record)) = reads.next()? else { break };
+        sink.piece(record)?;
+        sink.end(Place { at: part.start + offset, len: part.len }, false)?;
+        bytes_read += part.len;
+        watch.advance(offset - told)?;
+        told = offset;
+    }
+    watch.advance(part.file.size - told)?;
+    Ok(bytes_read)
+}
+
+/// Reads that have been asked for, in their order.
+struct Reads<'a> {
+    ring: IoUring,
+    file: &'a PlainFile,
+    /// One buffer for each read in flight, taken in turn.
+    slots: Vec<Slot>,
+    first: usize,
+    count: usize,
+    /// Those of them that the kernel still may write to.
+    in_flight: usize,
+}
+
+struct Slot {
+    buffer: Box<[u8]>,
+    offset: u64,
+    /// What the kernel has answered.
+    result: Option<i32>,
+}
+
+impl<'a> Reads<'a> {
+    fn new(file: &'a PlainFile, len: u64) -> Result<Reads<'a>> {
+        let ring = IoUring::new(IN_FLIGHT as u32).map_err(refused)?;
+        if len > MOST_BYTES {
+            let text = "a ring is for records of up to 1 MiB";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        let slot = || Slot { buffer: vec![0; len as usize].into(), offset: 0, result: None };
+        let slots = (0..IN_FLIGHT).map(|_| slot()).collect();
+        Ok(Reads { ring, file, slots, first: 0, count: 0, in_flight: 0 })
+    }
+
+    fn has_room(&self) -> bool {
+        self.count < self.slots.len()
+    }
+
+    fn push(&mut self, offset: u64) -> Result<()> {
+        let number = (self.first + self.count) % self.slots.len();
+        let slot = &mut self.slots[number];
+        (slot.offset, slot.result) = (offset, None);
+        let (buffer, len) = (slot.buffer.as_mut_ptr(), slot.buffer.len() as u32);
+        let read = opcode::Read::new(Fd(self.file.file.as_raw_fd()), buffer, len);
+        let entry = read.offset(offset).build().user_data(number as u64);
+        // SAFETY: the buffer is neither moved nor touched before its answer has come, see `Drop`; the file is
+        // borrowed for longer.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        pushed.map_err(|_| refused(IoError::from(std::io::ErrorKind::OutOfMemory)))?;
+        self.count += 1;
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// The record that was asked for first, if there is one.
+    fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
+        if self.count == 0 {
+            return Ok(None);
+        }
+        let number = self.first;
+        while self.slots[number].result.is_none() {
+            self.wait().map_err(refused)?;
+        }
+        self.first = (self.first + 1) % self.slots.len();
+        self.count -= 1;
+        let slot = &mut self.slots[number];
+        if slot.result != Some(slot.buffer.len() as i32) {
+            // Less than was asked for, or an error: a plain read gives the rest, or tells what is wrong.
+            read_exactly(self.file, &mut slot.buffer, slot.offset)?;
+        }
+        Ok(Some((slot.offset, &slot.buffer)))
+    }
+
+    /// Sends what was pushed, and takes at least one answer.
+    fn wait(&mut self) -> std::io::Result<()> {
+        match self.ring.submit_and_wait(1) {
+            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        for entry in self.ring.completion() {
+            self.in_flight -= 1;
+            self.slots[entry.user_data() as usize].result = Some(entry.result());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Reads<'_> {
+    fn drop(&mut self) {
+        while self.in_flight > 0 {
+            if self.wait().is_err() {
+                // The kernel may still write: better lost than reused.
+                std::mem::forget(std::mem::take(&mut self.slots));
+                return;
+            }
+        }
+    }
+}
+
+fn refused(error: IoError) -> Error {
+    Error::caused(ErrorKind::Io, "reading through a ring", error)
+}

@@ -1,0 +1,28 @@
+//! What the system is told about the reads to come. All of it are hints, which nothing but speed depends on.
+
+use std::num::NonZero;
+
+use super::PlainFile;
+
+/// How a part of a file will be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Advice {
+    /// At random, so that the system should not read ahead what nobody wants.
+    Random,
+    /// Soon: a read is started, and not waited for.
+    WillNeed,
+}
+
+/// Gives advice for a part of the file, without a length for the rest of it.
+#[cfg(target_os = "linux")]
+pub(crate) fn advise(file: &PlainFile, offset: u64, len: Option<NonZero<u64>>, advice: Advice) {
+    let advice = match advice {
+        Advice::Random => rustix::fs::Advice::Random,
+        Advice::WillNeed => rustix::fs::Advice::WillNeed,
+    };
+    let _ = rustix::fs::fadvise(&file.file, offset, len, advice);
+}
+
+/// Other systems read without it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn advise(_: &PlainFile, _: u64, _: Option<NonZero<u64>>, _: Advice) {}

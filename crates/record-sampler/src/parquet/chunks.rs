@@ -1,0 +1,111 @@
+//! The bytes of a file as the Parquet library asks for them: counted, checked, and only those.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::unsound;
+use crate::input::PlainFile;
+use crate::watch::Watch;
+use crate::{Error, ErrorKind, Result};
+
+/// What the header of a page takes, with its statistics.
+const HEADER_BYTES: usize = 256;
+
+#[derive(Clone)]
+pub(super) struct Chunks(Arc<Inner>);
+
+struct Inner {
+    file: File,
+    size: u64,
+    watch: Watch,
+    bytes_read: AtomicU64,
+    /// The library makes text of errors.
+    error: Mutex<Option<Error>>,
+}
+
+impl Chunks {
+    pub(super) fn new(file: &PlainFile, watch: Watch) -> Result<Chunks> {
+        let copy = file.file.try_clone();
+        let copy = copy.map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e))?;
+        let (bytes_read, error) = (AtomicU64::new(0), Mutex::new(None));
+        Ok(Chunks(Arc::new(Inner { file: copy, size: file.size, watch, bytes_read, error })))
+    }
+
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.0.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// What is behind an error of the library: that of reading, or that the file is not sound.
+    pub(super) fn explain(&self, error: &ParquetError) -> Error {
+        let kept = self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.unwrap_or_else(|| unsound(error))
+    }
+}
+
+impl Inner {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let read = loop {
+            match self.file.read_at(buffer, offset) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result,
+            }
+        };
+        let kind = read.as_ref().map_or_else(io::Error::kind, |_| io::ErrorKind::Other);
+        let text = format!("reading at offset {offset}");
+        let told = read.map_err(|error| Error::caused(ErrorKind::Io, &text, error)).and_then(|n| {
+            self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+            self.watch.advance(n as u64)?;
+            Ok(n)
+        });
+        told.map_err(|error| {
+            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            kind.into()
+        })
+    }
+}
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        self.0.size
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = BufReader<At>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::with_capacity(HEADER_BYTES, At { chunks: self.clone(), offset: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let end = start.checked_add(length as u64).filter(|end| *end <= self.0.size);
+        if end.is_none() {
+            let text = format!("{length} bytes at offset {start} of {}", self.0.size);
+            return Err(ParquetError::EOF(text));
+        }
+        let mut buffer = vec![0; length];
+        At { chunks: self.clone(), offset: start }.read_exact(&mut buffer)?;
+        Ok(buffer.into())
+    }
+}
+
+/// A place to read on from.
+pub(super) struct At {
+    chunks: Chunks,
+    offset: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.chunks.0.read_at(buffer, self.offset)?;
+        self.offset += n as u64;
+        Ok(n)
+    }
+}

@@ -1,0 +1,176 @@
+//! How the records are chosen, and how they are reached.
+
+use std::sync::Arc;
+
+use super::{Sampler, Weight};
+use crate::fetch::Method;
+use crate::input::Column;
+use crate::watch::Watch;
+
+impl Sampler {
+    /// Another seed than 0.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let draw = |seed| {
+    ///     let mut population = Population::open(["Cargo.toml"], Format::Lines).unwrap();
+    ///     Sampler::exactly(5).seed(seed).records(&mut population).unwrap()
+    /// };
+    /// assert_eq!(draw(1), draw(1));
+    /// assert_ne!(draw(1), draw(2));
+    /// ```
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Sampler {
+        self.seed = seed;
+        self
+    }
+
+    /// In random order instead of that of the population.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"abcdefghij"[..], Format::Fixed(1));
+    /// let records = Sampler::exactly(10).shuffled().records(&mut population)?;
+    /// assert!(!records.is_sorted());
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn shuffled(mut self) -> Sampler {
+        self.is_shuffled = true;
+        self
+    }
+
+    /// The records that would not have been chosen.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let draw = |sampler: Sampler| {
+    ///     let mut population = Population::open(["Cargo.toml"], Format::Lines).unwrap();
+    ///     sampler.records(&mut population).unwrap().len()
+    /// };
+    /// let all = draw(Sampler::at_most(u64::MAX));
+    /// assert_eq!(draw(Sampler::exactly(3).inverted()), all - 3);
+    /// ```
+    #[must_use]
+    pub fn inverted(mut self) -> Sampler {
+        self.is_inverted = true;
+        self
+    }
+
+    /// Each of the `n` draws is from all records.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"a\n"[..], Format::Lines);
+    /// let records = Sampler::exactly(3).with_replacement().records(&mut population)?;
+    /// assert_eq!(records, [b"a\n"; 3]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_replacement(mut self) -> Sampler {
+        self.with_replacement = true;
+        self
+    }
+
+    /// Chosen as if one after the other, with probabilities proportional to the numbers in this column.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let text = "{\"w\": 0}\n{\"w\": 2.5}\n";
+    /// let mut population = Population::stream(text.as_bytes(), Format::JsonLines);
+    /// let records = Sampler::exactly(1).weighted_by("w").records(&mut population)?;
+    /// assert_eq!(records, [b"{\"w\": 2.5}\n"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn weighted_by(mut self, column: impl Into<Column>) -> Sampler {
+        self.weight = Some(Weight::Column(column.into()));
+        self
+    }
+
+    /// As `weighted_by`, with weights that a function tells.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"short\n\nlonger\n"[..], Format::Lines);
+    /// let weight = |line: &[u8]| line.len() as f64 - 1.0;
+    /// let records = Sampler::exactly(2).weighted_with(weight).records(&mut population)?;
+    /// assert_eq!(records, [&b"short\n"[..], b"longer\n"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn weighted_with(mut self, weight: impl Fn(&[u8]) -> f64 + 'static) -> Sampler {
+        self.weight = Some(Weight::Function(Box::new(weight)));
+        self
+    }
+
+    /// So many of each stratum: of the records that have the same text in this column. With
+    /// `probability`, that share of each stratum in whole records.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let text = "kind,n\na,1\na,2\nb,3\n";
+    /// let population = Population::stream(text.as_bytes(), Format::Csv { delimiter: b',' });
+    /// let sampler = Sampler::exactly(1).per("kind");
+    /// assert_eq!(sampler.records(&mut population.with_header())?.len(), 2);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn per(mut self, column: impl Into<Column>) -> Sampler {
+        self.key = Some(column.into());
+        self
+    }
+
+    /// Reaches the records in this way instead of the one with the least expected cost.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Method, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Lines)?;
+    /// let sampler = Sampler::exactly(2).by(Method::Probe { min_len: 1 });
+    /// assert_eq!(sampler.records(&mut population)?.len(), 2);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn by(mut self, method: Method) -> Sampler {
+        self.method = method;
+        self
+    }
+
+    /// Uses the index of a file of lines, `FILE.nlx`, and makes it where there is none that fits.
+    ///
+    /// ```
+    /// # let dir = std::env::temp_dir().join(format!("index-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let file = dir.join("lines");
+    /// use record_sampler::{Format, Population, Sampler};
+    /// std::fs::write(&file, "a\nb\n".repeat(100_000)).unwrap();
+    /// for expected in ["made", "used"] {
+    ///     let mut population = Population::open([&file], Format::Lines)?;
+    ///     let stats = Sampler::exactly(1).with_index().write(&mut population, &mut Vec::new())?;
+    ///     assert!(stats.reason.contains(expected), "{}", stats.reason);
+    /// }
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_index(mut self) -> Sampler {
+        self.keeps_index = true;
+        self
+    }
+
+    /// Is told now and then how many more bytes have been gone through; `false` ends the work with an error
+    /// of the kind `Stopped`. Several threads may call it.
+    ///
+    /// ```
+    /// use record_sampler::{ErrorKind, Format, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Lines)?;
+    /// let error = Sampler::exactly(1).watched(|_| false).records(&mut population).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Stopped);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn watched(mut self, told: impl Fn(u64) -> bool + Send + Sync + 'static) -> Sampler {
+        self.watch = Watch(Some(Arc::new(told)));
+        self
+    }
+}

@@ -1,0 +1,181 @@
+//! The drawing itself: by ranks where the records can be counted, in one pass where not.
+
+use std::io::Write;
+
+use super::{Amount, Sampler, Stats};
+use crate::draw::{Partition, shares};
+use crate::fetch::{Method, fetch_places, probe};
+use crate::input::Population;
+use crate::one_pass;
+use crate::random::Rng;
+use crate::ranked::{self, Ranked};
+use crate::sink::{List, Output, Parts, Place, Places, Sink};
+use crate::{Error, ErrorKind, Result};
+
+impl Sampler {
+    /// Writes the chosen records, and the header before them if there is one. Text that ends without a line
+    /// end gets one. What has been written when an error is returned is not a sample.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut out = Vec::new();
+    /// let mut population = Population::stream(&b"the only one"[..], Format::Lines);
+    /// Sampler::exactly(1).write(&mut population, &mut out)?;
+    /// assert_eq!(out, b"the only one\n");
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn write(&self, population: &mut Population, out: &mut dyn Write) -> Result<Stats> {
+        let mut output = Output::new(out, population.format.is_text());
+        let stats = self.run(population, &mut output)?;
+        output.flush()?;
+        Ok(Stats { taken: output.written, ..stats })
+    }
+
+    fn run(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
+        self.check(population)?;
+        let result = if let Method::Probe { min_len } = self.method {
+            self.probe(population, min_len, sink)
+        } else if self.is_one_pass(population) {
+            one_pass::write(self, population, sink)
+        } else {
+            self.write_ranked(population, sink)
+        };
+        unless_changed(population, result)
+    }
+
+    /// The chosen records as a list.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"a\nb\n"[..], Format::Lines);
+    /// assert_eq!(Sampler::exactly(2).records(&mut population)?, [b"a\n", b"b\n"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn records(&self, population: &mut Population) -> Result<Vec<Vec<u8>>> {
+        let mut list = List::default();
+        self.run(population, &mut list)?;
+        Ok(list.records)
+    }
+
+    /// Every record into one of several outputs, whose sizes are proportional to the shares: exactly, by
+    /// the largest remainders, from files; from a stream each record is assigned by chance. The header
+    /// goes to each.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let (mut train, mut test) = (Vec::new(), Vec::new());
+    /// let mut population = Population::open(["Cargo.toml"], Format::Fixed(1))?;
+    /// let sampler = Sampler::probability(1.0);
+    /// let stats = sampler.split(&mut population, &[0.8, 0.2], &mut [&mut train, &mut test])?;
+    /// assert_eq!(stats[0].taken, (stats[0].seen.unwrap() as f64 * 0.8).round() as u64);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn split(
+        &self,
+        population: &mut Population,
+        weights: &[f64],
+        outs: &mut [&mut dyn Write],
+    ) -> Result<Vec<Stats>> {
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        if weights.len() != outs.len() || weights.is_empty() {
+            return bad("a split needs a share for each output");
+        }
+        if weights.iter().any(|w| !w.is_finite() || *w < 0.0) || weights.iter().sum::<f64>() <= 0.0
+        {
+            return bad("the shares of a split must be 0 or more, and not all 0");
+        }
+        self.check(population)?;
+        if self.is_shuffled
+            || self.is_inverted
+            || self.with_replacement
+            || self.key.is_some()
+            || self.weight.is_some()
+        {
+            return bad("a split takes all records in order: it goes with no other choice");
+        }
+        let is_text = population.format.is_text();
+        let mut outputs: Vec<Output<'_>> =
+            outs.iter_mut().map(|out| Output::new(*out, is_text)).collect();
+        let result = if self.is_one_pass(population) {
+            one_pass::split(self, population, weights, &mut outputs)
+        } else {
+            self.split_ranked(population, weights, &mut outputs)
+        };
+        let stats = unless_changed(population, result)?;
+        let finished = outputs.iter_mut().map(|output| {
+            output.flush()?;
+            Ok(Stats { taken: output.written, ..stats.clone() })
+        });
+        finished.collect()
+    }
+
+    fn split_ranked(
+        &self,
+        population: &mut Population,
+        weights: &[f64],
+        outputs: &mut [Output<'_>],
+    ) -> Result<Stats> {
+        let mut ranked = Ranked::new(self, population)?;
+        for output in outputs.iter_mut() {
+            output.header(&ranked.header)?;
+        }
+        let total = ranked.total;
+        let partition = Partition::new(Rng::new(self.seed), shares(total, weights));
+        let mut parts = Parts::new(outputs, partition);
+        ranked.fetch(population, Box::new(0..total), total, &mut parts)
+    }
+
+    fn is_one_pass(&self, population: &Population) -> bool {
+        self.key.is_some()
+            || self.weight.is_some()
+            || self.method == Method::Stream
+            || population.files().is_none()
+    }
+
+    fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
+        let mut ranked = Ranked::new(self, population)?;
+        sink.header(&ranked.header)?;
+        let (ranks, expected) = ranked::ranks(self, ranked.total)?;
+        if !self.is_shuffled {
+            return ranked.fetch(population, ranks, expected, sink);
+        }
+        let mut places = Places::default();
+        let mut stats = ranked.fetch(population, ranks, expected, &mut places)?;
+        shuffle(&mut places.0, self.seed);
+        stats.bytes_read += fetch_places(population, &places.0, sink)?;
+        Ok(stats)
+    }
+
+    fn probe(&self, population: &Population, min_len: u32, sink: &mut dyn Sink) -> Result<Stats> {
+        let Amount::Exactly(n) = self.amount else { unreachable!("checked before") };
+        let rng = Rng::new(self.seed);
+        let (mut places, bytes_read): (Vec<Place>, u64) =
+            probe(population, n, min_len, rng, &self.watch)?;
+        if !self.is_shuffled {
+            places.sort_unstable();
+        }
+        let bytes_read = bytes_read + fetch_places(population, &places, sink)?;
+        let reason = "asked for; lines are not counted".to_owned();
+        Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason })
+    }
+}
+
+/// What was found in a file that has changed meanwhile means nothing, be it a sample or a fault.
+fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stats> {
+    let is_finding = |error: &Error| {
+        !matches!(error.kind(), ErrorKind::Io | ErrorKind::Write | ErrorKind::Stopped)
+    };
+    if result.as_ref().err().is_none_or(is_finding) {
+        population.check_unchanged()?;
+    }
+    result
+}
+
+/// Fisher and Yates's.
+pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
+    // Not the numbers that have chosen the records.
+    let mut rng = Rng::new(seed ^ 0x5eed_5eed_5eed_5eed);
+    for i in (1..items.len()).rev() {
+        items.swap(i, rng.below(i as u64 + 1) as usize);
+    }
+}

@@ -1,0 +1,127 @@
+//! The front of the crate: what is asked. How it is checked and carried out is in its parts.
+
+mod check;
+mod choices;
+mod drawing;
+
+use crate::fetch::Method;
+use crate::input::Column;
+use crate::watch::Watch;
+
+pub(crate) use drawing::shuffle;
+
+/// How many records are wanted, and how they are chosen.
+///
+/// The same sampler on the same inputs gives the same records, on every machine and for ever. What is
+/// drawn from a stream is another sample than what is drawn from a file, because its length is not known.
+///
+/// ```
+/// use record_sampler::{Format, Population, Sampler};
+/// let text = "one\ntwo\nthree\nfour\n";
+/// let mut population = Population::stream(text.as_bytes(), Format::Lines);
+/// let mut out = Vec::new();
+/// let stats = Sampler::exactly(2).seed(1).write(&mut population, &mut out)?;
+/// assert_eq!(stats.taken, 2);
+/// assert_eq!(stats.seen, Some(4));
+/// # Ok::<(), record_sampler::Error>(())
+/// ```
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
+pub struct Sampler {
+    pub(crate) amount: Amount,
+    pub(crate) seed: u64,
+    pub(crate) is_shuffled: bool,
+    pub(crate) is_inverted: bool,
+    pub(crate) with_replacement: bool,
+    pub(crate) weight: Option<Weight>,
+    pub(crate) key: Option<Column>,
+    pub(crate) method: Method,
+    pub(crate) keeps_index: bool,
+    pub(crate) watch: Watch,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Amount {
+    Exactly(u64),
+    AtMost(u64),
+    /// Of each record, or of each stratum in whole records.
+    Share(f64),
+}
+
+/// Tells the weight of a record.
+pub(crate) type WeightOf = Box<dyn Fn(&[u8]) -> f64>;
+
+pub(crate) enum Weight {
+    Column(Column),
+    Function(WeightOf),
+}
+
+/// What was done.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stats {
+    /// The records of the population, if they were counted.
+    pub seen: Option<u64>,
+    /// The records that were written.
+    pub taken: u64,
+    /// Bytes that were read, or looked at through a mapping, in all passes.
+    pub bytes_read: u64,
+    /// How the records were reached.
+    pub method: Method,
+    /// Why.
+    pub reason: String,
+}
+
+impl Sampler {
+    fn new(amount: Amount) -> Sampler {
+        Sampler {
+            amount,
+            seed: 0,
+            is_shuffled: false,
+            is_inverted: false,
+            with_replacement: false,
+            weight: None,
+            key: None,
+            method: Method::Auto,
+            keeps_index: false,
+            watch: Watch::default(),
+        }
+    }
+
+    /// Exactly `n` records, each set of them with the same probability. An error if there are fewer.
+    ///
+    /// ```
+    /// use record_sampler::{ErrorKind, Format, Population, Sampler};
+    /// let mut two = Population::stream(&b"a\nb\n"[..], Format::Lines);
+    /// let error = Sampler::exactly(3).records(&mut two).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::TooFew);
+    /// assert_eq!(error.to_string(), "3 records are wanted, there are 2");
+    /// ```
+    pub fn exactly(n: u64) -> Sampler {
+        Sampler::new(Amount::Exactly(n))
+    }
+
+    /// As `exactly`; all of them if there are fewer.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut two = Population::stream(&b"a\nb\n"[..], Format::Lines);
+    /// assert_eq!(Sampler::at_most(3).records(&mut two)?.len(), 2);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn at_most(n: u64) -> Sampler {
+        Sampler::new(Amount::AtMost(n))
+    }
+
+    /// Each record with this probability, independently.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut thousand = Population::stream(&[0; 1000][..], Format::Fixed(1));
+    /// let n = Sampler::probability(0.1).records(&mut thousand)?.len();
+    /// assert!((50..150).contains(&n));
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn probability(p: f64) -> Sampler {
+        Sampler::new(Amount::Share(p))
+    }
+}
