@@ -6,12 +6,12 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::buffer::Buffer;
-use crate::cancel;
+use crate::cancel::{self, Cancel};
 use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Options, Result};
 
-use super::client::{Answer, Client};
+use super::client::{Answer, Client, Spare, Wanted};
 use super::decode::Encoding;
 use super::framing::{Frame, Step};
 use super::head::ContentRange;
@@ -37,6 +37,8 @@ pub(crate) struct Raw {
     /// Where in the resource the stream began, and where its next byte is.
     first: u64,
     next: u64,
+    /// Where it ends, if it is a part.
+    until: Option<u64>,
     /// Bytes of the answer that we have already.
     skip: u64,
     retries: u32,
@@ -49,12 +51,22 @@ pub(crate) struct Raw {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Version {
     pub(crate) etag: Option<String>,
-    size: Option<u64>,
+    pub(crate) size: Option<u64>,
     pub(crate) encoding: Encoding,
 }
 
 impl Raw {
     pub(crate) fn open(url: &str, options: &mut Options) -> Result<Raw> {
+        let (client, first, etag) = Raw::asked(url, options)?;
+        let size = options.wish.buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
+        let mut raw = Raw::of(client, Buffer::new(size), first, None);
+        raw.version.etag = etag;
+        raw.begin()?;
+        Ok(raw)
+    }
+
+    /// What the options ask: of whom, from which byte on, and of which version.
+    pub(crate) fn asked(url: &str, options: &mut Options) -> Result<(Client, u64, Option<String>)> {
         options.check_http()?;
         let settings = std::mem::take(&mut options.http);
         let total = settings.total_limit.and_then(Deadline::after);
@@ -68,26 +80,81 @@ impl Raw {
             cancel: options.cancel.clone(),
             total,
             retry_after_s: None,
+            keeps: false,
+            spare: Spare::default(),
         };
-        let size = options.wish.buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
-        let mut raw = Raw {
+        Ok((client, first, etag))
+    }
+
+    /// Not connected yet.
+    fn of(client: Client, buffer: Buffer, first: u64, until: Option<u64>) -> Raw {
+        Raw {
             client,
-            buffer: Buffer::new(size),
+            buffer,
             rest: 0..0,
             chunk: 0..0,
             answer: None,
-            version: Version { etag, ..Version::default() },
+            version: Version::default(),
             first,
             next: first,
+            until,
             skip: 0,
             retries: 0,
             mark: first,
             ended: false,
-        };
-        if let Err(error) = raw.connect() {
-            raw.try_again(error)?;
         }
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        match self.connect() {
+            Ok(()) => Ok(()),
+            Err(error) => self.try_again(error),
+        }
+    }
+
+    /// The part from `first` up to `until`, of this version as far as it is known; or the whole from there on, where
+    /// the server gives no parts.
+    pub(crate) fn part(client: Client, first: u64, until: u64, version: Version) -> Result<Raw> {
+        let mut raw = Raw::of(client, Buffer::new(BUFFER_BYTES), first, Some(until));
+        raw.version = version;
+        raw.begin()?;
         Ok(raw)
+    }
+
+    /// From `first` to the end.
+    pub(crate) fn whole(client: Client, first: u64) -> Result<Raw> {
+        let mut raw = Raw::of(client, Buffer::new(BUFFER_BYTES), first, None);
+        raw.begin()?;
+        Ok(raw)
+    }
+
+    /// The same for another part of the same resource, with the same buffer and connection.
+    pub(crate) fn go_on_with(&mut self, first: u64, until: u64) -> Result<()> {
+        (self.first, self.next, self.mark, self.until) = (first, first, first, Some(until));
+        (self.retries, self.ended, self.chunk) = (0, false, 0..0);
+        self.begin()
+    }
+
+    /// Whether the answer is a part, not the whole.
+    pub(crate) fn is_part(&self) -> bool {
+        self.answer.as_ref().is_some_and(|answer| answer.head.status == 206)
+    }
+
+    /// Reads on to the end of the resource.
+    pub(crate) fn unbounded(&mut self) {
+        self.until = None;
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// From now on this handle cancels it.
+    pub(crate) fn obey(&mut self, cancel: &Cancel) {
+        self.client.cancel = Some(cancel.clone());
+        if let Some(answer) = &mut self.answer {
+            answer.connection.patience().cancel = Some(cancel.clone());
+        }
     }
 
     pub(crate) fn version(&self) -> &Version {
@@ -134,6 +201,7 @@ impl Raw {
                     self.rest.start += n;
                     self.chunk = start..self.rest.start;
                     self.next += self.chunk.len() as u64;
+                    self.cut_behind_the_part();
                     if self.version.size.is_some_and(|size| self.next > size) {
                         self.chunk = 0..0;
                         return Err(too_long());
@@ -147,6 +215,17 @@ impl Raw {
             }
         }
         Ok(false)
+    }
+
+    /// A server that sends the whole although a part was asked for sends more than is wanted.
+    fn cut_behind_the_part(&mut self) {
+        if let Some(until) = self.until.filter(|until| self.next > *until) {
+            let behind = (self.next - until).min(self.chunk.len() as u64);
+            self.chunk.end -= behind as usize;
+            self.next = until;
+            self.ended = true;
+            self.answer = None;
+        }
     }
 
     fn receive(&mut self) -> Result<()> {
@@ -169,7 +248,7 @@ impl Raw {
         if !self.rest.is_empty() {
             return Err(too_long());
         }
-        if self.skip > 0 || self.version.size.is_some_and(|size| self.next < size) {
+        if self.skip > 0 || self.until.or(self.version.size).is_some_and(|end| self.next < end) {
             self.answer = None;
             return Err(cut(self.next));
         }
@@ -181,6 +260,7 @@ impl Raw {
                 return Err(too_long());
             }
         }
+        self.client.keep(answer);
         Ok(())
     }
 
@@ -232,15 +312,20 @@ impl Raw {
     fn connect(&mut self) -> Result<()> {
         self.rest = 0..0;
         let etag = self.version.etag.clone();
-        let from = etag.as_deref().filter(|_| self.next > 0).map(|etag| (self.next, etag));
-        let answer = self.client.get(from, &mut self.buffer)?;
+        let is_part = self.until.is_some() || etag.is_some() && self.next > 0;
+        let last = self.until.map(|until| until.saturating_sub(1));
+        let wanted =
+            is_part.then_some(Wanted { from: self.next, last, etag: etag.as_deref() });
+        let answer = self.client.get(wanted, &mut self.buffer)?;
         self.rest = answer.start..answer.end;
         let head = &answer.head;
         self.skip = 0;
         let length = if let Frame::Length(length) = head.frame { Some(length) } else { None };
         let size = match (head.status, head.range) {
             (206, Some(ContentRange::Part(start, last, size))) => {
-                if start != self.next || length.is_some_and(|length| length != last - start + 1) {
+                let ends = self.until.is_none_or(|until| ends_right(last + 1, until, size));
+                let fits = length.is_none_or(|length| length == last - start + 1);
+                if start != self.next || !ends || !fits {
                     let text = "the server sent another part than was asked for";
                     return Err(Error::new(ErrorKind::Protocol, text));
                 }
@@ -307,6 +392,11 @@ impl Raw {
     }
 }
 
+/// A part ends where it was asked to, or with the resource.
+fn ends_right(end: u64, until: u64, size: Option<u64>) -> bool {
+    end == until || end < until && size == Some(end)
+}
+
 fn cut(offset: u64) -> Error {
     let text = format!("the connection ended before the body, at its byte {offset}");
     Error::new(ErrorKind::Truncated, text).retryable(true)
@@ -316,6 +406,6 @@ fn too_long() -> Error {
     Error::new(ErrorKind::TooLong, "the server sent more bytes than it announced")
 }
 
-fn changed() -> Error {
+pub(crate) fn changed() -> Error {
     Error::new(ErrorKind::Changed, "the resource has changed meanwhile; begin anew")
 }
