@@ -38,6 +38,9 @@ fn main() -> ExitCode {
         Some([task, threads, times]) if task == experiments::self_test::COMMAND => {
             allocate(&threads, &times)
         }
+        Some([task, kind, directory]) if task == experiments::serve::COMMAND => {
+            experiments::serve::run(&kind, &directory).map(|()| ExitCode::SUCCESS)
+        }
         Some([_, experiment, method]) => worker(&experiment, &method),
         None => cli::parse(&experiments::all()).and_then(|(cli, asked)| dispatch(cli, asked)),
     };
@@ -221,7 +224,7 @@ fn hidden_arguments() -> Option<[String; 3]> {
     let mut arguments = std::env::args_os().skip(1).map(|argument| argument.into_string().ok());
     let mut next = || arguments.next().flatten();
     let task = next()?;
-    let known = ["__worker", experiments::self_test::COMMAND];
+    let known = ["__worker", experiments::self_test::COMMAND, experiments::serve::COMMAND];
     known.contains(&task.as_str()).then_some([task, next()?, next()?])
 }
 

@@ -54,6 +54,34 @@ const KITS: &[Kit] = &[Kit {
         "{dir}/target",
     ],
     program: "{dir}/target/release/bytelab-worker",
+}, Kit {
+    placeholder: "{workers/rust/http}",
+    sources: sources![
+        "rust-toolchain.toml",
+        "workers/rust/src/protocol.rs",
+        "workers/rust/http/Cargo.toml",
+        "workers/rust/http/Cargo.lock",
+        "workers/rust/http/src/main.rs",
+        "workers/rust/http/src/jobs.rs",
+        "workers/rust/http/src/atto.rs",
+        "workers/rust/http/src/hyper.rs",
+        "workers/rust/http/src/reqwest.rs",
+        "workers/rust/http/src/ureq.rs",
+        "crates/bytelab/src/experiments/reading/digest.rs",
+        "crates/bytelab/src/experiments/reading/fold.rs",
+    ],
+    build: &[
+        "cargo",
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--manifest-path",
+        "{dir}/workers/rust/http/Cargo.toml",
+        "--target-dir",
+        "{dir}/target",
+    ],
+    program: "{dir}/target/release/bytelab-http",
 }];
 
 /// So long may building take.

@@ -6,6 +6,7 @@ mod complete;
 mod counting;
 mod filter;
 mod fresh;
+mod helper;
 mod process;
 mod speaker;
 mod tracing;
@@ -21,6 +22,7 @@ pub use crate::stop::Stop;
 
 pub use self::complete::complete;
 pub use self::filter::{Filtered, filter};
+pub use self::helper::{Helper, become_program, end_with_the_lab};
 
 use self::speaker::Speaker;
 
