@@ -60,7 +60,11 @@ pub(crate) struct Wanted<'a> {
 
 impl Client {
     /// A success, or an error. What is received goes into the buffer.
-    pub(crate) fn get(&mut self, wanted: Option<Wanted<'_>>, buffer: &mut Buffer) -> Result<Answer> {
+    pub(crate) fn get(
+        &mut self,
+        wanted: Option<Wanted<'_>>,
+        buffer: &mut Buffer,
+    ) -> Result<Answer> {
         self.retry_after_s = None;
         let mut url = self.url.clone();
         for _ in 0..=self.settings.redirects {

@@ -106,8 +106,7 @@ impl Ranges {
         let state = State { next: 0, taken: 0, slots, spare: Vec::new() };
         let shared = Shared { plan, state: state.into(), room: Condvar::new(), arrival, stop };
         let shared = Arc::new(shared);
-        let mut ranges =
-            Ranges { shared, threads: Vec::new(), cancel, part: Vec::new(), index: 0 };
+        let mut ranges = Ranges { shared, threads: Vec::new(), cancel, part: Vec::new(), index: 0 };
         raw.obey(&ranges.shared.stop);
         let client = raw.client().clone();
         // The first thread has the first part already on its way.

@@ -314,8 +314,7 @@ impl Raw {
         let etag = self.version.etag.clone();
         let is_part = self.until.is_some() || etag.is_some() && self.next > 0;
         let last = self.until.map(|until| until.saturating_sub(1));
-        let wanted =
-            is_part.then_some(Wanted { from: self.next, last, etag: etag.as_deref() });
+        let wanted = is_part.then_some(Wanted { from: self.next, last, etag: etag.as_deref() });
         let answer = self.client.get(wanted, &mut self.buffer)?;
         self.rest = answer.start..answer.end;
         let head = &answer.head;

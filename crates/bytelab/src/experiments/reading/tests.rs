@@ -9,9 +9,9 @@ use lab::param::{Point, Value};
 use tempfile::TempDir;
 
 use super::digest::{Digest, combined};
-use super::{experiment, http};
 use super::fold::Fold;
 use super::source::{Input, Reading, Source};
+use super::{experiment, http};
 
 /// What the methods get for the default values and these.
 fn arguments(dir: &Path, values: &[(&str, Value)]) -> Point {
@@ -138,7 +138,7 @@ fn serve(source: &str, arguments: &mut Point) -> TempDir {
         let file = arguments.path(&super::source::argument(index)).unwrap();
         std::os::unix::fs::symlink(file, dir.path().join(format!("www/{index}"))).unwrap();
         let url = format!("{source}://{address}/{index}");
-        arguments.set(super::source::numbered("url", index), url);
+        arguments.set(super::source::numbered("url", index), url.as_str());
     }
     arguments.set("source", source);
     let files = http::serve::Files::of(dir.path()).unwrap();

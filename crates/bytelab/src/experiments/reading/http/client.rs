@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use anyhow::{Context as _, Result};
-use byte_stream::{AsyncStream, Stream};
+use byte_stream::AsyncStream;
 use futures_core::Stream as _;
 use lab::experiment::{Build, How, Method, Task};
 use lab::param::Point;

@@ -78,7 +78,8 @@ impl Source for Raw {
 impl Raw {
     fn receive<F: Fold>(&mut self, stream: &mut (impl Read + Write), fold: &mut F) -> Result<()> {
         let Raw { remote, address, path, buffer, .. } = self;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).with_context(|| remote.url.clone())?;
         let mut filled = 0;
         let body = loop {

@@ -58,7 +58,7 @@ impl Server {
         let scheme = if self.secure { "https" } else { "http" };
         for index in 0..parallel {
             let url = format!("{scheme}://127.0.0.1:{}/{index}", self.port);
-            arguments.set(numbered("url", index), url);
+            arguments.set(numbered("url", index), url.as_str());
         }
         if self.secure {
             arguments.set("certificates", certificate_of(self.directory.path()));
