@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
@@ -32,6 +32,33 @@ struct Inner {
     cancelled: AtomicBool,
     /// Readable once it is cancelled.
     event: OwnedFd,
+    /// Makes it so.
+    #[cfg(not(target_os = "linux"))]
+    writer: io::PipeWriter,
+}
+
+impl Inner {
+    #[cfg(target_os = "linux")]
+    fn new() -> io::Result<Inner> {
+        use rustix::event::{EventfdFlags, eventfd};
+
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Inner { cancelled: AtomicBool::new(false), event })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn new() -> io::Result<Inner> {
+        let (reader, writer) = io::pipe()?;
+        rustix::io::ioctl_fionbio(&writer, true)?;
+        Ok(Inner { cancelled: AtomicBool::new(false), event: reader.into(), writer })
+    }
+
+    fn writer(&self) -> BorrowedFd<'_> {
+        #[cfg(target_os = "linux")]
+        return self.event.as_fd();
+        #[cfg(not(target_os = "linux"))]
+        return self.writer.as_fd();
+    }
 }
 
 impl Cancel {
@@ -42,8 +69,7 @@ impl Cancel {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn new() -> io::Result<Cancel> {
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Cancel(Arc::new(Inner { cancelled: AtomicBool::new(false), event })))
+        Ok(Cancel(Arc::new(Inner::new()?)))
     }
 
     /// Asks all that hold this handle to stop. It stays so.
@@ -57,7 +83,7 @@ impl Cancel {
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         // It fails only when the counter is full: then it is readable already.
-        let _ = rustix::io::write(&self.0.event, &1u64.to_ne_bytes());
+        let _ = rustix::io::write(self.0.writer(), &1u64.to_ne_bytes());
     }
 
     /// Whether somebody asked to stop.

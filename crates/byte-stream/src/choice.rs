@@ -1,10 +1,8 @@
 //! How a local descriptor is read: chosen from what it is, its size and whether it is cached. Reads no data.
 
-use std::io::IoSliceMut;
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{FileType, Stat, fstat, fstatfs};
-use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use crate::{Error, Result};
 
@@ -162,10 +160,13 @@ pub(crate) fn kind(fd: BorrowedFd<'_>, stat: &Stat) -> Kind {
 
 /// Asks for a byte without waiting for the device: the kernel refuses if it is not in memory. The refused
 /// look starts the reading of that page, which is wanted anyway.
+#[cfg(target_os = "linux")]
 fn cached(fd: BorrowedFd<'_>, position: u64, size: u64) -> Cached {
+    use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
     for offset in [position, position + size / 2, position + size - 1] {
         let mut byte = [0];
-        let mut bytes = [IoSliceMut::new(&mut byte)];
+        let mut bytes = [std::io::IoSliceMut::new(&mut byte)];
         match preadv2(fd, &mut bytes, offset, ReadWriteFlags::NOWAIT) {
             Ok(1) => {}
             Err(Errno::AGAIN) => return Cached::No,
@@ -173,6 +174,11 @@ fn cached(fd: BorrowedFd<'_>, position: u64, size: u64) -> Cached {
         }
     }
     Cached::Yes
+}
+
+#[cfg(not(target_os = "linux"))]
+fn cached(_fd: BorrowedFd<'_>, _position: u64, _size: u64) -> Cached {
+    Cached::Unknown
 }
 
 #[cfg(test)]

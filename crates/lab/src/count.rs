@@ -9,12 +9,14 @@ mod looks;
 mod names;
 mod outside;
 mod own;
+#[cfg(target_os = "linux")]
 mod ptrace;
 mod record;
 mod recorder;
 mod ring;
 mod shim;
 mod tracepoint;
+#[cfg_attr(not(target_os = "linux"), path = "count/elsewhere.rs")]
 mod tracer;
 mod tree;
 

@@ -33,6 +33,8 @@ pub struct Data {
     pub payload_bytes: Option<u64>,
     /// Doubts about the data that the run is to tell.
     pub notes: Vec<String>,
+    /// Why the methods of the point are skipped: its files cannot be kept in the asked cache state.
+    pub unfit: Option<String>,
     /// Dropped when the run has ended: a temporary directory.
     pub guard: Option<Box<dyn Any>>,
 }

@@ -9,7 +9,7 @@ mod tracing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use self::course::Course;
 use self::session::Session;
@@ -72,7 +72,8 @@ pub enum Progress<'a> {
 }
 
 /// Makes or looks at the data of each point, and brings it into the asked cache state where that
-/// lasts. What only the data tells, such as the size of a given file, replaces the points' values.
+/// lasts. What only the data tells, such as the size of a given file, replaces the points' values. Where
+/// the data of no point fits into memory that is an error; of some points, these are skipped.
 pub fn prepare_data(
     experiment: &Experiment,
     points: &mut Vec<Point>,
@@ -83,7 +84,7 @@ pub fn prepare_data(
     let mut all: Vec<Data> = Vec::new();
     let mut known: Vec<Point> = Vec::new();
     for mut point in std::mem::take(points) {
-        let data = (experiment.data)(&point, data_dir, stop)?;
+        let mut data = (experiment.data)(&point, data_dir, stop)?;
         for (name, value) in data.arguments.iter() {
             if point.get(name).is_some() {
                 point.set(name, value.clone());
@@ -93,15 +94,32 @@ pub fn prepare_data(
             continue;
         }
         if cache == CacheState::Warm {
-            for file in &data.files {
-                cache::fill(file, stop)?;
+            data.unfit = warm(&data.files, stop)?;
+            if data.unfit.is_some() {
+                // Nobody will read them.
+                data.files.clear();
             }
         }
         known.push(point);
         all.push(data);
     }
+    let unfit: Vec<&String> = all.iter().filter_map(|data| data.unfit.as_ref()).collect();
+    if let (Some(reason), true) = (unfit.first(), unfit.len() == all.len()) {
+        bail!("{reason}");
+    }
     *points = known;
     Ok(all)
+}
+
+/// Reads the files into memory, or tells why they cannot be kept there.
+fn warm(files: &[PathBuf], stop: &Stop) -> Result<Option<String>> {
+    for file in files {
+        if let Some(reason) = cache::unfit(file)? {
+            return Ok(Some(reason));
+        }
+        cache::fill(file, stop)?;
+    }
+    Ok(None)
 }
 
 /// A run that has its cells, one per method and combination of the values that it reads.

@@ -1,6 +1,7 @@
 //! Copies one descriptor to another in the cheapest way that their kinds allow. Where the kernel refuses a
 //! way, the next one goes on at the very byte.
 
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod fast;
 mod plain;
 mod plan;

@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstat, ftruncate, seek, tell};
+use rustix::fs::{SeekFrom, fstat, ftruncate, seek, tell};
 use rustix::io::Errno;
 
 use super::plan::Plan;
@@ -62,9 +62,8 @@ fn hole(output: BorrowedFd<'_>, bytes: u64) -> rustix::io::Result<()> {
     let size = fstat(output)?.st_size as u64;
     if start < size {
         // What stands there now must become zeros.
-        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let old = bytes.min(size - start);
-        if fallocate(output, punch, start, old).is_err() {
+        if !punched(output, start, old) {
             zeros(output, old)?;
         }
     }
@@ -72,6 +71,19 @@ fn hole(output: BorrowedFd<'_>, bytes: u64) -> rustix::io::Result<()> {
         ftruncate(output, end)?;
     }
     seek(output, SeekFrom::Start(end)).map(drop)
+}
+
+#[cfg(target_os = "linux")]
+fn punched(output: BorrowedFd<'_>, start: u64, bytes: u64) -> bool {
+    use rustix::fs::{FallocateFlags, fallocate};
+
+    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    fallocate(output, punch, start, bytes).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn punched(_output: BorrowedFd<'_>, _start: u64, _bytes: u64) -> bool {
+    false
 }
 
 fn zeros(output: BorrowedFd<'_>, mut bytes: u64) -> rustix::io::Result<()> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+use rustix::net::{AddressFamily, SocketType, connect, sockopt};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
@@ -227,13 +227,28 @@ fn resolve(host: &str, port: u16, patience: &Patience) -> Result<Vec<SocketAddr>
     }
 }
 
+/// Non-blocking, and not for programs that this one starts.
+#[cfg(target_os = "linux")]
+fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+    use rustix::net::{SocketFlags, socket_with};
+
+    socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
+}
+
+/// Non-blocking, and not for programs that this one starts.
+#[cfg(not(target_os = "linux"))]
+fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+    let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    Ok(socket)
+}
+
 fn dial(address: SocketAddr, patience: &Patience) -> Result<TcpStream> {
     let refused =
         |errno: Errno| failed(format!("connecting to {address}: {}", io::Error::from(errno)));
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket: OwnedFd =
-        socket_with(family, SocketType::STREAM, flags, None).map_err(Error::io)?;
+    let socket = new_socket(family).map_err(Error::io)?;
     match connect(&socket, &address) {
         Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
         Err(errno) => return Err(refused(errno)),

@@ -3,12 +3,12 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::PollFlags;
-use rustix::fs::{Advice, fadvise, fstat, tell};
+use rustix::fs::{fstat, tell};
 use rustix::io::Errno;
 
 use crate::buffer::Buffer;
 use crate::cancel::{self, Cancel};
-use crate::choice::{Cached, Choice, Kind};
+use crate::choice::{Choice, Kind};
 use crate::{Error, ErrorKind, Result};
 
 pub(crate) struct Read {
@@ -30,9 +30,10 @@ impl Read {
         position: u64,
         cancel: Option<Cancel>,
     ) -> Read {
-        if choice.cached == Cached::No {
+        #[cfg(target_os = "linux")]
+        if choice.cached == crate::Cached::No {
             // Doubles the read-ahead; where it is refused nothing is lost.
-            let _ = fadvise(&fd, position, None, Advice::Sequential);
+            let _ = rustix::fs::fadvise(&fd, position, None, rustix::fs::Advice::Sequential);
         }
         let end = choice.size_bytes.map(|size| position + size);
         Read { fd, buffer: Buffer::new(buffer_bytes), len: 0, kind: choice.kind, end, cancel }

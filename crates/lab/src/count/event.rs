@@ -1,10 +1,9 @@
 //! One perf event: of one task, of all threads and processes that it starts from then on, which is read
 //! and never sampled; or of one CPU, which writes each of its happenings into a ring.
-#![expect(unsafe_code, reason = "perf_event_open has no safe form")]
+#![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "perf_event_open has no safe form"))]
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::ptr;
+use std::os::fd::OwnedFd;
 
 use super::SYSCALLS;
 
@@ -43,6 +42,7 @@ const INHERIT: u64 = 1 << 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
+#[cfg(target_os = "linux")]
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 const READ_TIMES: u64 = 1 | 1 << 1;
 
@@ -106,13 +106,21 @@ pub(super) fn open_on_cpu(what: Happening, cpu: u32) -> io::Result<OwnedFd> {
     open(&attributes, all_tasks, cpu as libc::c_int)
 }
 
+#[cfg(not(target_os = "linux"))]
+fn open(_: &Attributes, _task: libc::pid_t, _cpu: libc::c_int) -> io::Result<OwnedFd> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(target_os = "linux")]
 fn open(attributes: &Attributes, task: libc::pid_t, cpu: libc::c_int) -> io::Result<OwnedFd> {
+    use std::os::fd::FromRawFd;
+
     let no_group: libc::c_int = -1;
     // SAFETY: `attributes` is valid for reading and says how long it is; the rest are numbers.
     let fd = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
-            ptr::from_ref(attributes),
+            std::ptr::from_ref(attributes),
             task,
             cpu,
             no_group,

@@ -90,6 +90,7 @@ pub(crate) fn mark(mark: Mark) {
     unsafe { libc::lseek(-1, mark as libc::off_t, libc::SEEK_SET) };
 }
 
+#[cfg(target_os = "linux")]
 impl Mark {
     /// The mark that a system call is, if it is one.
     pub(super) fn of_call(number: u64, arguments: &[u64; 6]) -> Option<Mark> {
@@ -100,7 +101,7 @@ impl Mark {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

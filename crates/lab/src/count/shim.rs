@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use allocation_shim::{TALLY_VARIABLE, Tally};
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::ftruncate;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::allocator::{self, Allocations};
@@ -38,9 +38,9 @@ impl Shim {
     }
 
     fn open() -> std::io::Result<Shim> {
-        let mut library = File::from(memfd_create(LIBRARY_NAME, MemfdFlags::CLOEXEC)?);
+        let mut library = File::from(file_in_memory(LIBRARY_NAME)?);
         library.write_all(LIBRARY)?;
-        let page = memfd_create(c"bytelab-tally", MemfdFlags::CLOEXEC)?;
+        let page = file_in_memory(c"bytelab-tally")?;
         ftruncate(&page, size_of::<Tally>() as u64)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping touches no memory that there is.
@@ -109,6 +109,16 @@ impl Drop for Shim {
         // SAFETY: mapped in `open`, with this length; no reference outlives this value.
         let _ = unsafe { munmap(self.tally.as_ptr().cast(), size_of::<Tally>()) };
     }
+}
+
+#[cfg(target_os = "linux")]
+fn file_in_memory(name: &CStr) -> std::io::Result<OwnedFd> {
+    Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn file_in_memory(_name: &CStr) -> std::io::Result<OwnedFd> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// What a program's file tells of why its allocations cannot be seen, if anything does.

@@ -2,10 +2,7 @@
 //! mounted, a mount that is attached nowhere is asked, and is gone when it is closed.
 
 use std::fs;
-use std::io::{self, ErrorKind, Read};
-
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use std::io::{self, ErrorKind};
 
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
@@ -99,7 +96,20 @@ fn file(event: &str, name: &str) -> Result<String, String> {
     }
 }
 
+#[cfg(not(target_os = "linux"))]
+fn from_detached_mount(_file: &str) -> io::Result<String> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+#[cfg(target_os = "linux")]
 fn from_detached_mount(file: &str) -> io::Result<String> {
+    use std::io::Read;
+
+    use rustix::fs::{Mode, OFlags, openat};
+    use rustix::mount::{
+        FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen,
+    };
+
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
     let mount =

@@ -3,9 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::process::{PidfdFlags, pidfd_open};
-use std::os::fd::AsFd;
-
 use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Ended, Limits, Runner};
@@ -59,8 +56,7 @@ pub(super) fn of_command(argv: &[String], limits: &Limits) -> Result<Counts, End
     let shim = Shim::new().map_err(Ended::Failed)?;
     shim.start();
     let mut process = Process::spawn(argv, Talk::Null, &variables(&shim))?;
-    let exit = pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
-    process.wait_for(exit.as_fd(), limits, clock::now_ns() + limits.answer_ns)?;
+    process.wait_for_exit(limits, clock::now_ns() + limits.answer_ns)?;
     let counts = shim.stop();
     let number = process.child.id();
     let status = process.end().map_err(|error| failed(&error))?;

@@ -1,9 +1,5 @@
 //! A plain command: started once per sample and timed from outside, its output thrown away.
 
-use std::os::fd::AsFd;
-
-use rustix::process::{PidfdFlags, pidfd_open};
-
 use super::process::{Process, Talk, describe};
 use super::{Ended, Limits, Ready, Runner, Taken};
 use crate::clock;
@@ -37,9 +33,7 @@ impl CommandRunner {
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             Ended::Failed(format!("{}: {what}: {error}", self.argv[0]))
         };
-        let exit = pidfd_open(process.pid(), PidfdFlags::empty())
-            .map_err(|error| failed("waiting for it", &error))?;
-        process.wait_for(exit.as_fd(), &self.limits, start_ns + self.limits.answer_ns)?;
+        process.wait_for_exit(&self.limits, start_ns + self.limits.answer_ns)?;
         let wall_ns = clock::now_ns() - start_ns;
         // It has ended but is not reaped: the kernel still has its counters, though no memory.
         let used = Counters::open(process.child.id()).read();

@@ -1,9 +1,5 @@
 //! A command that is run to its end and not measured, such as one that builds a worker.
 
-use std::os::fd::AsFd;
-
-use rustix::process::{PidfdFlags, pidfd_open};
-
 use super::process::{Process, Talk, describe};
 use super::{Ended, Limits, Stop};
 use crate::clock;
@@ -13,8 +9,7 @@ pub fn complete(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<(), Ended
     let limits = Limits { answer_ns: limit_ns, stop: stop.clone() };
     let mut process = Process::spawn(argv, Talk::Null, &[])?;
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
-    let exit = pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
-    process.wait_for(exit.as_fd(), &limits, clock::now_ns() + limit_ns)?;
+    process.wait_for_exit(&limits, clock::now_ns() + limit_ns)?;
     let status = process.end().map_err(|error| failed(&error))?;
     if status.success() {
         return Ok(());

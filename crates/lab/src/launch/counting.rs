@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
-
-use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::allocations;
 use super::command::fill_in;
@@ -195,9 +193,7 @@ impl Program {
         let gate = process.child.stdin.take();
         let opened = gate.map_or(Ok(()), |mut gate| gate.write_all(b"go\n"));
         opened.map_err(|error| failed(&error))?;
-        let exit =
-            pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
-        process.wait_for(exit.as_fd(), &self.limits, start_ns + self.limits.answer_ns)?;
+        process.wait_for_exit(&self.limits, start_ns + self.limits.answer_ns)?;
         Ok(Done { n, wall_ns: clock::now_ns() - start_ns, ops: 1, ..Done::default() })
     }
 

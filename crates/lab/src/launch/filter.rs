@@ -1,8 +1,6 @@
 //! A plain command between two descriptors, for a method that makes these itself.
 
-use std::os::fd::{AsFd, OwnedFd};
-
-use rustix::process::{PidfdFlags, pidfd_open};
+use std::os::fd::OwnedFd;
 
 use super::process::{Process, Talk, describe};
 use super::{Ended, Limits};
@@ -22,8 +20,7 @@ pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Filter
     let limits = Limits { answer_ns: u64::MAX, stop: Stop::default() };
     let mut process = Process::spawn(argv, Talk::Given(input, output), &[])?;
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
-    let exit = pidfd_open(process.pid(), PidfdFlags::empty()).map_err(|error| failed(&error))?;
-    process.wait_for(exit.as_fd(), &limits, clock::now_ns().saturating_add(u64::MAX >> 1))?;
+    process.wait_for_exit(&limits, clock::now_ns().saturating_add(u64::MAX >> 1))?;
     // It has ended but is not reaped: the kernel still has its clock.
     let cpu_ns = CpuClock::of(process.child.id()).and_then(CpuClock::read_ns);
     let status = process.end().map_err(|error| failed(&error))?;

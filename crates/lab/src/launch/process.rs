@@ -120,6 +120,13 @@ impl Process {
         }
     }
 
+    /// Waits until it has ended, without reaping it.
+    pub(super) fn wait_for_exit(&mut self, limits: &Limits, deadline_ns: u64) -> Result<(), Ended> {
+        let exit = exit_of(self.pid())
+            .map_err(|error| Ended::Failed(format!("{}: waiting for it: {error}", self.name)))?;
+        self.wait_for(exit.as_fd(), limits, deadline_ns)
+    }
+
     /// How it ended, with the end of what it wrote to standard error. Kills what is left of it.
     pub(super) fn died(&mut self) -> String {
         let ended = self.wait_until_exit(clock::now_ns() + 1_000_000_000);
@@ -203,6 +210,30 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.end();
+    }
+}
+
+/// Can be read from when the process has ended.
+#[cfg(target_os = "linux")]
+fn exit_of(process: Pid) -> io::Result<OwnedFd> {
+    Ok(rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty())?)
+}
+
+/// Can be read from when the process has ended.
+#[cfg(target_vendor = "apple")]
+#[expect(unsafe_code, reason = "rustix leaves the descriptors of other filters to the caller")]
+fn exit_of(process: Pid) -> io::Result<OwnedFd> {
+    use rustix::event::kqueue::{Event, EventFilter, EventFlags, ProcessEvents, kevent, kqueue};
+    let queue = kqueue()?;
+    let filter = EventFilter::Proc { pid: process, flags: ProcessEvents::EXIT };
+    let exit = Event::new(filter, EventFlags::ADD, std::ptr::null_mut());
+    let now = Some(std::time::Duration::ZERO);
+    // SAFETY: the filter names a process, and no descriptor that could be closed meanwhile.
+    match unsafe { kevent(&queue, &[exit], &mut [] as &mut [Event], now) } {
+        Ok(_) => Ok(queue),
+        // It has ended already: the end of a pipe that nobody writes to.
+        Err(rustix::io::Errno::SRCH) => Ok(io::pipe()?.0.into()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -105,6 +105,9 @@ impl Session<'_> {
 
     fn prepare(&mut self, index: usize) -> Result<Live, Ended> {
         let point = point_of(self.run, &self.run.cells[index]);
+        if let Some(reason) = &self.data[point].unfit {
+            return Err(Ended::Skipped(reason.clone()));
+        }
         let cell = &mut self.run.cells[index];
         let method = self.job.methods.iter().find(|method| method.name == cell.method);
         let method = method

@@ -1,13 +1,16 @@
 //! Rounds of good children: order, metrics, batching, sessions, stop and resume.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::Path;
 
-use lab::experiment::{How, Method};
+use lab::experiment::{Data, Experiment, How, Method};
 use lab::launch::Stop;
-use lab::run::{Plan, Sample};
+use lab::measure::{Job, new_run, prepare_data};
+use lab::param::Point;
+use lab::run::{CacheState, Plan, Sample, Status};
 
-use crate::script::{GOOD, cell, method, plan, run, run_with, script};
+use crate::script::{GOOD, cell, experiment, go, method, plan, run, run_with, script};
 
 fn three() -> Vec<Method> {
     vec![script("a", GOOD), script("b", GOOD), script("c", GOOD)]
@@ -165,4 +168,36 @@ fn a_resumed_run_takes_the_rounds_that_are_left() {
     };
     assert!(rounds(0) >= 2 && rounds(0) + rounds(1) >= 6, "{} and {}", rounds(0), rounds(1));
     assert!(rounds(0) + rounds(1) <= 7, "{} and {}", rounds(0), rounds(1));
+}
+
+#[test]
+fn a_point_whose_file_does_not_fit_into_memory_is_skipped() {
+    let experiment = Experiment {
+        data: |point, _, _| {
+            let directory = tempfile::tempdir()?;
+            let path = directory.path().join("data");
+            // The large one is a hole.
+            File::create(&path)?.set_len(point.number("size")?)?;
+            Ok(Data { files: vec![path], guard: Some(Box::new(directory)), ..Data::default() })
+        },
+        ..experiment()
+    };
+    let method = Method { reads: vec!["size"], ..script("a", GOOD) };
+    let point = |size: u64| {
+        let mut point = Point::default();
+        point.set("size", size);
+        point
+    };
+    let plan = Plan { cache: CacheState::Warm, ..plan(2) };
+    let job = Job { experiment: &experiment, methods: vec![method] };
+    let mut run = new_run(&job, vec![point(4096), point(1 << 43)], plan.clone(), None);
+    go(&job, &mut run, &Stop::default(), |_, _| {});
+    assert_eq!(run.cells[0].counted("wall_ns").count(), 2);
+    let Status::Skipped(reason) = &run.cells[1].status else { panic!("{:?}", run.cells[1]) };
+    assert!(reason.contains("8796093022208 bytes, more than the"), "{reason}");
+
+    let mut alone = vec![point(1 << 43)];
+    let dir = std::env::temp_dir();
+    let refused = prepare_data(&experiment, &mut alone, &dir, plan.cache, &Stop::default());
+    assert!(refused.err().expect("nothing to measure").to_string().contains("cannot be warm"));
 }

@@ -82,7 +82,7 @@ pub(crate) fn go_on(experiment: &Experiment, run: &mut Run, methods: Vec<Method>
     go(&job, run, &Stop::default(), |_, _| {});
 }
 
-fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
+pub(crate) fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
     let dir = std::env::temp_dir();
     let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop).unwrap();
     let mut launcher = Launcher {
