@@ -1,11 +1,12 @@
 //! A large resource in parts, several of which are on their way at once; they are lent in order. All parts are of one
 //! version, or it is an error.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{PipeReader, PipeWriter};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use rustix::event::{EventfdFlags, PollFlags, eventfd};
+use rustix::event::PollFlags;
 
 use crate::cancel::{self, Cancel};
 use crate::choice::{Cached, Choice, Kind, Strategy};
@@ -22,6 +23,8 @@ pub(crate) const CONNECTIONS_LIMIT: usize = 16;
 pub(crate) struct Ranges {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// Readable when a part has come.
+    arrival: PipeReader,
     cancel: Option<Cancel>,
     /// What is lent.
     part: Vec<u8>,
@@ -44,8 +47,8 @@ struct Shared {
     state: Mutex<State>,
     /// Somebody took a part, or it is over.
     room: Condvar,
-    /// Readable when a part has come.
-    arrival: OwnedFd,
+    /// Gets a byte for each part that has come.
+    bell: PipeWriter,
     stop: Cancel,
 }
 
@@ -99,14 +102,16 @@ pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
 impl Ranges {
     fn start(mut raw: Raw, plan: Plan, cancel: Option<Cancel>) -> Result<Ranges> {
         let stop = Cancel::new().map_err(Error::io)?;
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let arrival = eventfd(0, flags).map_err(Error::io)?;
+        let (arrival, bell) = std::io::pipe().map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&arrival, true).map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&bell, true).map_err(Error::io)?;
         let connections = plan.connections;
         let slots = (0..connections).map(|_| None).collect();
         let state = State { next: 0, taken: 0, slots, spare: Vec::new() };
-        let shared = Shared { plan, state: state.into(), room: Condvar::new(), arrival, stop };
+        let shared = Shared { plan, state: state.into(), room: Condvar::new(), bell, stop };
         let shared = Arc::new(shared);
-        let mut ranges = Ranges { shared, threads: Vec::new(), cancel, part: Vec::new(), index: 0 };
+        let mut ranges =
+            Ranges { shared, threads: Vec::new(), arrival, cancel, part: Vec::new(), index: 0 };
         raw.obey(&ranges.shared.stop);
         let client = raw.client().clone();
         // The first thread has the first part already on its way.
@@ -133,14 +138,14 @@ impl Ranges {
         let old = std::mem::take(&mut self.part);
         self.shared.give_back(old);
         loop {
-            // Its counter is set back before the look: what comes behind it sets it anew.
-            let _ = rustix::io::read(&self.shared.arrival, &mut [0; 8]);
+            // Emptied before the look: what comes behind it rings anew.
+            let _ = rustix::io::read(&self.arrival, &mut [0; 64]);
             if let Some(part) = self.shared.take(self.index) {
                 self.part = part.inspect_err(|_| self.shared.end())?;
                 self.index += 1;
                 return Ok(true);
             }
-            let arrival = Some(self.shared.arrival.as_fd());
+            let arrival = Some(self.arrival.as_fd());
             // The threads keep all other limits of time.
             cancel::wait(arrival, PollFlags::IN, self.cancel.as_ref(), None)?;
         }
@@ -259,8 +264,8 @@ impl Shared {
     fn put(&self, index: u64, part: Result<Vec<u8>>) {
         let slot = self.slot(index);
         self.lock().slots[slot] = Some(part);
-        // It fails only when the counter is full: then it is readable already.
-        let _ = rustix::io::write(&self.arrival, &1u64.to_ne_bytes());
+        // It fails when the pipe is full, and so readable already, or when nobody reads any more.
+        let _ = rustix::io::write(&self.bell, &[1]);
     }
 
     fn take(&self, index: u64) -> Option<Result<Vec<u8>>> {
