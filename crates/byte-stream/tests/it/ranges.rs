@@ -156,26 +156,28 @@ fn later(
     error.kind()
 }
 
+/// A part with this head and so many bytes.
+fn says(
+    lines: Vec<&'static str>,
+    len: usize,
+) -> impl Fn(&Request, &mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static {
+    move |_, s| {
+        head(s, "206 Partial Content", &lines)?;
+        s.write_all(&vec![7; len])
+    }
+}
+
 #[test]
 fn parts_of_two_versions_are_never_put_together() {
     assert_eq!(later(|r, s| good(r, s, &bytes(50_000), "\"w\"")), ErrorKind::Changed);
     assert_eq!(later(|r, s| good(r, s, &bytes(50_001), "\"v\"")), ErrorKind::Changed);
-    let says = |lines: &'static [&'static str], len: usize| {
-        move |_: &Request, s: &mut TcpStream| {
-            head(s, "206 Partial Content", lines)?;
-            s.write_all(&vec![7; len])
-        }
-    };
     let range = "Content-Range: bytes 10000-19999/50000";
-    assert_eq!(later(says(&[range, "Content-Length: 10000"], 10_000)), ErrorKind::Changed);
-    let encoded = [range, "Content-Length: 10000", "ETag: \"v\"", "Content-Encoding: gzip"];
-    let encoded: &'static [&'static str] = encoded.to_vec().leak();
+    assert_eq!(later(says(vec![range, "Content-Length: 10000"], 10_000)), ErrorKind::Changed);
+    let encoded = vec![range, "Content-Length: 10000", "ETag: \"v\"", "Content-Encoding: gzip"];
     assert_eq!(later(says(encoded, 10_000)), ErrorKind::Changed);
-    let short = "Content-Range: bytes 10000-18999/50000";
-    assert_eq!(
-        later(says(&["ETag: \"v\"", short, "Content-Length: 9000"], 9000)),
-        ErrorKind::Protocol
-    );
+    let short =
+        vec!["ETag: \"v\"", "Content-Range: bytes 10000-18999/50000", "Content-Length: 9000"];
+    assert_eq!(later(says(short, 9000)), ErrorKind::Protocol);
     assert_eq!(later(|_, s| head(s, "416 X", &["Content-Range: bytes */50"])), ErrorKind::Changed);
     assert_eq!(later(|_, s| head(s, "404 X", &[])), ErrorKind::Status);
 }
