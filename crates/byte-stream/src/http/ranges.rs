@@ -107,14 +107,15 @@ impl Ranges {
         rustix::io::ioctl_fionbio(&bell, true).map_err(Error::io)?;
         let connections = plan.connections;
         let slots = (0..connections).map(|_| None).collect();
-        let state = State { next: 0, taken: 0, slots, spare: Vec::new() };
+        // The first part is on its way already.
+        let state = State { next: 1, taken: 0, slots, spare: Vec::new() };
         let shared = Shared { plan, state: state.into(), room: Condvar::new(), bell, stop };
         let shared = Arc::new(shared);
         let mut ranges =
             Ranges { shared, threads: Vec::new(), arrival, cancel, part: Vec::new(), index: 0 };
         raw.obey(&ranges.shared.stop);
         let client = raw.client().clone();
-        // The first thread has the first part already on its way.
+        // It is the first thread's, and nobody else's.
         let mut first = Some(raw);
         for _ in 0..connections {
             let (shared, raw, client) = (ranges.shared.clone(), first.take(), client.clone());
@@ -196,11 +197,9 @@ impl Shared {
 
     /// A thread's life: one part after the other, until there are no more or one cannot be had.
     fn work(&self, mut raw: Option<Raw>, client: &super::client::Client) {
-        let mut has_begun = raw.is_some();
-        while let Some((index, mut part)) = self.claim() {
-            let (start, end) = self.plan.part(index);
-            let fetched = self.fetch(&mut raw, client, (start, end), has_begun, &mut part);
-            has_begun = false;
+        let mut given = raw.is_some().then(|| (0, Vec::new()));
+        while let Some((index, mut part)) = given.take().or_else(|| self.claim()) {
+            let fetched = self.fetch(&mut raw, client, index, &mut part);
             let failed = fetched.is_err();
             self.put(index, fetched.map(|()| part));
             if failed {
@@ -213,16 +212,16 @@ impl Shared {
         &self,
         raw: &mut Option<Raw>,
         client: &super::client::Client,
-        (start, end): (u64, u64),
-        has_begun: bool,
+        index: u64,
         part: &mut Vec<u8>,
     ) -> Result<()> {
         let version = &self.plan.version;
+        let (start, end) = self.plan.part(index);
         let raw = match raw {
+            // This one was begun when the stream was opened.
+            Some(raw) if index == 0 => raw,
             Some(raw) => {
-                if !has_begun {
-                    raw.go_on_with(start, end)?;
-                }
+                raw.go_on_with(start, end)?;
                 raw
             }
             None => raw.insert(Raw::part(client.clone(), start, end, version.clone())?),
