@@ -1,6 +1,7 @@
 //! The only reader of time. Intervals come from one monotonic clock; the date is for records alone.
 #![expect(unsafe_code, reason = "clock_gettime and getrusage fill structs that the caller gives")]
 
+use std::ops::{Add, Sub};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{io, mem};
 
@@ -64,6 +65,73 @@ pub fn own_thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
+/// CPU time, and what of it was the program's own rather than the kernel's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cpu {
+    pub all_ns: u64,
+    /// The kernel counts whole ticks of it and stretches them to the time that it knows exactly.
+    pub user_ns: u64,
+}
+
+impl Add for Cpu {
+    type Output = Cpu;
+
+    fn add(self, other: Cpu) -> Cpu {
+        Cpu { all_ns: self.all_ns + other.all_ns, user_ns: self.user_ns + other.user_ns }
+    }
+}
+
+impl Sub for Cpu {
+    type Output = Cpu;
+
+    fn sub(self, before: Cpu) -> Cpu {
+        Cpu {
+            all_ns: self.all_ns.saturating_sub(before.all_ns),
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+        }
+    }
+}
+
+/// The CPU time of the thread that asks, in its two parts.
+pub fn own_thread_cpu() -> Cpu {
+    #[cfg(target_os = "linux")]
+    let user_ns = user_ns(&usage(libc::RUSAGE_THREAD));
+    #[cfg(not(target_os = "linux"))]
+    let user_ns = 0;
+    Cpu { all_ns: own_thread_cpu_ns(), user_ns }
+}
+
+/// The CPU time of the threads that the kernel has added to this process to work for its rings. They do
+/// nothing but the kernel's work, and stay for some seconds when they have none.
+pub fn ring_workers_cpu() -> Cpu {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let of_task = |task: std::fs::DirEntry| {
+        let text = |name: &str| std::fs::read_to_string(task.path().join(name)).ok();
+        // Documentation/scheduler/sched-stats.rst: the first number is the time on a CPU, in ns.
+        let is_worker = text("comm")?.starts_with("iou-wrk");
+        is_worker.then(|| text("schedstat")?.split(' ').next()?.parse::<u64>().ok()).flatten()
+    };
+    Cpu { all_ns: tasks.filter_map(of_task).sum(), user_ns: 0 }
+}
+
+/// The user time of all children that have ended and been waited for.
+pub(crate) fn ended_children_user_ns() -> u64 {
+    user_ns(&usage(libc::RUSAGE_CHILDREN))
+}
+
+fn user_ns(usage: &libc::rusage) -> u64 {
+    usage.ru_utime.tv_sec as u64 * 1_000_000_000 + usage.ru_utime.tv_usec as u64 * 1000
+}
+
+fn usage(whose: libc::c_int) -> libc::rusage {
+    // SAFETY: a struct of integers, for which zeros are a value.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    // SAFETY: `usage` is valid for writing.
+    let status = unsafe { libc::getrusage(whose, &raw mut usage) };
+    debug_assert_eq!(status, 0, "getrusage of what always exists cannot fail");
+    usage
+}
+
 /// What the kernel counted of this process, all its threads, since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -76,11 +144,7 @@ pub struct Usage {
 impl Usage {
     /// `ru_maxrss` is left out: it includes the memory of the process that started this one.
     pub fn own() -> Self {
-        // SAFETY: a struct of integers, for which zeros are a value.
-        let mut usage: libc::rusage = unsafe { mem::zeroed() };
-        // SAFETY: `usage` is valid for writing, RUSAGE_SELF always exists.
-        let status = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-        debug_assert_eq!(status, 0, "getrusage of oneself cannot fail");
+        let usage = usage(libc::RUSAGE_SELF);
         Self {
             minor_faults: usage.ru_minflt as u64,
             major_faults: usage.ru_majflt as u64,

@@ -21,7 +21,7 @@ use crate::protocol::Done;
 pub use crate::stop::Stop;
 
 pub use self::complete::complete;
-pub use self::filter::{Filtered, filter};
+pub use self::filter::filter;
 pub use self::helper::{Helper, become_program, end_with_the_lab};
 
 use self::speaker::Speaker;

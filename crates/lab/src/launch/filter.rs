@@ -4,20 +4,15 @@ use std::os::fd::OwnedFd;
 
 use super::process::{Process, Talk, describe};
 use super::{Ended, Limits};
-use crate::clock::{self, CpuClock};
+use crate::clock::{self, Cpu, CpuClock};
 use crate::stop::Stop;
 
-/// What the command used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Filtered {
-    /// Its start included.
-    pub cpu_ns: u64,
-}
-
-/// Runs a command from `input` to `output`, which it closes, and waits for its end.
-pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Filtered, Ended> {
+/// Runs a command from `input` to `output`, which it closes, and waits for its end. What it used, its start
+/// included. The processes that end meanwhile must be its own.
+pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu, Ended> {
     // The lab that waits for the method sets the limit.
     let limits = Limits { answer_ns: u64::MAX, stop: Stop::default() };
+    let before_ns = clock::ended_children_user_ns();
     let mut process = Process::spawn(argv, Talk::Given(input, output), &[])?;
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(&limits, clock::now_ns().saturating_add(u64::MAX >> 1))?;
@@ -28,7 +23,8 @@ pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Filter
         let tail = process.quoted_tail();
         return Err(Ended::Failed(format!("{} {}{tail}", argv[0], describe(status))));
     }
-    Ok(Filtered { cpu_ns: cpu_ns.map_err(|error| failed(&error))? })
+    let user_ns = clock::ended_children_user_ns() - before_ns;
+    Ok(Cpu { all_ns: cpu_ns.map_err(|error| failed(&error))?, user_ns })
 }
 
 #[cfg(test)]
@@ -44,7 +40,7 @@ mod tests {
         input.rewind().unwrap();
         let (mut reader, writer) = std::io::pipe().unwrap();
         let used = filter(&["cat".to_owned()], input.into(), writer.into()).unwrap();
-        assert!(used.cpu_ns > 0);
+        assert!(used.all_ns > 0 && used.all_ns >= used.user_ns);
         let mut text = String::new();
         // It ends only if nobody else has the other end of the pipe.
         reader.read_to_string(&mut text).unwrap();

@@ -7,7 +7,7 @@ use lab::experiment::{Method, Task, skip};
 use lab::launch::{Ended, filter};
 use lab::param::Point;
 
-use super::job::{Copying, contender, task};
+use super::job::{Copying, Cpu, contender, task};
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
@@ -23,6 +23,9 @@ pub(super) fn methods() -> Vec<Method> {
                 command(point, &["dd", &block, "status=none"])
             },
         ),
+        contender("uutils-cat", "cat of uutils coreutils, its start included", &[], |point| {
+            command(point, &["coreutils", "cat"])
+        }),
         contender("pv", "pv --quiet, its start included", &[], |point| {
             command(point, &["pv", "--quiet"])
         }),
@@ -44,9 +47,9 @@ fn command(point: &Point, argv: &[&str]) -> Result<Box<dyn Task>> {
 }
 
 impl Copying for Command {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         match filter(&self.0, input, output) {
-            Ok(used) => Ok(Some(used.cpu_ns)),
+            Ok(used) => Ok(Some(used)),
             Err(Ended::Skipped(reason)) => Err(skip(reason)),
             Err(Ended::Failed(reason)) => Err(anyhow!(reason)),
             Err(Ended::Stopped) => Err(anyhow!("stopped")),

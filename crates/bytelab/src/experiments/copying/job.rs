@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use anyhow::Result;
 use lab::clock;
+pub(super) use lab::clock::Cpu;
 use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
 use lab::run::Role;
@@ -14,7 +15,7 @@ use super::ends::{Ends, Setup};
 /// A way to copy, with what it uses again.
 pub(super) trait Copying {
     /// Copies everything and closes both. The CPU time, where it is not that of this thread.
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>>;
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>>;
 }
 
 /// All methods copy what `size`, `input`, `output` and `reader` tell of; `reads` names what else is needed.
@@ -32,35 +33,36 @@ pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: 
 }
 
 pub(super) fn task<C: Copying + 'static>(point: &Point, copying: C) -> Result<Box<dyn Task>> {
-    Ok(Box::new(Job { setup: Setup::of(point)?, copying, cpu_ns: 0.0 }))
+    Ok(Box::new(Job { setup: Setup::of(point)?, copying, cpu: Cpu::default(), ops: 1 }))
 }
 
 struct Job<C> {
     setup: Setup,
     copying: C,
-    /// Of the last run, per operation.
-    cpu_ns: f64,
+    /// Of the last run.
+    cpu: Cpu,
+    ops: u64,
 }
 
 impl<C: Copying> Job<C> {
-    fn once(&mut self, setup: &Setup) -> Result<u64> {
+    fn once(&mut self, setup: &Setup) -> Result<Cpu> {
         let (Ends { input, output }, rest) = setup.open()?;
-        let before_ns = clock::own_thread_cpu_ns();
-        let told_ns = self.copying.copy(input, output)?;
-        let own_ns = clock::own_thread_cpu_ns() - before_ns;
+        let before = clock::own_thread_cpu();
+        let told = self.copying.copy(input, output)?;
+        let own = clock::own_thread_cpu() - before;
         setup.finish(rest)?;
-        Ok(told_ns.unwrap_or(own_ns))
+        Ok(told.unwrap_or(own))
     }
 }
 
 impl<C: Copying> Task for Job<C> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         let setup = self.setup.clone();
-        let mut total_ns = 0;
+        self.ops = ops.max(1);
+        self.cpu = Cpu::default();
         for _ in 0..ops {
-            total_ns += self.once(&setup)?;
+            self.cpu = self.cpu + self.once(&setup)?;
         }
-        self.cpu_ns = total_ns as f64 / ops.max(1) as f64;
         let bytes = self.setup.size.wrapping_mul(ops);
         Ok(Work { ops, bytes, answer: Some(self.setup.size) })
     }
@@ -73,6 +75,13 @@ impl<C: Copying> Task for Job<C> {
     }
 
     fn metrics(&mut self) -> Vec<(&'static str, f64)> {
-        vec![("cpu_ns", self.cpu_ns)]
+        let Cpu { all_ns, user_ns } = self.cpu;
+        let per_op = |ns: u64| ns as f64 / self.ops as f64;
+        let system_ns = all_ns.saturating_sub(user_ns);
+        vec![
+            ("cpu_ns", per_op(all_ns)),
+            ("user_ns", per_op(user_ns)),
+            ("system_ns", per_op(system_ns)),
+        ]
     }
 }

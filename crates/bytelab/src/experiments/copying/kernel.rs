@@ -1,14 +1,22 @@
 //! The kernel moves the bytes; the bare loops, without any fallback.
 
+#![expect(unsafe_code, reason = "lends memory to a pipe")]
+
+use std::fs::File;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 
-use anyhow::{Result, ensure};
-use lab::experiment::{Build, Method, skip};
+use anyhow::{Context, Result, ensure};
+use lab::experiment::{Build, Method, Task, skip};
+use lab::param::Point;
+use memmap2::MmapMut;
 use rustix::fs::{copy_file_range, sendfile};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
+use rustix::pipe::{
+    IoSliceRaw, PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice, vmsplice,
+};
 
-use super::job::{Copying, contender, task};
+use super::job::{Copying, Cpu, contender, task};
 
 const PIPE_BYTES: usize = 1 << 20;
 const STEP_BYTES: usize = 0x7fff_f000;
@@ -31,6 +39,7 @@ pub(super) fn methods() -> Vec<Method> {
             }
             task(point, Sendfile)
         }),
+        kernel("vmsplice", "read into memory whose pages are lent to the pipe", vmsplicing),
         kernel("copy-file-range", "copy_file_range", |point| {
             if point.text("input")? != "file" || point.text("output")? != "file" {
                 return Err(skip("copy_file_range is from file to file only"));
@@ -40,8 +49,49 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
+/// Two buffers as large as the pipe: when all of one is in it, it holds nothing of the other any more.
+struct Vmsplice {
+    buffers: [MmapMut; 2],
+}
+
+fn vmsplicing(point: &Point) -> Result<Box<dyn Task>> {
+    if point.text("output")? != "pipe" {
+        return Err(skip("vmsplice is to pipes only"));
+    }
+    let buffer = || MmapMut::map_anon(PIPE_BYTES).context("a buffer");
+    task(point, Vmsplice { buffers: [buffer()?, buffer()?] })
+}
+
+impl Copying for Vmsplice {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
+        // Its pages are lent to the pipe, so that one must not hold more of them than a buffer has.
+        let size = fcntl_setpipe_size(&output, PIPE_BYTES)?.min(PIPE_BYTES);
+        let mut input = File::from(input);
+        for turn in (0..2).cycle() {
+            let buffer = &mut self.buffers[turn][..size];
+            let mut full = 0;
+            while full < size {
+                match input.read(&mut buffer[full..])? {
+                    0 => break,
+                    n => full += n,
+                }
+            }
+            if full == 0 {
+                break;
+            }
+            let mut at = 0;
+            while at < full {
+                let slice = [IoSliceRaw::from_slice(&buffer[at..full])];
+                // SAFETY: the buffer outlives the copy, which ends when the reader has all.
+                at += unsafe { vmsplice(&output, &slice, SpliceFlags::empty()) }?;
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// Until a call moves nothing.
-fn repeat(mut call: impl FnMut() -> rustix::io::Result<usize>) -> Result<Option<u64>> {
+fn repeat(mut call: impl FnMut() -> rustix::io::Result<usize>) -> Result<Option<Cpu>> {
     loop {
         match call() {
             Ok(0) => return Ok(None),
@@ -55,7 +105,7 @@ fn repeat(mut call: impl FnMut() -> rustix::io::Result<usize>) -> Result<Option<
 struct Splice;
 
 impl Copying for Splice {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let flags = SpliceFlags::MOVE | SpliceFlags::MORE;
         repeat(|| splice(&input, None, &output, None, STEP_BYTES, flags))
     }
@@ -68,7 +118,7 @@ struct ThroughPipe {
 }
 
 impl Copying for ThroughPipe {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let flags = SpliceFlags::MOVE | SpliceFlags::MORE;
         loop {
             let mut held = splice(&input, None, &self.writer, None, self.size, flags)?;
@@ -87,7 +137,7 @@ impl Copying for ThroughPipe {
 struct Sendfile;
 
 impl Copying for Sendfile {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         repeat(|| sendfile(&output, &input, None, STEP_BYTES))
     }
 }
@@ -95,7 +145,7 @@ impl Copying for Sendfile {
 struct Range;
 
 impl Copying for Range {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         repeat(|| copy_file_range(&input, None, &output, None, STEP_BYTES))
     }
 }

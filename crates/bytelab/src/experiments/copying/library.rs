@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use anyhow::Result;
 use lab::experiment::Method;
 
-use super::job::{Copying, contender, task};
+use super::job::{Copying, Cpu, contender, task};
 
 pub(super) fn method() -> Method {
     contender("byte-stream", "byte-stream's copy", &[], |point| task(point, Ours))
@@ -14,7 +14,7 @@ pub(super) fn method() -> Method {
 struct Ours;
 
 impl Copying for Ours {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         byte_stream::copy(&input, &output)?;
         Ok(None)
     }

@@ -7,6 +7,7 @@ mod command;
 mod kernel;
 mod library;
 mod plain;
+mod uring;
 
 #[cfg(test)]
 mod tests;
@@ -62,6 +63,7 @@ fn methods() -> Vec<Method> {
     let mut methods = command::methods();
     methods.extend(plain::methods());
     methods.extend(kernel::methods());
+    methods.push(uring::method());
     methods.push(library::method());
     methods
 }

@@ -12,7 +12,7 @@ use lab::clock;
 use lab::experiment::{Build, Method, skip};
 use memmap2::MmapOptions;
 
-use super::job::{Copying, contender, task};
+use super::job::{Copying, Cpu, contender, task};
 
 /// What `mmap-write` maps and writes at once.
 const WINDOW: u64 = 2 << 20;
@@ -34,6 +34,9 @@ pub(super) fn methods() -> Vec<Method> {
         }),
         buffered("two-threads", "one thread reads, one writes", |point| {
             task(point, TwoThreads(point.number("buffer")? as usize))
+        }),
+        buffered("lazy-list", "a list of new chunks, each read when it is looked at", |point| {
+            task(point, LazyList(point.number("buffer")? as usize))
         }),
         contender("whole", "read_to_end into a new Vec, then write", &[], |point| {
             task(point, Whole)
@@ -67,7 +70,7 @@ struct One {
 }
 
 impl Copying for One {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let (mut input, mut output) = (File::from(input), File::from(output));
         let buffer = &mut self.memory[self.at..self.at + self.len];
         loop {
@@ -82,7 +85,7 @@ impl Copying for One {
 struct Fresh(usize);
 
 impl Copying for Fresh {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let (mut input, mut output) = (File::from(input), File::from(output));
         loop {
             let mut buffer = vec![0; self.0];
@@ -98,7 +101,7 @@ impl Copying for Fresh {
 struct TrimCopy(usize);
 
 impl Copying for TrimCopy {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let (mut input, mut output) = (File::from(input), File::from(output));
         loop {
             let mut buffer = vec![0; self.0];
@@ -110,25 +113,55 @@ impl Copying for TrimCopy {
     }
 }
 
+/// What a lazy `ByteString` is: the rest of the list is read when somebody wants it.
+struct LazyList(usize);
+
+struct Link<'a> {
+    chunk: Box<[u8]>,
+    rest: Box<dyn FnOnce() -> io::Result<Option<Link<'a>>> + 'a>,
+}
+
+fn list(input: &File, len: usize) -> io::Result<Option<Link<'_>>> {
+    let mut chunk = vec![0; len];
+    let mut reader = input;
+    let n = reader.read(&mut chunk)?;
+    chunk.truncate(n);
+    let link =
+        || Link { chunk: chunk.into_boxed_slice(), rest: Box::new(move || list(input, len)) };
+    Ok((n > 0).then(link))
+}
+
+impl Copying for LazyList {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
+        let (input, mut output) = (File::from(input), File::from(output));
+        let mut next = list(&input, self.0)?;
+        while let Some(Link { chunk, rest }) = next {
+            output.write_all(&chunk)?;
+            next = rest()?;
+        }
+        Ok(None)
+    }
+}
+
 struct TwoThreads(usize);
 
 impl Copying for TwoThreads {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let (mut input, mut output) = (File::from(input), File::from(output));
-        let own_ns = clock::own_thread_cpu_ns();
+        let before = clock::own_thread_cpu();
         let (full, filled) = sync_channel::<(Vec<u8>, usize)>(BUFFERS);
         let (empty, emptied) = sync_channel::<Vec<u8>>(BUFFERS);
         for _ in 0..BUFFERS {
             empty.send(vec![0; self.0]).context("a thread has ended")?;
         }
-        let reader = std::thread::Builder::new().spawn(move || -> io::Result<u64> {
+        let reader = std::thread::Builder::new().spawn(move || -> io::Result<Cpu> {
             while let Ok(mut buffer) = emptied.recv() {
                 let n = input.read(&mut buffer)?;
                 if n == 0 || full.send((buffer, n)).is_err() {
                     break;
                 }
             }
-            Ok(clock::own_thread_cpu_ns())
+            Ok(clock::own_thread_cpu())
         })?;
         while let Ok((buffer, n)) = filled.recv() {
             output.write_all(&buffer[..n])?;
@@ -136,15 +169,15 @@ impl Copying for TwoThreads {
             let _ = empty.send(buffer);
         }
         drop(empty);
-        let reader_ns = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(Some(reader_ns + clock::own_thread_cpu_ns() - own_ns))
+        let of_reader = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(Some(of_reader + clock::own_thread_cpu() - before))
     }
 }
 
 struct Whole;
 
 impl Copying for Whole {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let mut all = Vec::new();
         File::from(input).read_to_end(&mut all)?;
         File::from(output).write_all(&all)?;
@@ -155,7 +188,7 @@ impl Copying for Whole {
 struct IoCopy;
 
 impl Copying for IoCopy {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         io::copy(&mut File::from(input), &mut File::from(output))?;
         Ok(None)
     }
@@ -164,7 +197,7 @@ impl Copying for IoCopy {
 struct MapWrite;
 
 impl Copying for MapWrite {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<u64>> {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let (input, mut output) = (File::from(input), File::from(output));
         let size = input.metadata()?.len();
         for start in (0..size).step_by(WINDOW as usize) {

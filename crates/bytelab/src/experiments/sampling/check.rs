@@ -17,8 +17,16 @@ pub(super) struct Claim<'a> {
     pub(super) is_text: bool,
     pub(super) records: u64,
     pub(super) samples: u64,
+    pub(super) promise: Promise,
+}
+
+/// What a method says of its samples.
+#[derive(Clone, Copy)]
+pub(super) struct Promise {
     /// Not only about so many.
     pub(super) is_exact: bool,
+    /// In that of the file.
+    pub(super) in_order: bool,
 }
 
 /// Parts of the file that are held against each other.
@@ -35,7 +43,7 @@ impl Claim<'_> {
         for hash in &order {
             *wanted.entry(*hash).or_default() += 1;
         }
-        let (mut rank, mut found) = (0u64, Vec::new());
+        let (mut rank, mut found) = (0u64, 0);
         let mut next = order.iter().peekable();
         let mut parts = [0u64; PARTS as usize];
         let file = File::open(self.file).with_context(|| self.file.display().to_string())?;
@@ -45,28 +53,28 @@ impl Claim<'_> {
                 record.push(b'\n');
             }
             let hash = hasher.hash_one(record.as_slice());
-            if next.next_if(|wanted| **wanted == hash).is_some() {
-                parts[(rank * PARTS / self.records.max(1)).min(PARTS - 1) as usize] += 1;
-            }
+            let _ = next.next_if(|wanted| **wanted == hash);
             if let Some(count) = wanted.get_mut(&hash).filter(|count| **count > 0) {
                 *count -= 1;
-                found.push(rank);
+                parts[(rank * PARTS / self.records.max(1)).min(PARTS - 1) as usize] += 1;
+                found += 1;
             }
             rank += 1;
         };
         each_record(file, self.is_text, &mut place)?;
         ensure!(
-            found.len() == order.len(),
+            found == order.len(),
             "{} drawn records are not of the file, or twice",
-            order.len() - found.len()
+            order.len() - found
         );
-        ensure!(next.peek().is_none(), "the records are not in the order of the file");
+        let in_order = next.peek().is_none();
+        ensure!(in_order || !self.promise.in_order, "the records are not in the order of the file");
         check_parts(&parts, order.len() as u64)
     }
 
     fn check_count(&self, drawn: u64) -> Result<()> {
         let wanted = self.samples;
-        if self.is_exact {
+        if self.promise.is_exact {
             ensure!(drawn == wanted, "{drawn} records were drawn instead of {wanted}");
             return Ok(());
         }

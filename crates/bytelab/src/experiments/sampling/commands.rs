@@ -1,8 +1,16 @@
-//! What people use today, as plain commands: they are started anew for each sample, and write to
-//! `/dev/null`. What they draw is not checked.
+//! What people use today, as plain commands: started anew for each sample, in the order in which they like to
+//! write. They know only lines.
 
-use lab::experiment::{How, Method};
-use lab::run::Role;
+use std::ffi::OsStr;
+use std::fs::File;
+
+use anyhow::{Context, Result, anyhow};
+use lab::experiment::{Build, Method, Task, skip};
+use lab::launch::{Ended, filter};
+use lab::param::Point;
+
+use super::check::Promise;
+use super::drawing::{Drawing, Job, Told, contender};
 
 const AWK: &str = r#"BEGIN { srand(); n = ARGV[1]; ARGV[1] = "" }
 NR <= n { kept[NR] = $0; next }
@@ -10,40 +18,91 @@ NR <= n { kept[NR] = $0; next }
 END { for (i in kept) print kept[i] }"#;
 
 pub(super) fn methods() -> Vec<Method> {
-    let sort = "[ {kind} = text ] || { echo it knows only lines >&2; exit 1; }; sort -R \"$0\" | head -n \"$1\"";
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     vec![
-        command(
-            "shuf",
-            "GNU or other shuf -n, text only",
-            true,
-            words(&["/usr/bin/shuf", "-n", "{samples}", "{file}"]),
-        ),
-        command(
-            "awk",
-            "a reservoir in awk, text only",
-            true,
-            words(&["/usr/bin/awk", AWK, "{samples}", "{file}"]),
-        ),
-        // Takes minutes for large files.
-        command(
-            "sort",
-            "sort -R | head, text only",
-            false,
-            words(&["/bin/sh", "-c", sort, "{file}", "{samples}"]),
-        ),
+        contender("shuf", "shuf -n; text only", |point| command(point, "shuf", shuf)),
+        contender("awk", "a reservoir in awk; text only", |point| command(point, "awk", awk)),
+        // These take minutes for large files.
+        if_named("sort", "sort -R | head; text only", |point| command(point, "sort", sort)),
+        if_named("sqlite", "sqlite3: import, order by random(); text only", |point| {
+            command(point, "sqlite3", sqlite)
+        }),
+        if_named("duckdb", "duckdb: USING SAMPLE reservoir; text only", |point| {
+            command(point, "duckdb", duckdb)
+        }),
     ]
 }
 
-fn command(name: &str, about: &str, default: bool, argv: Vec<String>) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: vec!["samples", "records", "kind", "dir", "file"],
-        how: How::Command { argv },
-        role: Role::Yardstick,
-        bypasses_cache: false,
-        default,
-        job: None,
+fn shuf(job: &Job) -> Vec<String> {
+    words(["shuf", "-n", &job.samples.to_string(), &job.name()])
+}
+
+fn awk(job: &Job) -> Vec<String> {
+    words(["awk", AWK, &job.samples.to_string(), &job.name()])
+}
+
+fn sort(job: &Job) -> Vec<String> {
+    let script = r#"sort -R "$0" | head -n "$1""#;
+    words(["/bin/sh", "-c", script, &job.name(), &job.samples.to_string()])
+}
+
+fn sqlite(job: &Job) -> Vec<String> {
+    let import = format!(".import {} t", quoted(&job.name()));
+    let select = format!("select line from t order by random() limit {};", job.samples);
+    // Lines are taken as they are: no byte of them is a separator of columns.
+    let separator = r#".separator "\001" "\n""#;
+    words(["sqlite3", "-batch", ":memory:", ".mode ascii", separator, "create table t(line);"])
+        .into_iter()
+        .chain([import, ".mode list".to_owned(), select])
+        .collect()
+}
+
+fn duckdb(job: &Job) -> Vec<String> {
+    let query = format!(
+        "select line from read_csv({}, columns = {{'line': 'VARCHAR'}}, auto_detect = false, \
+         header = false, delim = '\\x01', quote = '', escape = '') using sample reservoir({} rows)",
+        quoted(&job.name()),
+        job.samples
+    );
+    words(["duckdb", "-list", "-noheader", "-c", &query])
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
+}
+
+/// As SQL and sqlite's own commands take it.
+fn quoted(name: &str) -> String {
+    format!("'{}'", name.replace('\'', "''"))
+}
+
+fn command(
+    point: &Point,
+    program: &str,
+    argv: impl Fn(&Job) -> Vec<String> + 'static,
+) -> Result<Box<dyn Task>> {
+    if point.text("kind")? != "text" {
+        return Err(skip("knows only lines"));
     }
+    // A program that is not there is found out before the timing.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !is_in(&path, program) {
+        return Err(skip(format!("{program} is not installed")));
+    }
+    let draw = move |job: &Job, _seed: u64, out: &mut File| {
+        let input = File::open("/dev/null").context("/dev/null")?;
+        match filter(&argv(job), input.into(), out.try_clone()?.into()) {
+            Ok(cpu) => Ok(Told { cpu: Some(cpu), ..Told::default() }),
+            Err(Ended::Skipped(reason) | Ended::Failed(reason)) => Err(anyhow!(reason)),
+            Err(Ended::Stopped) => Err(anyhow!("stopped")),
+        }
+    };
+    Drawing::task(point, Promise { is_exact: true, in_order: false }, Box::new(draw))
+}
+
+fn is_in(path: &OsStr, program: &str) -> bool {
+    std::env::split_paths(path).any(|dir| dir.join(program).is_file())
+}
+
+fn if_named(name: &str, about: &str, build: Build) -> Method {
+    Method { default: false, ..contender(name, about, build) }
 }

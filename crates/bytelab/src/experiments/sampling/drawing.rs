@@ -5,11 +5,12 @@ use std::io::{Seek, SeekFrom};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use lab::clock::Cpu;
 use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
 use lab::run::Role;
 
-use super::check::Claim;
+use super::check::{Claim, Promise};
 use super::data::format;
 use record_sampler::{Format, Stats};
 
@@ -31,42 +32,78 @@ impl Job {
         })
     }
 
+    /// Of the file, which `data` has made sure is UTF-8.
+    pub(super) fn name(&self) -> String {
+        self.file.display().to_string()
+    }
+
     pub(super) fn format(&self) -> Format {
         format(self.is_text)
     }
 }
 
-/// A way to draw: writes a sample for this seed. What the library tells of it, if it is the library's.
-pub(super) type Draw = Box<dyn FnMut(&Job, u64, &mut File) -> Result<Option<Stats>>>;
+/// A way to draw: writes a sample for this seed.
+pub(super) type Draw = Box<dyn FnMut(&Job, u64, &mut File) -> Result<Told>>;
+
+/// What a method tells of a drawing.
+#[derive(Default)]
+pub(super) struct Told {
+    /// Read, or looked at through a mapping.
+    pub(super) looked_at_bytes: Option<u64>,
+    /// Where it was another process.
+    pub(super) cpu: Option<Cpu>,
+}
+
+impl From<Stats> for Told {
+    fn from(stats: Stats) -> Told {
+        Told { looked_at_bytes: Some(stats.bytes_read), cpu: None }
+    }
+}
 
 pub(super) struct Drawing {
     job: Job,
     draw: Draw,
-    is_exact: bool,
+    promise: Promise,
     out: File,
     seed: u64,
-    read_bytes: Option<u64>,
+    /// Of the last run.
+    ops: u64,
+    looked_at_bytes: Option<u64>,
+    cpu: Option<Cpu>,
 }
 
 impl Drawing {
-    pub(super) fn task(point: &Point, is_exact: bool, draw: Draw) -> Result<Box<dyn Task>> {
+    pub(super) fn task(point: &Point, promise: Promise, draw: Draw) -> Result<Box<dyn Task>> {
         let job = Job::of(point)?;
         let dir = job.file.parent().context("the file is in no directory")?;
         let out = tempfile::tempfile_in(dir).or_else(|_| tempfile::tempfile());
         let out = out.context("making the file that the sample is written to")?;
-        Ok(Box::new(Drawing { job, draw, is_exact, out, seed: 0, read_bytes: None }))
+        Ok(Box::new(Drawing {
+            job,
+            draw,
+            promise,
+            out,
+            seed: 0,
+            ops: 1,
+            looked_at_bytes: None,
+            cpu: None,
+        }))
     }
 }
 
 impl Task for Drawing {
     fn run(&mut self, ops: u64) -> Result<Work> {
         let mut bytes = 0;
+        (self.ops, self.cpu) = (ops.max(1), None);
         for _ in 0..ops {
             self.out.seek(SeekFrom::Start(0))?;
             self.out.set_len(0)?;
             self.seed += 1;
-            let stats = (self.draw)(&self.job, self.seed, &mut self.out)?;
-            self.read_bytes = stats.map(|stats| stats.bytes_read);
+            let told = (self.draw)(&self.job, self.seed, &mut self.out)?;
+            self.looked_at_bytes = told.looked_at_bytes;
+            if let Some(cpu) = told.cpu {
+                self.cpu = Some(self.cpu.unwrap_or_default() + cpu);
+            }
             bytes += self.out.stream_position()?;
         }
         Ok(Work { ops, bytes, answer: Some(self.job.samples) })
@@ -81,14 +118,16 @@ impl Task for Drawing {
             is_text: *is_text,
             records: *records,
             samples: *samples,
-            is_exact: self.is_exact,
+            promise: self.promise,
         };
         claim.check(&self.out).context("the sample is wrong")?;
         Ok(Some(*samples))
     }
 
     fn metrics(&mut self) -> Vec<(&'static str, f64)> {
-        self.read_bytes.map(|bytes| ("looked_at_bytes", bytes as f64)).into_iter().collect()
+        let looked_at = self.looked_at_bytes.map(|bytes| ("looked_at_bytes", bytes as f64));
+        let cpu = self.cpu.map(|cpu| ("cpu_ns", cpu.all_ns as f64 / self.ops as f64));
+        looked_at.into_iter().chain(cpu).collect()
     }
 }
 

@@ -6,10 +6,11 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use anyhow::{Context, Result};
 use lab::experiment::{Method, Task};
 use lab::param::Point;
-use record_sampler::{Rng, Stats};
+use record_sampler::Rng;
 
+use super::check::Promise;
 use super::data::RECORD_BYTES;
-use super::drawing::{Drawing, Job, contender};
+use super::drawing::{Drawing, Job, Told, contender};
 
 pub(super) fn method() -> Method {
     let about = "every record read (`getline`, or `read` of 64 bytes), kept with a probability";
@@ -18,10 +19,10 @@ pub(super) fn method() -> Method {
 
 /// About as many as are wanted come of it: within 8 standard deviations, which is checked untimed.
 fn build(point: &Point) -> Result<Box<dyn Task>> {
-    Drawing::task(point, false, Box::new(scan))
+    Drawing::task(point, Promise { is_exact: false, in_order: true }, Box::new(scan))
 }
 
-fn scan(job: &Job, seed: u64, out: &mut File) -> Result<Option<Stats>> {
+fn scan(job: &Job, seed: u64, out: &mut File) -> Result<Told> {
     let mut rng = Rng::new(seed);
     let p = job.samples as f64 / job.records as f64;
     let mut is_kept = || rng.unit() <= p;
@@ -46,5 +47,5 @@ fn scan(job: &Job, seed: u64, out: &mut File) -> Result<Option<Stats>> {
         }
     }
     out.flush()?;
-    Ok(None)
+    Ok(Told::default())
 }

@@ -5,9 +5,12 @@ use std::fs::File;
 use anyhow::Result;
 use lab::experiment::{Method, Task, skip};
 use lab::param::Point;
-use record_sampler::{Method as Way, Population, Sampler, Stats};
+use record_sampler::{Method as Way, Population, Sampler};
 
-use super::drawing::{Drawing, Job, contender};
+use super::check::Promise;
+use super::drawing::{Drawing, Job, Told, contender};
+
+const PROMISE: Promise = Promise { is_exact: true, in_order: true };
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
@@ -21,13 +24,13 @@ pub(super) fn methods() -> Vec<Method> {
             build(point, Way::Sequential)
         }),
         contender("reservoir", "one pass as over a pipe, algorithm L", |point| {
-            Drawing::task(point, true, Box::new(reservoir))
+            Drawing::task(point, PROMISE, Box::new(reservoir))
         }),
         contender("index", "the lines counted once, kept beside the file; text only", |point| {
             only(point, "text")?;
             Drawing::task(
                 point,
-                true,
+                PROMISE,
                 Box::new(|job, seed, out| {
                     draw(job, &Sampler::exactly(job.samples).seed(seed).with_index(), out)
                 }),
@@ -57,16 +60,16 @@ fn build(point: &Point, way: Way) -> Result<Box<dyn Task>> {
     let draw = move |job: &Job, seed: u64, out: &mut File| {
         draw(job, &Sampler::exactly(job.samples).seed(seed).by(way), out)
     };
-    Drawing::task(point, true, Box::new(draw))
+    Drawing::task(point, PROMISE, Box::new(draw))
 }
 
-fn draw(job: &Job, sampler: &Sampler, out: &mut File) -> Result<Option<Stats>> {
+fn draw(job: &Job, sampler: &Sampler, out: &mut File) -> Result<Told> {
     let mut population = Population::open([&job.file], job.format())?;
-    Ok(Some(sampler.write(&mut population, out)?))
+    Ok(sampler.write(&mut population, out)?.into())
 }
 
 /// The file as a stream that can be read only once.
-fn reservoir(job: &Job, seed: u64, out: &mut File) -> Result<Option<Stats>> {
+fn reservoir(job: &Job, seed: u64, out: &mut File) -> Result<Told> {
     let mut population = Population::stream(File::open(&job.file)?, job.format());
-    Ok(Some(Sampler::exactly(job.samples).seed(seed).write(&mut population, out)?))
+    Ok(Sampler::exactly(job.samples).seed(seed).write(&mut population, out)?.into())
 }

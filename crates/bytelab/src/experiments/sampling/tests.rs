@@ -8,7 +8,7 @@ use lab::experiment::{How, Skip};
 use lab::param::Point;
 use lab::stop::Stop;
 
-use super::check::Claim;
+use super::check::{Claim, Promise};
 use super::experiment;
 
 fn arguments(dir: &Path, kind: &str, samples: u64, records: u64) -> Point {
@@ -85,7 +85,8 @@ fn what_is_no_sample_is_found_out() {
     let text: Vec<String> = (0..4000).map(|i| format!("{i}\n")).collect();
     fs::write(&file, text.concat()).unwrap();
     let check = |drawn: Vec<String>, samples: u64| {
-        let claim = Claim { file: &file, is_text: true, records: 4000, samples, is_exact: true };
+        let promise = Promise { is_exact: true, in_order: true };
+        let claim = Claim { file: &file, is_text: true, records: 4000, samples, promise };
         let mut out = tempfile::tempfile().unwrap();
         out.write_all(drawn.concat().as_bytes()).unwrap();
         claim.check(&out).map_err(|error| error.to_string())
