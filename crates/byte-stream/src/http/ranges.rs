@@ -108,7 +108,8 @@ impl Ranges {
         let connections = plan.connections;
         let slots = (0..connections).map(|_| None).collect();
         // The first part is on its way already.
-        let state = State { next: 1, taken: 0, slots, spare: Vec::new() };
+        let spare = Vec::with_capacity(connections + 1);
+        let state = State { next: 1, taken: 0, slots, spare };
         let shared = Shared { plan, state: state.into(), room: Condvar::new(), bell, stop };
         let shared = Arc::new(shared);
         let mut ranges =
