@@ -10,10 +10,7 @@ use crate::jobs::{Job, Result};
 pub(crate) type Arguments = HashMap<String, String>;
 
 /// Answers orders until `bye` or the end of the input.
-pub(crate) fn serve(
-    name: &str,
-    prepare: impl Fn(&Arguments) -> Result<Box<dyn Job>>,
-) -> ExitCode {
+pub(crate) fn serve(name: &str, prepare: impl Fn(&Arguments) -> Result<Box<dyn Job>>) -> ExitCode {
     let mut job = None;
     say(&format!("hello 1 name={name} lang=rust"));
     for line in std::io::stdin().lock().lines() {

@@ -26,7 +26,7 @@ pub(crate) struct Hyper {
 impl Hyper {
     pub(crate) fn new(remote: &Remote) -> Result<Hyper> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(told)?;
-        let uri = remote.url.parse().map_err(told::<hyper::http::uri::InvalidUri>)?;
+        let uri = remote.url.parse::<Uri>().map_err(told)?;
         let tls = remote.certificates.as_deref().map(trusting).transpose()?;
         Ok(Hyper { runtime, uri, tls })
     }

@@ -24,7 +24,12 @@ impl Async {
         if let Some(pem) = &remote.certificates {
             client = client.add_root_certificate(Certificate::from_pem(pem).map_err(told)?);
         }
-        Ok(Async { runtime, client: client.build().map_err(told)?, url: remote.url.clone(), access })
+        Ok(Async {
+            runtime,
+            client: client.build().map_err(told)?,
+            url: remote.url.clone(),
+            access,
+        })
     }
 }
 
