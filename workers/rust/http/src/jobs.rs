@@ -19,10 +19,8 @@ pub(crate) trait Job {
 }
 
 /// What is read.
-#[derive(Clone)]
 pub(crate) struct Remote {
     pub(crate) url: String,
-    pub(crate) size: u64,
     pub(crate) buffer: usize,
     /// To be trusted, in PEM; none if it is plain HTTP.
     pub(crate) certificates: Option<Vec<u8>>,
@@ -80,7 +78,7 @@ pub(crate) fn job(
         let name = if index == 0 { "url".to_owned() } else { format!("url{}", index + 1) };
         let buffer = number("buffer")?.clamp(1, 1 << 30) as usize;
         let url = get(&name)?.clone();
-        clients.push(make(&Remote { url, size, buffer, certificates: certificates.clone() })?);
+        clients.push(make(&Remote { url, buffer, certificates: certificates.clone() })?);
     }
     Ok(Box::new(Reading { clients, size }))
 }
