@@ -1,7 +1,7 @@
 //! The command line. The subcommands are fixed; the flags of an experiment are made from its params.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -10,10 +10,15 @@ use clap::{
 };
 use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
-use lab::run::CacheState;
+use lab::run::{CacheState, Definition};
 
+use crate::check::{BaselineTask, CheckArgs};
+use crate::compare::CompareArgs;
+use crate::experiments::own::{self, Taken};
+use crate::history::HistoryArgs;
 use crate::numbers;
 use crate::report::numbers::{COLUMNS, Column};
+use crate::report_file::ReportArgs;
 use crate::tools::cat::CatArgs;
 use crate::tools::fleece::FleeceArgs;
 use crate::tools::sample::SampleArgs;
@@ -32,20 +37,24 @@ pub(crate) struct Cli {
 }
 
 const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not run, or answers \
-                           disagree; 2 wrong use; 130 or 143 stopped by a signal.";
+                           disagree; 2 wrong use; of thresholds in a file: 3 one is exceeded, 4 one is \
+                           undecided; 130 or 143 stopped by a signal.";
 
 #[derive(Subcommand)]
 pub(crate) enum Task {
     /// The latency numbers of this machine, beside published ones (20 seconds)
     Numbers(NumbersArgs),
     /// Measure: run an experiment, prove its answers, show which method wins
-    #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT")]
+    #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT|FILE.toml")]
     Run(RunArgs),
-    /// The experiments and their methods
+    /// The experiments and their methods; `list published`: results of others
     List {
-        /// Only this one, with its params
+        /// Only this one, with its params: a name, or a file of yours; or `published`, `published:NAME`
+        #[arg(value_name = "EXPERIMENT|FILE.toml")]
         experiment: Option<String>,
     },
+    /// Write an experiment of your own to start from: a commented file that runs as it is
+    Init(InitArgs),
     /// Fleece, the binary form of JSON: convert, check, look into
     Fleece(FleeceArgs),
     /// What this machine can measure, from which source, and what would enable the rest
@@ -57,17 +66,28 @@ pub(crate) enum Task {
     SelfTest(SelfTestArgs),
     /// Files and URLs to standard output, in the cheapest way
     Cat(CatArgs),
-    /// The stored runs, the oldest first
-    History {
-        #[arg(long)]
-        json: bool,
-    },
+    /// The stored runs, the oldest first; or one method over time
+    History(HistoryArgs),
     /// A stored run again
     Show {
         id: String,
         #[command(flatten)]
         output: OutputArgs,
+        /// Draw the samples of each method, too: in their order, and as a histogram
+        #[arg(long, conflicts_with = "json")]
+        plot: bool,
     },
+    /// Two runs, labels or machines side by side, or a run beside published results
+    Compare(CompareArgs),
+    /// Measure a baseline's methods again, and fail if one got slower than allowed
+    Check(CheckArgs),
+    /// Names for the runs that are checked against
+    Baseline {
+        #[command(subcommand)]
+        task: BaselineTask,
+    },
+    /// Charts of stored runs: one HTML file, or SVG files
+    Report(ReportArgs),
     /// Random records of files and streams, fair and reading only what it must
     #[command(arg_required_else_help = true)]
     Sample(Box<SampleArgs>),
@@ -85,6 +105,19 @@ pub(crate) struct RunArgs {
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct InitArgs {
+    /// Where it is written
+    #[arg(default_value = "experiment.toml")]
+    pub(crate) file: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the JSON Schema of such files, for editors, and write nothing
+    #[arg(long, conflicts_with_all = ["file", "force"])]
+    pub(crate) schema: bool,
 }
 
 #[derive(Args)]
@@ -153,6 +186,7 @@ impl NumbersArgs {
         Ok(Asked {
             experiment: experiment.name.to_owned(),
             points: Point::product(&axes),
+            definition: None,
             measuring: MeasureArgs {
                 methods: Vec::new(),
                 reference: None,
@@ -180,6 +214,9 @@ pub(crate) struct SelfTestArgs {
     /// Compare a method with itself in so many runs, and count the false alarms
     #[arg(long, value_name = "SESSIONS")]
     pub(crate) aa: Option<u32>,
+    /// Check a method against a baseline of itself so many times, and count the failures
+    #[arg(long, value_name = "CHECKS", conflicts_with = "aa")]
+    pub(crate) aa_check: Option<u32>,
 }
 
 #[derive(Args, Clone, Copy)]
@@ -267,27 +304,69 @@ impl From<Cache> for CacheState {
 pub(crate) struct Asked {
     pub(crate) experiment: String,
     pub(crate) points: Vec<Point>,
+    /// Of an experiment in a file.
+    pub(crate) definition: Option<Definition>,
     pub(crate) measuring: MeasureArgs,
 }
 
-/// Parses the process's arguments; help, version and wrong use end it here.
-pub(crate) fn parse(experiments: &[Experiment]) -> Result<(Cli, Option<Asked>)> {
-    let matches = command(experiments).get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+/// Parses the process's arguments; help, version and wrong use end it here. An experiment in a file is
+/// added to the others.
+pub(crate) fn parse(experiments: &mut Vec<Experiment>) -> Result<(Cli, Option<Asked>)> {
+    let mut command = command(experiments);
+    let typed = file_to_run(&command);
+    let mut definition = None;
+    if let Some(file) = &typed {
+        let declared = own::load(Path::new(file), &taken())?;
+        let subcommand = subcommand(&declared.experiment).name(file);
+        let subcommand = declared.defaults.into_iter().fold(subcommand, |command, (id, value)| {
+            command.mut_arg(id, |arg| arg.default_value(value))
+        });
+        command = command.mut_subcommand("run", |run| run.subcommand(subcommand));
+        definition = Some(declared.definition);
+        experiments.push(declared.experiment);
+    }
+    let matches = command.get_matches();
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let run = matches.subcommand_matches("run").and_then(ArgMatches::subcommand);
     let Some((name, matches)) = run else { return Ok((cli, None)) };
-    let experiment = experiments.iter().find(|experiment| experiment.name == name);
+    let experiment = match &typed {
+        Some(_) => experiments.last(),
+        None => experiments.iter().find(|experiment| experiment.name == name),
+    };
     let experiment = experiment.with_context(|| format!("there is no experiment {name}"))?;
-    let mut cli = cli;
     if let Task::Run(run) = &mut cli.task {
         run.output = OutputArgs::from_arg_matches(matches)?;
     }
     let asked = Asked {
-        experiment: name.to_owned(),
+        experiment: experiment.name.to_owned(),
         points: points(experiment, matches)?,
+        definition,
         measuring: MeasureArgs::from_arg_matches(matches)?,
     };
     Ok((cli, Some(asked)))
+}
+
+/// The file that `run` names in place of an experiment.
+fn file_to_run(command: &Command) -> Option<String> {
+    let open = command.clone().mut_subcommand("run", |run| run.allow_external_subcommands(true));
+    // What is wrong, or asks for help, is told when all is known.
+    let matches = open.try_get_matches().ok()?;
+    let (name, _) = matches.subcommand_matches("run")?.subcommand()?;
+    own::is_file_name(name).then(|| name.to_owned())
+}
+
+/// What an experiment in a file may not be called, nor its params.
+pub(crate) fn taken() -> Taken<'static> {
+    let all = MeasureArgs::augment_args(OutputArgs::augment_args(Cli::command()));
+    let flags = all.get_arguments().flat_map(|arg| {
+        let long = arg.get_long().map(str::to_owned);
+        long.into_iter().chain([arg.get_id().to_string()])
+    });
+    let builtin = ["help", "version", "resume"].map(str::to_owned);
+    Taken {
+        experiments: crate::experiments::all().iter().map(|experiment| experiment.name).collect(),
+        flags: flags.chain(builtin).collect(),
+    }
 }
 
 fn command(experiments: &[Experiment]) -> Command {

@@ -1,13 +1,19 @@
 //! The program: parse, measure into the store, analyze, print.
 
+mod check;
 mod cli;
+mod compare;
 mod doctor;
 mod experiments;
+mod history;
+mod init;
 mod numbers;
 mod owner;
+mod pattern;
 mod progress;
 mod reference;
 mod report;
+mod report_file;
 mod run;
 mod self_test;
 mod store;
@@ -16,15 +22,20 @@ mod trace_file;
 mod workers;
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use lab::analyze::{Analysis, analyze};
+use lab::experiment::Experiment;
 use lab::launch::Stop;
 use lab::run::{Run, Status};
+use lab::threshold::Held;
 
 use crate::cli::{Asked, Cli, NumbersArgs, OutputArgs, Task};
+use crate::experiments::own;
 use crate::report::Layout;
+use crate::run::Measured;
 
 /// Counts what built-in methods allocate, in the counting pass only.
 #[global_allocator]
@@ -32,6 +43,8 @@ static ALLOCATOR: lab::count::CountingAllocator = lab::count::CountingAllocator;
 
 const DID_NOT_RUN: u8 = 1;
 const WRONG_USE: u8 = 2;
+const EXCEEDED: u8 = 3;
+const UNDECIDED: u8 = 4;
 
 fn main() -> ExitCode {
     let ended = match hidden_arguments() {
@@ -42,7 +55,10 @@ fn main() -> ExitCode {
             experiments::serve::run(&kind, &directory).map(|()| ExitCode::SUCCESS)
         }
         Some([_, experiment, method]) => worker(&experiment, &method),
-        None => cli::parse(&experiments::all()).and_then(|(cli, asked)| dispatch(cli, asked)),
+        None => {
+            let mut experiments = experiments::all();
+            cli::parse(&mut experiments).and_then(|(cli, asked)| dispatch(cli, asked, &experiments))
+        }
     };
     ended.unwrap_or_else(|error| {
         let broken_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
@@ -54,28 +70,42 @@ fn main() -> ExitCode {
     })
 }
 
-fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
+fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Result<ExitCode> {
     match cli.task {
         Task::Numbers(args) => {
-            let asked = args.asked(&experiments::all())?;
-            measure(cli.store, asked, |run| print_numbers(run, &args))
+            let asked = args.asked(experiments)?;
+            measure(cli.store, experiments, asked, |run| print_numbers(run, &args))
         }
         Task::Run(args) => match (&args.resume, asked) {
-            (Some(id), None) => resume(cli.store, id, args.output),
-            (None, Some(asked)) => measure(cli.store, asked, |run| print(run, args.output)),
+            (Some(id), None) => resume(cli.store, experiments, id, args.output),
+            (None, Some(asked)) => {
+                measure(cli.store, experiments, asked, |run| print(run, args.output))
+            }
             _ => anyhow::bail!("name an experiment, or --resume ID"),
         },
-        Task::List { experiment } => list(experiment.as_deref()),
+        Task::List { experiment } => list(experiments, experiment.as_deref()),
+        Task::Init(args) => init::run(&args),
         Task::Fleece(args) => tools::fleece::run(&args),
         Task::Doctor { json } => doctor::print(json),
         Task::SelfTest(args) => self_test::run(&args),
         Task::Cat(args) => tools::cat::run(args),
-        Task::History { json } => history(cli.store, json),
-        Task::Show { id, output } => {
+        Task::History(args) => history::run(&args, cli.store, &layout()),
+        Task::Compare(args) => compare::run(&args, cli.store, &experiments::all(), &layout()),
+        Task::Check(args) => {
+            warn_if_unoptimised();
+            check::run(&args, cli.store.as_deref(), &experiments::all(), &layout())
+        }
+        Task::Baseline { task } => check::baselines(&task, cli.store),
+        Task::Show { id, output, plot } => {
             let run = store::open(cli.store)?.load(&id)?;
-            print(&run, output)?;
+            let analysis = print(&run, output)?;
+            if plot {
+                let text = report::plot(&run, &analysis, &layout());
+                io::stdout().lock().write_all(text.as_bytes())?;
+            }
             Ok(ExitCode::SUCCESS)
         }
+        Task::Report(args) => report_file::run(&args, store::open(cli.store)?.as_mut()),
         Task::Sample(args) => Ok(tools::sample::run(&args)),
         Task::Delete { ids } => {
             let mut store = store::open(cli.store)?;
@@ -83,6 +113,14 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
             let known = store.list()?;
             if let Some(id) = ids.iter().find(|id| known.iter().all(|run| run.id != **id)) {
                 anyhow::bail!("there is no run {id}; nothing was deleted (see bytelab history)");
+            }
+            let baselines = store.baselines()?;
+            if let Some(named) = baselines.iter().find(|baseline| ids.contains(&baseline.id)) {
+                anyhow::bail!(
+                    "run {} is the baseline {:?}; nothing was deleted (see bytelab baseline --help)",
+                    named.id,
+                    named.name
+                );
             }
             for id in ids {
                 store.delete(&id)?;
@@ -94,6 +132,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>) -> Result<ExitCode> {
 
 fn measure(
     store: Option<std::ffi::OsString>,
+    experiments: &[Experiment],
     asked: Asked,
     print: impl FnOnce(&Run) -> Result<Analysis>,
 ) -> Result<ExitCode> {
@@ -101,25 +140,30 @@ fn measure(
     let stop = Stop::on_signals()?;
     let keep = !asked.measuring.no_store;
     let store = keep.then(|| store::open(store)).transpose()?;
-    let measured = run::run(&experiments::all(), asked, store, &stop);
+    let measured = run::run(experiments, asked, store, &stop);
     ended(measured, &stop, print)
 }
 
-fn resume(store: Option<std::ffi::OsString>, id: &str, output: OutputArgs) -> Result<ExitCode> {
+fn resume(
+    store: Option<std::ffi::OsString>,
+    experiments: &[Experiment],
+    id: &str,
+    output: OutputArgs,
+) -> Result<ExitCode> {
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
-    let measured = run::resume(&experiments::all(), id, store::open(store)?, &stop);
+    let measured = run::resume(experiments, id, store::open(store)?, &stop);
     ended(measured, &stop, |run| print(run, output))
 }
 
 /// Shows what was measured, and tells how it ended.
 fn ended(
-    measured: Result<Run>,
+    measured: Result<Measured>,
     stop: &Stop,
     print: impl FnOnce(&Run) -> Result<Analysis>,
 ) -> Result<ExitCode> {
-    let run = match (measured, stop.signal()) {
-        (Ok(run), _) => run,
+    let Measured { run, tidy } = match (measured, stop.signal()) {
+        (Ok(measured), _) => measured,
         (Err(error), Some(signal)) => {
             writeln!(io::stderr(), "bytelab: {error:#}; nothing was measured yet")?;
             return Ok(ExitCode::from(128 + signal as u8));
@@ -137,7 +181,20 @@ fn ended(
         }
         return Ok(ExitCode::from(128 + signal as u8));
     }
-    Ok(if all_well(&run, &analysis) { ExitCode::SUCCESS } else { ExitCode::from(DID_NOT_RUN) })
+    let well = tidy && all_well(&run, &analysis);
+    Ok(ExitCode::from(if well { held(&analysis) } else { DID_NOT_RUN }))
+}
+
+/// The exit status that the thresholds make.
+fn held(analysis: &Analysis) -> u8 {
+    let any = |verdict| analysis.thresholds.iter().any(|outcome| outcome.verdict == verdict);
+    if any(Held::Exceeded) {
+        EXCEEDED
+    } else if any(Held::Undecided) {
+        UNDECIDED
+    } else {
+        0
+    }
 }
 
 fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
@@ -197,23 +254,26 @@ fn warn_if_unoptimised() {
     }
 }
 
-fn list(name: Option<&str>) -> Result<ExitCode> {
-    let experiments = experiments::all();
+fn list(experiments: &[Experiment], name: Option<&str>) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
     match name {
-        None => out.write_all(report::experiments(&experiments).as_bytes())?,
+        None => out.write_all(report::experiments(experiments).as_bytes())?,
+        Some(name) if own::is_file_name(name) => {
+            let declared = own::load(Path::new(name), &cli::taken())?;
+            out.write_all(report::methods(&declared.experiment).as_bytes())?;
+        }
+        Some("published") => {
+            out.write_all(report::beside::list(&reference::all(), &layout()).as_bytes())?;
+        }
+        Some(name) if name.starts_with(reference::PREFIX) => {
+            let published = compare::published(&name[reference::PREFIX.len()..])?;
+            out.write_all(report::beside::figures(&published, &layout()).as_bytes())?;
+        }
         Some(name) => {
-            let experiment = run::find(&experiments, name)?;
+            let experiment = run::find(experiments, name)?;
             out.write_all(report::methods(experiment).as_bytes())?;
         }
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn history(store: Option<std::ffi::OsString>, json: bool) -> Result<ExitCode> {
-    let listed = store::open(store)?.list()?;
-    let text = if json { report::history::json(&listed)? } else { report::history::table(&listed) };
-    writeln!(io::stdout().lock(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,14 +8,22 @@ use lab::experiment::{Data, Experiment, How, Method};
 use lab::launch::{Launcher, Stop};
 use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data, trace};
 use lab::param::Point;
-use lab::run::{Plan, Role, Run};
+use lab::run::{Definition, Note, Plan, Role, Run};
 
 use crate::cli::{Asked, MeasureArgs};
+use crate::experiments::own;
 use crate::owner;
+use crate::pattern::matches;
 use crate::progress::ProgressLine;
 use crate::store::Store;
 use crate::trace_file::TraceFile;
 use crate::workers;
+
+/// A run, and whether all that it made was removed.
+pub(crate) struct Measured {
+    pub(crate) run: Run,
+    pub(crate) tidy: bool,
+}
 
 /// Measures what is asked. The run is kept in the store while it grows, if there is one.
 pub(crate) fn run(
@@ -23,12 +31,13 @@ pub(crate) fn run(
     asked: Asked,
     store: Option<Box<dyn Store>>,
     stop: &Stop,
-) -> Result<Run> {
+) -> Result<Measured> {
     let experiment = find(experiments, &asked.experiment)?;
     let measuring = asked.measuring;
     let trace = measuring.trace.as_deref().map(TraceFile::try_out).transpose()?;
     let mut job = Job { experiment, methods: choose(experiment, &measuring)? };
-    let plan = plan(&measuring)?;
+    let mut plan = plan(&measuring)?;
+    plan.definition = asked.definition;
     let line = ProgressLine::new();
     let mut points = experiment.points(asked.points, &job.methods);
     // Else workers would be built that have nothing to do.
@@ -41,8 +50,8 @@ pub(crate) fn run(
     let data = data(&job, &mut points, &plan, &line, stop)?;
     build_workers(&mut job.methods, &plan, &line, stop)?;
     let mut run = new_run(&job, points, plan, measuring.label);
-    record(&job, &mut run, &data, Output { store, line, trace }, stop)?;
-    Ok(run)
+    let tidy = record(&job, &mut run, data, Output { store, line, trace }, stop)?;
+    Ok(Measured { run, tidy })
 }
 
 /// Goes on with a run that was stopped or killed.
@@ -51,21 +60,18 @@ pub(crate) fn resume(
     id: &str,
     mut store: Box<dyn Store>,
     stop: &Stop,
-) -> Result<Run> {
+) -> Result<Measured> {
     let mut run = store.load(id)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
-    let experiment = find(experiments, &run.experiment)?;
+    let declared = run.plan.definition.as_ref().map(|old| same_file(old, id)).transpose()?;
+    let experiment = match &declared {
+        Some(declared) => &declared.experiment,
+        None => find(experiments, &run.experiment)?,
+    };
     if let Some(process) = owner::alive(&run.environment) {
         bail!("run {id} is being measured by process {process}: stop that first");
     }
-    let mut methods = experiment.methods.clone();
-    for cell in &run.cells {
-        if !methods.iter().any(|method| method.name == cell.method) {
-            // A worker that was given with --worker: what it is about is its command.
-            methods.push(user_worker(experiment, &format!("{}={}", cell.method, cell.about))?);
-        }
-    }
-    methods.retain(|method| run.cells.iter().any(|cell| cell.method == method.name));
+    let methods = methods_of(experiment, &run)?;
     let line = ProgressLine::new();
     let mut job = Job { experiment, methods };
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
@@ -73,8 +79,67 @@ pub(crate) fn resume(
     owner::sign(&mut run.environment);
     store.finish(id, false, &run.environment, &run.notes)?;
     let output = Output { store: Some(store), line, trace: None };
-    record(&job, &mut run, &data, output, stop)?;
-    Ok(run)
+    let tidy = record(&job, &mut run, data, output, stop)?;
+    Ok(Measured { run, tidy })
+}
+
+/// The experiment of a file that is as it was when the run began.
+fn same_file(old: &Definition, id: &str) -> Result<own::Loaded> {
+    let declared = own::load(Path::new(&old.file), &crate::cli::taken())
+        .with_context(|| format!("run {id} was declared in a file that cannot be used now"))?;
+    ensure!(
+        declared.definition.text == old.text,
+        "{} has changed since run {id} began: put it back, or start a new run",
+        old.file
+    );
+    Ok(declared)
+}
+
+/// Measures once more what a run measured: its methods, at its points, by its plan.
+pub(crate) fn again(
+    experiments: &[Experiment],
+    run: &Run,
+    label: &str,
+    dir: Option<PathBuf>,
+    store: Option<Box<dyn Store>>,
+    stop: &Stop,
+) -> Result<Run> {
+    let declared = run.plan.definition.as_ref().map(|old| same_file(old, &run.id)).transpose()?;
+    let experiment = match &declared {
+        Some(declared) => &declared.experiment,
+        None => find(experiments, &run.experiment)?,
+    };
+    let methods = methods_of(experiment, run)?;
+    let line = ProgressLine::new();
+    let mut job = Job { experiment, methods };
+    let mut plan = run.plan.clone();
+    plan.seed = seed();
+    if dir.is_some() || plan.data_dir.is_none() {
+        plan.data_dir = Some(data_dir_text(dir)?);
+    }
+    let mut points = run.points.clone();
+    let data = data(&job, &mut points, &plan, &line, stop)?;
+    build_workers(&mut job.methods, &plan, &line, stop)?;
+    let mut now = new_run(&job, points, plan, Some(label.to_owned()));
+    record(&job, &mut now, data, Output { store, line, trace: None }, stop)?;
+    Ok(now)
+}
+
+/// The methods that a run has cells of, in its order.
+fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Method>> {
+    let mut methods: Vec<Method> = Vec::new();
+    for cell in &run.cells {
+        if methods.iter().any(|method| method.name == cell.method) {
+            continue;
+        }
+        let known = experiment.methods.iter().find(|method| method.name == cell.method);
+        methods.push(match known {
+            Some(method) => method.clone(),
+            // A worker that was given with --worker: what it is about is its command.
+            None => user_worker(experiment, &format!("{}={}", cell.method, cell.about))?,
+        });
+    }
+    Ok(methods)
 }
 
 /// The programs that the methods need beside this one.
@@ -112,25 +177,54 @@ struct Output {
     trace: Option<TraceFile>,
 }
 
-fn record(job: &Job<'_>, run: &mut Run, data: &[Data], output: Output, stop: &Stop) -> Result<()> {
+/// Whether all that was made is removed.
+fn record(
+    job: &Job<'_>,
+    run: &mut Run,
+    data: Vec<Data>,
+    output: Output,
+    stop: &Stop,
+) -> Result<bool> {
+    let file = run.plan.definition.as_ref().map(|definition| Path::new(&definition.file));
     let mut launcher = Launcher {
         program: std::env::current_exe().context("finding this program")?,
         sample_limit_ns: run.plan.sample_limit_ns,
         fresh: run.plan.fresh,
+        dir: file.and_then(Path::parent).map(Path::to_owned),
         stop: stop.clone(),
     };
     let Output { store, line, trace: file } = output;
     let mut recorder = Recorder { store, line };
-    let mut measured = measure(job, run, data, &mut launcher, &mut recorder, stop);
+    let mut measured = measure(job, run, &data, &mut launcher, &mut recorder, stop);
     if measured.is_ok()
         && run.complete
         && let Some(file) = file
     {
-        measured = trace(job, run, data, &mut launcher, &mut recorder, stop)
+        measured = trace(job, run, &data, &mut launcher, &mut recorder, stop)
             .and_then(|timeline| timeline.map_or(Ok(()), |timeline| file.write(&timeline)));
     }
     recorder.line.clear();
-    measured
+    let left = end(data);
+    let tidy = left.is_empty();
+    if !tidy && measured.is_ok() {
+        run.notes.extend(left);
+        recorder.finish(run)?;
+    }
+    measured.map(|()| tidy)
+}
+
+/// What went wrong when the data was put away, each once.
+fn end(data: Vec<Data>) -> Vec<Note> {
+    let mut left: Vec<Note> = Vec::new();
+    for mut data in data {
+        if let Err(error) = data.ending.end() {
+            let text = format!("{error:#}");
+            if left.iter().all(|note| note.text != text) {
+                left.push(Note { method: None, point: None, text });
+            }
+        }
+    }
+    left
 }
 
 pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a Experiment> {
@@ -141,22 +235,31 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
 }
 
 fn plan(measuring: &MeasureArgs) -> Result<Plan> {
-    let data_dir = data_dir(measuring.data_dir.clone())?;
-    let data_dir = data_dir.to_str().context("--data-dir is not UTF-8")?.to_owned();
+    let data_dir = data_dir_text(measuring.data_dir.clone())?;
     let sessions = measuring.sessions.unwrap_or(if measuring.rounds < 20 { 1 } else { 10 });
+    let sessions = sessions.min(measuring.rounds);
     Ok(Plan {
         rounds: measuring.rounds.div_ceil(sessions),
         time_limit_ns: measuring.time.as_nanos() as u64,
         warm_up: measuring.warm_up,
         sessions,
-        // Not a secret: only different from run to run. It is stored as a number that JSON keeps exactly.
-        seed: measuring.seed.unwrap_or_else(|| clock::now_ns() & ((1 << 53) - 1)),
+        seed: measuring.seed.unwrap_or_else(seed),
         cache: measuring.cache.into(),
         sample_limit_ns: measuring.sample_limit.as_nanos() as u64,
         data_dir: Some(data_dir),
         counting: measuring.counting,
         fresh: measuring.fresh,
+        definition: None,
     })
+}
+
+/// Not a secret: only different from run to run. It is stored as a number that JSON keeps exactly.
+fn seed() -> u64 {
+    clock::now_ns() & ((1 << 53) - 1)
+}
+
+fn data_dir_text(asked: Option<PathBuf>) -> Result<String> {
+    Ok(data_dir(asked)?.to_str().context("--data-dir is not UTF-8")?.to_owned())
 }
 
 /// The named methods or the default ones, the user's workers, and the reference first.
@@ -227,19 +330,6 @@ fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
     })
 }
 
-/// Whether the name matches the pattern, in which `*` stands for any text.
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
-            name.char_indices()
-                .map(|(i, _)| i)
-                .chain([name.len()])
-                .any(|i| matches(rest, &name[i..]))
-        }),
-    }
-}
-
 /// `--data-dir`, else the user's cache directory.
 fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
     let absolute = |name: &str| {
@@ -293,24 +383,5 @@ impl Record for Recorder {
             Some(store) => store.finish(&run.id, run.complete, &run.environment, &run.notes),
             None => Ok(()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_any_text() {
-        let check = |pattern: &str, name: &str, expected: bool| {
-            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
-        };
-        check("mmap", "mmap", true);
-        check("mmap", "mmap-window", false);
-        check("mmap*", "mmap-window", true);
-        check("*-window", "mmap-window", true);
-        check("m*-*w", "mmap-window", true);
-        check("*", "", true);
-        check("a*b*c", "acb", false);
     }
 }

@@ -1,6 +1,7 @@
 //! `bytelab self-test`: the measuring held against what is known beforehand. Each check runs through
 //! the same lab as every experiment.
 
+mod again;
 mod counting;
 mod timeline;
 
@@ -40,9 +41,10 @@ pub(crate) fn run(args: &SelfTestArgs) -> Result<ExitCode> {
         dir: dir.context("making a temporary directory; set TMPDIR to one that can be written")?,
         stop,
     };
-    let checks = match args.aa {
-        Some(runs) => bench.false_alarms(runs)?,
-        None => bench.all()?,
+    let checks = match (args.aa, args.aa_check) {
+        (Some(runs), _) => bench.false_alarms(runs)?,
+        (None, Some(times)) => vec![again::check(&bench, times)?],
+        (None, None) => bench.all()?,
     };
     let mut out = io::stdout().lock();
     for check in &checks {
@@ -137,12 +139,14 @@ impl Bench {
             data_dir: None,
             counting,
             fresh: false,
+            definition: None,
         };
         let mut run = new_run(&job, points, plan, None);
         let mut launcher = Launcher {
             program: std::env::current_exe().context("finding this program")?,
             sample_limit_ns: run.plan.sample_limit_ns,
             fresh: false,
+            dir: None,
             stop: self.stop.clone(),
         };
         let mut line = Line(ProgressLine::new());

@@ -3,18 +3,26 @@
 
 mod across;
 mod answers;
+mod check;
 mod compare;
 mod doubts;
 mod family;
+mod history;
 mod noise;
+mod sides;
 mod summary;
+mod values;
 
 use serde::Serialize;
 
 use crate::param::Point;
 use crate::run::{Note, Run};
+use crate::threshold;
 
+pub use self::check::{Allowed, Check, CheckLine, Checked, Outcome, check};
 pub use self::compare::RELEVANT_PERCENT;
+pub use self::history::{NEWEST, Place, Series, Step, Was, series};
+pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, refusal};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
@@ -29,7 +37,8 @@ pub fn analyze(run: &Run) -> Analysis {
     let mut notes = run.notes.clone();
     notes.extend(doubts::notes(run, &wrong, &families, &comparisons));
     let across = across::compare_all(run, &wrong);
-    Analysis { cells, families, comparisons, across, notes }
+    let thresholds = threshold::check(run, &cells, &families, &comparisons);
+    Analysis { cells, families, comparisons, across, thresholds, notes }
 }
 
 /// What a run shows. Derived, never stored.
@@ -43,6 +52,8 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// Each method against itself at another word or path of a param.
     pub across: Vec<Across>,
+    /// What the run must not exceed, by threshold, method and point.
+    pub thresholds: Vec<threshold::Outcome>,
     /// Those of the run, then those found in its samples.
     pub notes: Vec<Note>,
 }

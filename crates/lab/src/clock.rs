@@ -101,19 +101,6 @@ pub fn own_thread_cpu() -> Cpu {
     Cpu { all_ns: own_thread_cpu_ns(), user_ns }
 }
 
-/// The CPU time of the threads that the kernel has added to this process to work for its rings. They do
-/// nothing but the kernel's work, and stay for some seconds when they have none.
-pub fn ring_workers_cpu() -> Cpu {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let of_task = |task: std::fs::DirEntry| {
-        let text = |name: &str| std::fs::read_to_string(task.path().join(name)).ok();
-        // Documentation/scheduler/sched-stats.rst: the first number is the time on a CPU, in ns.
-        let is_worker = text("comm")?.starts_with("iou-wrk");
-        is_worker.then(|| text("schedstat")?.split(' ').next()?.parse::<u64>().ok()).flatten()
-    };
-    Cpu { all_ns: tasks.filter_map(of_task).sum(), user_ns: 0 }
-}
-
 /// The user time of all children that have ended and been waited for.
 pub(crate) fn ended_children_user_ns() -> u64 {
     user_ns(&usage(libc::RUSAGE_CHILDREN))

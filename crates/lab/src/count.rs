@@ -53,6 +53,8 @@ pub struct Sources {
 pub(crate) struct Calls {
     pub(crate) by_number: BTreeMap<u64, u64>,
     pub(crate) of_protocol: u64,
+    /// Of the largest process, where that was looked at instead.
+    pub(crate) peak_rss_bytes: Option<u64>,
 }
 
 impl Sources {

@@ -277,6 +277,28 @@ fn pread<'b>(file: Option<&File>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     buffer.get(..len)
 }
 
+#[cfg(target_os = "linux")]
+/// The peak since the process became what it is; of one that is stopped before its end, the last.
+pub(crate) fn peak_rss_bytes(process: u32) -> Option<u64> {
+    let text = std::fs::read(format!("/proc/{process}/status")).ok()?;
+    let mut reading = Reading::default();
+    parse::status(&text, &mut reading);
+    reading.peak_rss_bytes
+}
+
+/// The CPU time of the threads that the kernel has added to this process to work for its rings. They do
+/// nothing but the kernel's work, and stay for some seconds when they have none.
+pub fn ring_workers_cpu() -> crate::clock::Cpu {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let of_task = |task: std::fs::DirEntry| {
+        let text = |name: &str| std::fs::read_to_string(task.path().join(name)).ok();
+        // Documentation/scheduler/sched-stats.rst: the first number is the time on a CPU, in ns.
+        let is_worker = text("comm")?.starts_with("iou-wrk");
+        is_worker.then(|| text("schedstat")?.split(' ').next()?.parse::<u64>().ok()).flatten()
+    };
+    crate::clock::Cpu { all_ns: tasks.filter_map(of_task).sum(), user_ns: 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};

@@ -19,8 +19,10 @@ pub struct Experiment {
     pub params: Vec<Param>,
     pub methods: Vec<Method>,
     /// Makes, or looks at, the data of a point. Called once per point, before any method is started.
-    pub data: fn(&Point, &Path, &Stop) -> Result<Data>,
+    pub data: MakeData,
 }
+
+pub type MakeData = Box<dyn Fn(&Point, &Path, &Stop) -> Result<Data>>;
 
 /// What a point's methods work on.
 #[derive(Default)]
@@ -33,10 +35,33 @@ pub struct Data {
     pub payload_bytes: Option<u64>,
     /// Doubts about the data that the run is to tell.
     pub notes: Vec<String>,
+    /// What is done when the run has ended, in whatever way.
+    pub ending: Ending,
     /// Why the methods of the point are skipped: its files cannot be kept in the asked cache state.
     pub unfit: Option<String>,
     /// Dropped when the run has ended: a temporary directory.
     pub guard: Option<Box<dyn Any>>,
+}
+
+/// Work that is done once: when it is asked for, else when it is dropped.
+#[derive(Default)]
+pub struct Ending(Option<Box<dyn FnOnce() -> Result<()>>>);
+
+impl Ending {
+    pub fn new(work: impl FnOnce() -> Result<()> + 'static) -> Ending {
+        Ending(Some(Box::new(work)))
+    }
+
+    pub fn end(&mut self) -> Result<()> {
+        self.0.take().map_or(Ok(()), |work| work())
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // Who wants to know how it went asks for it.
+        let _ = self.end();
+    }
 }
 
 /// One way to do the job.
@@ -96,11 +121,61 @@ pub enum How {
     BuiltIn(Build),
     /// A program that speaks the line protocol.
     Worker { argv: Vec<String> },
-    /// A program started once per sample and timed from outside; `{name}` in an argument is replaced
-    /// by that param of the point. Its output goes to /dev/null.
-    Command { argv: Vec<String> },
+    /// A program started once per sample and timed from outside.
+    Command(Command),
+    /// In one of the other ways, with commands around it that are not timed.
+    Hooked { how: Box<How>, hooks: Hooks },
     /// What it needs is not there: it is skipped, for this reason.
     Unavailable { reason: String },
+}
+
+impl How {
+    /// Whether it is timed from outside.
+    pub fn is_command(&self) -> bool {
+        match self {
+            How::Command(_) => true,
+            How::Hooked { how, .. } => how.is_command(),
+            _ => false,
+        }
+    }
+}
+
+/// A plain command. `{name}` in its words is replaced by that value of the point, `{{name}}` by `{name}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    pub argv: Vec<String>,
+    /// Its only word is for `/bin/sh -c`; the values that are put in are quoted.
+    pub shell: bool,
+    /// The file that is its standard input; none: /dev/null.
+    pub input: Option<String>,
+    pub answer: Answer,
+}
+
+impl Command {
+    pub fn plain(argv: impl IntoIterator<Item = impl Into<String>>) -> Command {
+        Command { argv: argv.into_iter().map(Into::into).collect(), ..Command::default() }
+    }
+}
+
+/// What a plain command answers with. It is looked at after each sample, untimed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing: its output goes to /dev/null.
+    #[default]
+    None,
+    /// What it prints, which goes to a file in memory.
+    Output,
+    /// A file that it writes. It is removed before each sample.
+    File(String),
+}
+
+/// Commands that are run around the samples of a method.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Whenever the method is started for a point.
+    pub setup: Option<Command>,
+    /// Before each sample.
+    pub prepare: Option<Command>,
 }
 
 /// Sets a built-in method up for one point.
@@ -170,7 +245,7 @@ mod tests {
             name: name.to_owned(),
             about: String::new(),
             reads: reads.to_vec(),
-            how: How::Command { argv: Vec::new() },
+            how: How::Command(Command::default()),
             role: Role::Contender,
             bypasses_cache: false,
             default: true,
@@ -190,7 +265,7 @@ mod tests {
                 method("hand", Some("handing"), &["job", "place"]),
                 method("any", None, &["job"]),
             ],
-            data: |_, _, _| Ok(Data::default()),
+            data: Box::new(|_, _, _| Ok(Data::default())),
         };
         let axes = [
             ("job", vec!["reading".into(), "handing".into()]),

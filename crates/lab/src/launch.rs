@@ -4,9 +4,12 @@ mod allocations;
 mod command;
 mod complete;
 mod counting;
+mod filled;
 mod filter;
 mod fresh;
 mod helper;
+mod hooked;
+mod output;
 mod process;
 mod speaker;
 mod tracing;
@@ -20,7 +23,7 @@ use crate::param::Point;
 use crate::protocol::Done;
 pub use crate::stop::Stop;
 
-pub use self::complete::complete;
+pub use self::complete::{Hook, complete, hook};
 pub use self::filter::filter;
 pub use self::helper::{Helper, become_program, end_with_the_lab};
 
@@ -50,6 +53,11 @@ pub trait Launch {
 pub trait Runner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended>;
 
+    /// What has to be done right before a sample, and before the cache is brought into its state.
+    fn before(&mut self) -> Result<(), Ended> {
+        Ok(())
+    }
+
     /// Takes one sample of `ops` operations.
     fn go(&mut self, n: u64, ops: u64) -> Result<Taken, Ended>;
 
@@ -64,8 +72,19 @@ pub trait Runner {
 pub trait CountingRunner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended>;
 
+    /// What has to be done right before each of the following.
+    fn before(&mut self) -> Result<(), Ended> {
+        Ok(())
+    }
+
     /// Takes one sample with the counters of the kernel and of the processor.
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended>;
+
+    /// Takes the sample again with its allocations counted. Nothing where that cannot be, or where the
+    /// method tells them.
+    fn allocations(&mut self, _n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, Ended> {
+        Ok(Vec::new())
+    }
 
     /// Takes one sample in which every system call is looked at; its times mean nothing.
     fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended>;
@@ -85,6 +104,11 @@ pub trait TracedRunner {
     fn pid(&self) -> Option<u32>;
 
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended>;
+
+    /// What has to be done right before the job.
+    fn before(&mut self) -> Result<(), Ended> {
+        Ok(())
+    }
 
     /// Does the job once; `started` is told of a process that is only for this.
     fn go(&mut self, n: u64, ops: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended>;
@@ -122,6 +146,8 @@ pub struct Taken {
     pub used: crate::counters::Reading,
     /// Of a plain command: until the new program runs.
     pub startup_ns: Option<u64>,
+    /// Of a plain command: the whole life of one that does nothing, started in the same way.
+    pub noop_ns: Option<u64>,
     /// Of a process that was started for this sample.
     pub fresh: Option<Fresh>,
 }
@@ -152,6 +178,8 @@ pub struct Launcher {
     pub sample_limit_ns: u64,
     /// Each sample of the timing pass is taken in a new process.
     pub fresh: bool,
+    /// Where the methods' processes work; none: where the lab does.
+    pub dir: Option<PathBuf>,
     pub stop: Stop,
 }
 
@@ -161,8 +189,14 @@ impl Launch for Launcher {
         let argv = match &method.how {
             How::BuiltIn(_) => self.worker(experiment, method),
             How::Worker { argv } => argv.clone(),
-            How::Command { argv } => {
-                return Ok(Box::new(command::CommandRunner::new(argv.clone(), limits, self.fresh)));
+            How::Command(command) => {
+                let runner = command::CommandRunner::new(command.clone(), limits, self.fresh);
+                return Ok(Box::new(runner));
+            }
+            How::Hooked { how, hooks } => {
+                let inner = Method { how: (**how).clone(), ..method.clone() };
+                let started = self.start(experiment, &inner)?;
+                return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
             }
             How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         };
@@ -190,8 +224,13 @@ impl Launch for Launcher {
                 let speaker = started(argv)?;
                 Box::new(counting::Foreign::new(speaker, sources, argv.clone(), limits))
             }
-            How::Command { argv } => {
-                Box::new(counting::Program::new(argv.clone(), sources, limits))
+            How::Command(command) => {
+                Box::new(counting::Program::new(command.clone(), sources, limits))
+            }
+            How::Hooked { how, hooks } => {
+                let inner = Method { how: (**how).clone(), ..method.clone() };
+                let started = self.start_counting(experiment, &inner, sources)?;
+                return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
             }
             How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         })
@@ -207,8 +246,13 @@ impl Launch for Launcher {
         let argv = match &method.how {
             How::BuiltIn(_) => self.worker(experiment, method),
             How::Worker { argv } => argv.clone(),
-            How::Command { argv } => {
-                return Ok(Box::new(command::CommandRunner::new(argv.clone(), limits, false)));
+            How::Command(command) => {
+                return Ok(Box::new(command::CommandRunner::new(command.clone(), limits, false)));
+            }
+            How::Hooked { how, hooks } => {
+                let inner = Method { how: (**how).clone(), ..method.clone() };
+                let started = self.start_traced(experiment, &inner)?;
+                return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
             }
             How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         };
@@ -219,7 +263,7 @@ impl Launch for Launcher {
 
 impl Launcher {
     fn limits(&self) -> Limits {
-        Limits { answer_ns: self.sample_limit_ns, stop: self.stop.clone() }
+        Limits { answer_ns: self.sample_limit_ns, dir: self.dir.clone(), stop: self.stop.clone() }
     }
 
     fn worker(&self, experiment: &str, method: &Method) -> Vec<String> {
@@ -232,9 +276,10 @@ impl Launcher {
     }
 }
 
-/// How long a child may take, and what ends the waiting early.
+/// How long a child may take, where it works, and what ends the waiting early.
 #[derive(Clone)]
 struct Limits {
     answer_ns: u64,
+    dir: Option<PathBuf>,
     stop: Stop,
 }

@@ -17,7 +17,9 @@ pub mod launch;
 pub mod measure;
 pub mod protocol;
 pub mod stop;
+pub mod template;
 pub mod worker;
 
 pub mod analyze;
 pub mod stats;
+pub mod threshold;

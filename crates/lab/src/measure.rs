@@ -337,6 +337,7 @@ mod tests {
             data_dir: None,
             counting: 0,
             fresh: false,
+            definition: None,
         };
         let sample = |session, round| crate::run::Sample {
             pass: Pass::Timing,

@@ -63,7 +63,12 @@ pub const METRICS: &[Metric] = &[
         source: "payload bytes / wall time",
         pass: Pass::Timing,
     },
-    noisy("peak_rss_bytes", "bytes", "/proc/PID/clear_refs, then VmHWM of /proc/PID/status"),
+    noisy(
+        PEAK_RSS,
+        "bytes",
+        "/proc/PID/clear_refs, then VmHWM of /proc/PID/status; of a plain command's largest process \
+         at its end, by ptrace, in the counting pass",
+    ),
     count("device_read_bytes", "bytes", "/proc/PID/io read_bytes"),
     count("device_write_bytes", "bytes", "/proc/PID/io write_bytes"),
     count("minor_faults", "count", "getrusage of the method, else /proc/PID/stat"),
@@ -71,6 +76,11 @@ pub const METRICS: &[Metric] = &[
     count("voluntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
     count("involuntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
+    noisy(
+        "noop_ns",
+        "ns",
+        "plain command: a process that does nothing, started in the same way after it",
+    ),
     noisy("prepare_ns", "ns", "fresh process: `prepare` to `ready`"),
     noisy(
         "first_touch_ns",
@@ -89,9 +99,17 @@ pub const METRICS: &[Metric] = &[
     apart(false, "counting_wall_ns", "ns", "wall_ns of the counting pass"),
 ];
 
+/// Of a plain command it is taken in the counting pass: when it has ended, its memory is gone.
+pub(crate) const PEAK_RSS: &str = "peak_rss_bytes";
+
 /// Whether the counting pass takes this metric. The others are never taken from it.
 pub fn is_counted_apart(name: &str) -> bool {
     METRICS.iter().any(|metric| metric.name == name && metric.pass == Pass::Counting)
+}
+
+/// Whether reports know it by name; a method may have others of its own.
+pub fn is_known(name: &str) -> bool {
+    METRICS.iter().any(|metric| metric.name == name)
 }
 
 /// What a sample of so many operations has of it, for one operation; a peak is that of all of them.
@@ -130,7 +148,7 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
         values.push(("throughput_bytes_per_s", done.bytes as f64 * 1e9 / wall_ns));
     }
     if let Some(peak_bytes) = used.peak_rss_bytes {
-        values.push(("peak_rss_bytes", peak_bytes as f64));
+        values.push((PEAK_RSS, peak_bytes as f64));
     }
     let per_op = [
         // Of a process that was still on a CPU, the CPU time is late by up to a tick of the kernel.
@@ -143,6 +161,7 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
         ("voluntary_switches", used.voluntary_switches),
         ("involuntary_switches", used.involuntary_switches),
         ("startup_ns", taken.startup_ns),
+        ("noop_ns", taken.noop_ns),
     ];
     values.extend(per_op.iter().filter_map(|(name, total)| Some((*name, (*total)? as f64 / ops))));
     if let Some(Fresh { startup_ns, prepare_ns }) = taken.fresh {

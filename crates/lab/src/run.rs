@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::param::Point;
+use crate::threshold::Threshold;
 
 /// The version of the stored document and of the JSON.
 pub const SCHEMA: u32 = 1;
@@ -61,6 +62,18 @@ pub struct Plan {
     /// Every sample of the timing pass is the first of a new process.
     #[serde(default)]
     pub fresh: bool,
+    /// Where the experiment is not one of the program's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Definition>,
+}
+
+/// The file in which the user declared the experiment, as it was when the run began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Definition {
+    /// Its absolute path.
+    pub file: String,
+    pub text: String,
+    pub thresholds: Vec<Threshold>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,21 +1,26 @@
 //! The statistics of the lab: plain numbers in, plain numbers out. Reads no clock, file or
 //! environment, and knows neither runs nor methods.
 
+mod change;
 mod decision;
 mod noise;
 mod paired;
 mod percentile;
 mod plateau;
+mod random;
 mod sessions;
+mod sides;
 mod signed_rank;
 mod trend;
 mod walsh;
 
+pub use change::{CHANGE_ALPHA, changes};
 pub use decision::{found_percent, holm, rounds_needed};
 pub use noise::{Modes, first_samples_slow, half_difference, two_modes};
 pub use paired::{Paired, Shift, autocorrelation, hodges_lehmann, paired, pairs_needed};
 pub use percentile::{nearest_rank, rank_interval};
 pub use plateau::{Plateau, plateaus};
+pub use sides::{RUNS_A_SIDE, between, between_single, neighbour_sd};
 pub use signed_rank::SignedRank;
 pub use trend::{Trend, steady_from, trend};
 pub use walsh::Walsh;

@@ -109,8 +109,8 @@ fn own_allocations(sources: &Sources) -> Result<(), String> {
 fn foreign_allocations(sources: &Sources) -> Result<(), String> {
     let of = |method| -> Result<u64, String> {
         let mut runner = started(method, sources)?;
-        let counted = runner.count(1, 1).map_err(why)?;
-        let n = counted.counts.iter().find(|(name, _)| *name == "allocations").map(|(_, n)| *n);
+        let counts = runner.allocations(1, 1).map_err(why)?;
+        let n = counts.iter().find(|(name, _)| *name == "allocations").map(|(_, n)| *n);
         let reason = || runner.missing().into_iter().find(|(name, _)| *name == "allocations");
         n.ok_or_else(|| reason().map(|(_, why)| why).unwrap_or_default())
     };
@@ -140,8 +140,13 @@ fn started(method: &str, sources: &Sources) -> Result<Box<dyn CountingRunner>, S
     let found = found.ok_or_else(|| format!("the self-test has no method {method}"))?;
     let program =
         std::env::current_exe().map_err(|error| format!("finding this program: {error}"))?;
-    let mut launcher =
-        Launcher { program, sample_limit_ns: SAMPLE_LIMIT_NS, fresh: false, stop: Stop::default() };
+    let mut launcher = Launcher {
+        program,
+        sample_limit_ns: SAMPLE_LIMIT_NS,
+        fresh: false,
+        dir: None,
+        stop: Stop::default(),
+    };
     let mut runner = launcher.start_counting(experiment.name, found, sources).map_err(why)?;
     runner.prepare(&Point::default()).map_err(why)?;
     Ok(runner)

@@ -5,6 +5,7 @@ mod decoding;
 mod files;
 mod memory;
 mod numbers;
+pub(crate) mod own;
 mod reading;
 mod sampling;
 pub(crate) mod self_test;

@@ -1,5 +1,9 @@
 //! What others published, as data files with their source. Knows nothing of this machine.
 
+mod results;
+
+pub(crate) use self::results::{Figure, PREFIX, Published, all, find};
+
 const LATENCY: &str = include_str!("latency.csv");
 const THREADS: &str = include_str!("threads.csv");
 const OTHER: &str = include_str!("iphone-other.csv");

@@ -38,6 +38,7 @@ impl Fixture {
                 cells: Vec::new(),
                 families: Vec::new(),
                 comparisons: Vec::new(),
+                thresholds: Vec::new(),
                 across: Vec::new(),
                 notes: Vec::new(),
             },
@@ -285,5 +286,6 @@ fn plan() -> Plan {
         data_dir: None,
         counting: 0,
         fresh: false,
+        definition: None,
     }
 }

@@ -10,7 +10,7 @@ use super::Varying;
 use super::page::{Page, Style};
 use super::rows::{self, Row, Rows, THROUGHPUT, WALL, explained};
 use super::table::{Left, TOO_SMALL};
-use super::units::NONE;
+use super::units::{self, NONE};
 
 pub(super) struct Foot<'a> {
     pub(super) run: &'a Run,
@@ -25,6 +25,7 @@ impl Foot<'_> {
         self.wrong_answers(page);
         self.not_measured(page);
         self.not_available(page);
+        self.start_up(page);
         self.not_compared(page);
         self.notes(page);
         self.legend(page);
@@ -105,6 +106,23 @@ impl Foot<'_> {
             let text = format!("{}{of}: {why}", headings.join(", "));
             page.paragraph(Style::Dim, &format!("{NONE} "), &text);
         }
+    }
+
+    /// What of the wall time of plain commands is the start and the end of a process.
+    fn start_up(&self, page: &mut Page) {
+        let timed: Vec<f64> =
+            self.rows().filter_map(|row| row.p50("noop_ns")).map(|p50| p50.value).collect();
+        let Some(least) = timed.iter().copied().reduce(f64::min) else { return };
+        let most = timed.iter().copied().fold(least, f64::max);
+        let range = if least < most {
+            format!("{} to {}", units::ns(least), units::ns(most))
+        } else {
+            units::ns(least)
+        };
+        let text = format!(
+            "{range} for a process that does nothing (noop, p50), which is in the wall of each plain command"
+        );
+        page.paragraph(Style::Dim, "start-up: ", &text);
     }
 
     fn rows(&self) -> impl Iterator<Item = &Row<'_>> {

@@ -7,6 +7,7 @@ use std::io;
 use lab::analyze::{Across, Analysis, CellSummary, Comparison, Summary};
 use lab::param::Point;
 use lab::run::{Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
+use lab::threshold::Outcome;
 use serde::{Serialize, Serializer};
 
 use super::numbers::{self, RowJson};
@@ -17,6 +18,13 @@ pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, Harmless);
     Document::of(run, analysis).serialize(&mut serializer)?;
     io::Write::flush(&mut out)
+}
+
+/// Any other document, in one line.
+pub(super) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
+    let mut out = Vec::new();
+    document.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Harmless))?;
+    Ok(String::from_utf8(out)?)
 }
 
 /// The keys of the document are fixed; more may be added.
@@ -35,6 +43,9 @@ struct Document<'a> {
     cells: Cells<'a>,
     comparisons: &'a [Comparison],
     across: &'a [Across],
+    /// Of the user's own experiments only.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    thresholds: &'a [Outcome],
     families: Families<'a>,
     notes: Notes<'a>,
     /// Of a run of `numbers` only.
@@ -58,6 +69,7 @@ impl<'a> Document<'a> {
             cells: Cells(run, analysis),
             comparisons: &analysis.comparisons,
             across: &analysis.across,
+            thresholds: &analysis.thresholds,
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),
             rows: numbers::json(run),

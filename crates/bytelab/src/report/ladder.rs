@@ -68,6 +68,20 @@ pub(super) fn write(page: &mut Page, run: &Run) {
     }
 }
 
+/// The plateaus, a sentence for each kind of pages; none where the run holds no ladder.
+pub(super) fn sentences(run: &Run) -> Vec<String> {
+    let sizes = sizes(run);
+    if sizes.len() < LEAST_SIZES {
+        return Vec::new();
+    }
+    let columns = columns(run, &sizes);
+    let random = columns.iter().filter(|column| column.method == "random");
+    let sentence = |column: &Column<'_>| {
+        format!("{} pages: {}.", column.pages, levels(column, &sizes, &announced(run)).join(", "))
+    };
+    random.map(sentence).collect()
+}
+
 fn columns<'a>(run: &'a Run, sizes: &[u64]) -> Vec<Column<'a>> {
     let mut columns: Vec<Column<'a>> = Vec::new();
     for cell in run.cells.iter().filter(|cell| is_rung(run, &cell.point)) {
@@ -94,7 +108,7 @@ fn p10(cell: &Cell) -> Option<f64> {
 }
 
 /// Level and size of the data caches.
-fn announced(run: &Run) -> Vec<(&'static str, u64)> {
+pub(super) fn announced(run: &Run) -> Vec<(&'static str, u64)> {
     let names = [("L1", "l1d"), ("L2", "l2"), ("L3", "l3")];
     let size = |fact: &str| {
         let bytes = run.environment.facts.get(&format!("cache_{fact}_bytes"))?.as_u64()?;

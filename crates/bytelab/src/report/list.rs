@@ -81,7 +81,7 @@ fn entry(page: &mut Page, name: &str, width: usize, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use lab::experiment::{Data, How};
+    use lab::experiment::{Command, Data, How};
     use lab::param::Kind;
 
     use super::*;
@@ -91,7 +91,7 @@ mod tests {
             name: name.to_owned(),
             about: about.to_owned(),
             reads: Vec::new(),
-            how: How::Command { argv: Vec::new() },
+            how: How::Command(Command::default()),
             role,
             bypasses_cache: false,
             default: role == Role::Contender,
@@ -117,7 +117,7 @@ mod tests {
                 help: "how much is read at once",
             }],
             methods: vec![read, method("mem\u{1b}[2Jory", "bytes in memory", Role::Yardstick)],
-            data: |_, _, _| Ok(Data::default()),
+            data: Box::new(|_, _, _| Ok(Data::default())),
         }
     }
 

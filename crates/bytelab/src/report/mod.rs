@@ -2,16 +2,26 @@
 
 mod across;
 mod answer;
+pub(crate) mod beside;
+mod charts;
+pub(crate) mod check;
+pub(crate) mod compare;
 mod foot;
+mod grid;
 pub(crate) mod history;
+mod html;
 mod json;
 mod ladder;
 mod list;
 pub(crate) mod numbers;
+pub(crate) mod over_time;
 mod page;
 mod percentiles;
+mod plot;
 mod rows;
+mod svg;
 mod table;
+mod thresholds;
 pub(crate) mod units;
 
 #[cfg(test)]
@@ -24,7 +34,7 @@ use std::io;
 use lab::analyze::Analysis;
 use lab::experiment::Experiment;
 use lab::param::{Point, Value};
-use lab::run::{CacheState, Run};
+use lab::run::{CacheState, Plan, Run};
 
 use self::foot::Foot;
 use self::page::{Page, Style};
@@ -66,6 +76,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
         page.paragraph(Style::Plain, "", &answer::of_all(&all, &varying));
     }
     across::write(&mut page, analysis, &varying);
+    thresholds::write(&mut page, analysis, &varying);
     page.blank();
     Foot { run, analysis, all: &all, varying: &varying, left: &left }.write(&mut page);
     page.into_text()
@@ -75,6 +86,23 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
 pub(crate) fn percentiles(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
     let mut page = Page::new(layout);
     percentiles::write(&mut page, run, analysis, &Varying::of_run(run));
+    page.into_text()
+}
+
+/// One self-contained HTML file of one or several runs of an experiment.
+pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
+    html::html(shown)
+}
+
+/// The charts of the same as SVG: the names of the files, and what is in them.
+pub(crate) fn svg(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
+    svg::files(shown, metric)
+}
+
+/// The samples of each method as a line and as a histogram of characters.
+pub(crate) fn plot(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    plot::write(&mut page, run, analysis, &Varying::of_run(run));
     page.into_text()
 }
 
@@ -100,10 +128,14 @@ struct Varying<'a> {
 
 impl<'a> Varying<'a> {
     fn of_run(run: &'a Run) -> Varying<'a> {
+        Varying::of_points(&run.points.iter().collect::<Vec<_>>())
+    }
+
+    fn of_points(points: &[&'a Point]) -> Varying<'a> {
         let mut names: Vec<&str> = Vec::new();
-        for (name, _) in run.points.iter().flat_map(Point::iter) {
-            let first: Option<&Value> = run.points.first().and_then(|point| point.get(name));
-            if !names.contains(&name) && run.points.iter().any(|p| p.get(name) != first) {
+        for (name, _) in points.iter().flat_map(|point| point.iter()) {
+            let first: Option<&Value> = points.first().and_then(|point| point.get(name));
+            if !names.contains(&name) && points.iter().any(|p| p.get(name) != first) {
                 names.push(name);
             }
         }
@@ -130,22 +162,12 @@ fn head(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
     let question = if run.question.is_empty() { &run.experiment } else { &run.question };
     page.paragraph(Style::Bold, &format!("{}: ", run.experiment), question);
-    let cache = match run.plan.cache {
-        CacheState::Warm => "warm cache",
-        CacheState::Cold => "cold cache",
-        CacheState::AsIs => "cache as is",
-    };
-    let sessions = match run.plan.sessions {
-        0 | 1 => String::new(),
-        n => format!(" in up to {n} sessions"),
-    };
-    let rounds = u64::from(run.plan.rounds) * u64::from(run.plan.sessions.max(1));
     let facts = [
         if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
         run.label.clone().unwrap_or_default(),
         minute(&run.started),
-        cache.to_owned(),
-        format!("up to {rounds} rounds{sessions}"),
+        cache(run.plan.cache).to_owned(),
+        rounds(&run.plan),
         fixed,
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
@@ -153,6 +175,23 @@ fn head(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     if !run.complete {
         page.paragraph(Style::Red, "not complete: ", "it was stopped before all was measured");
     }
+}
+
+fn cache(state: CacheState) -> &'static str {
+    match state {
+        CacheState::Warm => "warm cache",
+        CacheState::Cold => "cold cache",
+        CacheState::AsIs => "cache as is",
+    }
+}
+
+fn rounds(plan: &Plan) -> String {
+    let sessions = match plan.sessions {
+        0 | 1 => String::new(),
+        n => format!(" in up to {n} sessions"),
+    };
+    let rounds = u64::from(plan.rounds) * u64::from(plan.sessions.max(1));
+    format!("up to {rounds} rounds{sessions}")
 }
 
 /// `2026-01-02 03:04 UTC` of an RFC 3339 time in UTC.

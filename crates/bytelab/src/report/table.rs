@@ -251,7 +251,7 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
 }
 
 /// In words; the colour only repeats them.
-fn verdict(rows: &Rows<'_>, row: &Row<'_>) -> (String, Style) {
+pub(super) fn verdict(rows: &Rows<'_>, row: &Row<'_>) -> (String, Style) {
     let (word, style) = match row.comparison.map(|comparison| comparison.verdict) {
         _ if row.wrong() => ("wrong answer", Style::Red),
         _ if row.cell.role == Role::Yardstick => ("yardstick", Style::Dim),

@@ -38,16 +38,29 @@ impl Unit {
     /// Of what is shown as it is stored, and has no name.
     pub(super) const ONE: Unit = unit("", 1.0);
 
-    /// The unit for all of these values together: the largest one that does not exceed the middle
-    /// one of them. Zeros, and what is no number, have no say.
-    pub(super) fn of(stored: &'static str, values: impl IntoIterator<Item = f64>) -> Unit {
-        let ladder = match stored {
+    /// The units in which values of this stored unit are shown, the smallest first.
+    pub(super) fn ladder(stored: &str) -> &'static [Unit] {
+        match stored {
             "ns" => NS,
             "bytes" => BYTES,
             "bytes/s" => BYTES_PER_S,
             "count" => COUNT,
-            _ => return unit(stored, 1.0),
-        };
+            _ => &[],
+        }
+    }
+
+    /// How much of the stored unit it holds.
+    pub(super) fn size(self) -> f64 {
+        self.size
+    }
+
+    /// The unit for all of these values together: the largest one that does not exceed the middle
+    /// one of them. Zeros, and what is no number, have no say.
+    pub(super) fn of(stored: &'static str, values: impl IntoIterator<Item = f64>) -> Unit {
+        let ladder = Unit::ladder(stored);
+        if ladder.is_empty() {
+            return unit(stored, 1.0);
+        }
         let mut sizes: Vec<f64> = values.into_iter().map(f64::abs).collect();
         sizes.retain(|size| size.is_finite() && *size > 0.0);
         sizes.sort_unstable_by(f64::total_cmp);
@@ -133,7 +146,8 @@ pub(super) fn point(point: &Point) -> String {
     words.join(" ")
 }
 
-fn short(n: u64) -> String {
+/// `128Mi`, `1000`: exact.
+pub(super) fn short(n: u64) -> String {
     let (letter, shift) = [("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)]
         .into_iter()
         .find(|(_, shift)| n >= 1 << shift && n.trailing_zeros() >= *shift)

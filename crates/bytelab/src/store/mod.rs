@@ -44,7 +44,24 @@ pub(crate) trait Store {
     /// All runs, the oldest first.
     fn list(&mut self) -> Result<Vec<Listed>>;
 
+    /// Removes a run; one that is a baseline stays, and the error says which.
     fn delete(&mut self, id: &str) -> Result<()>;
+
+    /// Names a run that others are checked against; the name may have been another run's.
+    fn set_baseline(&mut self, name: &str, id: &str) -> Result<()>;
+
+    /// All baselines, by name.
+    fn baselines(&mut self) -> Result<Vec<Baseline>>;
+
+    /// Removes the name; the run stays.
+    fn delete_baseline(&mut self, name: &str) -> Result<()>;
+}
+
+/// A name for a run.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Baseline {
+    pub(crate) name: String,
+    pub(crate) id: String,
 }
 
 /// Opens the store that `--store` names, else `BYTELAB_STORE`, else the one in the user's data

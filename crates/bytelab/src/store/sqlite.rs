@@ -1,6 +1,7 @@
 //! Runs in an SQLite file: one row per run, cell and sample. How the file is opened, checked and
 //! made is in `opening`, how rows become runs again in `reading`.
 
+mod baselines;
 mod opening;
 mod reading;
 #[cfg(test)]
@@ -14,8 +15,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 use lab::run::{Cell, Environment, Listed, Note, Pass, Run, Sample};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::Store;
 use super::columns::{self, Values, to_json};
+use super::{Baseline, Store};
 
 pub(super) struct Sqlite {
     connection: Connection,
@@ -114,11 +115,24 @@ impl Store for Sqlite {
     fn delete(&mut self, id: &str) -> Result<()> {
         self.write(|transaction| {
             let run = existing(transaction, id)?;
+            baselines::refuse_if_named(transaction, run)?;
             transaction.execute("DELETE FROM sample WHERE run = ?1", [run])?;
             transaction.execute("DELETE FROM cell WHERE run = ?1", [run])?;
             transaction.execute("DELETE FROM run WHERE id = ?1", [run])?;
             Ok(())
         })
+    }
+
+    fn set_baseline(&mut self, name: &str, id: &str) -> Result<()> {
+        self.write(|transaction| baselines::set(transaction, name, existing(transaction, id)?))
+    }
+
+    fn baselines(&mut self) -> Result<Vec<Baseline>> {
+        self.read(baselines::list)
+    }
+
+    fn delete_baseline(&mut self, name: &str) -> Result<()> {
+        self.write(|transaction| baselines::delete(transaction, name))
     }
 }
 

@@ -2,8 +2,10 @@
 
 use lab::param::Point;
 use lab::run::{
-    CacheState, Cell, Environment, Machine, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status,
+    CacheState, Cell, Definition, Environment, Machine, Note, Pass, Plan, Role, Run, SCHEMA,
+    Sample, Status,
 };
+use lab::threshold::Threshold;
 
 use super::Store;
 
@@ -17,6 +19,7 @@ pub(super) fn all(store: &mut dyn Store) {
     a_stopped_run_can_be_continued(store);
     a_deleted_run_is_gone_and_its_id_is_not_given_again(store);
     what_is_not_there_is_an_error(store);
+    a_baseline_is_a_name_for_a_run(store);
 }
 
 /// A run as it is before anything was measured.
@@ -35,6 +38,15 @@ pub(super) fn new_run(experiment: &str) -> Run {
         data_dir: None,
         counting: 5,
         fresh: true,
+        definition: Some(Definition {
+            file: "/x/my.toml".to_owned(),
+            text: "name = \"ä\"\n".to_owned(),
+            thresholds: vec![Threshold {
+                methods: vec!["read".to_owned()],
+                metric: "wall_ns".to_owned(),
+                max: 0.1,
+            }],
+        }),
     };
     Run {
         schema: SCHEMA,
@@ -261,4 +273,26 @@ fn what_is_not_there_is_an_error(store: &mut dyn Store) {
     let error = store.append(&run.id, 2, &new_sample(0, 0), &[]).unwrap_err();
     assert!(format!("{error:#}").contains("has no cell 2"), "{error:#}");
     check_stored(store, &run);
+}
+
+fn a_baseline_is_a_name_for_a_run(store: &mut dyn Store) {
+    let ids = [(); 2].map(|()| store.begin(&new_run("named")).unwrap());
+    let named = |store: &mut dyn Store| -> Vec<String> {
+        let all = store.baselines().unwrap().into_iter();
+        all.filter(|b| ids.contains(&b.id)).map(|b| format!("{} {}", b.name, b.id)).collect()
+    };
+    store.set_baseline("odd 'name'", &ids[0]).unwrap();
+    store.set_baseline("main", &ids[0]).unwrap();
+    assert_eq!(named(store), [format!("main {}", ids[0]), format!("odd 'name' {}", ids[0])]);
+    store.set_baseline("main", &ids[1]).unwrap();
+    store.delete_baseline("odd 'name'").unwrap();
+    assert_eq!(named(store), [format!("main {}", ids[1])]);
+    let error = format!("{:#}", store.delete(&ids[1]).unwrap_err());
+    assert!(error.contains("baseline delete main"), "{error}");
+    assert_eq!(store.load(&ids[1]).unwrap().experiment, "named");
+    store.delete(&ids[0]).unwrap();
+    assert!(store.set_baseline("main", &ids[0]).is_err());
+    assert!(store.delete_baseline("odd 'name'").is_err());
+    store.delete_baseline("main").unwrap();
+    store.delete(&ids[1]).unwrap();
 }

@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod cat;
+mod check;
+mod compare;
 mod counting;
 mod decoding;
 mod fleece;
@@ -11,8 +13,10 @@ mod kill;
 mod latency;
 mod numbers;
 mod output;
+mod own;
 mod program;
 mod readme;
+mod report;
 mod sample;
 mod signals;
 mod stored;

@@ -17,26 +17,41 @@ fn the_commands_of_the_readme_work() {
     let world = World::new();
     let file = world.path("big.log");
     std::fs::write(&file, vec![b'x'; 70_000]).unwrap();
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/worker.py");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let example = format!("{root}/examples/worker.py");
     for command in commands() {
         let mut args: Vec<String> = Vec::new();
         let words = shlex::split(&command).unwrap();
         for word in words {
             args.push(match word.as_str() {
                 "big.log" => file.to_str().unwrap().to_owned(),
-                "timeline.json" => world.path("timeline.json").to_str().unwrap().to_owned(),
+                made @ ("timeline.json" | "report.html" | "figures") => {
+                    world.path(made).to_str().unwrap().to_owned()
+                }
                 "mine=python3 examples/worker.py" => format!("mine=python3 {example}"),
+                "lines.toml" => world.path("lines.toml").to_str().unwrap().to_owned(),
+                text if text.starts_with("examples/") => format!("{root}/{text}"),
                 text => text.to_owned(),
             });
         }
         let few = ["--rounds", "1", "--row", "l1-load,read-memory,mutex,read-file"];
-        let small = if command.starts_with("numbers") { &few[..] } else { SMALL };
+        let small = match args[0].as_str() {
+            "numbers" => &few[..],
+            "run" => SMALL,
+            _ => &[],
+        };
         args.extend(small.iter().map(|&arg| arg.to_owned()));
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let ran = world.run(&args);
         // A machine may lack io_uring, O_DIRECT, a device or Python: skipped is an answer, too.
         assert!(ran.code == 0 || ran.code == 1, "{command}: {} {}", ran.code, ran.stderr);
-        assert!(ran.stdout.contains("read"), "{command}: {}", ran.stdout);
+        let told = match args[0] {
+            "report" => "",
+            "init" => "wrote ",
+            _ if command.contains(".toml") => "astest",
+            _ => "read",
+        };
+        assert!(ran.stdout.contains(told), "{command}: {}", ran.stdout);
         for bad in ["wrong answer", "failed"] {
             assert!(!ran.stdout.contains(bad), "{command}: {}", ran.stdout);
         }
@@ -50,8 +65,13 @@ fn every_command_of_the_readme_s_table_exists() {
         "numbers",
         "run",
         "list",
+        "init",
         "history",
         "show",
+        "compare",
+        "check",
+        "baseline",
+        "report",
         "delete",
         "doctor",
         "self-test",

@@ -89,6 +89,8 @@ fn what_only_thinks_reads_nothing() {
         "crates/lab/src/stats",
         "crates/lab/src/analyze.rs",
         "crates/lab/src/analyze",
+        "crates/lab/src/threshold.rs",
+        "crates/lab/src/template.rs",
         "crates/lab/src/trace.rs",
         "crates/lab/src/trace",
         "crates/bytelab/src/report",

@@ -106,7 +106,7 @@ impl Pair<'_> {
 }
 
 /// The verdict of an interval of logs, and whether a shown difference is too small to matter.
-fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
+pub(super) fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
     let Some((low, high)) = interval else { return (Verdict::Undecided, false) };
     let limit = (RELEVANT_PERCENT / 100.0).ln_1p();
     let within = -limit <= low && high <= limit;

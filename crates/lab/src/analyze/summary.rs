@@ -27,20 +27,26 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
 fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
     let sorted = sorted(cell, metric);
     let n = sorted.len();
-    let at = |rank: usize| sorted[rank - 1];
+    Some(Summary {
+        metric: metric.to_owned(),
+        unit: unit(metric),
+        n,
+        constant: n > 1 && sorted[0] >= sorted[n - 1],
+        percentiles: percentiles(sorted)?,
+    })
+}
+
+/// p0 p25 p50 p75 p90 p99 p100; none of no values.
+pub(super) fn percentiles(mut values: Vec<f64>) -> Option<Vec<Percentile>> {
+    values.sort_unstable_by(f64::total_cmp);
+    let n = values.len();
+    let at = |rank: usize| values[rank - 1];
     let percentile = |p: f64| {
         let (low, high) = rank_interval(n, p, 0.05);
         let value = at(nearest_rank(n, p)?);
         Some(Percentile { p, value, low: low.map(at), high: high.map(at) })
     };
-    let percentiles: Option<Vec<Percentile>> = PERCENTILES.into_iter().map(percentile).collect();
-    Some(Summary {
-        metric: metric.to_owned(),
-        unit: unit(metric),
-        n,
-        percentiles: percentiles?,
-        constant: n > 1 && sorted[0] >= sorted[n - 1],
-    })
+    PERCENTILES.into_iter().map(percentile).collect()
 }
 
 /// The p50 of a metric.

@@ -9,7 +9,7 @@ mod any_run;
 mod decisions;
 mod notes;
 
-fn point(values: &[(&str, u64)]) -> Point {
+pub(super) fn point(values: &[(&str, u64)]) -> Point {
     let mut point = Point::default();
     for (name, value) in values {
         point.set(*name, Value::Number(*value));
@@ -18,7 +18,7 @@ fn point(values: &[(&str, u64)]) -> Point {
 }
 
 /// A run of these cells at one point without values.
-fn run(cells: Vec<Cell>) -> Run {
+pub(super) fn run(cells: Vec<Cell>) -> Run {
     Run {
         schema: SCHEMA,
         id: "1".to_owned(),
@@ -39,6 +39,7 @@ fn run(cells: Vec<Cell>) -> Run {
             data_dir: None,
             counting: 0,
             fresh: false,
+            definition: None,
         },
         points: vec![Point::default()],
         cells,
@@ -47,7 +48,7 @@ fn run(cells: Vec<Cell>) -> Run {
 }
 
 /// A contender with a sample per round, `wall_ns` and the same `cpu_ns`, and the answer `1`.
-fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell {
+pub(super) fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell {
     let mut cell = Cell {
         method: method.to_owned(),
         about: String::new(),
@@ -78,7 +79,7 @@ fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell {
 }
 
 /// 100 wall times of 1 ms and a bell-like noise of about `sd`, different for each seed.
-fn noisy(seed: u64, sd: f64) -> Vec<f64> {
+pub(super) fn noisy(seed: u64, sd: f64) -> Vec<f64> {
     let mut state = seed;
     let mut unit = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -89,23 +90,23 @@ fn noisy(seed: u64, sd: f64) -> Vec<f64> {
     (0..100).map(|_| 1e6 * (sd * ((0..12).map(|_| unit()).sum::<f64>() - 6.0)).exp()).collect()
 }
 
-fn times(values: &[f64], factor: f64) -> Vec<f64> {
+pub(super) fn times(values: &[f64], factor: f64) -> Vec<f64> {
     values.iter().map(|x| x * factor).collect()
 }
 
-fn answering(mut cell: Cell, answer: &str) -> Cell {
+pub(super) fn answering(mut cell: Cell, answer: &str) -> Cell {
     cell.samples.iter_mut().for_each(|sample| sample.answer = Some(answer.to_owned()));
     cell
 }
 
 /// With a column that follows from the wall time.
-fn with(mut cell: Cell, metric: &str, value: impl Fn(f64) -> f64) -> Cell {
+pub(super) fn with(mut cell: Cell, metric: &str, value: impl Fn(f64) -> f64) -> Cell {
     let column = cell.values["wall_ns"].iter().map(|wall_ns| value(*wall_ns)).collect();
     cell.values.insert(metric.to_owned(), column);
     cell
 }
 
-fn close(got: Option<f64>, expected: f64, tolerance: f64) {
+pub(super) fn close(got: Option<f64>, expected: f64, tolerance: f64) {
     assert!(got.is_some_and(|got| (got - expected).abs() < tolerance), "{got:?}, not {expected}");
 }
 

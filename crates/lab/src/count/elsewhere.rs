@@ -10,6 +10,7 @@ pub(crate) enum Window {
     Marked,
     Protocol { orders: PathBuf, replies: PathBuf },
     Program,
+    Memory,
 }
 
 pub(crate) enum Tracer {}

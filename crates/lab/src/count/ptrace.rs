@@ -14,6 +14,7 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
 
 // The requests of linux/ptrace.h; the C libraries do not agree on their type.
 const SYSCALL: libc::c_long = 24;
+const CONT: libc::c_long = 7;
 const DETACH: libc::c_long = 17;
 const GET_EVENT_MESSAGE: libc::c_long = 0x4201;
 const SEIZE: libc::c_long = 0x4206;
@@ -37,6 +38,8 @@ pub(super) enum Stop {
     Signal(i32),
     /// It has replaced its program.
     Exec,
+    /// It is about to end.
+    Ending,
     /// It was interrupted, or is new.
     Interrupted,
     /// A signal stopped its whole process, which is to stay stopped.
@@ -65,9 +68,11 @@ impl Info {
     }
 }
 
-/// From now on the task can be stopped by [`interrupt`]; it is not stopped yet.
-pub(super) fn seize(task: u32) -> io::Result<()> {
-    request(SEIZE, task, 0, OPTIONS as usize).map(|_| ())
+/// From now on the task can be stopped by [`interrupt`]; it is not stopped yet. With `ends`, it stops once
+/// more before it ends, with all its memory.
+pub(super) fn seize(task: u32, ends: bool) -> io::Result<()> {
+    let options = if ends { OPTIONS | libc::PTRACE_O_TRACEEXIT } else { OPTIONS };
+    request(SEIZE, task, 0, options as usize).map(|_| ())
 }
 
 pub(super) fn interrupt(task: u32) -> io::Result<()> {
@@ -77,6 +82,11 @@ pub(super) fn interrupt(task: u32) -> io::Result<()> {
 /// Until the next beginning or end of a system call.
 pub(super) fn go_on(task: u32, signal: i32) -> io::Result<()> {
     request(SYSCALL, task, 0, signal as usize).map(|_| ())
+}
+
+/// Until it starts a task, replaces its program or ends.
+pub(super) fn go_on_far(task: u32, signal: i32) -> io::Result<()> {
+    request(CONT, task, 0, signal as usize).map(|_| ())
 }
 
 /// Leaves it stopped until a signal continues its process.
@@ -154,6 +164,7 @@ fn stop(status: i32) -> Stop {
         0 if signal == libc::SIGTRAP | 0x80 => Stop::Syscall,
         0 => Stop::Signal(signal),
         libc::PTRACE_EVENT_EXEC => Stop::Exec,
+        libc::PTRACE_EVENT_EXIT => Stop::Ending,
         libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => Stop::Interrupted,
         libc::PTRACE_EVENT_STOP => Stop::Group,
         _ => Stop::Other,

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use super::own::Mark;
 use super::ptrace::{self, Info, News, Stop};
 use super::{Calls, tree};
-use crate::clock;
+use crate::{clock, counters};
 
 /// Which system calls are those of the job.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub(crate) enum Window {
     Protocol { orders: PathBuf, replies: PathBuf },
     /// From the next `execve` of the process to its end.
     Program,
+    /// No call at all: only how much memory its processes had when they ended.
+    Memory,
 }
 
 /// A process that is watched.
@@ -131,7 +133,9 @@ impl Watch {
                 if self.tasks.contains_key(&task) {
                     continue;
                 }
-                match ptrace::seize(task).and_then(|()| ptrace::interrupt(task)) {
+                match ptrace::seize(task, self.is_of_memory())
+                    .and_then(|()| ptrace::interrupt(task))
+                {
                     Ok(()) => {
                         any = true;
                         self.tasks.insert(task, Task { arriving: true, ..Task::default() });
@@ -170,11 +174,23 @@ impl Watch {
                 }
                 self.open |= matches!(self.window, Window::Program) && task == self.root;
             }
+            Stop::Ending => {
+                let peak = counters::peak_rss_bytes(task);
+                self.calls.peak_rss_bytes = self.calls.peak_rss_bytes.max(peak);
+            }
             Stop::Interrupted | Stop::Other => {}
         }
         // A task that was killed meanwhile is seen as one that has ended.
-        let _ = ptrace::go_on(task, signal);
+        let _ = if self.is_of_memory() {
+            ptrace::go_on_far(task, signal)
+        } else {
+            ptrace::go_on(task, signal)
+        };
         Ok(())
+    }
+
+    fn is_of_memory(&self) -> bool {
+        matches!(self.window, Window::Memory)
     }
 
     fn call(&mut self, task: u32, info: &Info) {
@@ -216,7 +232,7 @@ impl Watch {
         match self.window {
             Window::Marked => !self.open,
             Window::Protocol { .. } => self.tasks.keys().all(|task| tree::sleeps(*task)),
-            Window::Program => false,
+            Window::Program | Window::Memory => false,
         }
     }
 

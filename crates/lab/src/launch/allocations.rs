@@ -50,12 +50,12 @@ impl Worker {
 }
 
 /// Runs a plain command with the library, from its start to its end.
-pub(super) fn of_command(argv: &[String], limits: &Limits) -> Result<Counts, Ended> {
+pub(super) fn of_command(argv: &[String], talk: Talk, limits: &Limits) -> Result<Counts, Ended> {
     let name = argv.first().map_or("", String::as_str);
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("waiting for it: {error}"));
     let shim = Shim::new().map_err(Ended::Failed)?;
     shim.start();
-    let mut process = Process::spawn(argv, Talk::Null, &variables(&shim))?;
+    let mut process = Process::spawn(argv, talk, &variables(&shim), limits.dir.as_deref())?;
     process.wait_for_exit(limits, clock::now_ns() + limits.answer_ns)?;
     let counts = shim.stop();
     let number = process.child.id();

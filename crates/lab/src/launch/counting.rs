@@ -6,14 +6,16 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
 use super::allocations;
-use super::command::fill_in;
+use super::command::input;
+use super::filled::Filled;
+use super::output::Output;
 use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
 use crate::clock;
-use crate::count::{
-    self, ALLOCATIONS, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window,
-};
+use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window};
+use crate::experiment::Command;
+use crate::metric::PEAK_RSS;
 use crate::param::Point;
 use crate::protocol::Done;
 
@@ -121,18 +123,18 @@ impl CountingRunner for Foreign {
     }
 
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
-        let mut counted = self.count_events(n, ops)?;
-        // What a runtime tells of itself is better than what is seen of it from outside.
-        let told = counted.done.metrics.iter().any(|(name, _)| name == ALLOCATIONS);
-        if let Ok(worker) = &mut self.allocations
-            && !told
-        {
-            match allocations::or_why(worker.count(n, ops))? {
-                Ok(counts) => counted.counts.extend(counts),
-                Err(why) => self.allocations = Err(why),
+        self.count_events(n, ops)
+    }
+
+    fn allocations(&mut self, n: u64, ops: u64) -> Result<Vec<(&'static str, u64)>, Ended> {
+        let Ok(worker) = &mut self.allocations else { return Ok(Vec::new()) };
+        match allocations::or_why(worker.count(n, ops))? {
+            Ok(counts) => Ok(counts),
+            Err(why) => {
+                self.allocations = Err(why);
+                Ok(Vec::new())
             }
         }
-        Ok(counted)
     }
 
     fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended> {
@@ -162,32 +164,44 @@ impl CountingRunner for Foreign {
 
 /// A plain command is counted from the moment it has become itself to its end.
 pub(super) struct Program {
-    template: Vec<String>,
-    argv: Vec<String>,
+    command: Command,
+    filled: Filled,
+    output: Output,
     sources: Sources,
     limits: Limits,
     /// Why its allocations are not counted.
     uncountable: Option<String>,
+    /// Why its memory cannot be read when it ends.
+    no_peak: Option<String>,
 }
 
 /// Waits until it may become the command, which then finds what it has in the timing pass.
-const GATE: &str = "read -r go && exec \"$@\" </dev/null >/dev/null";
+const GATE: &str = "read -r go && in=$1 out=$2 && shift 2 && exec \"$@\" <\"$in\" >\"$out\"";
 
 impl Program {
-    pub(super) fn new(template: Vec<String>, sources: &Sources, limits: Limits) -> Program {
-        Program { template, argv: Vec::new(), sources: sources.clone(), limits, uncountable: None }
+    pub(super) fn new(command: Command, sources: &Sources, limits: Limits) -> Program {
+        let (filled, output) = (Filled::default(), Output::Nothing);
+        let sources = sources.clone();
+        Program { command, filled, output, sources, limits, uncountable: None, no_peak: None }
     }
 
     fn spawn(&self) -> Result<Process, Ended> {
         let gate = ["/bin/sh", "-c", GATE, "sh"].map(str::to_owned);
-        let argv: Vec<String> = gate.into_iter().chain(self.argv.iter().cloned()).collect();
-        Process::spawn(&argv, Talk::Pipes, &[(VARIABLE, self.sources.to_variable())])
+        let input = self.filled.input.as_deref().unwrap_or("/dev/null").to_owned();
+        let ends = [input, self.output.stdout_path()];
+        let argv = gate.into_iter().chain(ends).chain(self.filled.argv.iter().cloned());
+        let argv: Vec<String> = argv.collect();
+        let variables = [(VARIABLE, self.sources.to_variable())];
+        let mut process =
+            Process::spawn(&argv, Talk::Pipes, &variables, self.limits.dir.as_deref())?;
+        process.watched = self.output.watched();
+        Ok(process)
     }
 
     /// Lets the command begin, and waits for its end.
     fn release(&self, process: &mut Process, n: u64) -> Result<Done, Ended> {
         let failed = |error: &dyn std::fmt::Display| {
-            Ended::Failed(format!("{}: waiting for it: {error}", self.argv[0]))
+            Ended::Failed(format!("{}: waiting for it: {error}", self.filled.name()))
         };
         let start_ns = clock::now_ns();
         let gate = process.child.stdin.take();
@@ -198,7 +212,7 @@ impl Program {
     }
 
     fn end(&self, process: &mut Process) -> Result<(), Ended> {
-        let name = &self.argv[0];
+        let name = self.filled.name();
         match process.end() {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => {
@@ -212,23 +226,47 @@ impl Program {
 
 impl CountingRunner for Program {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        self.argv = self.template.iter().map(|word| fill_in(word, arguments)).collect();
+        self.filled = Filled::new(&self.command, arguments);
+        self.output = Output::new(&self.filled.answer, &self.limits)?;
         Ok(Ready::default())
+    }
+
+    fn before(&mut self) -> Result<(), Ended> {
+        self.output.clear()
     }
 
     fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, Ended> {
         let mut process = self.spawn()?;
         let outside = Outside::after_exec(&self.sources, process.child.id());
-        let done = self.release(&mut process, n)?;
+        let tracer = Tracer::attach(process.child.id(), Window::Memory);
+        let done = self.release(&mut process, n);
+        let peak = tracer.and_then(Tracer::finish).map(|calls| calls.peak_rss_bytes);
+        let done = done?;
         self.end(&mut process)?;
         let mut counts = outside.map(|outside| outside.read()).unwrap_or_default();
-        if self.uncountable.is_none() {
-            match allocations::or_why(allocations::of_command(&self.argv, &self.limits))? {
-                Ok(allocated) => counts.extend(allocated),
-                Err(why) => self.uncountable = Some(why),
-            }
+        match peak {
+            Ok(peak) => counts.extend(peak.map(|bytes| (PEAK_RSS, bytes))),
+            Err(why) => self.no_peak = Some(why),
         }
         Ok(Counted { done, counts, same_interval: false })
+    }
+
+    fn allocations(&mut self, _n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, Ended> {
+        if self.uncountable.is_some() {
+            return Ok(Vec::new());
+        }
+        let stdin = input(self.filled.input.as_deref(), &self.limits)?;
+        let stdout = self.output.stdout();
+        let stdout = stdout.map_err(|error| Ended::Failed(format!("its output: {error}")))?;
+        let talk = Talk::Given(stdin, stdout);
+        let counted = allocations::of_command(&self.filled.argv, talk, &self.limits);
+        match allocations::or_why(counted)? {
+            Ok(counts) => Ok(counts),
+            Err(why) => {
+                self.uncountable = Some(why);
+                Ok(Vec::new())
+            }
+        }
     }
 
     fn trace(&mut self, n: u64, _ops: u64) -> Result<Traced, Ended> {
@@ -242,7 +280,9 @@ impl CountingRunner for Program {
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
-        self.uncountable.as_deref().map(allocations::missing).unwrap_or_default()
+        let allocations = self.uncountable.as_deref().map(allocations::missing);
+        let peak = self.no_peak.iter().map(|why| (PEAK_RSS, why.clone()));
+        allocations.unwrap_or_default().into_iter().chain(peak).collect()
     }
 
     fn bye(&mut self) {}

@@ -18,8 +18,8 @@ pub struct Helper {
 impl Helper {
     /// Starts it; it gets so long for whatever it is asked for.
     pub fn start(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<Helper, Ended> {
-        let limits = Limits { answer_ns: limit_ns, stop: stop.clone() };
-        Ok(Helper { process: Process::spawn(argv, Talk::Pipes, &[])?, limits })
+        let limits = Limits { answer_ns: limit_ns, stop: stop.clone(), dir: None };
+        Ok(Helper { process: Process::spawn(argv, Talk::Pipes, &[], None)?, limits })
     }
 
     /// The first line that it writes to its standard output.

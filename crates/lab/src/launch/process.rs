@@ -1,15 +1,18 @@
 //! A child process in a group of its own, with its pipes. However it is dropped, the whole group is
 //! killed and reaped.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 
+use super::output::OUTPUT_LIMIT_BYTES;
 use super::{Ended, Limits};
 use crate::clock;
 use crate::count::VARIABLE;
@@ -26,6 +29,8 @@ pub(super) struct Process {
     stderr: Option<ChildStderr>,
     tail: Vec<u8>,
     reaped: bool,
+    /// Where it prints to, if that is not to grow without end.
+    pub(super) watched: Option<File>,
 }
 
 /// Where the child's standard input and output go.
@@ -43,6 +48,7 @@ impl Process {
         argv: &[String],
         talk: Talk,
         variables: &[(&str, String)],
+        dir: Option<&Path>,
     ) -> Result<Process, Ended> {
         let (name, arguments) =
             argv.split_first().ok_or_else(|| Ended::Failed("an empty command".to_owned()))?;
@@ -53,6 +59,9 @@ impl Process {
         };
         #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
         let mut command = Command::new(name);
+        if let Some(dir) = dir {
+            command.current_dir(dir);
+        }
         let spawned = command
             .env_remove(VARIABLE)
             .env_remove(FRESH_VARIABLE)
@@ -68,8 +77,14 @@ impl Process {
             _ => Ended::Failed(format!("{name} could not be started: {error}")),
         })?;
         let stderr = child.stderr.take();
-        let process =
-            Process { child, name: name.clone(), stderr, tail: Vec::new(), reaped: false };
+        let process = Process {
+            child,
+            name: name.clone(),
+            stderr,
+            tail: Vec::new(),
+            reaped: false,
+            watched: None,
+        };
         if let Some(stderr) = &process.stderr {
             set_nonblocking(stderr)
                 .map_err(|error| Ended::Failed(format!("standard error of {name}: {error}")))?;
@@ -87,6 +102,11 @@ impl Process {
         loop {
             if limits.stop.signal().is_some() {
                 return Err(Ended::Stopped);
+            }
+            let printed = self.watched.as_ref().and_then(|file| file.metadata().ok());
+            if printed.is_some_and(|printed| printed.len() > OUTPUT_LIMIT_BYTES) {
+                let limit = crate::param::bytes(OUTPUT_LIMIT_BYTES);
+                return Err(Ended::Failed(format!("it printed more than {limit}, killed")));
             }
             let now_ns = clock::now_ns();
             if now_ns >= deadline_ns {

@@ -35,7 +35,7 @@ impl Speaker {
         variables: &[(&str, String)],
         limits: Limits,
     ) -> Result<Speaker, Ended> {
-        let mut process = Process::spawn(argv, Talk::Pipes, variables)?;
+        let mut process = Process::spawn(argv, Talk::Pipes, variables, limits.dir.as_deref())?;
         let orders = process.child.stdin.take();
         let Some(replies) = process.child.stdout.take() else {
             return Err(Ended::Failed("its standard output is not a pipe".to_owned()));
@@ -171,7 +171,7 @@ impl Runner for Speaker {
         let done = self.ask(n, ops, false)?;
         let after = self.counters.read();
         self.last = Some(after);
-        Ok(Taken { done, used: after.since(&before), startup_ns: None, fresh: None })
+        Ok(Taken { done, used: after.since(&before), ..Taken::default() })
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {

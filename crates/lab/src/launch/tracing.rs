@@ -41,6 +41,10 @@ impl TracedRunner for CommandRunner {
         Runner::prepare(self, arguments)
     }
 
+    fn before(&mut self) -> Result<(), Ended> {
+        Runner::before(self)
+    }
+
     fn go(&mut self, n: u64, _ops: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended> {
         self.run(n, started)
     }

@@ -7,10 +7,10 @@ use super::order::order;
 use super::{Job, Progress, Record, arguments, note_missing, point_of};
 use crate::cache;
 use crate::clock;
-use crate::count::{ALLOCATION_METRICS, SYSCALLS, Sources};
+use crate::count::{ALLOCATION_METRICS, ALLOCATIONS, SYSCALLS, Sources};
 use crate::experiment::Data;
 use crate::launch::{Counted, CountingRunner, Ended, Launch, Stop, Traced};
-use crate::metric::{is_counted_apart, per_operation};
+use crate::metric::{PEAK_RSS, is_counted_apart, per_operation};
 use crate::run::{CacheState, Cell, Pass, Run, Sample, Status};
 
 /// All samples have numbers of four digits: a worker that reads its orders byte by byte makes as many
@@ -83,6 +83,19 @@ struct Live {
     point: usize,
     /// Why its calls could not be looked at.
     untraced: Option<String>,
+}
+
+impl Live {
+    /// One sample; its allocations are those of another one, if the method does not tell them.
+    fn count(&mut self) -> Result<Counted, Ended> {
+        self.runner.before()?;
+        let mut counted = self.runner.count(self.n, self.ops)?;
+        if !counted.done.metrics.iter().any(|(name, _)| name == ALLOCATIONS) {
+            self.runner.before()?;
+            counted.counts.extend(self.runner.allocations(self.n, self.ops)?);
+        }
+        Ok(counted)
+    }
 }
 
 /// What ends the pass early.
@@ -203,7 +216,7 @@ impl Counting<'_> {
             }
         }
         live.n += 1;
-        let mut counted = match live.runner.count(live.n, live.ops) {
+        let mut counted = match live.count() {
             Ok(counted) => counted,
             Err(ended) => {
                 self.cells[index] = lost(ended)?;
@@ -226,7 +239,8 @@ impl Counting<'_> {
     fn trace(&mut self, index: usize) -> Result<Option<f64>, Halt> {
         let State::Live(live) = &mut self.cells[index] else { return Ok(None) };
         live.n += 1;
-        let Traced { done, calls } = match live.runner.trace(live.n, live.ops) {
+        let traced = live.runner.before().and_then(|()| live.runner.trace(live.n, live.ops));
+        let Traced { done, calls } = match traced {
             Ok(traced) => traced,
             Err(ended) => {
                 self.cells[index] = lost(ended)?;
@@ -291,6 +305,11 @@ impl Counting<'_> {
                 State::Live(live) => (None, live.runner.missing(), live.untraced.clone()),
             };
             let method = self.run.cells[index].method.clone();
+            for (metric, why) in missing.iter().filter(|(metric, _)| *metric == PEAK_RSS) {
+                if !has(&self.run.cells[index], metric) {
+                    note_missing(self.run, Some(&method), metric, why);
+                }
+            }
             for metric in &metrics {
                 if has(&self.run.cells[index], metric) {
                     continue;

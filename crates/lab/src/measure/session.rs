@@ -7,7 +7,7 @@ use super::order::order;
 use super::{Job, Progress, Record, arguments, must_hand_over_all, note_missing, point_of};
 use crate::cache;
 use crate::clock;
-use crate::experiment::{Data, How};
+use crate::experiment::Data;
 use crate::launch::{Ended, Launch, Runner, Stop, Taken};
 use crate::metric;
 use crate::run::{CacheState, Cell, Pass, Run, Sample, Status};
@@ -120,8 +120,12 @@ impl Session<'_> {
         }
         cell.digest = ready.digest.or(cell.digest.take());
         let bypasses_cache = method.bypasses_cache;
-        let is_command = matches!(method.how, How::Command { .. });
+        let is_command = method.how.is_command();
+        let counting = self.run.plan.counting > 0;
         for (metric, why) in runner.missing() {
+            if is_command && counting && metric == metric::PEAK_RSS {
+                continue;
+            }
             let method = is_command.then_some(method.name.as_str());
             note_missing(self.run, method, metric, &why);
         }
@@ -257,6 +261,15 @@ impl Session<'_> {
     /// Takes one sample; what goes wrong ends the cell, not the run.
     fn sample(&mut self, index: usize, place: Place) -> Result<Next> {
         let Some(live) = &mut self.live[index] else { return Ok(Next::On) };
+        match live.runner.before() {
+            Ok(()) => {}
+            Err(Ended::Stopped) => return Ok(Next::Stop),
+            Err(ended) => {
+                self.end(index, ended);
+                self.record.cell(self.run, index)?;
+                return Ok(Next::On);
+            }
+        }
         let files = &self.data[live.point].files;
         let cache = self.run.plan.cache;
         if cache == CacheState::Cold {

@@ -133,6 +133,7 @@ impl Round<'_> {
     }
 
     fn sample(&mut self, index: usize, live: &mut Live, n: u64, name: &str) -> Result<(), Ended> {
+        live.runner.before()?;
         if self.run.plan.cache == CacheState::Cold {
             for file in &self.data[live.point].files {
                 // Where it stays, the timeline is that of a file that is cached.

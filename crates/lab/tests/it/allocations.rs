@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use lab::experiment::{How, Method};
+use lab::experiment::{Command, How, Method};
 use lab::run::{Cell, Plan, Run, Status};
 
 use crate::script::{GOOD, cell, method, plan, run, script};
@@ -102,7 +102,7 @@ fn a_program_without_the_library_is_not_countable() {
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     let argv = vec![path.to_str().unwrap().to_owned()];
     let methods = [("static", argv), ("true", vec!["/bin/true".to_owned()])];
-    let methods = methods.map(|(name, argv)| method(name, How::Command { argv }));
+    let methods = methods.map(|(name, argv)| method(name, How::Command(Command::plain(argv))));
     let run = counted(methods.into_iter().chain([script("a", GOOD)]).collect());
     let reason = "not countable: it is a static program; a worker may tell its own";
     if cfg!(target_arch = "x86_64") {
@@ -164,7 +164,7 @@ int main(void) { return malloc(1) == 0; }";
         return;
     }
     let argv = vec![program.to_str().unwrap().to_owned()];
-    let run = counted(vec![script("a", GOOD), method("own", How::Command { argv })]);
+    let run = counted(vec![script("a", GOOD), method("own", How::Command(Command::plain(argv)))]);
     assert_eq!(cell(&run, "own").status, Status::Measured);
     assert!(values(cell(&run, "own"), "allocations").is_empty());
     assert!(why(&run, "own").unwrap().contains("it brings its own allocator"), "{:?}", run.notes);

@@ -1,6 +1,6 @@
 //! A child that misbehaves ends its own cell with a reason, and nothing else.
 
-use lab::experiment::{How, Method};
+use lab::experiment::{Command, How, Method};
 use lab::run::{Plan, Status};
 
 use crate::script::{GOOD, cell, method, plan, run, script};
@@ -127,7 +127,7 @@ fn a_child_that_skips_or_fails_says_why() {
 #[test]
 fn a_program_that_is_not_installed_is_skipped() {
     let absent = || vec!["no-such-program-here".to_owned()];
-    for how in [How::Worker { argv: absent() }, How::Command { argv: absent() }] {
+    for how in [How::Worker { argv: absent() }, How::Command(Command::plain(absent()))] {
         let (status, _) = status_with(method("absent", how), plan(1));
         let expected = "no-such-program-here is not installed";
         assert_eq!(status, Status::Skipped(expected.to_owned()));
@@ -137,7 +137,7 @@ fn a_program_that_is_not_installed_is_skipped() {
 #[test]
 fn a_command_that_fails_is_quoted() {
     let argv = ["/bin/sh", "-c", "echo broken >&2; exit 4"].map(str::to_owned).to_vec();
-    let (status, _) = status_with(method("sh", How::Command { argv }), plan(1));
+    let (status, _) = status_with(method("sh", How::Command(Command::plain(argv))), plan(1));
     let expected = "/bin/sh ended with exit status 4; stderr of /bin/sh: broken";
     assert_eq!(status, Status::Failed(expected.to_owned()));
 }

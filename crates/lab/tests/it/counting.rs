@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use lab::count::Sources;
-use lab::experiment::{How, Method};
+use lab::experiment::{Command, How, Method};
 use lab::launch::Stop;
 use lab::run::{Cell, Pass, Plan, Run, Status};
 
@@ -178,7 +178,7 @@ fn a_child_that_hangs_while_it_is_watched_is_killed() {
 #[test]
 fn a_command_is_counted_from_its_first_call_to_its_last() {
     let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
-    let command = method("cat", How::Command { argv: argv.clone() });
+    let command = method("cat", How::Command(Command::plain(argv.clone())));
     let run = counted(vec![script("a", GOOD), command], 5);
     if !traced(&run) {
         return;
@@ -246,5 +246,33 @@ fn a_run_that_was_stopped_while_counting_is_resumed_there() {
         assert!(
             cell.samples.iter().all(|sample| sample.pass == Pass::Counting || sample.session == 0)
         );
+    }
+}
+
+#[test]
+fn the_peak_of_a_command_is_that_of_its_largest_process() {
+    let dd = "dd if=/dev/zero of=/dev/null bs=67108864 count=1 2>/dev/null";
+    let plain = ["dd", "if=/dev/zero", "of=/dev/null", "bs=67108864", "count=1"];
+    let script = Command { argv: vec![format!("{dd}; {dd}")], shell: true, ..Command::default() };
+    let methods = vec![
+        method("small", How::Command(Command::plain(["true"]))),
+        method("plain", How::Command(Command::plain(plain))),
+        method("script", How::Command(script)),
+    ];
+    let run = run(methods, Plan { counting: 2, ..plan(1) });
+    let refused = |note: &lab::run::Note| note.text.starts_with("peak_rss_bytes: ");
+    if let Some(note) = run.notes.iter().find(|note| refused(note)) {
+        assert!(note.text.contains("ptrace"), "{}", note.text);
+        return;
+    }
+    let peaks = |name: &str| -> Vec<f64> {
+        cell(&run, name).counted("peak_rss_bytes").map(|(_, bytes)| bytes).collect()
+    };
+    assert_eq!([peaks("small").len(), peaks("plain").len(), peaks("script").len()], [2; 3]);
+    let mib =
+        |name| peaks(name).into_iter().map(|bytes| bytes / f64::from(1 << 20)).fold(0.0, f64::max);
+    assert!(mib("small") < 32.0, "{:?}", peaks("small"));
+    for name in ["plain", "script"] {
+        assert!((64.0..96.0).contains(&mib(name)), "{name}: {:?}", peaks(name));
     }
 }

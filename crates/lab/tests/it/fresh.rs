@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lab::experiment::How;
+use lab::experiment::{Command, How};
 use lab::run::{Pass, Plan, Status};
 
 use crate::script::{GOOD, cell, method, plan, run, script};
@@ -39,7 +39,7 @@ fn start_up_first_touch_and_total_are_apart() {
 
 #[test]
 fn what_a_command_has_no_part_of_has_a_reason() {
-    let command = method("true", How::Command { argv: vec!["/bin/true".to_owned()] });
+    let command = method("true", How::Command(Command::plain(vec!["/bin/true".to_owned()])));
     let run = run(vec![script("a", GOOD), command], fresh(3));
     for metric in ["prepare_ns", "first_touch_ns", "total_ns"] {
         let text = format!("{metric}: a plain command is not prepared");

@@ -8,6 +8,7 @@ mod allocations;
 mod bad_children;
 mod counting;
 mod fresh;
+mod hooks;
 mod rounds;
 mod script;
 mod statistics;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
-use lab::experiment::{Data, Experiment, How, Method};
+use lab::experiment::{Command, Data, Experiment, How, Method};
 use lab::launch::Stop;
 use lab::measure::{Job, new_run, prepare_data};
 use lab::param::Point;
@@ -112,7 +112,8 @@ fn the_time_limit_ends_the_rounds() {
 #[test]
 fn a_command_is_timed_from_outside() {
     let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
-    let run = run(vec![script("a", GOOD), method("cat", How::Command { argv })], plan(3));
+    let run =
+        run(vec![script("a", GOOD), method("cat", How::Command(Command::plain(argv)))], plan(3));
     let cat = cell(&run, "cat");
     let value = |metric: &str| cat.counted(metric).map(|(_, value)| value).next();
     assert!(value("startup_ns").unwrap() > 0.0);
@@ -173,13 +174,13 @@ fn a_resumed_run_takes_the_rounds_that_are_left() {
 #[test]
 fn a_point_whose_file_does_not_fit_into_memory_is_skipped() {
     let experiment = Experiment {
-        data: |point, _, _| {
+        data: Box::new(|point, _, _| {
             let directory = tempfile::tempdir()?;
             let path = directory.path().join("data");
             // The large one is a hole.
             File::create(&path)?.set_len(point.number("size")?)?;
             Ok(Data { files: vec![path], guard: Some(Box::new(directory)), ..Data::default() })
-        },
+        }),
         ..experiment()
     };
     let method = Method { reads: vec!["size"], ..script("a", GOOD) };

@@ -25,7 +25,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: "",
         params: Vec::new(),
         methods: Vec::new(),
-        data: |_, _, _| Ok(Data { payload_bytes: Some(8), ..Data::default() }),
+        data: Box::new(|_, _, _| Ok(Data { payload_bytes: Some(8), ..Data::default() })),
     }
 }
 
@@ -59,6 +59,7 @@ pub(crate) fn plan(rounds: u32) -> Plan {
         data_dir: None,
         counting: 0,
         fresh: false,
+        definition: None,
     }
 }
 
@@ -89,6 +90,7 @@ pub(crate) fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&R
         program: "/nonexistent".into(),
         sample_limit_ns: run.plan.sample_limit_ns,
         fresh: run.plan.fresh,
+        dir: None,
         stop: stop.clone(),
     };
     measure(job, run, &data, &mut launcher, &mut Watch(watch), stop).unwrap();

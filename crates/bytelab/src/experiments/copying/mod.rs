@@ -28,7 +28,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: include_str!("README.md"),
         params: params(),
         methods: methods(),
-        data,
+        data: Box::new(data),
     }
 }
 

@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use anyhow::{Context, Result, ensure};
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
-use lab::clock;
 use lab::experiment::{Method, skip};
+use lab::{clock, counters};
 
 use super::job::{Copying, Cpu, contender, task};
 
@@ -62,12 +62,12 @@ struct Progress {
 
 impl Copying for Uring {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
-        let before = clock::own_thread_cpu() + clock::ring_workers_cpu();
+        let before = clock::own_thread_cpu() + counters::ring_workers_cpu();
         let copied = self.chunks(input.as_raw_fd(), output.as_raw_fd());
         // Until then the kernel may still use the buffers and the descriptors.
         self.settle()?;
         copied?;
-        Ok(Some(clock::own_thread_cpu() + clock::ring_workers_cpu() - before))
+        Ok(Some(clock::own_thread_cpu() + counters::ring_workers_cpu() - before))
     }
 }
 

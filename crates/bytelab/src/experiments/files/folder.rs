@@ -95,7 +95,7 @@ impl Drop for Folder {
 }
 
 /// A new folder that this process has locked.
-fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
+pub(in crate::experiments) fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
     for n in 0..100 {
         let path = dir.join(format!("{PREFIX}{}-{n}", std::process::id()));
         match fs::create_dir(&path) {
@@ -117,7 +117,7 @@ fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
 }
 
 /// Removes the folders whose owner is dead, and tells how many they were.
-fn remove_leftovers(dir: &Path) -> usize {
+pub(in crate::experiments) fn remove_leftovers(dir: &Path) -> usize {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     let ours = entries.flatten().filter(|entry| {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());

@@ -1,7 +1,7 @@
 #![doc = include_str!("README.md")]
 
 mod data;
-mod folder;
+pub(super) mod folder;
 mod place;
 
 mod call;
@@ -24,7 +24,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: include_str!("README.md"),
         params: params(),
         methods: methods(),
-        data: data::data,
+        data: Box::new(data::data),
     }
 }
 

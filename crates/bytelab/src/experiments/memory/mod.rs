@@ -32,7 +32,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: include_str!("README.md"),
         params: params(),
         methods: methods(),
-        data: |point, _, _| Ok(Data { arguments: point.clone(), ..Data::default() }),
+        data: Box::new(|point, _, _| Ok(Data { arguments: point.clone(), ..Data::default() })),
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn experiment() -> Experiment {
             default: true,
             job: None,
         }],
-        data,
+        data: Box::new(data),
     }
 }
 

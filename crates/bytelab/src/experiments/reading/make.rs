@@ -61,7 +61,7 @@ fn is_worth_writing_anew(path: &Path, size: u64) -> bool {
     size <= QUICKLY_WRITTEN_BYTES && !is_cached()
 }
 
-fn check_space(dir: &Path, needed: u64) -> Result<()> {
+pub(in crate::experiments) fn check_space(dir: &Path, needed: u64) -> Result<()> {
     let system = rustix::fs::statvfs(dir).with_context(|| format!("statvfs {}", dir.display()))?;
     let free = system.f_bavail.saturating_mul(system.f_frsize);
     let rounded = bytes(if free < 1 << 20 { free >> 10 << 10 } else { free >> 20 << 20 });

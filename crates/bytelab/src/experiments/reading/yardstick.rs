@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::{Context, Result};
-use lab::experiment::{How, Method, Task, Work};
+use lab::experiment::{Command, How, Method, Task, Work};
 use lab::param::Point;
 use lab::run::Role;
 use memmap2::{Advice, MmapMut};
@@ -24,7 +24,7 @@ pub(super) fn methods() -> Vec<Method> {
             about: "/bin/cat FILE, to /dev/null".to_owned(),
             // One cat reads one file, however many are read at once.
             reads: vec!["source", "size", "file"],
-            how: How::Command { argv: vec!["/bin/cat".to_owned(), "{file}".to_owned()] },
+            how: How::Command(Command::plain(["/bin/cat", "{file}"])),
             role: Role::Yardstick,
             bypasses_cache: false,
             default: true,

@@ -21,7 +21,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: include_str!("README.md"),
         params: params(),
         methods: methods(),
-        data: data::data,
+        data: Box::new(data::data),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::sync::Barrier;
 
-use lab::experiment::{How, Method, Task};
+use lab::experiment::{Command, How, Method, Task};
 use lab::run::Role;
 
 use super::{THREADS, method, task};
@@ -36,7 +36,7 @@ fn command(name: &str, threads: u32, times: u32) -> Method {
     let numbers = [format!("{threads:04}"), format!("{times:04}")];
     let words = [program.to_string_lossy().into_owned(), COMMAND.to_owned()];
     Method {
-        how: How::Command { argv: words.into_iter().chain(numbers).collect() },
+        how: How::Command(Command::plain(words.into_iter().chain(numbers))),
         role: Role::Yardstick,
         ..method(name, "a program that allocates, or does not", |_| Ok(once(0, 0)))
     }

@@ -44,7 +44,7 @@ pub(crate) fn experiment() -> Experiment {
         .into_iter()
         .chain(allocate::methods())
         .collect(),
-        data: |_, dir, _| {
+        data: Box::new(|_, dir, _| {
             let path = dir.join("self-test.bin");
             let old = std::fs::metadata(&path).map(|file| file.len());
             if old.ok() != Some(COLD_BYTES as u64) {
@@ -54,7 +54,7 @@ pub(crate) fn experiment() -> Experiment {
             let mut arguments = Point::default();
             arguments.set("file", path.clone());
             Ok(Data { arguments, files: vec![path], ..Data::default() })
-        },
+        }),
     }
 }
 

@@ -11,7 +11,8 @@ use self::column::{cell, heading};
 use self::row::{Number, numbers};
 use super::Layout;
 use super::page::{Page, Style};
-use super::units::NONE;
+use super::units::{NONE, amount};
+use crate::numbers::Row;
 use crate::reference::published;
 
 pub(crate) use self::column::{COLUMNS, Column};
@@ -95,25 +96,54 @@ fn foot(page: &mut Page, run: &Run, numbers: &[Number], columns: &[Column]) {
 
 /// The table in Markdown, for a wiki.
 pub(crate) fn markdown(run: &Run, columns: &[Column]) -> String {
-    let numbers = numbers(run);
-    let columns = if columns.is_empty() { column::FOR_MARKDOWN } else { columns };
+    let (headings, lines) = columns_of(run, columns);
     let mut text = String::new();
-    let mut line = |cells: Vec<String>| {
-        let cells: Vec<String> = cells.iter().map(|cell| cell.trim().replace('|', "\\|")).collect();
+    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+        let cells: Vec<String> = cells.map(|cell| cell.trim().replace('|', "\\|")).collect();
         text.extend(["| ", &cells.join(" | "), " |\n"]);
     };
-    let with_title = |title: &str, cells: &mut dyn Iterator<Item = String>| {
-        std::iter::once(title.to_owned()).chain(cells).collect::<Vec<String>>()
-    };
-    line(with_title("operation", &mut columns.iter().map(|c| heading(*c).to_owned())));
-    line(with_title(
-        "---",
-        &mut columns.iter().map(|c| if c.is_left() { "---" } else { "---:" }.to_owned()),
-    ));
-    for number in &numbers {
-        line(with_title(number.row.title, &mut columns.iter().map(|c| cell(number, *c))));
+    line(&mut headings.iter().map(|(heading, _)| *heading));
+    line(&mut headings.iter().map(|(_, is_left)| if *is_left { "---" } else { "---:" }));
+    for cells in &lines {
+        line(&mut cells.iter().map(String::as_str));
     }
     text
+}
+
+/// Each column's heading, and whether it is flush left; each row's cells. The first column is that of
+/// the operations.
+type Cells = (Vec<(&'static str, bool)>, Vec<Vec<String>>);
+
+/// The table in cells, with the columns of the Markdown.
+pub(super) fn cells(run: &Run) -> Cells {
+    columns_of(run, &[])
+}
+
+fn columns_of(run: &Run, columns: &[Column]) -> Cells {
+    let columns = if columns.is_empty() { column::FOR_MARKDOWN } else { columns };
+    let headings = columns.iter().map(|column| (heading(*column), column.is_left()));
+    let line = |number: &Number| {
+        let title = std::iter::once(number.row.title.to_owned());
+        title.chain(columns.iter().map(|column| cell(number, *column))).collect()
+    };
+    let headings = std::iter::once(("operation", true)).chain(headings).collect();
+    (headings, numbers(run).iter().map(line).collect())
+}
+
+/// From the least to the greatest, in one sentence.
+pub(super) fn answer(run: &Run) -> String {
+    let numbers = numbers(run);
+    let measured = numbers.iter().filter_map(|number| {
+        let figures = number.figures.as_ref().ok()?;
+        Some((number.row.title, figures.p50))
+    });
+    let mut measured: Vec<(&str, f64)> = measured.collect();
+    measured.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (Some(least), Some(most)) = (measured.first(), measured.last()) else {
+        return "Nothing was measured.".to_owned();
+    };
+    let [from, to] = [least, most].map(|(title, p50)| format!("{} ({title})", amount("ns", *p50)));
+    format!("{} operations, from {from} to {to}.", measured.len())
 }
 
 /// A row as programs get it. Times in ns.
@@ -166,6 +196,12 @@ fn row_json(number: &Number) -> RowJson {
         grade: figures.map(|figures| figures.grade),
         published: published(row.published, row.only).into_iter().collect(),
     }
+}
+
+/// The p50 of each row that was measured, and of how many samples.
+pub(crate) fn p50s(run: &Run) -> Vec<(&'static Row, f64, usize)> {
+    let numbers = row::numbers(run).into_iter();
+    numbers.filter_map(|n| n.figures.ok().map(|figures| (n.row, figures.p50, figures.n))).collect()
 }
 
 /// Stands where there is no figure.

@@ -17,7 +17,8 @@ const APPLICATION_ID: i32 = 0x6279_6c62;
 
 /// Each brings a store from the schema before it to the next one; their number is the schema that
 /// this program knows. One that has been released is never changed.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("schema-1.sql")];
+pub(super) const MIGRATIONS: &[&str] =
+    &[include_str!("schema-1.sql"), include_str!("schema-2.sql")];
 
 /// How long one process waits for others that write.
 const BUSY_LIMIT: Duration = Duration::from_secs(30);

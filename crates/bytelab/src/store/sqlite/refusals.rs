@@ -138,7 +138,7 @@ fn a_newer_store_is_refused() {
         fs::write(path, &*STORE).unwrap();
         Connection::open(path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     };
-    let expected = "store DIR/store: it has schema 7, and this bytelab knows schemas up to 1: update \
+    let expected = "store DIR/store: it has schema 7, and this bytelab knows schemas up to 2: update \
                     bytelab, or name another one with --store";
     check(newer, expected);
     // The same while its newer program runs: the schema stands in the log only.
@@ -205,26 +205,25 @@ fn what_a_killed_process_left_is_whole() {
 
 #[test]
 fn an_older_store_is_brought_to_the_newest_schema() {
-    let first = opening::MIGRATIONS;
-    let both =
-        [first[0], "ALTER TABLE run ADD COLUMN more TEXT; CREATE TABLE other (a TEXT) STRICT"];
+    let newer = "ALTER TABLE run ADD COLUMN more TEXT; CREATE TABLE other (a TEXT) STRICT";
+    let more = [opening::MIGRATIONS, &[newer]].concat();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     fs::write(&path, &*STORE).unwrap();
     let still_open = Sqlite::open(&path).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| opening::open_with(&path, &both).unwrap());
+            scope.spawn(|| opening::open_with(&path, &more).unwrap());
         }
     });
-    let (connection, _) = opening::open_with(&path, &both).unwrap();
+    let (connection, _) = opening::open_with(&path, &more).unwrap();
     connection.prepare("SELECT more, a FROM run, other").unwrap();
     let mut store = Sqlite { connection, path: path.clone() };
     assert_eq!(store.load("3").unwrap().cells[1].samples.len(), 100);
     drop((store, still_open));
 
     let before = files(directory.path());
-    assert!(error_of(&path).contains("it has schema 2"));
+    assert!(error_of(&path).contains("it has schema 3"));
     assert!(files(directory.path()) == before);
 }
 

@@ -1,6 +1,8 @@
 //! Proof of the statistics from outside: known values, exact identities, and simulated noise.
 
+mod between;
 mod coverage;
+mod gate;
 mod golden;
 mod identities;
 mod simulate;

@@ -65,7 +65,7 @@ impl Rates {
 
 /// Half of the work for the false alarms, half with an effect of 2 % for coverage and power.
 pub(crate) fn rates(noise: Noise, order: Order, n: usize, sets: u32, seed: u64) -> Rates {
-    let mut random = Random(seed ^ (noise as u64) << 32 ^ (n as u64) << 40);
+    let mut random = Random::new(seed ^ (noise as u64) << 32 ^ (n as u64) << 40);
     let (mut false_alarms, mut given, mut covered, mut found) = (0, 0, 0, 0);
     let effect = 0.02f64.ln_1p();
     for _ in 0..sets {
@@ -93,7 +93,7 @@ pub(crate) fn rates(noise: Noise, order: Order, n: usize, sets: u32, seed: u64) 
 /// The share of claims where two equal programs are `spread` times as far apart from process to
 /// process as from round to round.
 pub(crate) fn false_alarms_of_processes(spread: f64, sessions: u32, rounds: u32, sets: u32) -> f64 {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut false_alarms = 0;
     for _ in 0..sets {
         let mut session = |_| -> Vec<f64> {
@@ -168,9 +168,13 @@ impl Machine {
 }
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -180,16 +184,16 @@ impl Random {
     }
 
     /// In [0, 1).
-    fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn chance(&mut self, probability: f64) -> bool {
+    pub(crate) fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
     /// Box and Muller 1958.
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }

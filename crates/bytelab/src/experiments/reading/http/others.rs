@@ -1,6 +1,6 @@
 //! The clients of others: Rust libraries in a worker that is built on demand, and the command curl.
 
-use lab::experiment::{How, Method};
+use lab::experiment::{Command, How, Method};
 use lab::run::Role;
 
 use super::contender;
@@ -34,5 +34,5 @@ fn curl() -> How {
     // The certificate is not looked at: naming its file would make it a part of what is read.
     let fixed = ["curl", "--silent", "--show-error", "--fail", "--insecure", "--noproxy", "*"];
     let rest = ["--output", "/dev/null", "{url}"];
-    How::Command { argv: fixed.iter().chain(&rest).map(|word| (*word).to_owned()).collect() }
+    How::Command(Command::plain([fixed.as_slice(), &rest].concat()))
 }

@@ -1,0 +1,290 @@
+//! `bytelab check` and `bytelab baseline`: what a baseline measured is measured again, and what got slower
+//! by more than is allowed makes it fail, once a second run has confirmed it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, Subcommand};
+use lab::analyze::{Allowed, Check, Checked, Outcome, check};
+use lab::experiment::Experiment;
+use lab::launch::Stop;
+use lab::metric;
+use lab::run::Run;
+
+use crate::report::{self, Layout};
+use crate::run::again;
+use crate::store::{self, Baseline, Store};
+
+const DID_NOT_RUN: u8 = 1;
+const SLOWER: u8 = 3;
+const UNDECIDED: u8 = 4;
+
+/// So many of the newest runs tell what runs differ by.
+const BEFORE_MAX: usize = 20;
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit status: 0 nothing is slower than allowed; 1 something did not run, or answers \
+                        differ; 3 slower; 4 undecided."
+)]
+pub(crate) struct CheckArgs {
+    /// The run, or the name of one (see `bytelab baseline`)
+    #[arg(long, value_name = "ID|NAME")]
+    baseline: String,
+    /// By how much a metric may get worse: wall=5%, cpu=3%, rss, syscalls, allocations, throughput, or
+    /// the full name of another; may be repeated
+    #[arg(long, value_name = "METRIC=N%", required = true, value_delimiter = ',', value_parser = allowed)]
+    allow: Vec<Allowed>,
+    /// Compare times as they are, and not relative to the reference in the same rounds
+    #[arg(long)]
+    absolute: bool,
+    /// A name for the runs, to find them again
+    #[arg(long)]
+    label: Option<String>,
+    /// Where made data is kept [default: where it was for the baseline]
+    #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
+    data_dir: Option<PathBuf>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+    /// Do not keep the runs
+    #[arg(long)]
+    no_store: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum BaselineTask {
+    /// Give a complete run a name; a name that is there already is moved
+    Set { name: String, id: String },
+    /// All names and their runs
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove names; their runs stay
+    Delete {
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+}
+
+const SHORT: [(&str, &str); 6] = [
+    ("wall", "wall_ns"),
+    ("cpu", "cpu_ns"),
+    ("rss", "peak_rss_bytes"),
+    ("syscalls", "syscalls"),
+    ("allocations", "allocations"),
+    ("throughput", "throughput_bytes_per_s"),
+];
+
+/// The full name of a metric that may have been named in short.
+pub(crate) fn metric_named(name: &str) -> &str {
+    SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, full)| full)
+}
+
+/// `wall=5%`.
+fn allowed(text: &str) -> Result<Allowed, String> {
+    let wrong = || "write METRIC=N%, such as wall=5%".to_owned();
+    let (name, percent) = text.split_once('=').ok_or_else(wrong)?;
+    let percent = percent.strip_suffix('%').ok_or_else(wrong)?.trim();
+    let percent: f64 = percent.parse().map_err(|_| wrong())?;
+    if !(0.0..=1e6).contains(&percent) {
+        return Err(format!("{percent} % cannot be allowed: 0 or more"));
+    }
+    let metric = metric_named(name);
+    if !metric::is_known(metric) && !metric.ends_with("_ns") && !metric.ends_with("_bytes") {
+        let short = SHORT.map(|(short, _)| short).join(", ");
+        return Err(format!(
+            "there is no metric {name}; there are {short} and the full names of others"
+        ));
+    }
+    Ok(Allowed { metric: metric.to_owned(), percent })
+}
+
+pub(crate) fn run(
+    args: &CheckArgs,
+    store_flag: Option<&OsStr>,
+    experiments: &[Experiment],
+    layout: &Layout,
+) -> Result<ExitCode> {
+    for (i, allowed) in args.allow.iter().enumerate() {
+        let twice = args.allow[..i].iter().any(|other| other.metric == allowed.metric);
+        ensure!(!twice, "--allow names {} twice", allowed.metric);
+    }
+    let mut store = store::open(store_flag.map(OsStr::to_owned))?;
+    let baseline = baseline(&mut *store, &args.baseline)?;
+    let before = before(&mut *store, &baseline)?;
+    let stop = Stop::on_signals()?;
+    let mut now: Vec<Run> = Vec::new();
+    let label = args.label.clone().unwrap_or_else(|| format!("check of {}", args.baseline));
+    let checked = loop {
+        let keep =
+            if args.no_store { None } else { Some(store::open(store_flag.map(OsStr::to_owned))?) };
+        let measured = again(experiments, &baseline, &label, args.data_dir.clone(), keep, &stop);
+        if let Some(signal) = stop.signal() {
+            return Ok(ExitCode::from(128 + signal as u8));
+        }
+        now.push(measured?);
+        let checked = check(&Check {
+            baseline: &baseline,
+            now: &now,
+            before: &before,
+            allowed: &args.allow,
+            absolute: args.absolute,
+        });
+        if now.len() > 1 || matches!(checked.outcome, Outcome::Ok | Outcome::Missing) {
+            break checked;
+        }
+        writeln!(io::stderr(), "bytelab: not ok in one run: measuring a second one")?;
+    };
+    let asked = report::check::Asked {
+        baseline: &args.baseline,
+        baseline_id: &baseline.id,
+        now: now.iter().map(|run| run.id.as_str()).collect(),
+    };
+    let text = if args.json {
+        report::check::json(&asked, &checked)? + "\n"
+    } else {
+        report::check::text(&asked, &checked, layout)
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    step_summary(&report::check::markdown(&asked, &checked));
+    Ok(ExitCode::from(status(&checked)))
+}
+
+fn status(checked: &Checked) -> u8 {
+    match checked.outcome {
+        Outcome::Ok | Outcome::Reference => 0,
+        Outcome::Missing => DID_NOT_RUN,
+        Outcome::Slower => SLOWER,
+        Outcome::Undecided => UNDECIDED,
+    }
+}
+
+/// A name first: it was chosen to be used.
+fn baseline(store: &mut dyn Store, asked: &str) -> Result<Run> {
+    let named = store.baselines()?.into_iter().find(|baseline| baseline.name == asked);
+    let id = named.map_or(asked.to_owned(), |baseline| baseline.id);
+    let run = store.load(&id).map_err(|error| {
+        if id.parse::<u64>().is_ok() {
+            return error;
+        }
+        anyhow::anyhow!("no baseline {asked:?}; `bytelab baseline list` shows all")
+    })?;
+    ensure_complete(&run)?;
+    Ok(run)
+}
+
+fn ensure_complete(run: &Run) -> Result<()> {
+    ensure!(
+        run.complete,
+        "run {} is not complete and cannot be a baseline; go on with: bytelab run --resume {}",
+        run.id,
+        run.id
+    );
+    Ok(())
+}
+
+/// The newest complete runs of the same job on the machine of the baseline, the oldest first.
+fn before(store: &mut dyn Store, baseline: &Run) -> Result<Vec<Run>> {
+    let same = |run: &&lab::run::Listed| {
+        run.complete
+            && run.experiment == baseline.experiment
+            && run.machine.fingerprint == baseline.environment.fingerprint
+    };
+    let listed = store.list()?;
+    let newest = listed.iter().rev().filter(same).take(BEFORE_MAX);
+    let mut runs = newest.map(|run| store.load(&run.id)).collect::<Result<Vec<Run>>>()?;
+    runs.reverse();
+    runs.retain(|run| {
+        run.plan.cache == baseline.plan.cache && run.plan.fresh == baseline.plan.fresh
+    });
+    Ok(runs)
+}
+
+/// GitHub shows what is in this file with the job. That it cannot be written is no failure of the check.
+fn step_summary(markdown: &str) {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+        return;
+    };
+    let file = OpenOptions::new().append(true).create(true).open(&path);
+    if let Err(error) = file.and_then(|mut file| file.write_all(markdown.as_bytes())) {
+        let path = path.display();
+        let _ = writeln!(io::stderr(), "bytelab: GITHUB_STEP_SUMMARY {path}: {error}");
+    }
+}
+
+pub(crate) fn baselines(task: &BaselineTask, store: Option<OsString>) -> Result<ExitCode> {
+    let mut store = store::open(store)?;
+    match task {
+        BaselineTask::Set { name, id } => {
+            // A name that is a number would be taken for a run.
+            ensure!(
+                !name.is_empty()
+                    && name.parse::<u64>().is_err()
+                    && !name.contains(char::is_control),
+                "baseline {name:?}: give a name that is not empty, no number and of one line"
+            );
+            ensure_complete(&store.load(id)?)?;
+            store.set_baseline(name, id)?;
+        }
+        BaselineTask::List { json } => {
+            let all = store.baselines()?;
+            let mut out = io::stdout().lock();
+            if *json {
+                writeln!(out, "{}", serde_json::to_string(&all)?)?;
+            } else if all.is_empty() {
+                writeln!(out, "no baselines yet; make one with: bytelab baseline set NAME ID")?;
+            } else {
+                out.write_all(report::check::baselines(&named(&all)).as_bytes())?;
+            }
+        }
+        BaselineTask::Delete { names } => {
+            let known = store.baselines()?;
+            if let Some(name) = names.iter().find(|name| known.iter().all(|b| b.name != **name)) {
+                bail!("no baseline {name:?}; nothing was deleted (see bytelab baseline list)");
+            }
+            for name in names {
+                store.delete_baseline(name).with_context(|| format!("baseline {name}"))?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn named(all: &[Baseline]) -> Vec<(&str, &str)> {
+    all.iter().map(|baseline| (baseline.name.as_str(), baseline.id.as_str())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_metric_and_a_percentage() {
+        let check = |text: &str, expected: Result<(&str, f64), &str>| {
+            let got = allowed(text);
+            match expected {
+                Ok((metric, percent)) => {
+                    assert_eq!(got, Ok(Allowed { metric: metric.to_owned(), percent }), "{text}");
+                }
+                Err(part) => assert!(got.unwrap_err().contains(part), "{text}"),
+            }
+        };
+        check("wall=5%", Ok(("wall_ns", 5.0)));
+        check("rss=0.5%", Ok(("peak_rss_bytes", 0.5)));
+        check("peak_rss_bytes=10 %", Ok(("peak_rss_bytes", 10.0)));
+        check("switch_ns=1%", Ok(("switch_ns", 1.0)));
+        check("wall=5", Err("wall=5%"));
+        check("wall", Err("wall=5%"));
+        check("wall=%", Err("wall=5%"));
+        check("wall=-1%", Err("0 or more"));
+        check("wall=NaN%", Err("0 or more"));
+        check("wall=inf%", Err("0 or more"));
+        check("speed=5%", Err("there is no metric speed; there are wall, cpu"));
+    }
+}

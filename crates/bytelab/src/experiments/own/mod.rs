@@ -1,0 +1,110 @@
+#![doc = include_str!("README.md")]
+
+mod check;
+mod data;
+mod file;
+mod measuring;
+mod methods;
+mod names;
+mod params;
+mod place;
+
+#[cfg(test)]
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use lab::experiment::Experiment;
+use lab::run::Definition;
+
+/// What `bytelab init` writes.
+pub(crate) const EXAMPLE: &str = include_str!("example.toml");
+
+/// A larger file is a mistake.
+const LIMIT_BYTES: u64 = 1 << 20;
+
+/// An experiment that the user has declared.
+pub(crate) struct Loaded {
+    pub(crate) experiment: Experiment,
+    pub(crate) definition: Definition,
+    /// Values of the measuring flags, by their id.
+    pub(crate) defaults: Vec<(&'static str, String)>,
+}
+
+/// Names that a file may not use.
+pub(crate) struct Taken<'a> {
+    pub(crate) experiments: Vec<&'a str>,
+    pub(crate) flags: Vec<String>,
+}
+
+/// Whether the name of an experiment is that of a file.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    name.contains('/') || Path::new(name).extension().is_some_and(|ending| ending == "toml")
+}
+
+pub(crate) fn load(path: &Path, taken: &Taken<'_>) -> Result<Loaded> {
+    let text = read(path)?;
+    understand(path, text, taken)
+}
+
+fn understand(path: &Path, text: String, taken: &Taken<'_>) -> Result<Loaded> {
+    let place = Place::of(path)?;
+    let understood = toml::from_str(&text)
+        .map_err(|error| place::Mistake::of(&error))
+        .and_then(|file| check::check(file, &place, taken));
+    let checked =
+        understood.map_err(|mistake| anyhow!(mistake.told(&path.display().to_string(), &text)))?;
+    let file = place.file.clone();
+    let definition = Definition { file, text, thresholds: checked.thresholds };
+    Ok(Loaded { experiment: checked.experiment, definition, defaults: checked.defaults })
+}
+
+/// Where the file is.
+struct Place {
+    /// Absolute.
+    file: String,
+    dir: PathBuf,
+    here: String,
+    stem: String,
+}
+
+impl Place {
+    fn of(path: &Path) -> Result<Place> {
+        let absolute =
+            std::path::absolute(path).with_context(|| format!("finding {}", path.display()))?;
+        let utf8 = |path: &Path| {
+            path.to_str()
+                .map(str::to_owned)
+                .with_context(|| format!("{} is not UTF-8", path.display()))
+        };
+        let dir = absolute.parent().unwrap_or(Path::new("/")).to_owned();
+        let stem = absolute.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Place { file: utf8(&absolute)?, here: utf8(&dir)?, dir, stem })
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    let name = path.display();
+    // A FIFO would never be opened.
+    let metadata = std::fs::metadata(path).with_context(|| format!("{name} cannot be read"))?;
+    ensure!(metadata.is_file(), "{name} is not a file; `bytelab init FILE` writes an experiment");
+    let mut bytes = Vec::new();
+    let opened = File::open(path).with_context(|| format!("{name} cannot be read"))?;
+    opened
+        .take(LIMIT_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("reading {name}"))?;
+    if bytes.len() as u64 > LIMIT_BYTES {
+        bail!("{name} is larger than 1 MiB and so is no experiment");
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = place::line_of(error.as_bytes(), valid);
+        anyhow!("{name}:{line}: it is not UTF-8 text")
+    })
+}

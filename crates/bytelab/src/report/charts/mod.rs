@@ -1,0 +1,288 @@
+//! What the charts of a report show, in HTML and in SVG alike: names, figures and samples of one or
+//! several runs of an experiment, thinned to what a screen can show. Knows no colour and no pixel.
+
+pub(super) mod drawn;
+pub(super) mod sweep;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use lab::analyze::{Analysis, Comparison, Verdict};
+use lab::metric::{METRICS, unit};
+use lab::param::{Point, Value};
+use lab::run::{self, Role, Run, Status};
+use serde::Serialize;
+
+use self::drawn::{Drawn, rounded};
+use self::sweep::Sweep;
+use super::Varying;
+use super::page::clean;
+use super::rows;
+use super::units::{self, Unit};
+
+/// More cells than these are not drawn: the table of the page has them all.
+const CELLS_MAX: usize = 2000;
+
+/// So many values are drawn, however many samples there are; they are shared out among the columns.
+const VALUES_MAX: usize = 300_000;
+
+#[derive(Serialize)]
+pub(super) struct Charts {
+    /// What each run is called.
+    pub(super) runs: Vec<String>,
+    pub(super) metrics: Vec<Metric>,
+    pub(super) cells: Vec<Cell>,
+    /// How many cells are not drawn.
+    pub(super) left_out: usize,
+    pub(super) points: Vec<Place>,
+    pub(super) sweeps: Vec<Sweep>,
+}
+
+/// A metric in which samples differ.
+#[derive(Serialize)]
+pub(super) struct Metric {
+    pub(super) name: String,
+    pub(super) title: String,
+    /// What it is shown in, the smallest first: the unit's name, and how much of the stored unit it holds.
+    pub(super) units: Vec<(&'static str, f64)>,
+}
+
+/// One method at one point of one run.
+#[derive(Serialize)]
+pub(super) struct Cell {
+    pub(super) run: usize,
+    pub(super) method: String,
+    pub(super) yardstick: bool,
+    /// Which of the samples that count, from 0, are the first of a session.
+    pub(super) sessions: Vec<usize>,
+    /// By metric.
+    pub(super) columns: BTreeMap<String, Column>,
+}
+
+/// One metric of one cell.
+#[derive(Serialize)]
+pub(super) struct Column {
+    pub(super) n: usize,
+    /// The percentiles of [`PERCENTILES`].
+    pub(super) p: [f64; PERCENTILES.len()],
+    /// The 95 % interval of the p50, where n allows one.
+    pub(super) low: Option<f64>,
+    pub(super) high: Option<f64>,
+    pub(super) drawn: Drawn,
+}
+
+pub(super) const PERCENTILES: [f64; 8] = [0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
+/// Places in [`PERCENTILES`].
+pub(super) const P0: usize = 0;
+pub(super) const P10: usize = 1;
+pub(super) const P25: usize = 2;
+pub(super) const P50: usize = 3;
+pub(super) const P75: usize = 4;
+pub(super) const P100: usize = 7;
+
+/// A point and the cells that are measured at it, in all runs; the best first.
+#[derive(Serialize)]
+pub(super) struct Place {
+    /// What tells it from the others.
+    pub(super) at: String,
+    pub(super) cells: Vec<usize>,
+    pub(super) ratios: Vec<Relative>,
+}
+
+/// A method's time as a share of its reference's in the same rounds.
+#[derive(Serialize)]
+pub(super) struct Relative {
+    pub(super) cell: usize,
+    pub(super) reference: String,
+    pub(super) ratio: f64,
+    pub(super) low: Option<f64>,
+    pub(super) high: Option<f64>,
+    pub(super) verdict: &'static str,
+}
+
+impl Charts {
+    pub(super) fn of(shown: &[(Run, Analysis)]) -> Charts {
+        let points: Vec<&Point> = shown.iter().flat_map(|(run, _)| &run.points).collect();
+        let varying = Varying::of_points(&points);
+        let metrics = metrics(shown);
+        let all: usize = shown.iter().map(|(run, _)| measured(run).count()).sum();
+        let share = VALUES_MAX / (all.min(CELLS_MAX) * metrics.len()).max(1);
+        let mut builder =
+            Builder { cells: Vec::new(), known: BTreeMap::new(), metrics: &metrics, share };
+        for (number, (run, _)) in shown.iter().enumerate() {
+            for (index, cell) in measured(run) {
+                builder.add(number, index, cell);
+            }
+        }
+        let Builder { cells, known, .. } = builder;
+        let points = places(shown, &varying, &known);
+        let sweeps = sweep::all(shown, &varying, &known);
+        let runs = shown.iter().map(|(run, _)| name(run)).collect();
+        let left_out = all - cells.len();
+        Charts { runs, metrics, cells, left_out, points, sweeps }
+    }
+
+    pub(super) fn column(&self, cell: usize, metric: &str) -> Option<&Column> {
+        self.cells.get(cell)?.columns.get(metric)
+    }
+
+    /// The method; with several runs, the run, too.
+    pub(super) fn label(&self, cell: usize) -> String {
+        let Some(cell) = self.cells.get(cell) else { return String::new() };
+        match self.runs.as_slice() {
+            [] | [_] => cell.method.clone(),
+            runs => format!("{} · {}", cell.method, runs[cell.run]),
+        }
+    }
+}
+
+/// Where the cell of this index in this run is among those that are drawn.
+pub(super) type Known = BTreeMap<(usize, usize), usize>;
+
+struct Builder<'a> {
+    cells: Vec<Cell>,
+    known: Known,
+    metrics: &'a [Metric],
+    /// How many values a column may have.
+    share: usize,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, run: usize, index: usize, cell: &run::Cell) {
+        if self.cells.len() >= CELLS_MAX {
+            return;
+        }
+        let column = |metric: &Metric| {
+            let samples = cell.counted(&metric.name).map(|(_, value)| value);
+            let samples: Vec<f64> = samples.filter(|value| value.is_finite()).collect();
+            Some((metric.name.clone(), Column::of(&samples, self.share)?))
+        };
+        let sessions = cell.counted(rows::WALL).enumerate();
+        let mut session = None;
+        let first = |(i, (sample, _)): (usize, (&run::Sample, f64))| {
+            (session.replace(sample.session) != Some(sample.session)).then_some(i)
+        };
+        self.known.insert((run, index), self.cells.len());
+        self.cells.push(Cell {
+            run,
+            method: clean(&cell.method).into_owned(),
+            yardstick: cell.role == Role::Yardstick,
+            sessions: sessions.filter_map(first).collect(),
+            columns: self.metrics.iter().filter_map(column).collect(),
+        });
+    }
+}
+
+impl Column {
+    /// None if there is nothing to draw.
+    fn of(samples: &[f64], share: usize) -> Option<Column> {
+        let mut sorted = samples.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let n = sorted.len();
+        let at = |rank: usize| rounded(sorted[rank - 1]);
+        lab::stats::nearest_rank(n, 0.0)?;
+        let p = PERCENTILES.map(|p| lab::stats::nearest_rank(n, p).map_or(f64::NAN, at));
+        let (low, high) = lab::stats::rank_interval(n, 50.0, 0.05);
+        let drawn = Drawn::of(samples, &sorted, share);
+        Some(Column { n, p, low: low.map(at), high: high.map(at), drawn })
+    }
+}
+
+fn measured(run: &Run) -> impl Iterator<Item = (usize, &run::Cell)> {
+    run.cells.iter().enumerate().filter(|(_, cell)| cell.status == Status::Measured)
+}
+
+/// `run 7 · before`.
+pub(super) fn name(run: &Run) -> String {
+    let id = if run.id.is_empty() { "this run".to_owned() } else { format!("run {}", run.id) };
+    let name = match &run.label {
+        Some(label) => format!("{id} · {label}"),
+        None => id,
+    };
+    clean(&name).into_owned()
+}
+
+/// Those in which the samples of some cell differ, in the order of the tables; always the wall time.
+fn metrics(shown: &[(Run, Analysis)]) -> Vec<Metric> {
+    let cells = || shown.iter().flat_map(|(_, analysis)| &analysis.cells);
+    let summaries = || cells().flat_map(|cell| &cell.metrics).filter(|summary| summary.n > 0);
+    let differs =
+        |name: &str| summaries().any(|summary| summary.metric == name && !summary.constant);
+    let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    let mut custom: Vec<&str> = summaries().map(|summary| summary.metric.as_str()).collect();
+    custom.sort_unstable();
+    custom.dedup();
+    custom.retain(|name| !names.contains(name));
+    names.extend(custom);
+    names.retain(|name| *name == rows::WALL || differs(name));
+    names.into_iter().map(metric).collect()
+}
+
+fn metric(name: &str) -> Metric {
+    let title = match name {
+        rows::WALL => "wall time".to_owned(),
+        rows::WALL_LESS_WAIT => "wall time less the wait for a CPU".to_owned(),
+        "cpu_ns" => "CPU time".to_owned(),
+        "peak_rss_bytes" => "peak memory (RSS)".to_owned(),
+        _ => {
+            let words =
+                ["_bytes_per_s", "_bytes", "_ns"].iter().find_map(|end| name.strip_suffix(*end));
+            clean(&words.unwrap_or(name).replace('_', " ")).into_owned()
+        }
+    };
+    let stored = unit(name);
+    let units = match Unit::ladder(stored) {
+        [] => vec![(stored, 1.0)],
+        ladder => ladder.iter().map(|unit| (unit.name, unit.size())).collect(),
+    };
+    Metric { name: name.to_owned(), title, units }
+}
+
+fn places(shown: &[(Run, Analysis)], varying: &Varying<'_>, known: &Known) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    for (number, (run, analysis)) in shown.iter().enumerate() {
+        for rows in rows::all(run, analysis) {
+            let at = clean(&varying.shown(&rows.family.point)).into_owned();
+            let found = places.iter().position(|place| place.at == at).unwrap_or_else(|| {
+                places.push(Place { at, cells: Vec::new(), ratios: Vec::new() });
+                places.len() - 1
+            });
+            let place = &mut places[found];
+            for row in rows.iter() {
+                let Some(cell) = known.get(&(number, row.index)) else { continue };
+                place.cells.push(*cell);
+                place.ratios.extend(row.comparison.and_then(|c| ratio(*cell, c)));
+            }
+        }
+    }
+    places.retain(|place| !place.cells.is_empty());
+    places
+}
+
+fn ratio(cell: usize, comparison: &Comparison) -> Option<Relative> {
+    let ratio = comparison.ratio.filter(|ratio| ratio.is_finite())?;
+    Some(Relative {
+        cell,
+        reference: clean(&comparison.reference).into_owned(),
+        ratio,
+        low: comparison.low,
+        high: comparison.high,
+        verdict: match comparison.verdict {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+            Verdict::Undecided => "undecided",
+            Verdict::WrongAnswer => "wrong answer",
+            Verdict::Missing => "missing",
+        },
+    })
+}
+
+/// A value of a param as the axes and tables show it.
+pub(super) fn value(value: &Value) -> String {
+    match value {
+        Value::Number(n) => units::short(*n),
+        Value::Text(text) => clean(text).into_owned(),
+    }
+}

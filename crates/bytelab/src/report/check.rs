@@ -1,0 +1,213 @@
+//! What a check found: a line per method and metric, the same as Markdown for GitHub's step summary, and
+//! as JSON.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use lab::analyze::{CheckLine, Checked, Outcome};
+use lab::metric;
+use lab::param::Point;
+use lab::run::SCHEMA;
+use serde::Serialize;
+
+use super::Layout;
+use super::grid::Grid;
+use super::json::compact;
+use super::page::{Page, Style, clean};
+use super::units::{amount, point as shown, ratio};
+
+/// What was checked against what.
+pub(crate) struct Asked<'a> {
+    /// The baseline as it was named.
+    pub(crate) baseline: &'a str,
+    pub(crate) baseline_id: &'a str,
+    /// The runs that were measured now.
+    pub(crate) now: Vec<&'a str>,
+}
+
+pub(crate) fn text(asked: &Asked<'_>, checked: &Checked, layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    let points = points(checked);
+    for line in &checked.lines {
+        let (word, style) = word(line.outcome);
+        page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &told(line, points > 1))]);
+    }
+    let (word, style) = word(checked.outcome);
+    page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(asked))]);
+    page.into_text()
+}
+
+fn points(checked: &Checked) -> usize {
+    let mut points: Vec<&Point> = checked.lines.iter().map(|line| &line.point).collect();
+    points.sort_by_key(ToString::to_string);
+    points.dedup();
+    points.len()
+}
+
+fn word(outcome: Outcome) -> (&'static str, Style) {
+    match outcome {
+        Outcome::Ok => ("ok", Style::Green),
+        Outcome::Slower => ("slower", Style::Red),
+        Outcome::Undecided => ("undecided", Style::Plain),
+        Outcome::Missing => ("missing", Style::Red),
+        Outcome::Reference => ("reference", Style::Dim),
+    }
+}
+
+fn against(asked: &Asked<'_>) -> String {
+    let runs = if asked.now.len() == 1 { "run" } else { "runs" };
+    let named = if asked.baseline == asked.baseline_id {
+        String::new()
+    } else {
+        format!("{}, ", asked.baseline)
+    };
+    format!(" ({runs} {} against {named}run {})", asked.now.join(" and "), asked.baseline_id)
+}
+
+/// `mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 of read's (0.995–1.030; allowed 1.05)`
+fn told(line: &CheckLine, several: bool) -> String {
+    let at = if several { format!(" ({})", shown(&line.point)) } else { String::new() };
+    let unit = metric::unit(&line.metric);
+    let mut text = format!("{}{at} {}", line.method, line.metric);
+    if let (Some(baseline), Some(now)) = (line.baseline, line.now) {
+        let _ = write!(text, ": {} → {}", amount(unit, baseline), amount(unit, now));
+    }
+    if let Some(value) = line.ratio {
+        let _ = write!(text, ", {}", ratio(value, 3));
+    }
+    if let Some(reference) = &line.reference {
+        let _ = write!(text, " beside {reference}");
+    }
+    let bounds = line.low.zip(line.high);
+    let bounds = bounds.map(|(low, high)| format!("{}–{}", ratio(low, 3), ratio(high, 3)));
+    let allowed = format!("allowed {} %", line.allowed_percent);
+    let inside: Vec<String> = bounds.into_iter().chain([allowed]).collect();
+    let _ = write!(text, " ({})", inside.join("; "));
+    if let Some(reason) = &line.reason {
+        let _ = write!(text, ": {reason}");
+    }
+    text
+}
+
+/// A section to be appended to `GITHUB_STEP_SUMMARY`.
+pub(crate) fn markdown(asked: &Asked<'_>, checked: &Checked) -> String {
+    let mut text = format!("### bytelab check: {}\n\n", word(checked.outcome).0);
+    text += &escaped(against(asked).trim());
+    text += "\n\n| outcome | method | point | metric | baseline | now | ratio | 95 % | allowed | |\n\
+             |---|---|---|---|--:|--:|--:|---|--:|---|\n";
+    for line in &checked.lines {
+        let unit = metric::unit(&line.metric);
+        let value = |value: Option<f64>| value.map_or(String::new(), |value| amount(unit, value));
+        let bounds = line.low.zip(line.high);
+        let cells = [
+            word(line.outcome).0.to_owned(),
+            line.method.clone(),
+            shown(&line.point),
+            line.metric.clone(),
+            value(line.baseline),
+            value(line.now),
+            line.ratio.map_or(String::new(), |value| ratio(value, 3)),
+            bounds.map_or(String::new(), |(l, h)| format!("{}–{}", ratio(l, 3), ratio(h, 3))),
+            format!("{} %", line.allowed_percent),
+            match (&line.reason, &line.reference) {
+                (Some(reason), _) => reason.clone(),
+                (None, Some(reference)) => format!("beside {reference}"),
+                (None, None) => String::new(),
+            },
+        ];
+        let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    text + "\n"
+}
+
+/// Nothing in it is a line, a column, a tag or a mark of Markdown.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in clean(text).chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' | '!' | '@' => {
+                let _ = write!(escaped, "&#{};", u32::from(c));
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Names and the runs that they stand for.
+pub(crate) fn baselines(named: &[(&str, &str)]) -> String {
+    let mut page = Page::new(&Layout { width: 80, colour: false });
+    let mut grid = Grid::new(&["baseline", "run"], false);
+    for (name, id) in named {
+        grid.row(Style::Plain, vec![(*name).to_owned(), (*id).to_owned()]);
+    }
+    grid.write(&mut page);
+    page.into_text()
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    baseline: &'a str,
+    baseline_id: &'a str,
+    runs: &'a [&'a str],
+    #[serde(flatten)]
+    checked: &'a Checked,
+}
+
+pub(crate) fn json(asked: &Asked<'_>, checked: &Checked) -> Result<String> {
+    let Asked { baseline, baseline_id, now } = asked;
+    compact(&Document { schema: SCHEMA, baseline, baseline_id, runs: now, checked })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(method: &str, outcome: Outcome) -> CheckLine {
+        CheckLine {
+            method: method.to_owned(),
+            point: Point::default(),
+            metric: "wall_ns".to_owned(),
+            allowed_percent: 5.0,
+            reference: Some("read".to_owned()),
+            baseline: Some(6.1e6),
+            now: Some(6.2e6),
+            ratio: Some(1.012),
+            low: Some(0.995),
+            high: Some(1.0304),
+            outcome,
+            reason: None,
+        }
+    }
+
+    fn asked() -> Asked<'static> {
+        Asked { baseline: "main", baseline_id: "7", now: vec!["8", "9"] }
+    }
+
+    #[test]
+    fn a_line_per_metric_and_the_outcome_last() {
+        let mut hostile = line("a|<b>\u{1b}", Outcome::Undecided);
+        hostile.reason = Some("a\nreason".to_owned());
+        let lines = vec![line("mmap", Outcome::Ok), hostile];
+        let checked = Checked { outcome: Outcome::Undecided, lines };
+        let layout = Layout { width: 80, colour: false };
+        insta::assert_snapshot!(text(&asked(), &checked, &layout), @r"
+        ok        mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030; allowed 5 %)
+        undecided a|<b>\u{1b} wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030; allowed 5 %): a reason
+        check: undecided (runs 8 and 9 against main, run 7)
+        ");
+        let markdown = markdown(&asked(), &checked);
+        assert!(markdown.contains("| ok | mmap |  | wall&#95;ns | 6.1 ms | 6.2 ms | 1.012 | 0.995–1.030 | 5 % | beside read |"), "{markdown}");
+        assert!(markdown.contains("a&#124;&lt;b&gt;&#92;u{1b}"), "{markdown}");
+        assert!(!markdown.contains("<b>") && !markdown.contains('\u{1b}'));
+        let json: serde_json::Value =
+            serde_json::from_str(&json(&asked(), &checked).unwrap()).unwrap();
+        assert_eq!(json["outcome"], "undecided");
+        assert_eq!(json["lines"][0]["ratio"], 1.012);
+    }
+}

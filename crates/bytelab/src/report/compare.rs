@@ -1,0 +1,305 @@
+//! Two sides of runs, one beside the other: what differs in their environments first, then what each
+//! method takes on both sides, and what that proves.
+
+mod foot;
+mod json;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use lab::analyze::{Change, Half, Line, Sides, Verdict};
+use lab::environment::{Difference, differences};
+use lab::metric;
+use lab::param::Point;
+use lab::run::{Role, Run};
+
+pub(crate) use self::json::json;
+use super::grid::Grid;
+use super::page::{Page, Style, shortened};
+use super::units::{NONE, Unit, amount, point as shown, ratio};
+use super::{Layout, minute};
+
+/// A side as it was asked for, with its runs, of which there is at least one.
+pub(crate) struct Side {
+    /// `42`, `label btrfs`, `machine EPYC`.
+    pub(crate) name: String,
+    pub(crate) runs: Vec<Run>,
+}
+
+/// What is known of the process that measured, and tells nothing.
+const OF_EACH_RUN: &str = "measured_";
+
+/// Facts of the moment begin so: they differ between any two runs.
+const OF_THE_MOMENT: [&str; 14] = [
+    "between_samples_ns",
+    "clock_cost_ns",
+    "clock_step_ns",
+    "cpu_frequency_now",
+    "data_free_",
+    "load_",
+    "memory_available",
+    "memory_cached",
+    "memory_dirty",
+    "memory_file_huge",
+    "memory_free",
+    "pressure_",
+    "processes_",
+    "steal_share",
+];
+
+/// What may stand in a line of a difference.
+const VALUE_WIDTH: usize = 40;
+/// Differences beyond these are counted.
+const DIFFERENCES_MAX: usize = 20;
+
+pub(crate) fn text(a: &Side, b: &Side, sides: &Sides, layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    let question = &a.runs[0].question;
+    page.paragraph(Style::Bold, &format!("{}: ", a.runs[0].experiment), question);
+    for (letter, side) in [("A: ", a), ("B: ", b)] {
+        page.paragraph(Style::Plain, letter, &about(side));
+    }
+    page.blank();
+    environments(&mut page, a, b);
+    let families = families(sides);
+    for family in &families {
+        page.blank();
+        if families.len() > 1 {
+            page.line(&[(Style::Bold, &shown(family.point))]);
+        }
+        deciding(&mut page, family);
+        page.blank();
+        distributions(&mut page, family);
+    }
+    if families.len() > 1 {
+        across_points(&mut page, &families);
+    }
+    across_metrics(&mut page, &families);
+    foot::write(&mut page, a, b, sides);
+    page.into_text()
+}
+
+fn about(side: &Side) -> String {
+    let ids: Vec<&str> = side.runs.iter().map(|run| run.id.as_str()).collect();
+    let first = &side.runs[0];
+    let model = |run: &Run| match run.environment.facts.get("cpu_model") {
+        Some(serde_json::Value::String(model)) => model.clone(),
+        _ => run.environment.fingerprint.clone(),
+    };
+    let mut parts = vec![side.name.clone()];
+    let runs = if ids.len() == 1 { "run" } else { "runs" };
+    let listed = format!("{runs} {}", shortened(&ids.join(", "), VALUE_WIDTH));
+    if listed != side.name {
+        parts.push(listed);
+    }
+    parts.push(minute(&first.started));
+    parts.push(model(first));
+    parts.join(" · ")
+}
+
+/// Between the first runs of the sides; what the runs of one side do not agree on is the side's own.
+pub(super) fn different(a: &Side, b: &Side) -> Vec<Difference> {
+    let all = differences(&a.runs[0].environment, &b.runs[0].environment);
+    all.into_iter().filter(|difference| !difference.fact.starts_with(OF_EACH_RUN)).collect()
+}
+
+fn environments(page: &mut Page, a: &Side, b: &Side) {
+    let moment = |d: &Difference| OF_THE_MOMENT.iter().any(|start| d.fact.starts_with(start));
+    let (of_the_moment, different): (Vec<_>, Vec<_>) =
+        different(a, b).into_iter().partition(moment);
+    let count = of_the_moment.len();
+    let left = format!("Facts of the moment that differ (load, free memory …): {count}, in --json");
+    if different.is_empty() {
+        let text = "The environments do not differ in any lasting fact.";
+        page.paragraph(Style::Plain, "", &format!("{text} {left}"));
+        return;
+    }
+    page.line(&[(Style::Bold, "Differences of the environments")]);
+    let mut grid = Grid::new(&["fact", "A", "B"], true);
+    let value = |value: &serde_json::Value| match value {
+        serde_json::Value::Null => NONE.to_owned(),
+        serde_json::Value::String(text) => shortened(text, VALUE_WIDTH),
+        other => shortened(&other.to_string(), VALUE_WIDTH),
+    };
+    for difference in different.iter().take(DIFFERENCES_MAX) {
+        let Difference { fact, a, b } = difference;
+        grid.row(Style::Plain, vec![fact.clone(), value(a), value(b)]);
+    }
+    grid.write(page);
+    if let Some(more) = different.len().checked_sub(DIFFERENCES_MAX).filter(|more| *more > 0) {
+        page.paragraph(Style::Dim, "", &format!("and {more} more, which --json has"));
+    }
+    if count > 0 {
+        page.paragraph(Style::Dim, "", &left);
+    }
+}
+
+/// The lines of one point.
+struct Family<'a> {
+    point: &'a Point,
+    lines: Vec<&'a Line>,
+}
+
+impl<'a> Family<'a> {
+    /// A line per method.
+    fn deciding(&self) -> impl Iterator<Item = &'a Line> {
+        self.lines.iter().copied().filter(|line| line.decides)
+    }
+}
+
+/// In the order in which the points come.
+fn families(sides: &Sides) -> Vec<Family<'_>> {
+    let mut families: Vec<Family<'_>> = Vec::new();
+    let mut known: HashMap<&Point, usize> = HashMap::new();
+    for line in &sides.lines {
+        let point = &line.point;
+        let at = *known.entry(point).or_insert_with(|| {
+            families.push(Family { point, lines: Vec::new() });
+            families.len() - 1
+        });
+        families[at].lines.push(line);
+    }
+    families
+}
+
+fn deciding(page: &mut Page, family: &Family<'_>) {
+    let mut grid =
+        Grid::new(&["method", "A p50", "B p50", "B/A", "95 %", "to ref.", "95 %", "verdict"], true);
+    for line in family.deciding() {
+        let unit = metric::unit(&line.metric);
+        let mut cells = vec![line.method.clone()];
+        for half in [&line.a, &line.b] {
+            cells.push(percentile(half, 50.0).map_or(NONE.to_owned(), |p50| amount(unit, p50)));
+        }
+        cells.extend([of_ratio(&line.absolute), bounds(&line.absolute)]);
+        match &line.relative {
+            Some(relative) => cells.extend([of_ratio(relative), bounds(relative)]),
+            None if line.role == Role::Contender => {
+                cells.extend(["1".to_owned(), String::new()]);
+            }
+            None => cells.extend([NONE.to_owned(), String::new()]),
+        }
+        let (verdict, style) = verdict(line);
+        cells.push(verdict);
+        grid.row(style, cells);
+    }
+    grid.write(page);
+}
+
+/// The samples of both sides: what there is to see where there is no verdict.
+fn distributions(page: &mut Page, family: &Family<'_>) {
+    let values = family.deciding().flat_map(|line| [&line.a, &line.b]);
+    let values = values.filter_map(|half| percentile(half, 50.0));
+    let unit = Unit::of("ns", values);
+    let heads: Vec<String> = PERCENTILES.iter().map(|p| format!("p{p:.0}")).collect();
+    let name = format!("samples, {}", unit.name);
+    let mut heading = vec![name.as_str(), ""];
+    heading.extend(heads.iter().map(String::as_str).chain(["n"]));
+    let mut grid = Grid::new(&heading, false);
+    for line in family.deciding() {
+        for (name, letter, half) in [(line.method.as_str(), "A", &line.a), ("", "B", &line.b)] {
+            let mut cells = vec![name.to_owned(), letter.to_owned()];
+            let value = |p: &f64| percentile(half, *p).map(|value| unit.number(value));
+            cells.extend(PERCENTILES.iter().map(|p| value(p).unwrap_or(NONE.to_owned())));
+            cells.push(half.n.to_string());
+            grid.row(Style::Plain, cells);
+        }
+    }
+    grid.write(page);
+}
+
+const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
+
+fn percentile(half: &Half, p: f64) -> Option<f64> {
+    half.percentiles.iter().find(|percentile| (percentile.p - p).abs() < 0.01).map(|p| p.value)
+}
+
+fn of_ratio(change: &Change) -> String {
+    change.ratio.map_or(NONE.to_owned(), |value| ratio(value, 3))
+}
+
+fn bounds(change: &Change) -> String {
+    match (change.low, change.high) {
+        (Some(low), Some(high)) => format!("{}–{}", ratio(low, 3), ratio(high, 3)),
+        _ => String::new(),
+    }
+}
+
+/// Relative to the reference where there is one: that is what a machine's speed does not touch.
+fn verdict(line: &Line) -> (String, Style) {
+    let change = line.relative.as_ref().unwrap_or(&line.absolute);
+    let relative = if line.relative.is_some() { "" } else { " (absolute)" };
+    match change.verdict {
+        Verdict::Faster => (format!("faster{relative}"), Style::Green),
+        Verdict::Slower => (format!("slower{relative}"), Style::Red),
+        Verdict::Same => (format!("same{relative}"), Style::Plain),
+        Verdict::Undecided if change.low.is_none() => ("no verdict".to_owned(), Style::Plain),
+        Verdict::Undecided => ("undecided".to_owned(), Style::Plain),
+        Verdict::WrongAnswer => ("other answer".to_owned(), Style::Red),
+        Verdict::Missing => ("missing".to_owned(), Style::Dim),
+    }
+}
+
+/// A line per point, a column per method: what each takes on B for what it takes on A.
+fn across_points(page: &mut Page, families: &[Family<'_>]) {
+    let mut methods: Vec<&str> = Vec::new();
+    for line in families.iter().flat_map(Family::deciding) {
+        if !methods.contains(&line.method.as_str()) {
+            methods.push(&line.method);
+        }
+    }
+    page.blank();
+    page.line(&[(Style::Bold, "B/A by point")]);
+    let mut grid = Grid::new(&[&["point"][..], &methods].concat(), false);
+    for family in families {
+        let of = |method: &&str| {
+            let line = family.deciding().find(|line| line.method == **method);
+            line.map_or(NONE.to_owned(), |line| of_ratio(&line.absolute))
+        };
+        let cells = std::iter::once(shown(family.point)).chain(methods.iter().map(of));
+        grid.row(Style::Plain, cells.collect());
+    }
+    grid.write(page);
+}
+
+/// The other metrics that a reader decides by.
+const METRICS: [(&str, &str); 6] = [
+    ("wall_ns", "wall"),
+    ("cpu_ns", "CPU"),
+    ("throughput_bytes_per_s", "bytes/s"),
+    ("peak_rss_bytes", "RSS"),
+    ("syscalls", "sys"),
+    ("allocations", "alloc"),
+];
+
+/// A line per method, a column per metric.
+fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
+    let all = || families.iter().flat_map(|family| &family.lines);
+    let there = |name: &str| all().any(|line| line.metric == name);
+    let metrics: Vec<(&str, &str)> = METRICS.into_iter().filter(|(name, _)| there(name)).collect();
+    if metrics.len() < 2 {
+        return;
+    }
+    page.blank();
+    page.line(&[(Style::Bold, "B/A by metric (* shown to differ)")]);
+    let headings: Vec<&str> = metrics.iter().map(|(_, heading)| *heading).collect();
+    let mut grid = Grid::new(&[&["method"][..], &headings].concat(), false);
+    for family in families {
+        for line in family.deciding() {
+            let of = |(name, _): &(&str, &str)| {
+                let mut own = family.lines.iter();
+                let own = own.find(|own| own.metric == *name && own.method == line.method);
+                own.map_or(NONE.to_owned(), |own| {
+                    let differs = matches!(own.absolute.verdict, Verdict::Faster | Verdict::Slower);
+                    of_ratio(&own.absolute) + if differs { "*" } else { " " }
+                })
+            };
+            let several = families.len() > 1;
+            let at = if several { format!(" ({})", shown(family.point)) } else { String::new() };
+            let name = format!("{}{at}", line.method);
+            grid.row(Style::Plain, std::iter::once(name).chain(metrics.iter().map(of)).collect());
+        }
+    }
+    grid.write(page);
+}

@@ -1,0 +1,81 @@
+//! What stands below the tables of two sides: what only one of them has, what is no ratio and why, and the
+//! doubts.
+
+use lab::analyze::{Change, Sides, Verdict};
+use lab::run::Run;
+use lab::stats::RUNS_A_SIDE;
+
+use super::Side;
+use crate::report::page::{Page, Style};
+use crate::report::units::point as shown;
+
+pub(super) fn write(page: &mut Page, a: &Side, b: &Side, sides: &Sides) {
+    page.blank();
+    for alone in &sides.alone {
+        let side = alone.side.to_uppercase();
+        let why = alone.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        let text = format!("{} ({}){why}", alone.method, shown(&alone.point));
+        page.paragraph(Style::Dim, &format!("only on {side}: "), &text);
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for line in sides.lines.iter().filter(|line| line.decides) {
+        let wrong =
+            |change: &&Change| matches!(change.verdict, Verdict::WrongAnswer | Verdict::Missing);
+        let changes = [Some(&line.absolute), line.relative.as_ref()];
+        for change in changes.into_iter().flatten().filter(wrong) {
+            let reason = change.reason.as_deref().unwrap_or("not available");
+            if !told.contains(&reason) {
+                told.push(reason);
+                page.paragraph(Style::Red, &format!("{}: ", line.method), reason);
+            }
+        }
+    }
+    for note in notes(a, b) {
+        page.paragraph(Style::Plain, "note: ", &note);
+    }
+    let legend = "B/A: what B takes for what A takes. To ref.: the same of the ratio to the reference, \
+                  which ran in the same rounds, so that the speed of the machine is out of it.";
+    page.paragraph(Style::Dim, "", legend);
+}
+
+/// What is to be doubted, and what to run about it.
+pub(super) fn notes(a: &Side, b: &Side) -> Vec<String> {
+    let mut notes = Vec::new();
+    if a.runs.len().min(b.runs.len()) < RUNS_A_SIDE {
+        let more = |side: &Side| RUNS_A_SIDE.saturating_sub(side.runs.len());
+        notes.push(format!(
+            "no verdict: what two runs differ by is in none of their rounds or sessions, so that a \
+             run is one value, and a verdict takes {RUNS_A_SIDE} a side; run {} more of A and {} more \
+             of B, minutes or days apart, each side with its --label, and compare the labels",
+            more(a),
+            more(b)
+        ));
+    }
+    for (letter, side) in [("A", a), ("B", b)] {
+        for run in side.runs.iter().filter(|run| !run.complete) {
+            notes.push(format!("run {} of {letter} is not complete: what it has is used", run.id));
+        }
+        let fingerprint = |run: &Run| run.environment.fingerprint.clone();
+        if side.runs.iter().any(|run| fingerprint(run) != fingerprint(&side.runs[0])) {
+            notes.push(format!("the runs of {letter} are of several machines or systems"));
+        }
+    }
+    let machine = |side: &Side| side.runs[0].environment.fingerprint.clone();
+    let order = |side: &Side| {
+        let started = || side.runs.iter().map(|run| run.started.as_str());
+        Some((started().min()?.to_owned(), started().max()?.to_owned()))
+    };
+    if let (Some((first_a, last_a)), Some((first_b, last_b))) = (order(a), order(b))
+        && machine(a) == machine(b)
+        && a.runs.len().min(b.runs.len()) >= RUNS_A_SIDE
+        && (last_a < first_b || last_b < first_a)
+    {
+        notes.push(
+            "all of one side was measured before all of the other: what the machine did meanwhile is \
+             in the difference; where both can be measured at one time, alternate them, or make \
+             them methods of one run"
+                .to_owned(),
+        );
+    }
+    notes
+}

@@ -1,0 +1,64 @@
+//! Two sides as one JSON document.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use lab::analyze::{Alone, Line, Sides};
+use lab::run::SCHEMA;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::foot::notes;
+use super::{Side, different};
+use crate::report::json::compact;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    experiment: &'a str,
+    a: SideJson<'a>,
+    b: SideJson<'a>,
+    differences: Vec<DifferenceJson>,
+    comparisons: &'a [Line],
+    alone: &'a [Alone],
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SideJson<'a> {
+    name: &'a str,
+    runs: Vec<&'a str>,
+    machines: BTreeSet<&'a str>,
+}
+
+impl<'a> SideJson<'a> {
+    fn of(side: &'a Side) -> SideJson<'a> {
+        let machines = side.runs.iter().map(|run| run.environment.fingerprint.as_str());
+        SideJson {
+            name: &side.name,
+            runs: side.runs.iter().map(|run| run.id.as_str()).collect(),
+            machines: machines.collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct DifferenceJson {
+    fact: String,
+    a: Value,
+    b: Value,
+}
+
+pub(crate) fn json(a: &Side, b: &Side, sides: &Sides) -> Result<String> {
+    let differences = different(a, b).into_iter();
+    compact(&Document {
+        schema: SCHEMA,
+        experiment: &a.runs[0].experiment,
+        a: SideJson::of(a),
+        b: SideJson::of(b),
+        differences: differences.map(|d| DifferenceJson { fact: d.fact, a: d.a, b: d.b }).collect(),
+        comparisons: &sides.lines,
+        alone: &sides.alone,
+        notes: notes(a, b),
+    })
+}

@@ -1,0 +1,67 @@
+// The charts: what lies in the page as data, drawn by the library that lies beside it.
+'use strict';
+
+(async () => {
+  const $ = id => document.getElementById(id);
+  const data = JSON.parse($('charts-data').textContent);
+  if (!data.points.length) return;
+  data.methods = [...new Set(data.cells.map(cell => cell.method))];
+  const several = data.runs.length > 1;
+  const config = { responsive: true, displaylogo: false, doubleClick: 'reset', modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'], toImageButtonOptions: { format: 'svg' } };
+
+  function draw(target, traces, layout) {
+    const div = typeof target === 'string' ? $(target) : target;
+    const size = page.printing ? { width: 660 } : { width: undefined, autosize: true };
+    return Plotly.react(div, traces, { ...layout, ...size }, config);
+  }
+
+  const context = {
+    $, data, several, draw,
+    label: cell => (several ? `${cell.method} · ${data.runs[cell.run]}` : cell.method),
+    metricOf: select => data.metrics.find(metric => metric.name === select.value),
+    phone: () => document.documentElement.clientWidth < 640,
+  };
+  const parts = { distributions: distributions(context), sweeps: sweeps(context) };
+
+  function choices(select, names) {
+    select.append(...names.map(([value, name]) => new Option(name, value)));
+  }
+
+  async function library() {
+    const packed = Uint8Array.from(atob($('library').textContent), c => c.charCodeAt(0));
+    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+    const script = document.createElement('script');
+    script.textContent = await new Response(unpacked).text();
+    document.head.append(script);
+  }
+
+  function controls() {
+    const metrics = data.metrics.map(metric => [metric.name, `${metric.title} (${metric.name})`]);
+    choices($('metric'), metrics);
+    choices($('place'), data.points.map((place, at) => [String(at), place.at || 'the only one']));
+    $('place-label').hidden = data.points.length < 2;
+    for (const id of ['metric', 'place']) $(id).addEventListener('change', () => { parts.distributions.suggestLog(); parts.distributions.draw(); });
+    $('log').addEventListener('change', parts.distributions.draw);
+    page.changed.push(parts.distributions.draw);
+    if (!data.sweeps.length) return;
+    $('sweep-section').hidden = false;
+    choices($('sweep'), data.sweeps.map((sweep, at) => [String(at), sweep.ladder ? `${sweep.param} (latency of memory)` : sweep.param]));
+    choices($('sweep-metric'), metrics);
+    for (const id of ['sweep', 'sweep-metric', 'sweep-kind', 'sweep-log-x', 'sweep-log-y']) $(id).addEventListener('change', parts.sweeps.draw);
+    page.changed.push(parts.sweeps.draw);
+  }
+
+  try {
+    await library();
+    $('charts').hidden = false;
+    controls();
+    parts.distributions.suggestLog();
+    if (data.sweeps.length) parts.sweeps.draw();
+    parts.distributions.draw();
+    document.documentElement.dataset.drawn = String(Math.round(performance.now()));
+  } catch (error) {
+    $('trouble').hidden = false;
+    $('trouble').textContent = `The charts could not be drawn: ${error.message}. The tables are complete.`;
+    console.error(error);
+  }
+})();

@@ -1,0 +1,75 @@
+//! The machine and the system of each run, and the plan; of several runs first that in which they differ.
+
+use std::collections::BTreeMap;
+
+use lab::analyze::Analysis;
+use lab::run::Run;
+use serde_json::Value;
+
+use super::super::charts;
+use super::super::units::NONE;
+use super::Html;
+use super::table::{self, Cell, Column};
+
+pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
+    html.raw("<section aria-labelledby=\"environment-heading\">\n");
+    html.raw("<h2 id=\"environment-heading\">Environment</h2>\n");
+    let facts: Vec<BTreeMap<String, String>> = shown.iter().map(|(run, _)| facts(run)).collect();
+    let mut names: Vec<&String> = facts.iter().flat_map(BTreeMap::keys).collect();
+    names.sort_unstable();
+    names.dedup();
+    let differs = |name: &String| facts.iter().any(|run| run.get(name) != facts[0].get(name));
+    let (differing, same): (Vec<&String>, Vec<&String>) =
+        names.into_iter().partition(|n| differs(n));
+    if shown.len() > 1 {
+        if differing.is_empty() {
+            html.raw("<p>All runs were measured in the same environment, by the same plan.</p>\n");
+        } else {
+            let caption = "In this the runs differ, and it may be why their numbers do.";
+            facts_table(html, caption, shown, &facts, &differing);
+        }
+    }
+    html.raw("<details>\n<summary>");
+    html.raw(if shown.len() > 1 {
+        "All that is the same"
+    } else {
+        "Machine, system, build and plan"
+    });
+    html.raw("</summary>\n");
+    facts_table(html, "", &shown[..1], &facts, &same);
+    html.raw("</details>\n</section>\n");
+}
+
+fn facts_table(
+    html: &mut Html,
+    caption: &str,
+    shown: &[(Run, Analysis)],
+    facts: &[BTreeMap<String, String>],
+    names: &[&String],
+) {
+    let mut columns =
+        vec![Column::new("fact", "", names.iter().map(|name| Cell::text(name.as_str())))];
+    for ((run, _), facts) in shown.iter().zip(facts) {
+        let value = |name: &&String| Cell::text(facts.get(*name).map_or(NONE, String::as_str));
+        columns.push(Column::new(&charts::name(run), "", names.iter().map(value)));
+    }
+    table::write(html, "", caption, &columns);
+}
+
+fn facts(run: &Run) -> BTreeMap<String, String> {
+    let mut facts: BTreeMap<String, String> =
+        run.environment.facts.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    // The seed differs from run to run, as it is meant to.
+    if let Ok(Value::Object(plan)) = serde_json::to_value(&run.plan) {
+        let plan = plan.iter().filter(|(name, _)| *name != "seed");
+        facts.extend(plan.map(|(name, value)| (format!("plan: {name}"), text(value))));
+    }
+    facts
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,214 @@
+//! The report as one HTML file: it needs no network, and its tables no script. Text from a run gets into it
+//! through [`Html::text`] or as data only; beside the scripts of this program the page runs none.
+
+mod environment;
+mod library;
+mod notes;
+mod percentiles;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write;
+
+use lab::analyze::Analysis;
+use lab::run::Run;
+use sha2::{Digest, Sha256};
+
+use self::library::base64;
+use super::charts::{self, Charts};
+use super::page::clean;
+use super::{Varying, answer, ladder, minute, numbers, rows, units};
+
+const STYLE: &str = include_str!("page.css");
+/// In this order: the tables, what the charts are made of, the charts.
+const SCRIPTS: [&str; 5] = [
+    include_str!("page.js"),
+    include_str!("shapes.js"),
+    include_str!("distributions.js"),
+    include_str!("sweeps.js"),
+    include_str!("charts.js"),
+];
+
+/// The whole file. The runs are of one experiment, and there is at least one.
+pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
+    let charts = Charts::of(shown);
+    let mut html = Html(String::new());
+    head(&mut html, shown);
+    html.raw("<body>\n<main>\n");
+    question(&mut html, shown);
+    html.raw("<section id=\"figures\" aria-labelledby=\"figures-heading\">\n<h2 id=\"figures-heading\">Figures</h2>\n");
+    if shown.iter().all(|(run, _)| run.experiment == crate::numbers::EXPERIMENT) {
+        table::numbers(&mut html, shown);
+    } else {
+        table::results(&mut html, shown);
+    }
+    html.raw("</section>\n");
+    if !charts.points.is_empty() {
+        sections(&mut html, &charts);
+    }
+    notes::write(&mut html, shown);
+    environment::write(&mut html, shown);
+    percentiles::write(&mut html, shown);
+    html.raw("<p class=\"small\">Charts by plotly.js (MIT license), which lies in this file. Made by bytelab; ");
+    html.raw("<code>bytelab export</code> and <code>bytelab show --json</code> give the samples.</p>\n</main>\n");
+    html.raw("<script type=\"application/json\" id=\"charts-data\">");
+    html.json(&charts);
+    html.raw("</script>\n<script type=\"text/plain\" id=\"library\">");
+    html.0 += &library::packed();
+    html.raw("</script>\n");
+    for script in SCRIPTS {
+        html.raw("<script>");
+        html.raw(script);
+        html.raw("</script>\n");
+    }
+    html.raw("</body>\n</html>\n");
+    html.0
+}
+
+/// A document that is being written. What is not known when this program is built can only get in as text
+/// or as JSON.
+pub(super) struct Html(String);
+
+impl Html {
+    pub(super) fn raw(&mut self, markup: &'static str) {
+        self.0 += markup;
+    }
+
+    /// Text, or the value of an attribute in double quotes.
+    pub(super) fn text(&mut self, text: &str) {
+        for c in clean(text).chars() {
+            match c {
+                '<' => self.0 += "&lt;",
+                '>' => self.0 += "&gt;",
+                '&' => self.0 += "&amp;",
+                '"' => self.0 += "&quot;",
+                '\'' => self.0 += "&#39;",
+                c => self.0.push(c),
+            }
+        }
+    }
+
+    pub(super) fn element(&mut self, open: &'static str, text: &str, close: &'static str) {
+        self.raw(open);
+        self.text(text);
+        self.raw(close);
+    }
+
+    /// The content of a script element that is data: no markup can begin in it.
+    fn json(&mut self, data: &impl serde::Serialize) {
+        let text = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
+        for c in text.chars() {
+            match c {
+                '<' => self.0 += "\\u003c",
+                '>' => self.0 += "\\u003e",
+                '&' => self.0 += "\\u0026",
+                c if c.is_ascii() => self.0.push(c),
+                // Nothing that turns the direction of writing, or hides.
+                c => {
+                    for unit in c.encode_utf16(&mut [0; 2]) {
+                        let _ = write!(self.0, "\\u{unit:04x}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn head(html: &mut Html, shown: &[(Run, Analysis)]) {
+    html.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
+    html.raw("style-src 'unsafe-inline'; img-src data: blob:; script-src");
+    let hashes = SCRIPTS.map(|script| Sha256::digest(script.as_bytes()));
+    for hash in hashes.iter().chain([&library::hash()]) {
+        html.raw(" 'sha256-");
+        html.text(&base64(hash));
+        html.raw("'");
+    }
+    html.raw("\">\n<title>");
+    let (run, _) = &shown[0];
+    let names: Vec<String> = shown.iter().map(|(run, _)| charts::name(run)).collect();
+    html.text(&format!("{}: {}", run.experiment, names.join(", ")));
+    html.raw("</title>\n<style>\n");
+    html.raw(STYLE);
+    html.raw("</style>\n</head>\n");
+}
+
+/// The question, and the answer of each run.
+fn question(html: &mut Html, shown: &[(Run, Analysis)]) {
+    let (first, _) = &shown[0];
+    html.raw("<header>\n<button type=\"button\" id=\"theme\" hidden>Dark</button>\n");
+    html.element("<p class=\"kicker\">bytelab · ", &first.experiment, "</p>\n");
+    let question = if first.question.is_empty() { &first.experiment } else { &first.question };
+    html.element("<h1>", question, "</h1>\n");
+    for (run, analysis) in shown {
+        let varying = Varying::of_run(run);
+        if shown.len() > 1 {
+            html.element("<h2 class=\"run\">", &charts::name(run), "</h2>\n");
+        }
+        for sentence in answers(run, analysis, &varying) {
+            html.element("<p class=\"answer\">", &sentence, "</p>\n");
+        }
+        if !run.complete {
+            html.raw(
+                "<p class=\"warning\">Not complete: it was stopped before all was measured.</p>\n",
+            );
+        }
+        html.element("<p class=\"facts\">", &facts(run, &varying), "</p>\n");
+    }
+    if shown.len() > 1 {
+        html.raw("<p class=\"warning\">Runs side by side, without a verdict between them: ");
+        html.raw("<code>bytelab compare</code> gives one where there are sessions enough.</p>\n");
+    }
+    html.raw("</header>\n");
+}
+
+fn answers(run: &Run, analysis: &Analysis, varying: &Varying<'_>) -> Vec<String> {
+    if run.experiment == crate::numbers::EXPERIMENT {
+        return vec![numbers::answer(run)];
+    }
+    let all = rows::all(run, analysis);
+    let mut sentences = ladder::sentences(run);
+    let has_ladder = !sentences.is_empty();
+    match all.as_slice() {
+        [rows] => sentences.push(answer::of_family(rows)),
+        _ if !has_ladder => sentences.push(answer::of_all(&all, varying)),
+        _ => {}
+    }
+    sentences
+}
+
+fn facts(run: &Run, varying: &Varying<'_>) -> String {
+    let machine = run.environment.facts.get("cpu_model").and_then(|model| model.as_str());
+    let plan = &run.plan;
+    let facts = [
+        charts::name(run),
+        minute(&run.started),
+        machine.unwrap_or_default().to_owned(),
+        super::cache(plan.cache).to_owned(),
+        super::rounds(plan),
+        run.points.first().map(|point| varying.fixed(point)).unwrap_or_default(),
+    ];
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    facts.join(" · ")
+}
+
+/// The places of the charts, which the script fills.
+fn sections(html: &mut Html, charts: &Charts) {
+    html.raw("<section id=\"charts\" aria-labelledby=\"charts-heading\" hidden>\n");
+    html.raw(include_str!("charts.html"));
+    html.raw("</section>\n<p class=\"warning\" id=\"unscripted\">The charts need JavaScript; ");
+    html.raw(
+        "the tables do not.</p>\n<p id=\"trouble\" class=\"warning\" role=\"alert\" hidden></p>\n",
+    );
+    if charts.left_out > 0 {
+        let text = format!(
+            "Drawn are the first {} cells; {} more are left out of the charts.",
+            charts.cells.len(),
+            units::count(charts.left_out as f64)
+        );
+        html.element("<p class=\"small\">", &text, "</p>\n");
+    }
+}

@@ -1,0 +1,62 @@
+//! Every metric of every cell: p0 to p100. Folded away, as it is long.
+
+use lab::analyze::{Analysis, Summary};
+use lab::run::Run;
+
+use super::super::units::{NONE, amount};
+use super::super::{Varying, charts, rows};
+use super::Html;
+use super::table::{self, Cell, Column, ROWS_MAX};
+
+struct Line<'a> {
+    method: String,
+    run: &'a Run,
+    summary: &'a Summary,
+}
+
+pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for (run, analysis) in shown {
+        let varying = Varying::of_run(run);
+        for (index, cell) in run.cells.iter().enumerate() {
+            let summaries = rows::summary(analysis, index).map(|own| own.metrics.iter());
+            let method = format!("{}{}", cell.method, varying.of(&cell.point));
+            lines.extend(summaries.into_iter().flatten().map(|summary| {
+                let method = method.clone();
+                Line { method, run, summary }
+            }));
+        }
+    }
+    if lines.is_empty() {
+        return;
+    }
+    let left = lines.len().saturating_sub(ROWS_MAX);
+    lines.truncate(ROWS_MAX);
+    html.raw("<section aria-labelledby=\"percentiles-heading\">\n");
+    html.raw("<h2 id=\"percentiles-heading\">Percentiles</h2>\n<details>\n");
+    html.raw("<summary>Every metric of every method</summary>\n");
+    table::write(html, "", "Percentiles are samples that were measured.", &columns(&lines, shown));
+    table::left_out(html, left);
+    html.raw("</details>\n</section>\n");
+}
+
+fn columns(lines: &[Line<'_>], shown: &[(Run, Analysis)]) -> Vec<Column> {
+    let text = |heading: &str, of: &dyn Fn(&Line<'_>) -> String| {
+        Column::new(heading, "", lines.iter().map(|line| Cell::text(of(line))))
+    };
+    let mut columns = vec![text("method", &|line| line.method.clone())];
+    if shown.len() > 1 {
+        columns.push(text("run", &|line| charts::name(line.run)));
+    }
+    columns.push(text("metric", &|line| line.summary.metric.clone()));
+    let n = |line: &Line<'_>| Cell::number(line.summary.n.to_string(), line.summary.n as f64);
+    columns.push(Column::new("n", "", lines.iter().map(n)));
+    for p in [0, 25, 50, 75, 90, 99, 100] {
+        let value = |line: &Line<'_>| match rows::percentile(line.summary, p) {
+            Some(found) => Cell::number(amount(line.summary.unit, found.value), found.value),
+            None => Cell::number(NONE.to_owned(), f64::NAN),
+        };
+        columns.push(Column::new(&format!("p{p}"), "", lines.iter().map(value)));
+    }
+    columns
+}

@@ -1,0 +1,150 @@
+//! The wall times of each method in the terminal: in the order in which they were taken, which shows
+//! drift, and as a histogram on one axis for all methods of a point.
+
+use lab::analyze::Analysis;
+use lab::run::Run;
+use unicode_width::UnicodeWidthStr;
+
+use super::Varying;
+use super::page::{Page, Style, clean, shortened};
+use super::rows::{self, Row, Rows, WALL};
+use super::units::{Unit, amount};
+
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Names and figures take the rest of the line.
+const NAME_MAX: usize = 24;
+const FIGURE: usize = 9;
+
+pub(super) fn write(page: &mut Page, run: &Run, analysis: &Analysis, varying: &Varying<'_>) {
+    for rows in rows::all(run, analysis) {
+        let lines: Vec<(&Row<'_>, Vec<f64>)> =
+            rows.iter().map(|row| (row, samples(row))).filter(|(_, all)| !all.is_empty()).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        page.blank();
+        let at = varying.shown(&rows.family.point);
+        if !at.is_empty() {
+            page.line(&[(Style::Bold, &at)]);
+        }
+        family(page, &rows, &lines);
+    }
+}
+
+fn samples(row: &Row<'_>) -> Vec<f64> {
+    let finite = |value: &f64| value.is_finite() && *value > 0.0;
+    row.cell.counted(WALL).map(|(_, value)| value).filter(finite).collect()
+}
+
+/// What is seen of a family: from p0 of its fastest to the end of the axis. A few samples that took
+/// very long would leave the rest one column: they are counted in the last one.
+struct Axis {
+    from: f64,
+    to: f64,
+    columns: usize,
+}
+
+impl Axis {
+    fn of(lines: &[(&Row<'_>, Vec<f64>)], columns: usize) -> Axis {
+        let mut all: Vec<f64> = lines.iter().flat_map(|(_, all)| all).map(|x| x.ln()).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        let at = |p: f64| lab::stats::nearest_rank(all.len(), p).map_or(0.0, |rank| all[rank - 1]);
+        let (from, to) = (at(0.0), at(99.0));
+        Axis { from, to: to.max(from + 0.01), columns }
+    }
+
+    fn column(&self, value: f64) -> usize {
+        let share = (value.ln() - self.from) / (self.to - self.from);
+        ((share * self.columns as f64) as usize).min(self.columns - 1)
+    }
+}
+
+fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
+    let widest = lines.iter().map(|(row, _)| clean(row.name()).width()).max().unwrap_or_default();
+    let name = widest.max("method".len()).min(NAME_MAX).min(page.width() / 3);
+    // Two spaces before the name, and between it, the figure and the two plots.
+    let columns = (page.width().saturating_sub(name + FIGURE + 8) / 2).clamp(8, 60);
+    let axis = Axis::of(lines, columns);
+    let pad = |text: &str, width: usize| {
+        format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+    };
+    let [from, to] = [axis.from, axis.to].map(|log| amount("ns", log.exp()));
+    let fill = columns.saturating_sub(from.width() + to.width());
+    let head = format!(
+        "  {}  {:>FIGURE$}  {}  {from}{}{to}",
+        pad("method", name),
+        "p50",
+        pad("in order", columns),
+        " ".repeat(fill.max(1))
+    );
+    page.line(&[(Style::Bold, &head)]);
+    for (row, all) in lines {
+        let p50 = row.p50(WALL).map(|p50| p50.value).unwrap_or_default();
+        let unit = Unit::of("ns", [p50]);
+        let figure = format!("{} {}", unit.number(p50), unit.name);
+        let name = pad(&shortened(&clean(row.name()), name), name);
+        let start =
+            format!("  {name}  {figure:>FIGURE$}  {}  ", pad(&in_order(all, columns), columns));
+        page.line(&[(Style::Plain, &start), (Style::Plain, &histogram(all, &axis))]);
+    }
+    let less_wait =
+        if rows.less_wait() { " The verdicts leave out the wait for a CPU." } else { "" };
+    let text = format!(
+        "Wall time. In order: medians of neighbouring samples, each method between its own p5 and p95. \
+         Histogram: how often, on a logarithmic axis; the last column holds all that is longer.{less_wait}"
+    );
+    page.paragraph(Style::Dim, "", &text);
+}
+
+/// Medians of as many groups of neighbours as there are columns, from the method's p5 to its p95; a
+/// method whose samples hardly differ is a flat line.
+fn in_order(all: &[f64], columns: usize) -> String {
+    let mut sorted = all.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let at =
+        |p: f64| lab::stats::nearest_rank(sorted.len(), p).map_or(0.0, |rank| sorted[rank - 1]);
+    let (low, high) = (at(5.0), at(95.0));
+    let groups = columns.min(all.len());
+    let level = |i: usize| {
+        let group = &all[i * all.len() / groups..(i + 1) * all.len() / groups];
+        let share = (lab::stats::median(group) - low) / (high - low);
+        let share = if high > low * 1.001 { share.clamp(0.0, 1.0) } else { 0.5 };
+        LEVELS[((share * LEVELS.len() as f64) as usize).min(LEVELS.len() - 1)]
+    };
+    (0..groups).map(level).collect()
+}
+
+/// A space where there is no sample.
+fn histogram(all: &[f64], axis: &Axis) -> String {
+    let mut counts = vec![0usize; axis.columns];
+    for value in all {
+        counts[axis.column(*value)] += 1;
+    }
+    let most = counts.iter().copied().max().unwrap_or_default().max(1);
+    let level = |count: &usize| match count {
+        0 => ' ',
+        count => LEVELS[(count * LEVELS.len()).div_ceil(most) - 1],
+    };
+    counts.iter().map(level).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drift_rises_and_a_constant_is_flat() {
+        let rising: Vec<f64> = (100..180).map(f64::from).collect();
+        assert_eq!(in_order(&rising, 8), "▁▂▃▄▅▆▇█");
+        assert_eq!(in_order(&[5.0; 20], 4), "▅▅▅▅");
+        assert_eq!(in_order(&[1.0, 9.0], 60).chars().count(), 2);
+    }
+
+    #[test]
+    fn a_histogram_counts_every_sample() {
+        let axis = Axis { from: 1f64.ln(), to: 16f64.ln(), columns: 4 };
+        assert_eq!(histogram(&[1.0, 1.5, 1.9, 5.0, 5.0, 16.0, 1e9], &axis), "█ ▆▆");
+        assert_eq!(histogram(&[], &axis), "    ");
+    }
+}

@@ -1,0 +1,39 @@
+//! Names for runs that others are checked against.
+
+use anyhow::{Result, bail, ensure};
+use rusqlite::{Transaction, params};
+
+use crate::store::Baseline;
+
+pub(super) fn set(transaction: &Transaction<'_>, name: &str, run: i64) -> Result<()> {
+    transaction.execute(
+        "INSERT INTO baseline (name, run) VALUES (?1, ?2)
+         ON CONFLICT (name) DO UPDATE SET run = excluded.run",
+        params![name, run],
+    )?;
+    Ok(())
+}
+
+pub(super) fn list(transaction: &Transaction<'_>) -> Result<Vec<Baseline>> {
+    let mut statement =
+        transaction.prepare_cached("SELECT name, run FROM baseline ORDER BY name")?;
+    let rows = statement.query_map([], |row| {
+        Ok(Baseline { name: row.get(0)?, id: row.get::<_, i64>(1)?.to_string() })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn delete(transaction: &Transaction<'_>, name: &str) -> Result<()> {
+    let deleted = transaction.execute("DELETE FROM baseline WHERE name = ?1", [name])?;
+    ensure!(deleted == 1, "no baseline {name:?}; `bytelab baseline list` shows all");
+    Ok(())
+}
+
+/// A baseline that went away would be missed by the next check.
+pub(super) fn refuse_if_named(transaction: &Transaction<'_>, run: i64) -> Result<()> {
+    let named = list(transaction)?.into_iter().find(|baseline| baseline.id == run.to_string());
+    if let Some(Baseline { name, id }) = named {
+        bail!("run {id} is the baseline {name:?}: `bytelab baseline delete {name}` first");
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+// `bytelab report` in a real browser, as a reader opens it: from a file, without a network.
+//
+// BYTELAB is the program, CHROMIUM the browser, MILLION_REPORT (if set) a page of a million samples that the
+// unit tests left, SCREENSHOTS (if set) a directory for pictures to look at.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+
+const program = resolve(process.env.BYTELAB || '../../../../target/release/bytelab');
+const HOSTILE = '</script><b>"&';
+let browser;
+let dir;
+const reports = {};
+
+function bytelab(...args) {
+  const env = { ...process.env, BYTELAB_STORE: join(dir, 'runs.sqlite'), BYTELAB_DATA_DIR: dir };
+  return execFileSync(program, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1 << 28 });
+}
+
+function run(...args) {
+  return JSON.parse(bytelab('run', 'reading', '--size', '256KiB', '--rounds', '24', '--json', ...args)).id;
+}
+
+function report(name, ...ids) {
+  reports[name] = join(dir, `${name} #1 %41.html`);
+  bytelab('report', ...ids, '-o', reports[name]);
+}
+
+before(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'bytelab-report-'));
+  const first = run('--method', 'read,mmap,buf-reader,read-fold,memory', '--label', HOSTILE);
+  const second = run('--method', 'read,mmap,memory', '--label', 'after');
+  const swept = run('--method', 'read,buf-reader', '--buffer', '4KiB..64KiB*4', '--parallel', '1,2');
+  report('one', first);
+  report('two', first, second);
+  report('sweep', swept);
+  bytelab('report', swept, '--svg', join(dir, 'svg'));
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox'] });
+});
+
+after(async () => {
+  await browser?.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+// Opens a page, and holds against it whatever a reader would be troubled by.
+async function open(path, options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, ...options });
+  const troubles = [];
+  page.on('console', message => troubles.push(`console: ${message.text()}`));
+  page.on('pageerror', error => troubles.push(`error: ${error.stack}`));
+  page.on('dialog', dialog => { troubles.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on('request', request => { if (!request.isNavigationRequest()) troubles.push(`request: ${request.url()}`); });
+  const address = new URL('file://');
+  address.pathname = path.split('/').map(encodeURIComponent).join('/');
+  await page.goto(address.href);
+  await page.waitForFunction(() => document.documentElement.dataset.drawn || !document.getElementById('trouble').hidden, null, { timeout: 120_000 });
+  return { page, troubles };
+}
+
+async function picture(page, name) {
+  if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+async function done({ page, troubles }) {
+  assert.equal(await page.locator('#trouble').isHidden(), true);
+  assert.deepEqual(troubles, []);
+  await page.close();
+}
+
+const methods = page => page.locator('#results tbody th:visible').allTextContents();
+
+test('the page draws its charts, and names cannot do anything', async () => {
+  const opened = await open(reports.one);
+  const { page } = opened;
+  for (const id of ['ratio', 'ecdf', 'box', 'order']) {
+    assert.ok(await page.locator(`#${id} .main-svg`).count() > 0, id);
+    assert.ok(await page.locator(`#${id} .xtitle`).first().textContent(), `${id} has a title at its axis`);
+  }
+  assert.ok((await page.locator('.facts').textContent()).includes(HOSTILE));
+  assert.equal(await page.locator('#ecdf .scatterlayer .trace').count(), 5);
+  await picture(page, 'light');
+  await done(opened);
+});
+
+test('the table is sorted by mouse and by keyboard', async () => {
+  const opened = await open(reports.one);
+  const { page } = opened;
+  const head = page.locator('#results thead th').filter({ hasText: 'wall' }).first();
+  const keys = () => page.$$eval('#results tbody tr', (rows, at) => rows.map(row => Number(row.cells[at].dataset.key)), 1);
+  const original = await methods(page);
+  await head.getByRole('button').click();
+  assert.equal(await head.getAttribute('aria-sort'), 'ascending');
+  assert.deepEqual(await keys(), (await keys()).toSorted((a, b) => a - b));
+  await head.getByRole('button').focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await head.getAttribute('aria-sort'), 'descending');
+  assert.deepEqual(await keys(), (await keys()).toSorted((a, b) => b - a));
+  await page.keyboard.press('Space');
+  assert.equal(await head.getAttribute('aria-sort'), 'none');
+  assert.deepEqual(await methods(page), original);
+  await page.locator('#results thead th').first().getByRole('button').click();
+  assert.equal(await page.locator('#results thead th[aria-sort="ascending"]').count(), 1);
+  await done(opened);
+});
+
+test('the filter holds for the table and the charts', async () => {
+  const opened = await open(reports.one);
+  const { page } = opened;
+  await page.locator('#filter').fill('mmap, MEM');
+  assert.deepEqual((await methods(page)).toSorted(), ['memory', 'mmap']);
+  assert.equal(await page.locator('#ecdf .scatterlayer .trace').count(), 2);
+  await page.locator('#filter').fill('no such method');
+  assert.deepEqual(await methods(page), []);
+  await page.locator('#filter').fill('');
+  assert.equal((await methods(page)).length, 5);
+  await done(opened);
+});
+
+test('metric, axis, legend and colours can be switched', async () => {
+  const opened = await open(reports.one);
+  const { page } = opened;
+  const axis = id => page.$eval(`#${id}`, div => [div.layout.xaxis.type, div.layout.xaxis.title.text]);
+  await page.locator('#log').setChecked(true);
+  assert.equal((await axis('ecdf'))[0], 'log');
+  await page.locator('#log').setChecked(false);
+  assert.equal((await axis('ecdf'))[0], 'linear');
+  assert.match((await axis('ecdf'))[1], /^wall time \[(ns|µs|ms)\]$/);
+  await page.locator('#metric').selectOption('cpu_ns');
+  assert.match((await axis('box'))[1], /^CPU time/);
+  const lines = await page.locator('#ecdf .scatterlayer .trace').count();
+  const button = page.locator('#legend button').first();
+  await button.click();
+  assert.equal(await button.getAttribute('aria-pressed'), 'false');
+  assert.equal(await page.locator('#ecdf .scatterlayer .trace').count(), lines - 1);
+  const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await back();
+  await page.locator('#theme').click();
+  assert.notEqual(await back(), light);
+  await done(opened);
+});
+
+test('a sweep has a panel for each value of the other param', async () => {
+  const opened = await open(reports.sweep);
+  const { page } = opened;
+  await page.locator('#sweep').selectOption({ label: 'buffer' });
+  assert.equal(await page.locator('#panels .chart').count(), 2);
+  const first = () => page.$eval('#panels .chart', div => ({ x: div.layout.xaxis.type, y: div.layout.yaxis.type, kinds: [...new Set(div.data.map(trace => trace.type))], title: div.layout.title.text }));
+  assert.deepEqual(await first(), { x: 'log', y: 'log', kinds: ['scatter'], title: 'parallel=1' });
+  await page.locator('#sweep-log-x').setChecked(false);
+  await page.locator('#sweep-log-y').setChecked(false);
+  await page.locator('#sweep-kind').selectOption('boxes');
+  assert.deepEqual(await first(), { x: 'linear', y: 'linear', kinds: ['box'], title: 'parallel=1' });
+  await page.locator('#sweep-log-x').setChecked(true);
+  assert.ok(await page.locator('#panels .boxlayer .box').count() >= 12);
+  await page.locator('#sweep-legend button').first().click();
+  assert.equal(await page.$eval('#panels .chart', div => div.data.length), 1);
+  await picture(page, 'sweep');
+  await done(opened);
+});
+
+test('runs are laid over each other, and what differs is said', async () => {
+  const opened = await open(reports.two, { colorScheme: 'dark' });
+  const { page } = opened;
+  const traces = await page.$eval('#ecdf', div => div.data.map(trace => [trace.name, trace.line.color, trace.line.dash]));
+  const of = method => traces.filter(([name]) => name.startsWith(`${method} `));
+  assert.equal(of('mmap').length, 2);
+  assert.equal(of('mmap')[0][1], of('mmap')[1][1], 'a method keeps its colour');
+  assert.notEqual(of('mmap')[0][2], of('mmap')[1][2], 'a run has its dashes');
+  assert.ok((await page.locator('#results thead').textContent()).includes('run'));
+  assert.ok((await page.locator('#box').textContent()).includes(HOSTILE), 'the chart shows the label as it is');
+  await picture(page, 'dark');
+  await done(opened);
+});
+
+test('a phone shows all of it without scrolling sideways, and paper takes it', async () => {
+  const opened = await open(reports.one, { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 });
+  const { page } = opened;
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+  await picture(page, 'phone');
+  const paper = await page.pdf({ format: 'A4' });
+  assert.ok(paper.length > 10_000);
+  await done(opened);
+});
+
+test('the tables need no script', async () => {
+  const page = await browser.newPage({ javaScriptEnabled: false });
+  await page.goto(new URL(`file://${reports.one.split('/').map(encodeURIComponent).join('/')}`).href);
+  assert.equal((await methods(page)).length, 5);
+  assert.ok(await page.getByText('The charts need JavaScript').isVisible());
+  await page.close();
+});
+
+test('the SVG files can be shown', async () => {
+  const files = readdirSync(join(dir, 'svg'));
+  assert.ok(files.includes('box-by-buffer.svg') && files.includes('line-by-buffer.svg'), files.join());
+  for (const file of files) {
+    const page = await browser.newPage();
+    await page.setContent(`<img alt="" src="data:image/svg+xml;base64,${readFileSync(join(dir, 'svg', file)).toString('base64')}">`);
+    assert.ok(await page.$eval('img', async img => { await img.decode(); return img.naturalWidth > 300; }), file);
+    await page.close();
+  }
+});
+
+test('a million samples', { skip: !process.env.MILLION_REPORT && 'MILLION_REPORT is not set' }, async () => {
+  assert.ok(statSync(process.env.MILLION_REPORT).size <= 8_000_000);
+  const opened = await open(process.env.MILLION_REPORT);
+  console.log(`${statSync(process.env.MILLION_REPORT).size} bytes, drawn ${await opened.page.evaluate(() => document.documentElement.dataset.drawn)} ms after it was opened`);
+  await done(opened);
+});

@@ -1,0 +1,134 @@
+//! check and baseline: exit status, the confirmation, the step summary, and what is refused.
+
+use serde_json::Value;
+
+use crate::program::World;
+
+/// A worker that takes as many ns as a file says, and a little more from sample to sample. To read the
+/// other file takes it longer than that, so that it is believed.
+fn worker(world: &World, name: &str, wall: &str) -> String {
+    let script = format!(
+        "echo hello 1; while read -r verb n rest; do case $verb in
+             prepare) echo ready;;
+             go) read -r wall < {}
+                 echo \"done $n wall=$((wall + n)) bytes=65536 answer=$(cat {})\";;
+             bye) exit;;
+         esac; done",
+        world.path(wall).display(),
+        world.path("answer").display()
+    );
+    world.worker(name, &script)
+}
+
+/// A baseline of a worker beside another one of the same speed, that never changes.
+fn baseline(world: &World) -> String {
+    std::fs::write(world.path("wall"), "40000\n").unwrap();
+    std::fs::write(world.path("steady-wall"), "40000\n").unwrap();
+    std::fs::write(world.path("answer"), "7\n").unwrap();
+    let steady = worker(world, "steady", "steady-wall");
+    let mine = worker(world, "mine", "wall");
+    let args = [
+        "run",
+        "reading",
+        "--json",
+        "--size",
+        "64KiB",
+        "--rounds",
+        "10",
+        "--sessions",
+        "5",
+        "--counting",
+        "0",
+        "--method",
+        "read",
+        "--worker",
+        &steady,
+        "--worker",
+        &mine,
+        "--reference",
+        "steady",
+    ];
+    let ran = world.run(&args);
+    let json: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.stderr));
+    json["id"].as_str().unwrap().to_owned()
+}
+
+fn check(world: &World, args: &[&str]) -> (i32, String) {
+    let ran = world.run(&[&["check", "--allow", "wall=5%"], args].concat());
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    (ran.code, ran.stdout + &ran.stderr)
+}
+
+#[test]
+fn what_is_slower_fails_after_a_second_run() {
+    let world = World::new();
+    let id = baseline(&world);
+    assert_eq!(world.run(&["baseline", "set", "main", &id]).code, 0);
+    // The answer of `read` is not that of the two workers: it is out of the baseline already.
+    let (code, text) = check(&world, &["--baseline", "main"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("ok        mine wall_ns"), "{text}");
+    std::fs::write(world.path("wall"), "48000\n").unwrap();
+    let summary = world.path("summary.md");
+    std::fs::write(&summary, "before\n").unwrap();
+    let mut command =
+        world.command(&["check", "--baseline", "main", "--allow", "wall=5%", "--json"]);
+    let output = command.env("GITHUB_STEP_SUMMARY", &summary).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["outcome"], &json["baseline"]), (&"slower".into(), &"main".into()));
+    assert_eq!(json["runs"].as_array().unwrap().len(), 2, "a second run confirms it");
+    let markdown = std::fs::read_to_string(&summary).unwrap();
+    assert!(markdown.starts_with("before\n### bytelab check: slower"), "{markdown}");
+    // More is allowed.
+    let ran = world.run(&["check", "--baseline", "main", "--allow", "wall=50%", "--no-store"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn another_answer_or_a_dead_method_is_no_success() {
+    let world = World::new();
+    let id = baseline(&world);
+    std::fs::write(world.path("answer"), "8\n").unwrap();
+    let (code, text) = check(&world, &["--baseline", &id]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("missing   mine"), "{text}");
+    std::fs::remove_file(world.path("answer")).unwrap();
+    assert_eq!(check(&world, &["--baseline", &id]).0, 1);
+}
+
+#[test]
+fn one_session_is_undecided_and_says_what_to_measure() {
+    let world = World::new();
+    let (_, json) = world.reading(&["--method", "read,mmap"]);
+    let (code, text) = check(&world, &["--baseline", json["id"].as_str().unwrap()]);
+    assert_eq!(code, 4, "{text}");
+    assert!(text.contains("--sessions 5 or more"), "{text}");
+}
+
+#[test]
+fn baselines_are_named_listed_and_deleted() {
+    let world = World::new();
+    let refused = |args: &[&str], expected: &str| {
+        let ran = world.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?} {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    };
+    refused(&["baseline", "set", "main", "1"], "no run \"1\"");
+    refused(&["check", "--baseline", "main", "--allow", "wall=5%"], "no baseline \"main\"");
+    refused(&["check", "--baseline", "7", "--allow", "wall=5%"], "no run \"7\"");
+    refused(&["check", "--baseline", "7", "--allow", "speed=5%"], "there is no metric speed");
+    refused(&["check", "--baseline", "7", "--allow", "wall=5%,wall=6%"], "names wall_ns twice");
+    let (_, json) = world.reading(&["--method", "read"]);
+    let id = json["id"].as_str().unwrap();
+    refused(&["baseline", "set", "7", id], "give a name that is not empty");
+    assert_eq!(world.run(&["baseline", "set", "main", id]).code, 0);
+    let list: Value =
+        serde_json::from_str(&world.run(&["baseline", "list", "--json"]).stdout).unwrap();
+    assert_eq!(list, serde_json::json!([{"name": "main", "id": id}]));
+    refused(&["delete", id], "is the baseline \"main\"; nothing was deleted");
+    refused(&["baseline", "delete", "main", "other"], "no baseline \"other\"; nothing was deleted");
+    assert_eq!(world.run(&["baseline", "delete", "main"]).code, 0);
+    assert_eq!(world.run(&["delete", id]).code, 0);
+}

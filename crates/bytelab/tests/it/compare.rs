@@ -1,0 +1,166 @@
+//! compare, published results, history's filters and plot.
+
+use serde_json::Value;
+
+use crate::program::{Ran, World};
+
+/// Five sessions of a round.
+const FEW: &[&str] = &["--method", "read,mmap", "--sessions", "5", "--counting", "1"];
+
+fn measure(world: &World, args: &[&str]) -> String {
+    let (code, json) = world.reading(&[FEW, args].concat());
+    assert_eq!(code, 0, "{json}");
+    json["id"].as_str().unwrap().to_owned()
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
+}
+
+fn refused(world: &World, args: &[&str], expected: &str) {
+    let ran = world.run(args);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+    assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}
+
+#[test]
+fn two_runs_have_ratios_and_no_verdict() {
+    let world = World::new();
+    let (a, b) = (measure(&world, &[]), measure(&world, &[]));
+    let text = world.run(&["compare", &a, &b]);
+    assert_eq!(text.code, 0, "{}", text.stderr);
+    for part in ["A: run 1", "mmap", "no verdict", "run 4 more of A", "B/A by metric"] {
+        // Lines are broken where the page ends.
+        let words: Vec<&str> = text.stdout.split_whitespace().collect();
+        assert!(words.join(" ").contains(part), "{part}: {}", text.stdout);
+    }
+    let json = json(&world.run(&["compare", &a, &b, "--json"]));
+    assert_eq!(json["experiment"], "reading");
+    let lines = json["comparisons"].as_array().unwrap();
+    let wall = lines.iter().find(|l| l["method"] == "mmap" && l["metric"] == "wall_ns").unwrap();
+    assert!(wall["absolute"]["ratio"].as_f64().unwrap() > 0.0);
+    assert!(wall["relative"]["ratio"].as_f64().unwrap() > 0.0);
+    assert_eq!((&wall["reference"], &wall["absolute"]["low"]), (&"read".into(), &Value::Null));
+    let calls = lines.iter().find(|l| l["method"] == "read" && l["metric"] == "syscalls");
+    // Without rights nothing is counted.
+    assert!(calls.is_none_or(|l| l["absolute"]["verdict"] == "same"), "{calls:?}");
+}
+
+#[test]
+fn five_labelled_runs_a_side_have_an_interval() {
+    let world = World::new();
+    for label in ["one", "other"] {
+        for _ in 0..5 {
+            measure(&world, &["--label", label]);
+        }
+    }
+    let args = ["compare", "--label", "one", "--label", "other", "--json"];
+    let json = json(&world.run(&args));
+    assert_eq!(json["a"]["runs"].as_array().unwrap().len(), 5);
+    let line = &json["comparisons"][0];
+    assert!(line["absolute"]["low"].as_f64() <= line["absolute"]["ratio"].as_f64(), "{line}");
+    let text = world.run(&args[..5]).stdout;
+    assert!(!text.contains("no verdict"), "{text}");
+    // All ten are of one machine.
+    let machine = json["a"]["machines"][0].as_str().unwrap();
+    let both = world.run(&["compare", "1,2,3,4,5", "--machine", &machine[..8], "--json"]);
+    assert!(both.stdout.contains("\"machine "), "{}{}", both.stdout, both.stderr);
+}
+
+#[test]
+fn what_cannot_be_compared_is_told() {
+    let world = World::new();
+    refused(&world, &["compare", "1"], "1 sides are named");
+    refused(&world, &["compare", "1", "2"], "no run \"1\"");
+    let run = measure(&world, &[]);
+    refused(&world, &["compare", &run, "99"], "no run \"99\"");
+    refused(&world, &["compare", &run, "x"], "no run \"x\"");
+    refused(&world, &["compare", &run, "1,1"], "named twice");
+    refused(&world, &["compare", &run, "--label", "none"], "no run of label none");
+    refused(&world, &["compare", &run, "published:none"], "no published result \"none\"");
+    refused(&world, &["compare", &run, "published:iphone-x"], "numbers and reading");
+    refused(&world, &["compare", "published:fleece", "published:iphone-x"], "no job in common");
+    let args =
+        ["run", "reading", "--json", "--size", "128KiB", "--rounds", "1", "--method", "read"];
+    let other = json(&world.run(&args))["id"].as_str().unwrap().to_owned();
+    refused(&world, &["compare", &run, &other], "at the same point");
+    let cold = measure(&world, &["--cache", "as-is"]);
+    refused(&world, &["compare", &run, &cold], "--despite-differences");
+    let all_the_same = world.run(&["compare", &run, &cold, "--despite-differences"]);
+    assert_eq!(all_the_same.code, 0, "{}", all_the_same.stderr);
+    let numbers = world.run(&["numbers", "--row", "mutex", "--rounds", "3", "--json"]);
+    let numbers = json(&numbers)["id"].as_str().unwrap().to_owned();
+    refused(&world, &["compare", &run, &numbers], "different experiments (numbers and reading)");
+}
+
+#[test]
+fn published_results_stand_beside_a_run_without_a_verdict() {
+    let world = World::new();
+    let list = world.run(&["list", "published"]).stdout;
+    for name in ["urlsession-m2", "urlsession-imac", "iphone-x", "bytestring-2007", "fleece"] {
+        assert!(list.contains(&format!("published:{name}\n")), "{list}");
+    }
+    let table = world.run(&["list", "published:urlsession-m2"]).stdout;
+    assert!(table.contains("M2 MacBook Air") && table.contains("36 ms"), "{table}");
+    let run = measure(&world, &[]);
+    let text = world.run(&["compare", &run, "published:urlsession-m2"]);
+    assert_eq!(text.code, 0, "{}", text.stderr);
+    let text = text.stdout;
+    for part in ["another machine: M2", "No verdict", "known against B", "its job was 128MiB"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("faster") && !text.contains("slower"), "{text}");
+    let beside = json(&world.run(&[
+        "compare",
+        "published:urlsession-m2",
+        "published:urlsession-imac",
+        "--json",
+    ]));
+    assert_eq!((&beside["verdict"], &beside["a"]["published"]), (&Value::Null, &true.into()));
+    let wall = beside["ratios"].as_array().unwrap().iter();
+    assert_eq!(wall.filter(|ratio| ratio["metric"] == "wall_ns").count(), 14);
+    let rows = ["numbers", "--row", "mutex,pread", "--rounds", "3", "--json"];
+    let numbers = json(&world.run(&rows))["id"].as_str().unwrap().to_owned();
+    let phone = json(&world.run(&["compare", &numbers, "published:iphone-x", "--json"]));
+    let ratios = phone["ratios"].as_array().unwrap();
+    // A mutex is no hand-over: only the read means the same.
+    assert_eq!(ratios.len(), 1, "{phone}");
+    assert_eq!(
+        (&ratios[0]["method"], &ratios[0]["b"]),
+        (&"latency.disk_ns".into(), &1300.0.into())
+    );
+}
+
+#[test]
+fn history_is_filtered_and_drawn() {
+    let world = World::new();
+    assert_eq!(world.run(&["history", "--json"]).stdout, "[]\n");
+    refused(
+        &world,
+        &["history", "--plot", "read"],
+        "no value of wall_ns of a method read in 0 runs",
+    );
+    for label in ["a", "b", "b"] {
+        measure(&world, &["--label", label]);
+    }
+    let count = |args: &[&str]| {
+        let all = [&["history", "--json"], args].concat();
+        json(&world.run(&all)).as_array().unwrap().len()
+    };
+    assert_eq!(count(&[]), 3);
+    assert_eq!(count(&["--label", "b"]), 2);
+    assert_eq!(count(&["--experiment", "files"]), 0);
+    assert_eq!(count(&["--since", "2020-01-01", "--until", "9999-12-31"]), 3);
+    assert_eq!(count(&["--until", "2020-01-01"]), 0);
+    assert_eq!(count(&["--machine", "no such machine"]), 0);
+    refused(&world, &["history", "--since", "soon"], "2026-01-31");
+    let drawn = world.run(&["history", "--plot", "mmap"]);
+    assert_eq!(drawn.code, 0, "{}", drawn.stderr);
+    assert!(drawn.stdout.contains('•') && drawn.stdout.contains("3 runs are too few"));
+    let series = json(&world.run(&["history", "--plot", "mmap", "--metric", "cpu", "--json"]));
+    assert_eq!(series["metric"], "cpu_ns");
+    assert_eq!(series["series"][0]["values"].as_array().unwrap().len(), 3);
+    refused(&world, &["history", "--plot", "mmap", "--metric", "furlongs"], "no value of furlongs");
+}

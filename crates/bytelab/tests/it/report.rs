@@ -1,0 +1,97 @@
+//! `bytelab report` and `show --plot`: files that are whole, and clear words where there can be none.
+
+use crate::program::World;
+
+fn stored(world: &World, more: &[&str]) -> String {
+    let (_, json) = world.reading(&[&["--method", "read,mmap"], more].concat());
+    json["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_report_is_one_file_and_replaces_the_one_before() {
+    let world = World::new();
+    let id = stored(&world, &["--label", "<b>mine</b>"]);
+    let path = world.path("a report.html");
+    std::fs::write(&path, "before").unwrap();
+    let ran = world.run(&["report", &id, "-o", path.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    let page = std::fs::read_to_string(&path).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert!(page.contains("&lt;b&gt;mine&lt;/b&gt;") && !page.contains("<b>mine</b>"));
+    let left: Vec<_> =
+        std::fs::read_dir(world.dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(
+        left.iter().all(|name| !name.to_string_lossy().starts_with(".bytelab-report")),
+        "{left:?}"
+    );
+    assert_eq!(world.run(&["report", &id, "-o", "-"]).stdout, page);
+}
+
+#[test]
+fn svg_files_are_of_the_metric_that_is_asked() {
+    let world = World::new();
+    let id = stored(&world, &["--buffer", "4KiB,8KiB"]);
+    let dir = world.path("papers/figures");
+    let ran = world.run(&["report", &id, "--svg", dir.to_str().unwrap(), "--metric", "cpu_ns"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    let svg = std::fs::read_to_string(dir.join("line-by-buffer.svg")).unwrap();
+    assert!(svg.contains("<title>CPU time by buffer"), "{svg}");
+    let ran = world.run(&["report", &id, "--svg", dir.to_str().unwrap(), "--metric", "furlongs"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("furlongs"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_cannot_be_reported_is_told_in_one_line() {
+    let world = World::new();
+    let id = stored(&world, &[]);
+    let out = world.path("out.html");
+    let (out, dir) = (out.to_str().unwrap(), world.dir.path().to_str().unwrap());
+    let missing = format!("{dir}/no/such/dir/out.html");
+    for (args, word) in [
+        (&["report", "77", "-o", out][..], "77"),
+        (&["report", &id, &id, "-o", out], "named twice"),
+        (&["report", &id], "--output"),
+        (&["report", &id, "-o", dir], "is a directory"),
+        (&["report", &id, "-o", &missing], "no/such/dir"),
+    ] {
+        let ran = world.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(word), "{args:?}: {}", ran.stderr);
+    }
+    assert!(!world.path("out.html").exists());
+}
+
+#[test]
+fn runs_of_two_experiments_are_no_report() {
+    let world = World::new();
+    let id = stored(&world, &[]);
+    let json = ["--row", "l1-load", "-n", "2", "--json"];
+    let ran = world.run(&[&["numbers"], &json[..]].concat());
+    let other: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let other = other["id"].as_str().unwrap();
+    let out = world.path("out.html");
+    let ran = world.run(&["report", &id, other, "-o", out.to_str().unwrap()]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("a report is of one experiment"), "{}", ran.stderr);
+    let ran = world.run(&["report", other, "-o", out.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(std::fs::read_to_string(out).unwrap().contains("load from L1"));
+}
+
+#[test]
+fn show_draws_each_method_in_the_width_there_is() {
+    let world = World::new();
+    let id = stored(&world, &[]);
+    for width in ["60", "120"] {
+        let mut command = world.command(&["show", &id, "--plot"]);
+        let output = command.env("COLUMNS", width).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let plot = &text[text.find("in order").unwrap()..];
+        for method in ["read", "mmap"] {
+            let line = plot.lines().find(|line| line.trim_start().starts_with(method)).unwrap();
+            assert!(line.contains(|c| ('▁'..='█').contains(&c)), "{line}");
+            assert!(line.chars().count() <= width.parse().unwrap(), "{line}");
+        }
+    }
+}

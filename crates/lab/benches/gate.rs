@@ -1,0 +1,49 @@
+//! False alarms between runs, simulated in full: `compare` of two sides, and `check` against a baseline.
+//! `cargo bench -p lab --bench gate`; the tests run a part of it.
+#![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
+#![allow(dead_code, reason = "the simulation of rounds is the other benchmark's")]
+
+use std::process::ExitCode;
+
+use gate::{MACHINES, Shares, checks, sides};
+
+#[path = "../tests/it/statistics/gate.rs"]
+mod gate;
+#[path = "../tests/it/statistics/simulate.rs"]
+mod simulate;
+
+const SETS: u32 = 2000;
+
+fn main() -> ExitCode {
+    let mut wrong = 0;
+    println!("compare: said to differ though equal, % of {SETS} (absolute, relative)");
+    for shared in MACHINES {
+        for runs in [5, 8] {
+            let shares = sides(shared, runs, SETS);
+            // Two methods are compared at a point: each at 2.5 %, and 1.2 points of chance.
+            wrong += u32::from(shares.iter().any(|share| *share > 0.037));
+            let [absolute, relative] = shares.map(|share| 100.0 * share);
+            println!("{:<8} {runs} runs a side  {absolute:5.2} {relative:5.2}", shared.name);
+        }
+    }
+    println!("check wall=5%: ok / slower / undecided, % of {SETS}");
+    for shared in MACHINES {
+        for methods in [1, 5, 20] {
+            let same = checks(shared, methods, 1.0, SETS);
+            wrong += u32::from(same.slower > 0.01);
+            println!("{:<8} {methods:>2} methods  the same {}", shared.name, line(same));
+        }
+        for percent in [5.0, 10.0, 20.0] {
+            let slower = checks(shared, 5, 1.0 + percent / 100.0, SETS / 4);
+            println!("{:<8}  5 methods  +{percent:<3} %   {}", shared.name, line(slower));
+        }
+    }
+    println!("{wrong} of 20 out of bounds");
+    ExitCode::from(u8::from(wrong > 0))
+}
+
+fn line(shares: Shares) -> String {
+    let [ok, slower, undecided] =
+        [shares.ok, shares.slower, shares.undecided].map(|share| 100.0 * share);
+    format!("{ok:6.2} {slower:6.2} {undecided:6.2}")
+}

@@ -1,0 +1,126 @@
+//! Who is checked: the contenders of a baseline, found again in the runs of now, each with its reference.
+
+use std::collections::HashSet;
+
+use crate::analyze::answers;
+use crate::analyze::compare::{WALL, WALL_LESS_WAIT, is_single_threaded};
+use crate::analyze::family::{WAIT_SHARE, wait_share};
+use crate::run::{Cell, Role, Run, Status};
+
+/// A cell of the baseline and those of now.
+#[derive(Clone)]
+pub(super) struct Again<'a> {
+    pub(super) baseline: &'a Cell,
+    pub(super) now: Vec<&'a Cell>,
+}
+
+pub(super) struct Contender<'a> {
+    pub(super) baseline: &'a Cell,
+    pub(super) now: Vec<&'a Cell>,
+    /// That of its point, itself included; none where it stands alone, or times are compared as they are.
+    pub(super) reference: Option<Again<'a>>,
+    pub(super) is_reference: bool,
+    /// Wall time, or that less the wait for a CPU.
+    pub(super) time: &'static str,
+    /// Why it cannot be checked: it was not measured, or its answer is not that of the baseline.
+    pub(super) wrong: Option<String>,
+}
+
+/// Those that the baseline measured and whose answer was right there.
+pub(super) fn contenders<'a>(
+    baseline: &'a Run,
+    now: &'a [Run],
+    absolute: bool,
+) -> Vec<Contender<'a>> {
+    let wrong = answers::wrong(baseline);
+    let wrong_now: Vec<Vec<Option<String>>> = now.iter().map(answers::wrong).collect();
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
+    for point in &baseline.points {
+        let fit = |i: &usize| {
+            let cell = &baseline.cells[*i];
+            cell.role == Role::Contender
+                && cell.status == Status::Measured
+                && wrong[*i].is_none()
+                && cell.point.is_part_of(point)
+        };
+        let family: Vec<(usize, Again<'a>, Option<String>)> = (0..baseline.cells.len())
+            .filter(fit)
+            .map(|i| {
+                let (again, wrong) = again(&baseline.cells[i], now, &wrong_now);
+                (i, again, wrong)
+            })
+            .collect();
+        let first = family.iter().find(|(_, _, wrong)| wrong.is_none());
+        let reference = first.filter(|_| family.len() > 1 && !absolute);
+        for (i, Again { baseline, now }, wrong) in &family {
+            if !known.insert(*i) {
+                continue;
+            }
+            all.push(Contender {
+                baseline,
+                now: now.clone(),
+                reference: reference.map(|(_, again, _)| again.clone()),
+                is_reference: reference.is_some_and(|(first, _, _)| first == i),
+                time: time(baseline, now, reference.map(|(_, again, _)| again)),
+                wrong: wrong.clone(),
+            });
+        }
+    }
+    all
+}
+
+/// The cell that did the same in another run.
+pub(super) fn find<'a>(run: &'a Run, cell: &Cell) -> Option<&'a Cell> {
+    run.cells.iter().find(|other| other.method == cell.method && other.point == cell.point)
+}
+
+fn again<'a>(
+    baseline: &'a Cell,
+    now: &'a [Run],
+    wrong: &[Vec<Option<String>>],
+) -> (Again<'a>, Option<String>) {
+    let mut cells = Vec::new();
+    let mut why = None;
+    for (run, wrong) in now.iter().zip(wrong) {
+        let at =
+            run.cells.iter().position(|c| c.method == baseline.method && c.point == baseline.point);
+        let Some(at) = at else {
+            why.get_or_insert_with(|| "it was not measured again".to_owned());
+            continue;
+        };
+        let cell = &run.cells[at];
+        let (answer, before) = (answers::answer(cell), answers::answer(baseline));
+        let reason = match &cell.status {
+            Status::Skipped(reason) => Some(format!("skipped: {reason}")),
+            Status::Failed(reason) => Some(format!("failed: {reason}")),
+            Status::Measured if wrong[at].is_some() => wrong[at].clone(),
+            Status::Measured if answer != before => Some(format!(
+                "its answer is {} and was {}",
+                answer.unwrap_or("none"),
+                before.unwrap_or("none")
+            )),
+            Status::Measured if cell.digest != baseline.digest => {
+                Some("it hands over other bytes than the baseline did".to_owned())
+            }
+            Status::Measured => cell
+                .counted(WALL)
+                .next()
+                .is_none()
+                .then(|| "it has no sample that counts".to_owned()),
+        };
+        why = why.or(reason);
+        cells.push(cell);
+    }
+    (Again { baseline, now: cells }, why)
+}
+
+/// As for a run: less the wait where all are single-threaded and one waited.
+fn time(baseline: &Cell, now: &[&Cell], reference: Option<&Again<'_>>) -> &'static str {
+    let cells = || {
+        let beside =
+            reference.into_iter().flat_map(|r| [r.baseline].into_iter().chain(r.now.clone()));
+        [baseline].into_iter().chain(now.iter().copied()).chain(beside)
+    };
+    let waited = cells().any(|cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE));
+    if waited && cells().all(is_single_threaded) { WALL_LESS_WAIT } else { WALL }
+}

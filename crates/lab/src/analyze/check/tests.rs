@@ -1,0 +1,175 @@
+use super::*;
+use crate::analyze::tests::{answering, cell, noisy, run, times, with};
+use crate::run::{Role, Status};
+
+/// 10 sessions of 10 rounds of `read` and `mmap`, which takes `mmap` of its time.
+fn measured(seed: u64, machine: f64, mmap: f64) -> Run {
+    let level = |cell: Cell| {
+        let mut cell = cell;
+        for (i, sample) in (0..).zip(&mut cell.samples) {
+            (sample.session, sample.round) = (i / 10, i % 10);
+        }
+        cell
+    };
+    let read = level(cell("read", times(&noisy(seed, 0.01), machine)));
+    let own = level(cell("mmap", times(&noisy(seed + 1, 0.01), machine * mmap)));
+    run(vec![read, own])
+}
+
+fn wall(percent: f64) -> Vec<Allowed> {
+    vec![Allowed { metric: "wall_ns".to_owned(), percent }]
+}
+
+fn checked(baseline: &Run, now: &[Run], allowed: &[Allowed], absolute: bool) -> Checked {
+    check(&Check { baseline, now, before: &[], allowed, absolute })
+}
+
+fn outcomes(checked: &Checked) -> Vec<(&str, Outcome)> {
+    checked.lines.iter().map(|line| (line.method.as_str(), line.outcome)).collect()
+}
+
+#[test]
+fn the_same_is_ok_however_fast_the_machine_is_now() {
+    let baseline = measured(1, 1.0, 0.8);
+    let found = checked(&baseline, &[measured(10, 1.5, 0.8)], &wall(5.0), false);
+    assert_eq!(found.outcome, Outcome::Ok);
+    assert_eq!(outcomes(&found), [("read", Outcome::Reference), ("mmap", Outcome::Ok)]);
+    let line = &found.lines[1];
+    assert_eq!(line.reference.as_deref(), Some("read"));
+    assert!(line.low.unwrap() < 1.0 && 1.0 < line.high.unwrap() && line.high.unwrap() < 1.05);
+}
+
+#[test]
+fn slower_takes_two_runs() {
+    let baseline = measured(1, 1.0, 0.8);
+    let slow = [measured(10, 1.0, 1.0), measured(20, 1.1, 1.0)];
+    let once = checked(&baseline, &slow[..1], &wall(5.0), false);
+    assert_eq!(once.outcome, Outcome::Undecided);
+    assert!(once.lines[1].reason.as_ref().unwrap().contains("second one"));
+    let twice = checked(&baseline, &slow, &wall(5.0), false);
+    assert_eq!(twice.outcome, Outcome::Slower);
+    assert_eq!(outcomes(&twice)[1], ("mmap", Outcome::Slower));
+    // The second one does not confirm it.
+    let unsure = checked(&baseline, &[slow[0].clone(), measured(30, 1.0, 0.8)], &wall(5.0), false);
+    assert_eq!(unsure.outcome, Outcome::Undecided);
+    // As much as is allowed.
+    assert_eq!(checked(&baseline, &slow, &wall(40.0), false).outcome, Outcome::Ok);
+}
+
+#[test]
+fn absolute_and_alone_the_machine_counts() {
+    let baseline = measured(1, 1.0, 0.8);
+    let slow = [measured(10, 1.3, 0.8), measured(20, 1.3, 0.8)];
+    let found = checked(&baseline, &slow, &wall(5.0), true);
+    assert_eq!(outcomes(&found), [("read", Outcome::Slower), ("mmap", Outcome::Slower)]);
+    let alone = |run: &Run| Run { cells: run.cells[..1].to_vec(), ..run.clone() };
+    let found = checked(&alone(&baseline), &slow.each_ref().map(alone), &wall(5.0), false);
+    assert_eq!(outcomes(&found), [("read", Outcome::Slower)]);
+    // On another machine that tells nothing.
+    let mut elsewhere = slow.each_ref().map(alone);
+    elsewhere[0].environment.fingerprint = "other".to_owned();
+    let found = checked(&alone(&baseline), &elsewhere, &wall(5.0), false);
+    assert_eq!(found.outcome, Outcome::Undecided);
+    assert!(found.lines[0].reason.as_ref().unwrap().contains("another machine"));
+}
+
+#[test]
+fn what_runs_are_known_to_differ_by_widens_the_interval() {
+    let baseline = measured(1, 1.0, 0.8);
+    let slow = [measured(10, 1.0, 0.9), measured(20, 1.0, 0.9)];
+    let allowed = wall(5.0);
+    let wild: Vec<Run> =
+        (0..8).map(|i| measured(100 + 2 * i, 1.0, if i % 2 == 0 { 0.7 } else { 0.9 })).collect();
+    let asked = Check {
+        baseline: &baseline,
+        now: &slow,
+        before: &wild,
+        allowed: &allowed,
+        absolute: false,
+    };
+    assert_eq!(check(&asked).outcome, Outcome::Undecided);
+    assert_eq!(check(&Check { before: &wild[..4], ..asked }).outcome, Outcome::Slower);
+}
+
+#[test]
+fn counts_that_never_vary_are_decided_exactly() {
+    let counted = |calls: f64| {
+        let mut run = measured(1, 1.0, 0.8);
+        run.cells = run.cells.into_iter().map(|c| with(c, "syscalls", |_| calls)).collect();
+        run
+    };
+    let calls = |percent| vec![Allowed { metric: "syscalls".to_owned(), percent }];
+    let outcome = |before: f64, after: f64, percent: f64| {
+        let now = [counted(after), counted(after)];
+        checked(&counted(before), &now, &calls(percent), false).outcome
+    };
+    assert_eq!(outcome(100.0, 100.0, 0.0), Outcome::Ok);
+    assert_eq!(outcome(100.0, 101.0, 0.0), Outcome::Slower);
+    assert_eq!(outcome(100.0, 101.0, 1.0), Outcome::Ok);
+    assert_eq!(outcome(0.0, 0.0, 0.0), Outcome::Ok);
+    assert_eq!(outcome(0.0, 1.0, 50.0), Outcome::Slower);
+    assert_eq!(outcome(100.0, 50.0, 0.0), Outcome::Ok);
+}
+
+#[test]
+fn more_throughput_is_no_loss() {
+    let fast = |mmap: f64| {
+        let mut run = measured(1, 1.0, mmap);
+        let speed = |c| with(c, "throughput_bytes_per_s", |ns: f64| 1e15 / ns);
+        run.cells = run.cells.into_iter().map(speed).collect();
+        run
+    };
+    let allowed = vec![Allowed { metric: "throughput_bytes_per_s".to_owned(), percent: 5.0 }];
+    let outcome = |mmap| checked(&fast(0.8), &[fast(mmap), fast(mmap)], &allowed, false).outcome;
+    assert_eq!(outcome(0.4), Outcome::Ok);
+    assert_eq!(outcome(1.0), Outcome::Slower);
+}
+
+#[test]
+fn what_was_not_measured_again_is_missing() {
+    let baseline = measured(1, 1.0, 0.8);
+    let why = |change: fn(&mut Cell)| {
+        let mut now = measured(10, 1.0, 0.8);
+        change(&mut now.cells[1]);
+        let found = checked(&baseline, &[now], &wall(5.0), false);
+        assert_eq!(found.outcome, Outcome::Missing);
+        found.lines[1].reason.clone().unwrap()
+    };
+    assert_eq!(why(|c| c.status = Status::Failed("died".to_owned())), "failed: died");
+    assert_eq!(why(|c| c.method = "other".to_owned()), "it was not measured again");
+    assert_eq!(
+        why(|c| c.digest = Some("d".to_owned())),
+        "it hands over other bytes than the baseline did"
+    );
+    assert!(why(|c| *c = answering(c.clone(), "7")).contains('7'));
+    assert_eq!(
+        why(|c| c.samples.iter_mut().for_each(|s| s.warm_up = true)),
+        "it has no sample that counts"
+    );
+    // A baseline without a contender, or limits that nothing has.
+    let mut idle = baseline.clone();
+    idle.cells.iter_mut().for_each(|cell| cell.role = Role::Yardstick);
+    assert_eq!(
+        checked(&idle, std::slice::from_ref(&baseline), &wall(5.0), false).outcome,
+        Outcome::Missing
+    );
+}
+
+#[test]
+fn too_few_sessions_and_values_without_a_ratio_are_undecided() {
+    let few = |run: Run| {
+        let mut run = run;
+        run.cells.iter_mut().flat_map(|c| &mut c.samples).for_each(|s| {
+            (s.round, s.session) = (s.session * 10 + s.round, 0);
+        });
+        run
+    };
+    let (baseline, now) = (few(measured(1, 1.0, 0.8)), few(measured(10, 1.0, 0.8)));
+    let found = checked(&baseline, &[now], &wall(5.0), false);
+    assert_eq!(found.outcome, Outcome::Undecided);
+    assert!(found.lines[1].reason.as_ref().unwrap().contains("--sessions 5"));
+    let mut zero = measured(10, 1.0, 0.8);
+    zero.cells[1].values.get_mut("wall_ns").unwrap()[3] = 0.0;
+    let found = checked(&measured(1, 1.0, 0.8), &[zero], &wall(5.0), false);
+    assert_eq!(found.outcome, Outcome::Undecided);
+}

@@ -1,0 +1,109 @@
+//! One method over time: its p50 in each run, and where it changed.
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use super::{answers, summary};
+use crate::param::Point;
+use crate::run::{CacheState, Run, Status};
+use crate::stats;
+
+/// What must be the same for two values to be of one series.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Place {
+    pub experiment: String,
+    pub point: Point,
+    /// The fingerprint of its environment.
+    pub machine: String,
+    pub cache: CacheState,
+    pub fresh: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    #[serde(flatten)]
+    pub place: Place,
+    /// The oldest first.
+    pub values: Vec<Was>,
+    pub changes: Vec<Step>,
+}
+
+/// The value of one run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Was {
+    pub id: String,
+    pub started: String,
+    pub label: Option<String>,
+    pub n: usize,
+    pub p50: f64,
+}
+
+/// A change of the level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// The first run of the new level.
+    pub id: String,
+    /// Its index in the values.
+    pub at: usize,
+    /// The median of the new level over that of the one before.
+    pub ratio: Option<f64>,
+}
+
+/// So many values of a series are looked at, the newest: the work grows with their square.
+pub const NEWEST: usize = 500;
+
+/// A series for each place where a run measured the method and got the right answer.
+pub fn series(runs: &[Run], method: &str, metric: &str) -> Vec<Series> {
+    let mut all: Vec<Series> = Vec::new();
+    for run in runs {
+        let wrong = answers::wrong(run);
+        for (cell, wrong) in run.cells.iter().zip(wrong) {
+            let fit = cell.method == method && cell.status == Status::Measured && wrong.is_none();
+            let Some(p50) = summary::middle(cell, metric).filter(|p50| fit && p50.is_finite())
+            else {
+                continue;
+            };
+            let place = Place {
+                experiment: run.experiment.clone(),
+                point: cell.point.clone(),
+                machine: run.environment.fingerprint.clone(),
+                cache: run.plan.cache,
+                fresh: run.plan.fresh,
+            };
+            let value = Was {
+                id: run.id.clone(),
+                started: run.started.clone(),
+                label: run.label.clone(),
+                n: cell.counted(metric).count(),
+                p50,
+            };
+            match all.iter_mut().find(|series| series.place == place) {
+                Some(series) => series.values.push(value),
+                None => all.push(Series { place, values: vec![value], changes: Vec::new() }),
+            }
+        }
+    }
+    for series in &mut all {
+        series.values.sort_by(|a, b| a.started.cmp(&b.started));
+        series.changes = steps(&series.values);
+    }
+    all
+}
+
+fn steps(values: &[Was]) -> Vec<Step> {
+    let skipped = values.len().saturating_sub(NEWEST);
+    let p50: Vec<f64> = values[skipped..].iter().map(|value| value.p50).collect();
+    let changes = stats::changes(&p50);
+    let mut ends = vec![0];
+    ends.extend(&changes);
+    ends.push(p50.len());
+    let step = |ends: &[usize]| {
+        let ratio = stats::median(&p50[ends[1]..ends[2]]) / stats::median(&p50[ends[0]..ends[1]]);
+        let at = skipped + ends[1];
+        let ratio = Some(ratio).filter(|ratio| ratio.is_finite());
+        Step { id: values[at].id.clone(), at, ratio }
+    };
+    ends.windows(3).map(step).collect()
+}

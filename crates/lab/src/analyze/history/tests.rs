@@ -1,0 +1,40 @@
+use super::*;
+use crate::analyze::tests::{answering, cell, noisy, run};
+use crate::run::Run;
+
+fn at(day: u32, level: f64) -> Run {
+    let mut run = run(vec![cell("read", noisy(u64::from(day), 0.001).iter().map(|x| x * level))]);
+    (run.id, run.started) = (day.to_string(), format!("2026-01-{day:02}T00:00:00Z"));
+    run
+}
+
+#[test]
+fn a_change_is_told_with_its_run_and_its_ratio() {
+    let runs: Vec<Run> = (1..=20).map(|day| at(day, if day <= 12 { 1.0 } else { 1.25 })).collect();
+    let all = series(&runs, "read", "wall_ns");
+    assert_eq!((all.len(), all[0].values.len()), (1, 20));
+    let [step] = &all[0].changes[..] else { panic!("{:?}", all[0].changes) };
+    assert_eq!((step.id.as_str(), step.at), ("13", 12));
+    assert!((step.ratio.unwrap() - 1.25).abs() < 0.01, "{step:?}");
+    assert!(series(&runs, "mmap", "wall_ns").is_empty());
+    assert!(series(&runs, "read", "furlongs").is_empty());
+}
+
+#[test]
+fn runs_are_put_in_the_order_of_time() {
+    let runs = [at(3, 1.0), at(1, 1.0), at(2, 1.0)];
+    let ids: Vec<_> =
+        series(&runs, "read", "wall_ns")[0].values.iter().map(|v| v.id.clone()).collect();
+    assert_eq!(ids, ["1", "2", "3"]);
+}
+
+#[test]
+fn another_machine_is_another_series_and_a_wrong_answer_is_none() {
+    let mut other = at(2, 1.0);
+    other.environment.fingerprint = "other".to_owned();
+    let mut wrong = at(3, 1.0);
+    let bad = answering(cell("read", noisy(1, 0.01)), "9");
+    wrong.cells = vec![cell("a", noisy(1, 0.01)), cell("b", noisy(1, 0.01)), bad];
+    let all = series(&[at(1, 1.0), other, wrong], "read", "wall_ns");
+    assert_eq!(all.iter().map(|series| series.values.len()).collect::<Vec<_>>(), [1, 1]);
+}

@@ -1,0 +1,245 @@
+//! Two sides of runs, before and after or here and there: what each method takes there for what it takes
+//! here, absolutely and for one unit of the reference. A run is one value: what differs between two
+//! starts of a run is the same in all of its rounds and sessions.
+
+mod cells;
+mod refuse;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use self::cells::{InRun, Match, matches};
+pub use self::refuse::refusal;
+use super::compare::{CPU, WALL, WALL_LESS_WAIT, is_single_threaded, verdict};
+use super::family::{ALPHA, WAIT_SHARE, wait_share};
+use super::values::{absolute, mean, relative};
+use super::{Percentile, Verdict, summary};
+use crate::metric::{Better, METRICS, Metric};
+use crate::param::Point;
+use crate::run::{Role, Run};
+use crate::stats::{self, RUNS_A_SIDE, Shift};
+
+/// Two sides, of one experiment. Derived, never stored.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sides {
+    /// A line per method, point and metric that both sides have.
+    pub lines: Vec<Line>,
+    /// What only one of the sides has: the method, the point, and on which side it is.
+    pub alone: Vec<Alone>,
+}
+
+/// One method at one point in one metric, on both sides.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    pub method: String,
+    pub role: Role,
+    /// The full point; of a method that does not read all of it, and is at several, the first.
+    pub point: Point,
+    pub metric: String,
+    /// Exactly one metric of a method and point decides: that of [`super::Family::metric`].
+    pub decides: bool,
+    pub a: Half,
+    pub b: Half,
+    /// b / a.
+    pub absolute: Change,
+    /// The same of the ratio to the reference, which was in the same rounds; none for the reference.
+    pub relative: Option<Change>,
+    pub reference: Option<String>,
+}
+
+/// What one side shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Half {
+    /// Runs that have it.
+    pub runs: usize,
+    /// Samples of all of them.
+    pub n: usize,
+    /// p0 p25 p50 p75 p90 p99 p100 of all samples; bounds only of a single run, as runs differ.
+    pub percentiles: Vec<Percentile>,
+}
+
+/// From side a to side b.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    pub ratio: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// 1 − 0.05 / (methods at the point).
+    pub level: f64,
+    /// Of b; `undecided` where either side has fewer than five runs.
+    pub verdict: Verdict,
+    /// Why there is no ratio, or no interval.
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Alone {
+    pub method: String,
+    pub point: Point,
+    /// `a` or `b`.
+    pub side: &'static str,
+    /// Why the other side lacks it, if it was tried there.
+    pub reason: Option<String>,
+}
+
+/// `places` are the params that say where a job is done (a file, a directory) and not which: where each
+/// side has one value of it, they may differ.
+pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> Sides {
+    let (matches, alone) = matches(a, b, places);
+    // At each full point the reference, and how many compete.
+    let mut families: HashMap<&Point, (Option<&Match<'_>>, usize)> = HashMap::new();
+    for point in matches.iter().map(|found| &found.family) {
+        families.entry(point).or_insert_with(|| {
+            let at = || matches.iter().filter(|m| m.role == Role::Contender && m.is_at(point));
+            (at().find(|found| found.wrong.is_none()), at().count())
+        });
+    }
+    let mut lines = Vec::new();
+    for found in &matches {
+        let (reference, contenders) = families.get(&found.family).copied().unwrap_or_default();
+        lines.extend(lines_of(found, reference, ALPHA / contenders.max(1) as f64));
+    }
+    Sides { lines, alone }
+}
+
+fn lines_of(found: &Match<'_>, reference: Option<&Match<'_>>, alpha: f64) -> Vec<Line> {
+    let reference = reference.filter(|reference| reference.method != found.method);
+    let deciding = deciding(found, reference);
+    let metrics = METRICS.iter().map(|metric| metric.name);
+    metrics
+        .filter_map(|metric| {
+            let [a, b] = found.sides.each_ref().map(|side| half(side, metric));
+            let judge = Judge { alpha, sign: sign(metric) };
+            let relative = reference.filter(|_| [WALL, WALL_LESS_WAIT, CPU].contains(&metric));
+            Some(Line {
+                method: found.method.to_owned(),
+                role: found.role,
+                point: found.family.clone(),
+                metric: metric.to_owned(),
+                decides: metric == deciding,
+                a: a?,
+                b: b?,
+                absolute: judge.absolute(found, metric),
+                relative: relative.map(|reference| judge.relative(found, reference, metric)),
+                reference: reference.map(|reference| reference.method.to_owned()),
+            })
+        })
+        .collect()
+}
+
+/// By what the logarithm of a ratio is turned so that less is better.
+pub(super) fn sign(metric: &str) -> f64 {
+    let more = |known: &&Metric| known.better == Better::More;
+    if METRICS.iter().filter(more).any(|known| known.name == metric) { -1.0 } else { 1.0 }
+}
+
+/// Wall time; less the wait for a CPU where all are single-threaded and one waited for it.
+fn deciding(found: &Match<'_>, reference: Option<&Match<'_>>) -> &'static str {
+    let cells = || found.cells().chain(reference.into_iter().flat_map(Match::cells));
+    let waited = cells().any(|cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE));
+    if waited && cells().all(is_single_threaded) { WALL_LESS_WAIT } else { WALL }
+}
+
+fn half(side: &[InRun<'_>], metric: &str) -> Option<Half> {
+    let values = side.iter().flat_map(|(_, cell)| cell.counted(metric)).map(|(_, value)| value);
+    let values: Vec<f64> = values.collect();
+    let n = values.len();
+    let mut percentiles = summary::percentiles(values)?;
+    if side.len() > 1 {
+        for percentile in &mut percentiles {
+            (percentile.low, percentile.high) = (None, None);
+        }
+    }
+    Some(Half { runs: side.len(), n, percentiles })
+}
+
+/// How a line is judged.
+struct Judge {
+    alpha: f64,
+    sign: f64,
+}
+
+/// One value per run, or why there is none.
+type Values = Result<Vec<f64>, String>;
+
+impl Judge {
+    fn absolute(&self, found: &Match<'_>, metric: &str) -> Change {
+        if let Some(reason) = &found.wrong {
+            return self.without_ratio(Verdict::WrongAnswer, reason.clone());
+        }
+        if let Some([a, b]) = found.constant(metric) {
+            return self.exact(a, b);
+        }
+        let of_runs = |side: &Vec<InRun<'_>>| -> Values {
+            side.iter().map(|(_, cell)| Ok(mean(&absolute(cell, metric)?))).collect()
+        };
+        self.change(found.sides.each_ref().map(of_runs))
+    }
+
+    /// The ratio to the reference of the same run.
+    fn relative(&self, found: &Match<'_>, reference: &Match<'_>, metric: &str) -> Change {
+        if let Some(reason) = &found.wrong {
+            return self.without_ratio(Verdict::WrongAnswer, reason.clone());
+        }
+        let of_runs = |side: usize| -> Values {
+            let theirs = &reference.sides[side];
+            let pairs = found.sides[side].iter().filter_map(|(run, cell)| {
+                Some((cell, theirs.iter().find(|(other, _)| other == run)?.1))
+            });
+            pairs.map(|(cell, other)| Ok(mean(&relative(cell, other, metric)?))).collect()
+        };
+        self.change([of_runs(0), of_runs(1)])
+    }
+
+    fn change(&self, [a, b]: [Values; 2]) -> Change {
+        let (a, b) = match (a, b) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(reason), _) | (_, Err(reason)) => {
+                return self.without_ratio(Verdict::Missing, reason);
+            }
+        };
+        let Some(Shift { estimate, interval, .. }) = stats::between(&a, &b, self.alpha) else {
+            return self.without_ratio(Verdict::Missing, "no run has both".to_owned());
+        };
+        let turned = interval.map(|(low, high)| {
+            let (low, high) = (self.sign * low, self.sign * high);
+            (low.min(high), low.max(high))
+        });
+        let mut change = self.without_ratio(verdict(turned).0, String::new());
+        change.ratio = Some(estimate.exp());
+        change.reason = interval.is_none().then(|| too_few(a.len(), b.len()));
+        if let Some((low, high)) = interval {
+            (change.low, change.high) = (Some(low.exp()), Some(high.exp()));
+        }
+        change
+    }
+
+    /// Of counts that are the same in all samples of a side: nothing is left to chance.
+    fn exact(&self, a: f64, b: f64) -> Change {
+        let verdict = match (b - a) * self.sign {
+            d if d < 0.0 => Verdict::Faster,
+            d if d > 0.0 => Verdict::Slower,
+            _ => Verdict::Same,
+        };
+        let ratio = if verdict == Verdict::Same { 1.0 } else { b / a };
+        if !(ratio.is_finite() && ratio > 0.0) {
+            return self.without_ratio(verdict, format!("from {a} to {b}, which has no ratio"));
+        }
+        let bound = Some(ratio);
+        let (level, reason) = (1.0 - self.alpha, None);
+        Change { ratio: bound, low: bound, high: bound, level, verdict, reason }
+    }
+
+    fn without_ratio(&self, verdict: Verdict, reason: String) -> Change {
+        let (ratio, low, high, level) = (None, None, None, 1.0 - self.alpha);
+        Change { ratio, low, high, level, verdict, reason: Some(reason) }
+    }
+}
+
+fn too_few(a: usize, b: usize) -> String {
+    let runs = |n: usize| format!("{n} run{}", if n == 1 { "" } else { "s" });
+    format!("{} and {}: a verdict takes {RUNS_A_SIDE} a side", runs(a), runs(b))
+}

@@ -1,0 +1,153 @@
+//! Which cells of two sides are the same job.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Alone;
+use crate::analyze::answers;
+use crate::metric::METRICS;
+use crate::param::{Point, Value};
+use crate::run::{Cell, Role, Run, Status};
+
+/// A cell, and of which run of its side it is.
+pub(super) type InRun<'a> = (usize, &'a Cell);
+
+/// One method at one point, on both sides.
+pub(super) struct Match<'a> {
+    pub(super) method: &'a str,
+    pub(super) role: Role,
+    /// The full point whose cells it is compared with, without the places that differ; of several the
+    /// first.
+    pub(super) family: Point,
+    /// The values of the params that it reads.
+    point: Point,
+    /// On side a and on side b, a cell of each run that measured it.
+    pub(super) sides: [Vec<InRun<'a>>; 2],
+    /// Why the two are not the same job.
+    pub(super) wrong: Option<String>,
+}
+
+impl<'a> Match<'a> {
+    /// Whether it is one of the cells of a full point.
+    pub(super) fn is_at(&self, family: &Point) -> bool {
+        self.point.is_part_of(family)
+    }
+
+    pub(super) fn cells(&self) -> impl Iterator<Item = &'a Cell> {
+        self.sides.iter().flatten().map(|(_, cell)| *cell)
+    }
+
+    /// The value of each side if it is a count that is the same in all samples of it.
+    pub(super) fn constant(&self, metric: &str) -> Option<[f64; 2]> {
+        let exact = METRICS.iter().any(|known| known.name == metric && known.exact);
+        let of = |side: &[InRun<'_>]| {
+            let mut values =
+                side.iter().flat_map(|(_, cell)| cell.counted(metric)).map(|(_, value)| value);
+            let first = values.next()?;
+            values.all(|value| value.total_cmp(&first).is_eq()).then_some(first)
+        };
+        exact.then(|| Some([of(&self.sides[0])?, of(&self.sides[1])?]))?
+    }
+}
+
+/// What one run has of a method at a point.
+struct Found<'a> {
+    run: usize,
+    cell: &'a Cell,
+    wrong: Option<String>,
+}
+
+/// One method at one point, and what is there of it on both sides.
+struct Group<'a> {
+    method: &'a str,
+    point: Point,
+    sides: [Vec<Found<'a>>; 2],
+}
+
+pub(super) fn matches<'a>(
+    a: &'a [Run],
+    b: &'a [Run],
+    places: &[&str],
+) -> (Vec<Match<'a>>, Vec<Alone>) {
+    let moved: Vec<&str> = places.iter().copied().filter(|place| moved(a, b, place)).collect();
+    let mut full: Vec<Point> = Vec::new();
+    for point in a.iter().chain(b).flat_map(|run| &run.points) {
+        let point = point.only(|name| !moved.contains(&name));
+        if !full.contains(&point) {
+            full.push(point);
+        }
+    }
+    let (mut matches, mut alone) = (Vec::new(), Vec::new());
+    for group in groups(a, b, &moved) {
+        let Group { method, point, sides } = group;
+        let family = full.iter().find(|full| point.is_part_of(full)).unwrap_or(&point).clone();
+        let wrong = wrong(&sides);
+        let measured = |side: &[Found<'a>]| -> Vec<InRun<'a>> {
+            let fit = side.iter().filter(|found| {
+                found.cell.status == Status::Measured && !found.cell.samples.is_empty()
+            });
+            fit.map(|found| (found.run, found.cell)).collect()
+        };
+        let cells = [measured(&sides[0]), measured(&sides[1])];
+        let (side, other) = match (cells[0].first(), cells[1].first()) {
+            (Some((_, first)), Some(_)) => {
+                let role = first.role;
+                matches.push(Match { method, role, family, point, sides: cells, wrong });
+                continue;
+            }
+            (Some(_), None) => ("a", &sides[1]),
+            (None, Some(_)) => ("b", &sides[0]),
+            (None, None) => continue,
+        };
+        let reason = other.iter().find_map(|found| match &found.cell.status {
+            Status::Skipped(reason) => Some(format!("skipped there: {reason}")),
+            Status::Failed(reason) => Some(format!("failed there: {reason}")),
+            Status::Measured => None,
+        });
+        alone.push(Alone { method: method.to_owned(), point, side, reason });
+    }
+    (matches, alone)
+}
+
+fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut known: HashMap<(&str, Point), usize> = HashMap::new();
+    for (side, runs) in [a, b].into_iter().enumerate() {
+        for (run, whole) in runs.iter().enumerate() {
+            for (cell, wrong) in whole.cells.iter().zip(answers::wrong(whole)) {
+                let point = cell.point.only(|name| !moved.contains(&name));
+                let group = *known.entry((&cell.method, point.clone())).or_insert_with(|| {
+                    let sides = [Vec::new(), Vec::new()];
+                    groups.push(Group { method: &cell.method, point, sides });
+                    groups.len() - 1
+                });
+                groups[group].sides[side].push(Found { run, cell, wrong });
+            }
+        }
+    }
+    groups
+}
+
+/// Whether a side has one value of the place, and the other another.
+fn moved(a: &[Run], b: &[Run], place: &str) -> bool {
+    let values = |runs: &[Run]| -> BTreeSet<Option<Value>> {
+        let points = runs.iter().flat_map(|run| &run.points);
+        points.map(|point| point.get(place).cloned()).collect()
+    };
+    let (a, b) = (values(a), values(b));
+    a.len() == 1 && b.len() == 1 && a != b
+}
+
+/// A wrong answer in one of the runs, or answers that are not the same in all.
+fn wrong(sides: &[Vec<Found<'_>>; 2]) -> Option<String> {
+    let found = || sides.iter().flatten();
+    if let Some(reason) = found().find_map(|found| found.wrong.clone()) {
+        return Some(reason);
+    }
+    let answers: BTreeSet<&str> = found().filter_map(|f| answers::answer(f.cell)).collect();
+    let digests: BTreeSet<&str> = found().filter_map(|f| f.cell.digest.as_deref()).collect();
+    let mut answers = answers.iter();
+    if let (Some(one), Some(other)) = (answers.next(), answers.next()) {
+        return Some(format!("the sides gave different answers, {one} and {other}: other data"));
+    }
+    (digests.len() > 1).then(|| "the sides handed over different bytes: other data".to_owned())
+}

@@ -1,0 +1,183 @@
+use super::*;
+use crate::analyze::tests::{answering, cell, close, noisy, point, run, times, with};
+use crate::param::Value;
+use crate::run::{CacheState, Cell, Status};
+
+/// So many runs of `read` and `mmap`, on a machine that is `slow` times slower in each of them.
+fn side(seed: u64, slow: &[f64], mmap: f64) -> Vec<Run> {
+    let of = |(i, slow): (u64, &f64)| {
+        let read = times(&noisy(seed + 2 * i, 0.01), *slow);
+        let own = times(&noisy(seed + 2 * i + 1, 0.01), slow * mmap);
+        run(vec![cell("read", read), cell("mmap", own)])
+    };
+    (0..).zip(slow).map(of).collect()
+}
+
+fn line<'a>(sides: &'a Sides, method: &str, metric: &str) -> &'a Line {
+    sides.lines.iter().find(|line| line.method == method && line.metric == metric).unwrap()
+}
+
+const CALM: [f64; 5] = [1.0, 1.01, 0.99, 1.005, 0.995];
+const WILD: [f64; 5] = [1.0, 1.6, 0.7, 1.3, 0.8];
+
+#[test]
+fn five_runs_a_side_have_a_verdict() {
+    let (a, b) = (side(1, &CALM, 0.8), side(100, &CALM, 0.4));
+    let sides = compare_sides(&a, &b, &[]);
+    let mmap = line(&sides, "mmap", "wall_ns");
+    assert!(mmap.decides);
+    assert_eq!((mmap.a.runs, mmap.a.n, mmap.b.runs), (5, 500, 5));
+    assert_eq!(
+        (mmap.absolute.verdict, mmap.relative.as_ref().unwrap().verdict),
+        (Verdict::Faster, Verdict::Faster)
+    );
+    close(mmap.absolute.ratio, 0.5, 0.01);
+    close(Some(mmap.absolute.level), 1.0 - 0.05 / 2.0, 1e-12);
+    let read = line(&sides, "read", "wall_ns");
+    assert_ne!(read.absolute.verdict, Verdict::Faster);
+    assert_eq!((&read.relative, &read.reference), (&None, &None));
+}
+
+#[test]
+fn relative_to_the_reference_the_speed_of_the_machine_is_out() {
+    let (a, b) = (side(1, &WILD, 0.8), side(100, &times(&WILD, 1.7), 0.8));
+    let sides = compare_sides(&a, &b, &[]);
+    let mmap = line(&sides, "mmap", "wall_ns");
+    let relative = mmap.relative.as_ref().unwrap();
+    assert_eq!(mmap.reference.as_deref(), Some("read"));
+    close(relative.ratio, 1.0, 0.01);
+    let width = |change: &Change| change.high.unwrap() / change.low.unwrap();
+    assert!(width(relative) < 1.05 && width(&mmap.absolute) > 2.0, "{mmap:?}");
+    close(mmap.absolute.ratio, 1.7, 0.02);
+}
+
+#[test]
+fn one_run_a_side_never_has_a_verdict() {
+    for (n_a, n_b) in [(1, 1), (4, 5), (5, 1)] {
+        let (a, b) = (side(1, &CALM[..n_a], 0.8), side(9, &CALM[..n_b], 0.2));
+        for line in compare_sides(&a, &b, &[]).lines {
+            for change in [Some(&line.absolute), line.relative.as_ref()].into_iter().flatten() {
+                assert_eq!((change.verdict, change.low), (Verdict::Undecided, None), "{line:?}");
+                assert!(change.ratio.is_some());
+                assert!(change.reason.as_ref().unwrap().contains("5 a side"), "{change:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_compared_with_itself_has_the_ratio_1() {
+    let a = side(1, &WILD, 0.8);
+    for line in compare_sides(&a, &a, &[]).lines {
+        close(line.absolute.ratio, 1.0, 1e-12);
+        assert!(!matches!(line.absolute.verdict, Verdict::Faster | Verdict::Slower));
+    }
+}
+
+#[test]
+fn other_answers_are_other_data() {
+    let other = |cells: Vec<Cell>| vec![run(cells)];
+    let a = other(vec![cell("read", noisy(1, 0.01))]);
+    let b = other(vec![answering(cell("read", noisy(2, 0.01)), "2")]);
+    let sides = compare_sides(&a, &b, &[]);
+    let change = &sides.lines[0].absolute;
+    assert_eq!((change.verdict, change.ratio), (Verdict::WrongAnswer, None));
+    assert!(change.reason.as_ref().unwrap().contains("1 and 2"));
+    let (mut one, mut two) = (cell("read", noisy(1, 0.01)), cell("read", noisy(2, 0.01)));
+    (one.digest, two.digest) = (Some("d".to_owned()), Some("e".to_owned()));
+    let sides = compare_sides(&other(vec![one]), &other(vec![two]), &[]);
+    assert_eq!(sides.lines[0].absolute.verdict, Verdict::WrongAnswer);
+}
+
+#[test]
+fn what_only_one_side_has_is_told_with_the_reason() {
+    let mut refused = cell("direct", []);
+    refused.status = Status::Skipped("no O_DIRECT".to_owned());
+    let a = vec![run(vec![cell("read", noisy(1, 0.01)), cell("direct", noisy(2, 0.01))])];
+    let b = vec![run(vec![cell("read", noisy(3, 0.01)), refused, cell("new", noisy(4, 0.01))])];
+    let sides = compare_sides(&a, &b, &[]);
+    let told: Vec<_> =
+        sides.alone.iter().map(|a| (a.method.as_str(), a.side, a.reason.as_deref())).collect();
+    assert_eq!(told, [("direct", "a", Some("skipped there: no O_DIRECT")), ("new", "b", None)]);
+    assert!(sides.lines.iter().all(|line| line.method == "read"));
+}
+
+#[test]
+fn zero_and_nan_give_a_reason_and_no_ratio() {
+    let device = |value: f64| {
+        vec![run(vec![with(cell("read", noisy(1, 0.01)), "device_read_bytes", move |_| value)])]
+    };
+    let change = |a: f64, b: f64| {
+        let sides = compare_sides(&device(a), &device(b), &[]);
+        let found = sides.lines.iter().find(|line| line.metric == "device_read_bytes").cloned();
+        found.map(|line| line.absolute)
+    };
+    let zero = change(0.0, 0.0).unwrap();
+    assert_eq!((zero.ratio, zero.verdict), (Some(1.0), Verdict::Same));
+    let more = change(0.0, 4096.0).unwrap();
+    assert_eq!((more.ratio, more.verdict), (None, Verdict::Slower));
+    assert_eq!(more.reason.unwrap(), "from 0 to 4096, which has no ratio");
+    assert_eq!(change(8192.0, 4096.0).unwrap().ratio, Some(0.5));
+    assert_eq!(change(f64::NAN, 4096.0), None);
+    let bad = vec![run(vec![cell("read", [0.0, 1.0, 2.0])])];
+    let found = compare_sides(&bad, &bad, &[]).lines[0].absolute.clone();
+    assert_eq!((found.ratio, found.verdict), (None, Verdict::Missing));
+}
+
+#[test]
+fn places_may_differ_where_each_side_has_one() {
+    let at = |dir: &str, size: u64| {
+        let mut cell = cell("read", noisy(1, 0.01));
+        cell.point = point(&[("size", size)]);
+        cell.point.set("dir", Value::Text(dir.to_owned()));
+        let mut run = run(vec![cell.clone()]);
+        run.points = vec![cell.point];
+        vec![run]
+    };
+    let (ext4, btrfs) = (at("/ext4", 1), at("/btrfs", 1));
+    assert_eq!(compare_sides(&ext4, &btrfs, &[]).lines.len(), 0);
+    let sides = compare_sides(&ext4, &btrfs, &["dir"]);
+    assert_eq!(sides.lines[0].point, point(&[("size", 1)]));
+    assert!(sides.alone.is_empty());
+    // Of another size: another job.
+    let sides = compare_sides(&ext4, &at("/btrfs", 2), &["dir"]);
+    assert_eq!((sides.lines.len(), sides.alone.len()), (0, 2));
+}
+
+#[test]
+fn other_experiments_and_cache_states_are_refused() {
+    let a = side(1, &CALM, 0.8);
+    assert_eq!(refusal(&a, &a), None);
+    let mut b = a.clone();
+    b[2].experiment = "other".to_owned();
+    assert!(refusal(&a, &b).unwrap().contains("other and test"));
+    let mut b = a.clone();
+    b[0].plan.cache = CacheState::Cold;
+    assert_eq!(refusal(&a, &b).unwrap(), "the runs have different cache states: cold and warm");
+    let mut b = a.clone();
+    b[0].plan.fresh = true;
+    assert!(refusal(&a, &b).unwrap().contains("fresh process"));
+}
+
+#[test]
+fn methods_that_read_other_params_are_of_one_family() {
+    let side = |seed: u64| -> Vec<Run> {
+        let of = |i: u64| {
+            let mut own = run(vec![
+                cell("read", noisy(seed + 2 * i, 0.01)),
+                cell("mmap", noisy(seed + 2 * i + 1, 0.01)),
+            ]);
+            own.points =
+                vec![point(&[("size", 1), ("buffer", 2)]), point(&[("size", 1), ("buffer", 4)])];
+            own.cells[0].point = own.points[0].clone();
+            own.cells[1].point = point(&[("size", 1)]);
+            own
+        };
+        (0..5).map(of).collect()
+    };
+    let sides = compare_sides(&side(1), &side(50), &[]);
+    let mmap = line(&sides, "mmap", "wall_ns");
+    assert_eq!(mmap.reference.as_deref(), Some("read"));
+    assert_eq!(mmap.point, point(&[("size", 1), ("buffer", 2)]));
+    close(Some(mmap.absolute.level), 1.0 - 0.05 / 2.0, 1e-12);
+}

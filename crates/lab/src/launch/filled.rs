@@ -1,0 +1,82 @@
+//! A plain command with the values of its point in place of their names.
+
+use crate::experiment::{Answer, Command};
+use crate::param::Point;
+use crate::template::{fill, names};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Filled {
+    pub(super) argv: Vec<String>,
+    pub(super) input: Option<String>,
+    pub(super) answer: Answer,
+    /// The words that hold a value: the files among them are what it reads.
+    pub(super) named: Vec<String>,
+    pub(super) shell: bool,
+}
+
+impl Filled {
+    pub(super) fn new(command: &Command, arguments: &Point) -> Filled {
+        let plain = |word: &String| fill(word, arguments, str::to_owned);
+        let mut argv: Vec<String> = command.argv.iter().map(plain).collect();
+        if command.shell {
+            let script = command.argv.iter().map(|word| fill(word, arguments, quoted));
+            argv = ["/bin/sh".to_owned(), "-c".to_owned()].into_iter().chain(script).collect();
+        }
+        let answer = match &command.answer {
+            Answer::File(path) => Answer::File(plain(path)),
+            other => other.clone(),
+        };
+        let input = command.input.as_ref().map(plain);
+        let named = command.argv.iter().flat_map(|word| {
+            let values = names(word).into_iter().filter_map(|name| arguments.get(name));
+            let values = values.map(ToString::to_string).filter(|_| command.shell);
+            let word = Some(plain(word)).filter(|filled| filled != word && !command.shell);
+            values.chain(word).collect::<Vec<String>>()
+        });
+        let named = named.chain(input.clone()).collect();
+        Filled { named, argv, input, answer, shell: command.shell }
+    }
+
+    /// What the command is called in errors.
+    pub(super) fn name(&self) -> &str {
+        self.argv.first().map_or("", String::as_str)
+    }
+
+    /// A command that does nothing and is started in the same way.
+    pub(super) fn noop(&self) -> Vec<String> {
+        let words: &[&str] = if self.shell { &["/bin/sh", "-c", ":"] } else { &["/bin/true"] };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+}
+
+/// A value as one word of the shell.
+fn quoted(value: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
+    if !value.is_empty() && value.bytes().all(plain) {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point() -> Point {
+        let mut point = Point::default();
+        point.set("file", "/a {size} b");
+        point.set("size", 7u64);
+        point
+    }
+
+    #[test]
+    fn in_a_script_a_value_is_one_word() {
+        let script = vec!["cat {file} | head -c {size}; echo $HOME".to_owned()];
+        let command = Command { argv: script, shell: true, ..Command::default() };
+        let filled = Filled::new(&command, &point());
+        let script = "cat '/a {size} b' | head -c 7; echo $HOME";
+        assert_eq!(filled.argv, ["/bin/sh", "-c", script]);
+        assert_eq!(quoted("it's $(x)"), r"'it'\''s $(x)'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,170 @@
+//! Where the output of a plain command goes, and the answer that is made of it.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::{Ended, Limits};
+use crate::experiment::Answer;
+
+/// What a command may print at most, where its output is its answer.
+pub(super) const OUTPUT_LIMIT_BYTES: u64 = 1 << 30;
+/// A single line up to this is the answer itself.
+const LINE_BYTES: usize = 64;
+
+#[derive(Default)]
+pub(super) enum Output {
+    #[default]
+    Nothing,
+    /// What is printed goes there.
+    Memory(File),
+    /// It writes that itself.
+    File(PathBuf),
+}
+
+impl Output {
+    pub(super) fn new(answer: &Answer, limits: &Limits) -> Result<Output, Ended> {
+        match answer {
+            Answer::None => Ok(Output::Nothing),
+            Answer::Output => memory()
+                .map(Output::Memory)
+                .map_err(|error| Ended::Failed(format!("a file in memory: {error}"))),
+            Answer::File(path) => {
+                let dir = limits.dir.as_deref().unwrap_or(Path::new(""));
+                Ok(Output::File(dir.join(path)))
+            }
+        }
+    }
+
+    /// Removes what an earlier sample has left.
+    pub(super) fn clear(&mut self) -> Result<(), Ended> {
+        let cleared = match self {
+            Output::Nothing => Ok(()),
+            Output::Memory(memory) => memory.set_len(0).and_then(|()| memory.rewind()),
+            Output::File(path) => match fs::remove_file(path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            },
+        };
+        cleared.map_err(|error| Ended::Failed(format!("removing {}: {error}", self.name())))
+    }
+
+    /// For the standard output of the command.
+    pub(super) fn stdout(&self) -> io::Result<OwnedFd> {
+        match self {
+            Output::Memory(memory) => Ok(memory.try_clone()?.into()),
+            _ => Ok(File::options().write(true).open("/dev/null")?.into()),
+        }
+    }
+
+    /// The same, by the path at which other processes find it.
+    pub(super) fn stdout_path(&self) -> String {
+        match self {
+            #[cfg(target_os = "linux")]
+            Output::Memory(memory) => {
+                use std::os::fd::AsRawFd;
+                format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd())
+            }
+            _ => "/dev/null".to_owned(),
+        }
+    }
+
+    /// To look how much was printed.
+    pub(super) fn watched(&self) -> Option<File> {
+        match self {
+            Output::Memory(memory) => memory.try_clone().ok(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn answer(&mut self) -> Result<Option<String>, Ended> {
+        let answered = match self {
+            Output::Nothing => return Ok(None),
+            Output::Memory(memory) => memory.rewind().and_then(|()| answer_of(memory)),
+            // A FIFO would never be opened.
+            Output::File(path) => match fs::metadata(&*path) {
+                Ok(metadata) if metadata.is_file() => File::open(path).and_then(answer_of),
+                Ok(_) => Err(io::Error::other("it is not a file")),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return Err(Ended::Failed(format!("it left no file {}", self.name())));
+                }
+                Err(error) => Err(error),
+            },
+        };
+        let failed = |error| Ended::Failed(format!("the answer in {}: {error}", self.name()));
+        answered.map(Some).map_err(failed)
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Output::File(path) => path.display().to_string(),
+            _ => "its output".to_owned(),
+        }
+    }
+}
+
+/// A file in memory.
+#[cfg(target_os = "linux")]
+fn memory() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    Ok(memfd_create("bytelab-output", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// A file that has no name any more.
+#[cfg(not(target_os = "linux"))]
+fn memory() -> io::Result<File> {
+    let path = std::env::temp_dir().join(format!("bytelab-output-{}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// A short line without the space around it, else the length and the start of the SHA-256.
+fn answer_of(mut reader: impl Read) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let (mut len, mut head) = (0u64, Vec::new());
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        let n = match reader.read(&mut buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        if n == 0 {
+            break;
+        }
+        len += n as u64;
+        digest.update(&buffer[..n]);
+        head.extend_from_slice(&buffer[..n.min((LINE_BYTES + 1).saturating_sub(head.len()))]);
+    }
+    let line = str::from_utf8(&head).unwrap_or_default().trim();
+    let is_short = len <= head.len() as u64 && line.len() <= LINE_BYTES && !line.is_empty();
+    if is_short && !line.chars().any(char::is_control) {
+        return Ok(line.to_owned());
+    }
+    let digest = digest.finalize();
+    let start = digest.iter().take(8).fold(0u64, |all, byte| all << 8 | u64::from(*byte));
+    Ok(format!("{len} bytes, SHA-256 {start:016x}…"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_line_is_the_answer_and_all_else_its_digest() {
+        let check = |bytes: &[u8], expected: &str| {
+            assert_eq!(answer_of(bytes).unwrap(), expected, "{}", bytes.len());
+        };
+        check(b" 42\n", "42");
+        check("größer\n".as_bytes(), "größer");
+        check(&[b'x'; 64], &"x".repeat(64));
+        // As `sha256sum` has it.
+        check(b"", "0 bytes, SHA-256 e3b0c44298fc1c14…");
+        check(b"1\n2\n", "4 bytes, SHA-256 a6e2b7a040683432…");
+        check(&[b'x'; 66], "66 bytes, SHA-256 6eb879f1291c6ee7…");
+        check(b"\xff\n", "2 bytes, SHA-256 e4688624e5f1ad06…");
+    }
+}

@@ -1,0 +1,110 @@
+//! Texts with names in braces, which become values of the point. Pure.
+
+use crate::param::Point;
+
+/// The text with each `{name}` that the point knows replaced, once: what a value contains is not looked
+/// at again. `{{name}}` becomes `{name}`; `${name}` and all other braces stay.
+pub fn fill(text: &str, point: &Point, form: impl Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    for piece in pieces(text) {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Name(name) => match point.get(name) {
+                Some(value) => out.push_str(&form(&value.to_string())),
+                None => out = out + "{" + name + "}",
+            },
+        }
+    }
+    out
+}
+
+/// The names that the text holds.
+pub fn names(text: &str) -> Vec<&str> {
+    let name = |piece| if let Piece::Name(name) = piece { Some(name) } else { None };
+    pieces(text).into_iter().filter_map(name).collect()
+}
+
+/// Whether it can be a name: small letters, digits, `-` and `_`, with a letter first.
+pub fn is_name(text: &str) -> bool {
+    let plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    text.len() <= 32
+        && text.bytes().next().is_some_and(|first| first.is_ascii_lowercase())
+        && text.bytes().all(plain)
+}
+
+#[derive(Clone, Copy)]
+enum Piece<'a> {
+    Text(&'a str),
+    Name(&'a str),
+}
+
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(brace) = rest.find('{') {
+        let (before, from) = rest.split_at(brace);
+        let after = &from[1..];
+        pieces.push(Piece::Text(before));
+        let escaped = after.strip_prefix('{').and_then(|after| after.split_once("}}"));
+        let plain = after.split_once('}');
+        if let Some((name, tail)) = escaped.filter(|(name, _)| is_name(name)) {
+            pieces.push(Piece::Text(&after[..name.len() + 2]));
+            rest = tail;
+        } else if let Some((name, tail)) = plain.filter(|(name, _)| is_name(name))
+            && !before.ends_with('$')
+        {
+            pieces.push(Piece::Name(name));
+            rest = tail;
+        } else {
+            pieces.push(Piece::Text(&from[..1]));
+            rest = after;
+        }
+    }
+    pieces.push(Piece::Text(rest));
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, expected: &str, named: &[&str]) {
+        let mut point = Point::default();
+        point.set("file", "/a {size} b");
+        point.set("size", 7u64);
+        assert_eq!(fill(text, &point, str::to_owned), expected, "{text}");
+        assert_eq!(names(text), named, "{text}");
+    }
+
+    #[test]
+    fn a_name_in_braces_becomes_the_value() {
+        check("{file}", "/a {size} b", &["file"]);
+        check("if={file}:{size}", "if=/a {size} b:7", &["file", "size"]);
+        check("{other} {", "{other} {", &["other"]);
+    }
+
+    #[test]
+    fn braces_of_the_command_s_own_stay() {
+        check("{{size}} {{size} {Size} {}", "{size} {7 {Size} {}", &["size"]);
+        check("awk '{ print $1 }' ${size}", "awk '{ print $1 }' ${size}", &[]);
+        check("{{{size}}}", "{{size}}", &[]);
+        check("{{print}}", "{print}", &[]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_without_names_and_doubled_braces_stays(text in "[a-z{ $é]{0,20}") {
+            prop_assert_eq!(fill(&text, &Point::default(), str::to_owned), text);
+        }
+
+        #[test]
+        fn nothing_panics(text in "[{}a$é-]{0,24}") {
+            let mut point = Point::default();
+            point.set("a", "{a}");
+            fill(&text, &point, str::to_owned);
+        }
+    }
+}

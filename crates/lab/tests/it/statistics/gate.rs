@@ -1,0 +1,171 @@
+//! Runs of a machine that is shared, simulated as wholes: two sides of runs, and checks against a
+//! baseline, of programs that did not change or did.
+
+use std::collections::BTreeMap;
+
+use lab::analyze::{Allowed, Check, Outcome, Verdict, check, compare_sides};
+use lab::param::Point;
+use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
+
+use super::simulate::Random;
+
+/// What a machine does to the logs of times, as standard deviations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared {
+    pub(crate) name: &'static str,
+    /// Of the speed of the machine, which is the same for all methods: from run to run, and from session
+    /// to session.
+    pub(crate) machine: [f64; 2],
+    /// Of one method alone: from run to run, from session to session, and from round to round.
+    pub(crate) method: [f64; 3],
+}
+
+/// As was measured on shared machines: sessions of a method beside its reference differ by 1.4 % in CPU
+/// time and by 8.5 % in wall time, those of a method alone by 14 % and by 60 %.
+pub(crate) const MACHINES: [Shared; 4] = [
+    Shared { name: "quiet", machine: [0.02, 0.01], method: [0.003, 0.003, 0.01] },
+    Shared { name: "shared", machine: [0.14, 0.05], method: [0.014, 0.014, 0.04] },
+    Shared { name: "crowded", machine: [0.6, 0.2], method: [0.085, 0.085, 0.14] },
+    // What the assumption of a check denies: runs differ by more than sessions do.
+    Shared { name: "moody", machine: [0.14, 0.05], method: [0.02, 0.01, 0.04] },
+];
+
+const SESSIONS: u32 = 10;
+const ROUNDS: u32 = 5;
+
+/// Shares of 1.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shares {
+    pub(crate) ok: f64,
+    pub(crate) slower: f64,
+    pub(crate) undecided: f64,
+}
+
+/// Of many checks with `wall=5%`, each against its own baseline, all methods but the reference taking
+/// `factor` of their time before. As the program does it: a second run only where the first is not ok.
+pub(crate) fn checks(shared: Shared, methods: usize, factor: f64, sets: u32) -> Shares {
+    let mut random = Random::new(11);
+    let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
+    let mut shares = Shares::default();
+    for _ in 0..sets {
+        let baseline = run(shared, methods, 1.0, &mut random);
+        let mut now = vec![run(shared, methods, factor, &mut random)];
+        let outcome = |now: &[Run]| {
+            let before = std::slice::from_ref(&baseline);
+            let asked =
+                Check { baseline: &baseline, now, before, allowed: &allowed, absolute: false };
+            check(&asked).outcome
+        };
+        let mut found = outcome(&now);
+        if found != Outcome::Ok {
+            now.push(run(shared, methods, factor, &mut random));
+            found = outcome(&now);
+        }
+        let share = match found {
+            Outcome::Ok => &mut shares.ok,
+            Outcome::Slower => &mut shares.slower,
+            _ => &mut shares.undecided,
+        };
+        *share += 1.0 / f64::from(sets);
+    }
+    shares
+}
+
+/// How often one method that did not change is said to differ between two sides of so many runs:
+/// absolutely, and relative to the reference.
+pub(crate) fn sides(shared: Shared, runs: usize, sets: u32) -> [f64; 2] {
+    let mut random = Random::new(12);
+    let mut alarms = [0u32; 2];
+    for _ in 0..sets {
+        let mut side = || (0..runs).map(|_| run(shared, 1, 1.0, &mut random)).collect();
+        let (a, b): (Vec<Run>, Vec<Run>) = (side(), side());
+        let sides = compare_sides(&a, &b, &[]);
+        let Some(line) = sides.lines.iter().find(|line| line.reference.is_some()) else { continue };
+        let differs = |verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
+        alarms[0] += u32::from(differs(line.absolute.verdict));
+        alarms[1] += u32::from(line.relative.as_ref().is_some_and(|c| differs(c.verdict)));
+    }
+    alarms.map(|count| f64::from(count) / f64::from(sets))
+}
+
+/// The reference and so many methods more.
+fn run(shared: Shared, methods: usize, factor: f64, random: &mut Random) -> Run {
+    let Shared { machine, method: [of_run, of_session, of_round], .. } = shared;
+    let speed = machine[0] * random.normal();
+    let sessions: Vec<f64> = (0..SESSIONS).map(|_| machine[1] * random.normal()).collect();
+    let cells = (0..=methods).map(|i| {
+        let own = of_run * random.normal() + if i == 0 { 0.0 } else { factor.ln() };
+        let mut cell = cell(format!("m{i}"));
+        for (session, common) in (0..).zip(&sessions) {
+            let process = of_session * random.normal();
+            for round in 0..ROUNDS {
+                // One in ten waits for a neighbour.
+                let spike = if random.chance(0.1) { 3.0 * of_round * random.unit() } else { 0.0 };
+                let noise = of_round * random.normal() + spike;
+                let wall_ns = 1e6 * (speed + common + own + process + noise).exp();
+                cell.push(sample(session, round), &[("wall_ns", wall_ns)]);
+            }
+        }
+        cell
+    });
+    let cells = cells.collect();
+    Run {
+        schema: SCHEMA,
+        id: String::new(),
+        experiment: "simulated".to_owned(),
+        question: String::new(),
+        label: None,
+        started: String::new(),
+        complete: true,
+        environment: Environment { fingerprint: "m".to_owned(), facts: BTreeMap::new() },
+        plan: plan(),
+        points: vec![Point::default()],
+        cells,
+        notes: Vec::new(),
+    }
+}
+
+fn plan() -> Plan {
+    Plan {
+        rounds: ROUNDS,
+        time_limit_ns: 1,
+        warm_up: 0,
+        sessions: SESSIONS,
+        seed: 1,
+        cache: CacheState::Warm,
+        sample_limit_ns: 1,
+        data_dir: None,
+        counting: 0,
+        fresh: false,
+        definition: None,
+    }
+}
+
+fn cell(method: String) -> Cell {
+    Cell {
+        method,
+        about: String::new(),
+        role: Role::Contender,
+        language: None,
+        point: Point::default(),
+        status: Status::Measured,
+        digest: None,
+        syscalls_by_name: None,
+        samples: Vec::new(),
+        values: BTreeMap::new(),
+    }
+}
+
+fn sample(session: u32, round: u32) -> Sample {
+    Sample {
+        pass: Pass::Timing,
+        session,
+        round,
+        slot: 0,
+        warm_up: false,
+        not_counted: None,
+        ops: 1,
+        bytes: 1,
+        answer: Some("1".to_owned()),
+    }
+}
