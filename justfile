@@ -9,5 +9,7 @@ aa:
     cargo run --release -- self-test --aa 200
 statistics:
     cargo bench -p lab --bench statistics
+swift-root:
+    cargo build --release && workers/swift-root
 ci:
     .ci/run

@@ -189,6 +189,7 @@ impl NumbersArgs {
             definition: None,
             measuring: MeasureArgs {
                 methods: Vec::new(),
+                languages: Vec::new(),
                 reference: None,
                 workers: Vec::new(),
                 rounds,
@@ -236,6 +237,10 @@ pub(crate) struct MeasureArgs {
     /// Only these methods (`*` stands for any text); may be repeated [default: all]
     #[arg(short, long = "method", value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) methods: Vec<String>,
+    /// Only methods in these languages, and all of them; `bytelab list EXPERIMENT` tells which are installed
+    /// [default: of each that is installed, the best]
+    #[arg(long = "language", value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) languages: Vec<String>,
     /// The method that the others are compared with [default: the first one]
     #[arg(long, value_name = "NAME")]
     pub(crate) reference: Option<String>,

@@ -36,6 +36,7 @@ use crate::cli::{Asked, Cli, NumbersArgs, OutputArgs, Task};
 use crate::experiments::own;
 use crate::report::Layout;
 use crate::run::Measured;
+use crate::workers::Language;
 
 /// Counts what built-in methods allocate, in the counting pass only.
 #[global_allocator]
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Some([task, kind, directory]) if task == experiments::serve::COMMAND => {
             experiments::serve::run(&kind, &directory).map(|()| ExitCode::SUCCESS)
         }
+        Some([task, name, _]) if task == experiments::copying::FILTER => filter(&name),
         Some([_, experiment, method]) => worker(&experiment, &method),
         None => {
             let mut experiments = experiments::all();
@@ -260,7 +262,7 @@ fn list(experiments: &[Experiment], name: Option<&str>) -> Result<ExitCode> {
         None => out.write_all(report::experiments(experiments).as_bytes())?,
         Some(name) if own::is_file_name(name) => {
             let declared = own::load(Path::new(name), &cli::taken())?;
-            out.write_all(report::methods(&declared.experiment).as_bytes())?;
+            out.write_all(report::methods(&declared.experiment, &[]).as_bytes())?;
         }
         Some("published") => {
             out.write_all(report::beside::list(&reference::all(), &layout()).as_bytes())?;
@@ -271,7 +273,15 @@ fn list(experiments: &[Experiment], name: Option<&str>) -> Result<ExitCode> {
         }
         Some(name) => {
             let experiment = run::find(experiments, name)?;
-            out.write_all(report::methods(experiment).as_bytes())?;
+            let languages = workers::languages(&experiment.methods);
+            let languages: Vec<(&str, String)> = languages
+                .into_iter()
+                .map(|Language { name, here }| match here {
+                    Ok(program) => (name, format!("here: {program}")),
+                    Err(why) => (name, format!("not here: {why}")),
+                })
+                .collect();
+            out.write_all(report::methods(experiment, &languages).as_bytes())?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -284,12 +294,27 @@ fn hidden_arguments() -> Option<[String; 3]> {
     let mut arguments = std::env::args_os().skip(1).map(|argument| argument.into_string().ok());
     let mut next = || arguments.next().flatten();
     let task = next()?;
-    let known = ["__worker", experiments::self_test::COMMAND, experiments::serve::COMMAND];
+    let known = [
+        "__worker",
+        experiments::copying::FILTER,
+        experiments::self_test::COMMAND,
+        experiments::serve::COMMAND,
+    ];
     known.contains(&task.as_str()).then_some([task, next()?, next()?])
 }
 
 fn allocate(threads: &str, times: &str) -> Result<ExitCode> {
     experiments::self_test::allocate(threads.parse()?, times.parse()?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A program in another language that copies, which stands in the arguments behind the name of its method.
+fn filter(name: &str) -> Result<ExitCode> {
+    let experiment = experiments::copying::experiment();
+    let method = experiments::copying::filtering(&experiment, name);
+    let method = method.with_context(|| format!("there is no program that copies as {name}"))?;
+    let language = experiments::copying::language_of(name);
+    lab::worker::serve(&method, &experiment.params, language)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -299,6 +324,6 @@ fn worker(experiment: &str, method: &str) -> Result<ExitCode> {
     let experiment = run::find(&experiments, experiment)?;
     let found = experiment.methods.iter().find(|known| known.name == method);
     let found = found.with_context(|| format!("there is no method {method}"))?;
-    lab::worker::serve(found, &experiment.params)?;
+    lab::worker::serve(found, &experiment.params, "rust")?;
     Ok(ExitCode::SUCCESS)
 }

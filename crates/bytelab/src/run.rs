@@ -17,7 +17,7 @@ use crate::pattern::matches;
 use crate::progress::ProgressLine;
 use crate::store::Store;
 use crate::trace_file::TraceFile;
-use crate::workers;
+use crate::workers::{self, Languages, Toolchain};
 
 /// A run, and whether all that it made was removed.
 pub(crate) struct Measured {
@@ -35,7 +35,9 @@ pub(crate) fn run(
     let experiment = find(experiments, &asked.experiment)?;
     let measuring = asked.measuring;
     let trace = measuring.trace.as_deref().map(TraceFile::try_out).transpose()?;
-    let mut job = Job { experiment, methods: choose(experiment, &measuring)? };
+    let methods = choose(experiment, &measuring)?;
+    let guests = workers::guests(experiment, &methods);
+    let mut job = Job { experiment, methods, guests };
     let mut plan = plan(&measuring)?;
     plan.definition = asked.definition;
     let line = ProgressLine::new();
@@ -48,9 +50,11 @@ pub(crate) fn run(
         experiment.name
     );
     let data = data(&job, &mut points, &plan, &line, stop)?;
-    build_workers(&mut job.methods, &plan, &line, stop)?;
+    let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
+    let toolchains = build_workers(&mut job.methods, &plan, &line, stop)?;
     let mut run = new_run(&job, points, plan, measuring.label);
-    let tidy = record(&job, &mut run, data, Output { store, line, trace }, stop)?;
+    name_languages(&mut run, &job, &languages);
+    let tidy = record(&job, &mut run, data, Output { store, line, trace, toolchains }, stop)?;
     Ok(Measured { run, tidy })
 }
 
@@ -73,12 +77,14 @@ pub(crate) fn resume(
     }
     let methods = methods_of(experiment, &run)?;
     let line = ProgressLine::new();
-    let mut job = Job { experiment, methods };
+    let guests = workers::guests(experiment, &methods);
+    let mut job = Job { experiment, methods, guests };
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
-    build_workers(&mut job.methods, &run.plan, &line, stop)?;
+    let toolchains = build_workers(&mut job.methods, &run.plan, &line, stop)?;
+    note_other_toolchains(&mut run, &toolchains);
     owner::sign(&mut run.environment);
     store.finish(id, false, &run.environment, &run.notes)?;
-    let output = Output { store: Some(store), line, trace: None };
+    let output = Output { store: Some(store), line, trace: None, toolchains };
     let tidy = record(&job, &mut run, data, output, stop)?;
     Ok(Measured { run, tidy })
 }
@@ -111,7 +117,8 @@ pub(crate) fn again(
     };
     let methods = methods_of(experiment, run)?;
     let line = ProgressLine::new();
-    let mut job = Job { experiment, methods };
+    let guests = workers::guests(experiment, &methods);
+    let mut job = Job { experiment, methods, guests };
     let mut plan = run.plan.clone();
     plan.seed = seed();
     if dir.is_some() || plan.data_dir.is_none() {
@@ -119,9 +126,11 @@ pub(crate) fn again(
     }
     let mut points = run.points.clone();
     let data = data(&job, &mut points, &plan, &line, stop)?;
-    build_workers(&mut job.methods, &plan, &line, stop)?;
+    let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
+    let toolchains = build_workers(&mut job.methods, &plan, &line, stop)?;
     let mut now = new_run(&job, points, plan, Some(label.to_owned()));
-    record(&job, &mut now, data, Output { store, line, trace: None }, stop)?;
+    name_languages(&mut now, &job, &languages);
+    record(&job, &mut now, data, Output { store, line, trace: None, toolchains }, stop)?;
     Ok(now)
 }
 
@@ -148,12 +157,35 @@ fn build_workers(
     plan: &Plan,
     line: &ProgressLine,
     stop: &Stop,
-) -> Result<()> {
+) -> Result<Vec<Toolchain>> {
     line.say("building workers");
     let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
     let built = workers::make_ready(methods, Path::new(dir), stop);
     line.clear();
     built
+}
+
+/// Also of cells that are skipped, whose workers never say hello.
+fn name_languages(run: &mut Run, job: &Job<'_>, languages: &[Option<&str>]) {
+    for (method, language) in job.methods.iter().zip(languages) {
+        for cell in run.cells.iter_mut().filter(|cell| cell.method == method.name) {
+            cell.language = language.map(str::to_owned);
+        }
+    }
+}
+
+fn note_other_toolchains(run: &mut Run, toolchains: &[Toolchain]) {
+    for toolchain in toolchains {
+        let then = run.environment.facts.get(&toolchain.fact()).and_then(|fact| fact.as_str());
+        if let Some(then) = then.filter(|then| *then != toolchain.version) {
+            let Toolchain { language, version } = toolchain;
+            let text = format!(
+                "the run was resumed with another toolchain of {language} ({version}, before: {then}): do not \
+                 trust differences between its sessions"
+            );
+            run.notes.push(Note { method: None, point: None, text });
+        }
+    }
 }
 
 fn data(
@@ -175,6 +207,7 @@ struct Output {
     store: Option<Box<dyn Store>>,
     line: ProgressLine,
     trace: Option<TraceFile>,
+    toolchains: Vec<Toolchain>,
 }
 
 /// Whether all that was made is removed.
@@ -193,8 +226,8 @@ fn record(
         dir: file.and_then(Path::parent).map(Path::to_owned),
         stop: stop.clone(),
     };
-    let Output { store, line, trace: file } = output;
-    let mut recorder = Recorder { store, line };
+    let Output { store, line, trace: file, toolchains } = output;
+    let mut recorder = Recorder { store, line, toolchains };
     let mut measured = measure(job, run, &data, &mut launcher, &mut recorder, stop);
     if measured.is_ok()
         && run.complete
@@ -283,12 +316,25 @@ fn choose(experiment: &Experiment, measuring: &MeasureArgs) -> Result<Vec<Method
             known().collect::<Vec<_>>().join(", ")
         );
     }
-    let chosen = |method: &&Method| match measuring.methods.as_slice() {
-        [] => method.default,
-        patterns => patterns.iter().any(|pattern| matches(pattern, &method.name)),
+    let patterns = measuring.methods.as_slice();
+    let languages = Languages::asked(&experiment.methods, &measuring.languages)?;
+    let chosen = |method: &&Method| match (patterns, &languages) {
+        ([], None) => method.default && workers::is_here(method),
+        ([], Some(languages)) => languages.have(method),
+        (patterns, languages) => {
+            patterns.iter().any(|pattern| matches(pattern, &method.name))
+                && languages.as_ref().is_none_or(|languages| languages.have(method))
+        }
     };
-    let built_in: Vec<Method> = experiment.methods.iter().filter(chosen).cloned().collect();
-    methods.splice(0..0, built_in);
+    if patterns.is_empty() && languages.is_none() {
+        workers::tell_left_out(&experiment.methods)?;
+    }
+    let ours: Vec<Method> = experiment.methods.iter().filter(chosen).cloned().collect();
+    ensure!(
+        !ours.is_empty() || !methods.is_empty(),
+        "none of the methods that --method names is in a language that --language names"
+    );
+    methods.splice(0..0, ours);
     ensure!(
         methods.iter().any(|method| method.role == Role::Contender),
         "only yardsticks are chosen; name a method that competes, too"
@@ -349,11 +395,15 @@ fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
 struct Recorder {
     store: Option<Box<dyn Store>>,
     line: ProgressLine,
+    /// What the workers of the run were built by.
+    toolchains: Vec<Toolchain>,
 }
 
 impl Record for Recorder {
     fn begin(&mut self, run: &mut Run) -> Result<()> {
         owner::sign(&mut run.environment);
+        let facts = &mut run.environment.facts;
+        facts.extend(self.toolchains.iter().map(|t| (t.fact(), t.version.clone().into())));
         run.id = match &mut self.store {
             Some(store) => store.begin(run)?,
             None => "not stored".to_owned(),

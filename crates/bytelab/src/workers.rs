@@ -1,155 +1,168 @@
 //! Methods in programs of their own, which are built from sources that this program carries: once, into the cache
-//! directory, when a run needs them. What cannot be built is skipped with the reason.
+//! directory, when a run needs them. What is not installed or cannot be built is skipped with the reason.
 
-use std::fs;
+mod kit;
+mod kits;
+mod tool;
+
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
-use lab::experiment::{How, Method};
-use lab::launch::{self, Ended, Stop};
+use anyhow::{Context, Result, ensure};
+use lab::experiment::{Experiment, How, Method};
+use lab::launch::Stop;
 
-/// A worker's sources, and how it is built. `{dir}` stands for the directory that they are written to.
-struct Kit {
-    /// What stands for its program at the start of a method's argv.
-    placeholder: &'static str,
-    sources: &'static [(&'static str, &'static str)],
-    /// Looks by itself at what has changed: the sources, or the compiler.
-    build: &'static [&'static str],
-    program: &'static str,
+use self::kit::Kit;
+use self::kits::KITS;
+
+/// In which language the program itself is written, and with it the methods that are built in.
+const OWN: &str = "rust";
+
+/// In a method's argv stands for this program.
+const SELF: &str = "{bytelab}";
+
+/// The language of a method and what its programs were built by, or run by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Toolchain {
+    pub(crate) language: &'static str,
+    pub(crate) version: String,
 }
 
-/// From the root of the repository, where they lie as they are written here.
-macro_rules! sources {
-    ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../../", $path)))),*] };
+impl Toolchain {
+    /// Its name in the environment of a run.
+    pub(crate) fn fact(&self) -> String {
+        format!("toolchain_{}", self.language)
+    }
 }
 
-const KITS: &[Kit] = &[
-    Kit {
-        placeholder: "{workers/rust}",
-        sources: sources![
-            "rust-toolchain.toml",
-            "workers/rust/Cargo.toml",
-            "workers/rust/Cargo.lock",
-            "workers/rust/src/main.rs",
-            "workers/rust/src/protocol.rs",
-            "workers/rust/src/simd.rs",
-            "workers/rust/src/sonic.rs",
-            "workers/rust/src/tagged.rs",
-            "workers/rust/src/typed.rs",
-            "workers/rust/src/rkyv.rs",
-            "workers/rust/src/flat.rs",
-            "workers/rust/src/person_generated.rs",
-            "crates/bytelab/src/experiments/decoding/jobs.rs",
-            "crates/bytelab/src/experiments/decoding/json.rs",
-        ],
-        build: &[
-            "cargo",
-            "build",
-            "--release",
-            "--locked",
-            "--quiet",
-            "--manifest-path",
-            "{dir}/workers/rust/Cargo.toml",
-            "--target-dir",
-            "{dir}/target",
-        ],
-        program: "{dir}/target/release/bytelab-worker",
-    },
-    Kit {
-        placeholder: "{workers/rust/http}",
-        sources: sources![
-            "rust-toolchain.toml",
-            "workers/rust/src/protocol.rs",
-            "workers/rust/http/Cargo.toml",
-            "workers/rust/http/Cargo.lock",
-            "workers/rust/http/src/main.rs",
-            "workers/rust/http/src/jobs.rs",
-            "workers/rust/http/src/atto.rs",
-            "workers/rust/http/src/hyper.rs",
-            "workers/rust/http/src/reqwest.rs",
-            "workers/rust/http/src/ureq.rs",
-            "crates/bytelab/src/experiments/reading/digest.rs",
-            "crates/bytelab/src/experiments/reading/fold.rs",
-        ],
-        build: &[
-            "cargo",
-            "build",
-            "--release",
-            "--locked",
-            "--quiet",
-            "--manifest-path",
-            "{dir}/workers/rust/http/Cargo.toml",
-            "--target-dir",
-            "{dir}/target",
-        ],
-        program: "{dir}/target/release/bytelab-http",
-    },
-];
+/// A language in which there are methods, and the command that it takes here, or what to install.
+pub(crate) struct Language {
+    pub(crate) name: &'static str,
+    pub(crate) here: Result<String, String>,
+}
 
-/// So long may building take.
-const LIMIT_NS: u64 = 30 * 60 * 1_000_000_000;
+/// The language of a method of ours; none of a plain command, and of a worker that the user has given.
+pub(crate) fn language_of(method: &Method) -> Option<&'static str> {
+    match &method.how {
+        How::BuiltIn(_) => Some(OWN),
+        _ => kit_of(method).map(|kit| kit.language),
+    }
+}
 
-/// Builds what the methods need, and puts its place into their argv.
-pub(crate) fn make_ready(methods: &mut [Method], dir: &Path, stop: &Stop) -> Result<()> {
+/// The languages of these methods, each once, with whether they are installed here.
+pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
+    let used = |kit: &&Kit| methods.iter().any(|method| kit.runs(method));
+    let language = |kit: &Kit| Language { name: kit.language, here: kit.looked_for() };
+    let mut languages: Vec<Language> = KITS.iter().filter(used).map(language).collect();
+    // A language may have several programs.
+    languages.dedup_by_key(|language| language.name);
+    languages
+}
+
+/// Whether the method's tools are installed here, as far as that is seen without starting them.
+pub(crate) fn is_here(method: &Method) -> bool {
+    kit_of(method).is_none_or(|kit| kit.looked_for().is_ok())
+}
+
+/// The methods in other languages, where nothing but the default ones were chosen: the question is then that of the
+/// others. Whoever names them gets them in every round.
+pub(crate) fn guests(experiment: &Experiment, chosen: &[Method]) -> Vec<String> {
+    let is_chosen = |method: &Method| chosen.iter().any(|known| known.name == method.name);
+    let by_default = |method: &Method| method.default && is_here(method);
+    if !experiment.methods.iter().all(|method| is_chosen(method) == by_default(method)) {
+        return Vec::new();
+    }
+    let of_other = |method: &&Method| kit_of(method).is_some_and(|kit| kit.language != OWN);
+    chosen.iter().filter(of_other).map(|method| method.name.clone()).collect()
+}
+
+/// Says which languages a run does without because their tools are not installed.
+pub(crate) fn tell_left_out(methods: &[Method]) -> Result<()> {
+    let default: Vec<Method> = methods.iter().filter(|method| method.default).cloned().collect();
+    let missing = languages(&default).into_iter().filter(|language| language.here.is_err());
+    let missing: Vec<&str> = missing.map(|language| language.name).collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        writeln!(
+            io::stderr(),
+            "bytelab: left out, as not installed here: {missing}; `bytelab list` with \
+            the experiment tells what to install"
+        )?;
+    }
+    Ok(())
+}
+
+/// Those that `--language` names.
+pub(crate) struct Languages<'a>(&'a [String]);
+
+impl Languages<'_> {
+    /// None: it names none.
+    pub(crate) fn asked<'a>(
+        methods: &[Method],
+        names: &'a [String],
+    ) -> Result<Option<Languages<'a>>> {
+        let mut known: Vec<&str> = methods.iter().filter_map(language_of).collect();
+        known.sort_unstable();
+        known.dedup();
+        ensure!(
+            names.is_empty() || !known.is_empty(),
+            "--language: this experiment has no methods in other languages"
+        );
+        for name in names {
+            ensure!(
+                known.contains(&name.as_str()),
+                "--language {name}: there are methods in {}",
+                known.join(", ")
+            );
+        }
+        Ok((!names.is_empty()).then_some(Languages(names)))
+    }
+
+    pub(crate) fn have(&self, method: &Method) -> bool {
+        // The commands that stand beside what is built in.
+        let is_command = matches!(method.how, How::Command { .. });
+        let language = language_of(method).or(is_command.then_some(OWN));
+        language.is_some_and(|language| self.0.iter().any(|name| name == language))
+    }
+}
+
+/// Builds what the methods need, and puts its place into their argv. Tells what it was built by.
+pub(crate) fn make_ready(
+    methods: &mut [Method],
+    dir: &Path,
+    stop: &Stop,
+) -> Result<Vec<Toolchain>> {
+    let mut toolchains = Vec::new();
+    let program = std::env::current_exe().context("finding this program")?;
+    let program = program.to_str().context("the path of this program is not UTF-8")?;
+    for method in methods.iter_mut() {
+        if let How::Worker { argv } = &mut method.how {
+            for word in argv.iter_mut().filter(|word| *word == SELF) {
+                program.clone_into(word);
+            }
+        }
+    }
     for kit in KITS {
-        let needs = |method: &&mut Method| match &method.how {
-            How::Worker { argv } => argv.first().is_some_and(|word| word == kit.placeholder),
-            _ => false,
-        };
-        let mut methods: Vec<&mut Method> = methods.iter_mut().filter(needs).collect();
+        let mut methods: Vec<&mut Method> = methods.iter_mut().filter(|m| kit.runs(m)).collect();
         if methods.is_empty() {
             continue;
         }
         let built = kit.built(&dir.join("workers"), stop)?;
         for method in &mut methods {
             match (&built, &mut method.how) {
-                (Ok(program), How::Worker { argv }) => argv[0].clone_from(program),
+                (Ok(built), How::Worker { argv }) => kit.fill_in(argv, &built.run),
                 (Err(reason), how) => *how = How::Unavailable { reason: reason.clone() },
                 _ => {}
             }
         }
+        let version = built.map(|built| built.version);
+        let toolchain = version.map(|version| Toolchain { language: kit.language, version });
+        // A language may have several programs.
+        toolchains.extend(toolchain.ok().filter(|toolchain| !toolchains.contains(toolchain)));
     }
-    Ok(())
+    Ok(toolchains)
 }
 
-impl Kit {
-    /// The path of the program, or why there is none.
-    fn built(&self, dir: &Path, stop: &Stop) -> Result<Result<String, String>> {
-        let name = self.placeholder.trim_matches(['{', '}']);
-        for (path, text) in self.sources {
-            write_if_new(&dir.join(path), text)?;
-        }
-        let dir = dir.to_str().context("the cache directory is not UTF-8")?;
-        let filled = |word: &str| word.replace("{dir}", dir);
-        let program = filled(self.program);
-        if !Path::new(&program).exists() {
-            let note = "once, some minutes; --method leaves out what you do not need";
-            writeln!(io::stderr(), "bytelab: building {name} into {dir} ({note})")?;
-        }
-        let argv: Vec<String> = self.build.iter().map(|word| filled(word)).collect();
-        match launch::complete(&argv, LIMIT_NS, stop) {
-            Ok(()) => Ok(Ok(program)),
-            Err(Ended::Stopped) => bail!("stopped while building {name}"),
-            Err(Ended::Skipped(reason) | Ended::Failed(reason)) => {
-                Ok(Err(format!("{name} cannot be built: {reason}")))
-            }
-        }
-    }
-}
-
-/// Keeps the time of a file that is as it should be: by that a build sees what is new.
-fn write_if_new(path: &Path, text: &str) -> Result<()> {
-    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
-        return Ok(());
-    }
-    let write = || -> io::Result<()> {
-        let folder: PathBuf = path.parent().map(Path::to_owned).unwrap_or_default();
-        fs::create_dir_all(&folder)?;
-        let unfinished = tempfile::NamedTempFile::new_in(&folder)?;
-        fs::write(unfinished.path(), text)?;
-        unfinished.persist(path)?;
-        Ok(())
-    };
-    write().with_context(|| format!("writing {}", path.display()))
+fn kit_of(method: &Method) -> Option<&'static Kit> {
+    KITS.iter().find(|kit| kit.runs(method))
 }

@@ -4,7 +4,7 @@ use crate::array::Slots;
 use crate::inherit::Merge;
 use crate::key::{Key, Needle};
 use crate::value::Value;
-use crate::wire::{PARENT_KEY, tag, u16_at};
+use crate::wire::{self, Context, PARENT_KEY, Source, tag, u16_at};
 use alloc::boxed::Box;
 use core::fmt;
 
@@ -67,13 +67,13 @@ impl<'a> Dict<'a> {
     /// ```
     #[inline(always)]
     pub fn get(self, key: &str) -> Option<Value<'a>> {
-        if self.slots.source.context.is_some() {
-            return self.get_rare(key);
+        let Source { bytes, context } = self.slots.source;
+        if let Some(context) = context {
+            return get_rare(bytes, context, self.at, key);
         }
-        let needle = Needle::new(key.as_bytes());
-        match self.slots.search(&needle) {
+        match self.slots.search_name(key.as_bytes()) {
             Some(index) => self.own(index),
-            None => self.inherited(&needle),
+            None => self.inherited(&Needle::new(key.as_bytes())),
         }
     }
 
@@ -90,12 +90,15 @@ impl<'a> Dict<'a> {
     /// ```
     #[inline(always)]
     pub fn get_key(self, key: &Key) -> Option<Value<'a>> {
-        let hint = key.hint();
+        let source = self.slots.source;
         // A shared key is a number, so a name that is found here is right with any context.
-        if self.slots.has_key_at(hint, key) {
-            return self.own(hint);
+        if let Some(at) = self.slots.value_if_key_at(key.hint(), key) {
+            let value = Value { source, at };
+            if value.first_byte() != UNDEFINED {
+                return Some(value);
+            }
         }
-        self.find_key(key)
+        get_rare_key(source.bytes, source.context, self.at, key)
     }
 
     /// The pairs in order of storage, inherited ones included.
@@ -137,31 +140,6 @@ impl<'a> Dict<'a> {
             && u16_at(self.slots.source.bytes, self.slots.first) == Some(PARENT_KEY)
     }
 
-    #[inline(never)]
-    fn find_key(self, key: &Key) -> Option<Value<'a>> {
-        let needle = match self.slots.source.context {
-            None => key.needle(),
-            Some(context) => key.needle_with(context.keys.as_deref()),
-        };
-        match self.slots.search(&needle) {
-            Some(index) => {
-                key.set_hint(index);
-                self.own(index)
-            }
-            None => self.inherited(&needle),
-        }
-    }
-
-    #[cold]
-    fn get_rare(self, key: &str) -> Option<Value<'a>> {
-        let keys = self.slots.source.context.and_then(|context| context.keys.as_deref());
-        let needle = match keys.and_then(|keys| keys.index_of(key)) {
-            Some(index) => Needle::shared(index),
-            None => Needle::new(key.as_bytes()),
-        };
-        self.find(&needle)
-    }
-
     pub(crate) fn find(self, needle: &Needle<'_>) -> Option<Value<'a>> {
         match self.slots.search(needle) {
             Some(index) => self.own(index),
@@ -173,7 +151,7 @@ impl<'a> Dict<'a> {
     #[inline(always)]
     fn own(self, index: usize) -> Option<Value<'a>> {
         let value = self.slots.get(2 * index + 1)?;
-        if value.first_byte() == 0x3C && self.has_parent() {
+        if value.first_byte() == UNDEFINED && self.has_parent() {
             return None;
         }
         Some(value)
@@ -194,6 +172,44 @@ impl<'a> Dict<'a> {
             dict = parent;
         }
         None
+    }
+}
+
+/// The first byte of `undefined`, which in a dict with a parent means that the pair was deleted.
+const UNDEFINED: u8 = (wire::UNDEFINED >> 8) as u8;
+
+/// The dict at `at` once more: what calls this passes plain arguments, which go through registers.
+fn dict_at<'a>(bytes: &'a [u8], context: Option<&'a Context>, at: usize) -> Option<Dict<'a>> {
+    Dict::from_value(Value { source: Source { bytes, context }, at })
+}
+
+#[cold]
+fn get_rare<'a>(bytes: &'a [u8], context: &'a Context, at: usize, key: &str) -> Option<Value<'a>> {
+    let needle = match context.keys.as_deref().and_then(|keys| keys.index_of(key)) {
+        Some(index) => Needle::shared(index),
+        None => Needle::new(key.as_bytes()),
+    };
+    dict_at(bytes, Some(context), at)?.find(&needle)
+}
+
+#[inline(never)]
+fn get_rare_key<'a>(
+    bytes: &'a [u8],
+    context: Option<&'a Context>,
+    at: usize,
+    key: &Key,
+) -> Option<Value<'a>> {
+    let dict = dict_at(bytes, context, at)?;
+    let needle = match context {
+        None => key.needle(),
+        Some(context) => key.needle_with(context.keys.as_deref()),
+    };
+    match dict.slots.search(&needle) {
+        Some(index) => {
+            key.set_hint(index);
+            dict.own(index)
+        }
+        None => dict.inherited(&needle),
     }
 }
 

@@ -171,22 +171,23 @@ impl<B: AsRef<[u8]>> fmt::Debug for Doc<B> {
 /// The root is the last two bytes of the document, or what they point to.
 #[inline(always)]
 pub(crate) fn root(source: Source<'_>) -> Option<Value<'_>> {
-    let len = source.bytes.len();
-    if len & 1 != 0 || u32::try_from(len).is_err() {
+    let bytes = source.bytes;
+    let word = u16::from_be_bytes(*bytes.last_chunk()?);
+    if bytes.len() & 1 != 0 || u32::try_from(bytes.len()).is_err() {
         return None;
     }
-    let trailer = len.checked_sub(2)?;
-    if trailer > 0 && source.bytes[trailer] < 0x80 {
-        return None;
-    }
+    let trailer = bytes.len() - 2;
     // In a long document the root is behind a wide pointer, to which the last two bytes point.
-    if let Some(&[0x80, 0x02]) = source.bytes.last_chunk()
+    if word == 0x8002
         && let Some(wide) = trailer.checked_sub(4)
-        && source.bytes[wide] >= 0x80
+        && bytes[wide] >= 0x80
     {
         return source.wide(wide);
     }
-    source.narrow(trailer)
+    if word < 0x8000 && trailer > 0 {
+        return None;
+    }
+    source.narrow_word(trailer, word)
 }
 
 #[cold]

@@ -1,7 +1,8 @@
 //! Equality of meaning, whatever the encoding.
 
 use crate::dict::Dict;
-use crate::value::{Kind, Number, Value};
+use crate::number::Number;
+use crate::value::{Kind, Value};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;

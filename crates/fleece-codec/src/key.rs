@@ -25,7 +25,6 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 /// ```
 pub struct Key {
     name: Box<str>,
-    prefix: u64,
     /// The name with its header as the format stores it, and which bytes of sixteen that takes. A name that is too long is never found.
     packed: u128,
     mask: u128,
@@ -43,14 +42,7 @@ impl Key {
     /// ```
     pub fn new(name: &str) -> Self {
         let (packed, mask) = packed(name.as_bytes());
-        Self {
-            name: name.into(),
-            prefix: prefix(name.as_bytes()),
-            packed,
-            mask,
-            hint: AtomicU32::new(0),
-            shared: AtomicU64::new(0),
-        }
+        Self { name: name.into(), packed, mask, hint: AtomicU32::new(0), shared: AtomicU64::new(0) }
     }
 
     /// The name.
@@ -65,7 +57,7 @@ impl Key {
 
     #[inline(always)]
     pub(crate) fn needle(&self) -> Needle<'_> {
-        Needle { name: self.name.as_bytes(), prefix: self.prefix, shared: 0, is_shared: false }
+        Needle::new(self.name.as_bytes())
     }
 
     #[cold]
@@ -119,51 +111,40 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What a search looks for: a name, or the number of a shared key.
+/// What a search looks for.
 #[derive(Clone, Copy)]
-pub(crate) struct Needle<'k> {
-    name: &'k [u8],
-    prefix: u64,
-    shared: u16,
-    is_shared: bool,
+pub(crate) enum Needle<'k> {
+    Name(&'k [u8]),
+    /// The number of a shared key.
+    Shared(u16),
 }
 
 impl<'k> Needle<'k> {
     #[inline(always)]
     pub(crate) fn new(name: &'k [u8]) -> Self {
-        Self { name, prefix: prefix(name), shared: 0, is_shared: false }
+        Self::Name(name)
     }
 
     pub(crate) fn shared(index: u16) -> Self {
-        Self { name: &[], prefix: 0, shared: index, is_shared: true }
+        Self::Shared(index)
     }
 
     #[inline(always)]
-    pub(crate) fn prefix(&self) -> u64 {
-        self.prefix
-    }
-
-    #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.name.len()
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_shared(&self) -> bool {
-        self.is_shared
+    pub(crate) fn name(self) -> Option<&'k [u8]> {
+        match self {
+            Self::Name(name) => Some(name),
+            Self::Shared(_) => None,
+        }
     }
 
     /// How a stored key compares to this: numbers first, then strings by bytes, a prefix first.
-    pub(crate) fn order_of(&self, key: Value<'_>) -> Ordering {
-        let theirs = match key.first_byte() >> 4 {
-            tag::STRING => None,
-            _ => Some(key.to_i64()),
-        };
-        match (theirs, self.is_shared.then_some(i64::from(self.shared))) {
-            (Some(theirs), Some(own)) => theirs.cmp(&own),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => key.payload().unwrap_or_default().cmp(self.name),
+    pub(crate) fn order_of(self, key: Value<'_>) -> Ordering {
+        let is_name = key.first_byte() >> 4 == tag::STRING;
+        match self {
+            Self::Name(name) if is_name => key.payload().unwrap_or_default().cmp(name),
+            Self::Name(_) => Ordering::Less,
+            Self::Shared(_) if is_name => Ordering::Greater,
+            Self::Shared(index) => key.to_i64().cmp(&i64::from(index)),
         }
     }
 }
@@ -180,7 +161,7 @@ pub(crate) fn compare_keys(a: Value<'_>, b: Value<'_>) -> Ordering {
 
 /// The first eight bytes, so that they compare as a number; missing ones are 0.
 #[inline(always)]
-fn prefix(name: &[u8]) -> u64 {
+pub(crate) fn prefix(name: &[u8]) -> u64 {
     if let Some(eight) = name.first_chunk() {
         return u64::from_be_bytes(*eight);
     }

@@ -13,6 +13,7 @@ extern crate std;
 
 mod array;
 mod check;
+mod convert;
 mod deep;
 mod dict;
 mod doc;
@@ -24,6 +25,7 @@ mod inherit;
 pub mod json;
 mod key;
 mod macros;
+mod number;
 mod path;
 mod search;
 #[cfg(feature = "serde")]

@@ -1,49 +1,68 @@
 //! Search among the keys of one dict: on bare bytes, because each nanosecond counts here.
 
 use crate::array::Slots;
-use crate::key::{Key, Needle};
-use crate::wire::{Context, Source, chunk, u16_at, u32_at};
+use crate::key::{Key, Needle, prefix};
+use crate::wire::{chunk, narrow_target, u16_at, u32_at, wide_target};
 use core::cmp::Ordering;
 
 impl Slots<'_> {
     /// The index of the pair with this key, by binary search.
     #[inline(always)]
     pub(crate) fn search(&self, needle: &Needle<'_>) -> Option<usize> {
-        if needle.is_shared() {
-            return self.search_shared(needle);
+        match needle.name() {
+            Some(name) => self.search_name(name),
+            None => self.search_rare(needle),
         }
-        let Source { bytes, context } = self.source;
-        let index = if self.wide {
-            search::<true>(bytes, self.first, self.count, needle, context)
-        } else {
-            search::<false>(bytes, self.first, self.count, needle, context)
-        };
-        (index < self.count).then_some(index)
     }
 
-    /// Whether the pair number `index` has this key; not always seen if the key is long or at the end of the data.
+    /// As [`search`](Self::search), for a key that is a string.
     #[inline(always)]
-    pub(crate) fn has_key_at(&self, index: usize, key: &Key) -> bool {
-        if index >= self.count {
-            return false;
-        }
-        let at = if self.wide {
-            key_at::<true>(self.source.bytes, self.first + 8 * index)
-        } else {
-            key_at::<false>(self.source.bytes, self.first + 4 * index)
+    pub(crate) fn search_name(&self, name: &[u8]) -> Option<usize> {
+        let find = match (self.wide, name.len() > 8) {
+            (false, false) => find::<false, false>,
+            (false, true) => find::<false, true>,
+            (true, false) => find::<true, false>,
+            (true, true) => find::<true, true>,
         };
-        chunk(self.source.bytes, at).is_some_and(|stored| key.is(u128::from_le_bytes(*stored)))
+        match find(self.source.bytes, self.first, self.count, name) {
+            UNCLEAR => self.search_rare(&Needle::new(name)),
+            index => (index != ABSENT).then_some(index),
+        }
     }
 
+    /// Where the value of pair number `index` is, if that pair has this key; not always seen if the key is long or at the end of the data, or
+    /// the value is not behind a plain pointer.
+    #[inline(always)]
+    pub(crate) fn value_if_key_at(&self, index: usize, key: &Key) -> Option<usize> {
+        if index >= self.count {
+            return None;
+        }
+        let bytes = self.source.bytes;
+        let (key_at, value_at) = if self.wide {
+            let slot = self.first + 8 * index;
+            let pair = u64::from_be_bytes(*chunk(bytes, slot)?);
+            let value = wide_target(bytes, slot + 4, pair as u32)?;
+            (key_place::<true>(slot, (pair >> 32) as u32).unwrap_or(slot), value)
+        } else {
+            let slot = self.first + 4 * index;
+            let pair = u32_at(bytes, slot)?;
+            let value = narrow_target(bytes, slot + 2, pair as u16)?;
+            (key_place::<false>(slot, pair >> 16).unwrap_or(slot), value)
+        };
+        let stored = chunk(bytes, key_at)?;
+        key.is(u128::from_le_bytes(*stored)).then_some(value_at)
+    }
+
+    /// With all that the format allows: shared keys, extern pointers, very long keys.
     #[cold]
-    fn search_shared(&self, needle: &Needle<'_>) -> Option<usize> {
+    fn search_rare(&self, needle: &Needle<'_>) -> Option<usize> {
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = low + (high - low) / 2;
-            let order = if self.wide {
-                order_rare::<true>(self.source, self.first + 8 * middle, needle)
-            } else {
-                order_rare::<false>(self.source, self.first + 4 * middle, needle)
+            // A key behind a broken pointer is as good as any.
+            let order = match self.get(2 * middle) {
+                Some(key) => needle.order_of(key),
+                None => Ordering::Less,
             };
             match order {
                 Ordering::Less => low = middle + 1,
@@ -55,58 +74,82 @@ impl Slots<'_> {
     }
 }
 
-/// How the key of which the slot is at `at` compares, wherever it is.
-#[inline(never)]
-fn order_rare<const WIDE: bool>(source: Source<'_>, at: usize, needle: &Needle<'_>) -> Ordering {
-    let key = if WIDE { source.wide(at) } else { source.narrow(at) };
-    key.map_or(Ordering::Less, |key| needle.order_of(key))
-}
+/// No pair has the key.
+const ABSENT: usize = usize::MAX;
+/// A key was met that is not plain.
+const UNCLEAR: usize = usize::MAX - 1;
 
-/// The index of the key, or `usize::MAX`.
+/// The index of the key, [`ABSENT`] or [`UNCLEAR`]. `LONG` says that the name is longer than eight bytes. Calls nothing unless it is, so that
+/// all stays in registers.
 #[inline(never)]
-fn search<const WIDE: bool>(
+fn find<const WIDE: bool, const LONG: bool>(
     bytes: &[u8],
     first: usize,
     count: usize,
-    needle: &Needle<'_>,
-    context: Option<&Context>,
+    name: &[u8],
 ) -> usize {
+    let prefix = prefix(name);
     let (mut low, mut high) = (0, count);
-    let prefix = needle.prefix();
     while low < high {
-        let middle = low + (high - low) / 2;
+        // Counts are shorter than the data: no overflow.
+        let middle = (low + high) >> 1;
         let slot = first + middle * if WIDE { 8 } else { 4 };
-        let at = key_at::<WIDE>(bytes, slot);
-        // Nearly always the first eight bytes of a short string decide.
-        if let Some(&[header, ref eight @ ..]) = chunk::<9>(bytes, at)
-            && header & 0xF0 == 0x40
-            && header != 0x4F
-        {
-            let theirs = u64::from_be_bytes(*eight) & MASKS[usize::from(header & 15)];
-            if theirs < prefix {
-                low = middle + 1;
-                continue;
-            }
-            if theirs > prefix {
-                high = middle;
-                continue;
-            }
-            if usize::from(header & 15) == needle.len() && needle.len() <= 8 {
-                return middle;
-            }
+        let Some((theirs, len, at)) = stored_prefix::<WIDE>(bytes, slot) else { return UNCLEAR };
+        // Nearly always the first eight bytes decide.
+        if theirs < prefix {
+            low = middle + 1;
+            continue;
         }
-        match order_rare::<WIDE>(Source { bytes, context }, slot, needle) {
+        if theirs > prefix {
+            high = middle;
+            continue;
+        }
+        let order = if LONG && len > 8 {
+            match bytes.get(at..at + len) {
+                Some(stored) => stored.cmp(name),
+                None => return UNCLEAR,
+            }
+        } else {
+            len.cmp(&name.len())
+        };
+        match order {
             Ordering::Less => low = middle + 1,
             Ordering::Greater => high = middle,
             Ordering::Equal => return middle,
         }
     }
-    usize::MAX
+    ABSENT
+}
+
+/// The first eight bytes of the key of which the slot is at `slot`, as [`prefix`] has them; its length, and where its bytes are if it is not in
+/// the slot. `None` if it is not a plain string.
+#[inline(always)]
+fn stored_prefix<const WIDE: bool>(bytes: &[u8], slot: usize) -> Option<(u64, usize, usize)> {
+    let word = if WIDE { u32_at(bytes, slot)? } else { u32::from(u16_at(bytes, slot)?) };
+    let Some(at) = key_place::<WIDE>(slot, word) else {
+        // A string of one byte or none is in the slot itself.
+        let [first, second] = if WIDE { (word >> 16) as u16 } else { word as u16 }.to_be_bytes();
+        return match first {
+            0x40 => Some((0, 0, slot)),
+            0x41 => Some((u64::from(second) << 56, 1, slot)),
+            _ => None,
+        };
+    };
+    let &[header, ref eight @ ..] = chunk::<9>(bytes, at)?;
+    let len = header.wrapping_sub(0x40);
+    if len < 15 {
+        let len = usize::from(len);
+        return Some((u64::from_be_bytes(*eight) & MASKS[len], len, at + 1));
+    }
+    let &[header, len, ref eight @ ..] = chunk::<10>(bytes, at)?;
+    // Neither very long, nor short with the header of a long one, which no writer makes.
+    let is_plain = header == 0x4F && (8..0x80).contains(&len);
+    is_plain.then_some((u64::from_be_bytes(*eight), usize::from(len), at + 2))
 }
 
 /// For each length, the part of the first eight bytes that belongs to the string.
-const MASKS: [u64; 16] = {
-    let mut masks = [u64::MAX; 16];
+const MASKS: [u64; 15] = {
+    let mut masks = [u64::MAX; 15];
     let mut len = 0;
     while len < 8 {
         masks[len] = !(u64::MAX >> (8 * len));
@@ -115,21 +158,12 @@ const MASKS: [u64; 16] = {
     masks
 };
 
-/// Where the key is of which the slot is at `at`; `usize::MAX` if the pointer is not a plain one.
+/// Where the plain pointer leads that the slot holds, if it holds one.
 #[inline(always)]
-fn key_at<const WIDE: bool>(bytes: &[u8], at: usize) -> usize {
-    let (word, extern_bit) = if WIDE {
-        (u32_at(bytes, at).unwrap_or(u32::MAX), 1 << 30)
-    } else {
-        (u32::from(u16_at(bytes, at).unwrap_or(u16::MAX)), 1 << 14)
-    };
-    if word < 2 * extern_bit {
-        at
-    } else if word & extern_bit == 0 {
-        at.wrapping_sub((word & (extern_bit - 1)) as usize * 2)
-    } else {
-        usize::MAX
-    }
+fn key_place<const WIDE: bool>(slot: usize, word: u32) -> Option<usize> {
+    let pointer = if WIDE { 1 << 31 } else { 1 << 15 };
+    let distance = word ^ pointer;
+    (distance < pointer / 2).then(|| slot.wrapping_sub(distance as usize * 2))
 }
 
 #[cfg(test)]

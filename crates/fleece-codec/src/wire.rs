@@ -84,22 +84,28 @@ pub(crate) fn varint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     None
 }
 
+/// Where a slot leads: an offset in the same bytes, or in those of the base, or nowhere. A number, so that it stays in a register.
+#[derive(Clone, Copy)]
+struct Target(usize);
+
+impl Target {
+    const NOWHERE: Self = Self(usize::MAX);
+    const IN_BASE: usize = 1 << (usize::BITS - 1);
+}
+
 impl<'a> Source<'a> {
     /// The value that the two-byte slot at `at` holds or points to.
     #[inline(always)]
     pub(crate) fn narrow(self, at: usize) -> Option<Value<'a>> {
-        let word = u16_at(self.bytes, at)?;
-        if word < 0x8000 {
-            return Some(Value { source: self, at });
-        }
-        let target = at.wrapping_sub(usize::from(word & 0x3FFF) * 2);
-        // Both a distance of zero and a target before the start leave the range that `get` admits,
-        // or meet the set top bit of the pointer itself.
-        match self.bytes.get(target) {
-            Some(first) if first & 0x80 == 0 && word < 0xC000 => {
-                Some(Value { source: self, at: target })
-            }
-            _ => apart(narrow_rare(self.bytes, self.context, at, word)),
+        self.narrow_word(at, u16_at(self.bytes, at)?)
+    }
+
+    /// As [`narrow`](Self::narrow), of a slot that holds `word`.
+    #[inline(always)]
+    pub(crate) fn narrow_word(self, at: usize, word: u16) -> Option<Value<'a>> {
+        match narrow_target(self.bytes, at, word) {
+            Some(target) => Some(Value { source: self, at: target }),
+            None => self.value_at(narrow_rare(self.bytes, self.context, at, word)),
         }
     }
 
@@ -107,27 +113,39 @@ impl<'a> Source<'a> {
     #[inline(always)]
     pub(crate) fn wide(self, at: usize) -> Option<Value<'a>> {
         let word = u32_at(self.bytes, at)?;
-        if word < 0x8000_0000 {
-            return Some(Value { source: self, at });
-        }
-        let target = at.wrapping_sub((word & 0x3FFF_FFFF) as usize * 2);
-        match self.bytes.get(target) {
-            Some(first) if first & 0x80 == 0 && word < 0xC000_0000 => {
-                Some(Value { source: self, at: target })
-            }
-            _ => apart(wide_rare(self.bytes, self.context, at, word)),
+        match wide_target(self.bytes, at, word) {
+            Some(target) => Some(Value { source: self, at: target }),
+            None => self.value_at(wide_rare(self.bytes, self.context, at, word)),
         }
     }
 
-    fn chain(self, at: usize, distance: usize) -> Option<Value<'a>> {
+    #[inline(always)]
+    fn value_at(self, Target(at): Target) -> Option<Value<'a>> {
+        if at & Target::IN_BASE == 0 {
+            return Some(Value { source: self, at });
+        }
+        if at == Target::NOWHERE.0 {
+            return None;
+        }
+        let source = self.base()?;
+        Some(Value { source, at: at & !Target::IN_BASE })
+    }
+
+    #[inline(always)]
+    fn base(self) -> Option<Self> {
+        let base = self.context?.base.as_deref()?;
+        Some(Source { bytes: &base.bytes, context: Some(&base.context) })
+    }
+
+    fn chain(self, at: usize, distance: usize) -> Option<usize> {
         self.follow(at.checked_sub(distance).filter(|&target| target != at)?)
     }
 
-    /// The value at `at`; every pointer on the way is a wide one.
-    fn follow(self, mut at: usize) -> Option<Value<'a>> {
+    /// The offset of the value at `at`, or behind the pointers there, which are wide ones.
+    fn follow(self, mut at: usize) -> Option<usize> {
         loop {
             if self.bytes.get(at)? & 0x80 == 0 {
-                return Some(Value { source: self, at });
+                return Some(at);
             }
             let word = u32_at(self.bytes, at)?;
             let distance = (word & 0x3FFF_FFFF) as usize * 2;
@@ -138,51 +156,60 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Follows an extern pointer: the base lies directly before this data.
-    fn in_base(self, at: usize, distance: usize) -> Option<Value<'a>> {
-        let base = self.context?.base.as_deref()?;
+    /// Follows an extern pointer: the base lies directly before this data. A base has none itself.
+    fn in_base(self, at: usize, distance: usize) -> Option<usize> {
+        let base = self.base()?;
         let target = base.bytes.len().checked_sub(distance.checked_sub(at)?)?;
-        Source { bytes: &base.bytes, context: Some(&base.context) }.follow(target)
+        Some(base.follow(target)? | Target::IN_BASE)
     }
 }
 
-/// Keeps what a cold function returned through memory apart from what the hot path holds in registers.
+/// Where a slot of two bytes leads that holds a value or a plain pointer to one.
 #[inline(always)]
-fn apart(value: Option<Value<'_>>) -> Option<Value<'_>> {
-    let Value { source: Source { bytes, context }, at } = value?;
-    Some(Value { source: Source { bytes, context }, at })
+pub(crate) fn narrow_target(bytes: &[u8], at: usize, word: u16) -> Option<usize> {
+    if word < 0x8000 {
+        return Some(at);
+    }
+    let target = at.wrapping_sub(usize::from(word & 0x3FFF) * 2);
+    // Both a distance of zero and a target before the start leave the range that `get` admits,
+    // or meet the set top bit of the pointer itself.
+    let is_plain = bytes.get(target).is_some_and(|first| first & 0x80 == 0) && word < 0xC000;
+    is_plain.then_some(target)
 }
 
-/// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments go through registers.
+/// As [`narrow_target`], of four bytes.
+#[inline(always)]
+pub(crate) fn wide_target(bytes: &[u8], at: usize, word: u32) -> Option<usize> {
+    if word < 0x8000_0000 {
+        return Some(at);
+    }
+    let target = at.wrapping_sub((word & 0x3FFF_FFFF) as usize * 2);
+    let is_plain = bytes.get(target).is_some_and(|first| first & 0x80 == 0) && word < 0xC000_0000;
+    is_plain.then_some(target)
+}
+
+/// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments and results go through registers.
 #[cold]
-fn narrow_rare<'a>(
-    bytes: &'a [u8],
-    context: Option<&'a Context>,
-    at: usize,
-    word: u16,
-) -> Option<Value<'a>> {
+fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) -> Target {
     let source = Source { bytes, context };
     let distance = usize::from(word & 0x3FFF) * 2;
-    if word & 0x4000 == 0 {
-        return source.chain(at, distance);
-    }
-    if let Some(value) = source.in_base(at, distance) {
-        return Some(value);
-    }
-    // Before 2018 there was no extern bit, and the distance had 15 bits.
-    source.chain(at, usize::from(word & 0x7FFF) * 2)
+    let target = if word & 0x4000 == 0 {
+        source.chain(at, distance)
+    } else {
+        // Before 2018 there was no extern bit, and the distance had 15 bits.
+        let legacy = || source.chain(at, usize::from(word & 0x7FFF) * 2);
+        source.in_base(at, distance).or_else(legacy)
+    };
+    target.map_or(Target::NOWHERE, Target)
 }
 
 #[cold]
-fn wide_rare<'a>(
-    bytes: &'a [u8],
-    context: Option<&'a Context>,
-    at: usize,
-    word: u32,
-) -> Option<Value<'a>> {
+fn wide_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u32) -> Target {
     let source = Source { bytes, context };
     let distance = (word & 0x3FFF_FFFF) as usize * 2;
-    if word & 0x4000_0000 == 0 { source.chain(at, distance) } else { source.in_base(at, distance) }
+    let is_extern = word & 0x4000_0000 != 0;
+    let target = if is_extern { source.in_base(at, distance) } else { source.chain(at, distance) };
+    target.map_or(Target::NOWHERE, Target)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-pub(crate) use self::allocator::{ALLOCATIONS, METRICS as ALLOCATION_METRICS};
+pub(crate) use self::allocator::METRICS as ALLOCATION_METRICS;
 pub use self::allocator::{Allocations, CountingAllocator};
 pub(crate) use self::event::Target;
 use self::event::{Event, Kind};

@@ -23,7 +23,7 @@ use crate::param::Point;
 use crate::protocol::Done;
 pub use crate::stop::Stop;
 
-pub use self::complete::{Hook, complete, hook};
+pub use self::complete::{Hook, complete, hook, output};
 pub use self::filter::filter;
 pub use self::helper::{Helper, become_program, end_with_the_lab};
 

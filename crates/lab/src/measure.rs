@@ -30,6 +30,9 @@ pub struct Job<'a> {
     pub experiment: &'a Experiment,
     /// Those of the experiment that were chosen, and the user's own; the first is the reference.
     pub methods: Vec<Method>,
+    /// Names of methods that stand beside the others to be held against them: they take part in every third round, so
+    /// that the others keep theirs.
+    pub guests: Vec<String>,
 }
 
 /// Sees the run grow: the store, and the progress line.
@@ -251,9 +254,14 @@ fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
         let ended = |cell: &Cell| {
             let of_session = |s: &&Sample| s.pass == Pass::Timing && s.session == *number;
             let counted = cell.samples.iter().filter(of_session).filter(|s| !s.warm_up);
-            counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up)).max().unwrap_or_default()
+            let rounds = counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up));
+            (rounds.clone().max().unwrap_or_default(), rounds.count() as u32)
         };
-        measured.map(ended).min().unwrap_or_default()
+        let ended: Vec<(u32, u32)> = measured.map(ended).collect();
+        let most = ended.iter().map(|(_, n)| *n).max().unwrap_or_default();
+        // A slow cell takes part in some rounds only.
+        let of_all = ended.iter().filter(|(_, n)| (n + 1) * 2 > most);
+        of_all.map(|(last, _)| *last).min().unwrap_or_default()
     };
     let left = plan.rounds.saturating_sub(processes.iter().map(rounds).sum());
     let number = processes.last().map_or(last, |number| number + planned);
@@ -308,6 +316,17 @@ fn note_missing(run: &mut Run, method: Option<&str>, metric: &str, why: &str) {
         let method = method.map(str::to_owned);
         run.notes.push(Note { method, point: None, text: about + why });
     }
+}
+
+/// By cell, whether it is one of the reference.
+fn are_of_reference(job: &Job<'_>, run: &Run) -> Vec<bool> {
+    let reference = job.methods.first().map(|method| method.name.as_str());
+    run.cells.iter().map(|cell| Some(cell.method.as_str()) == reference).collect()
+}
+
+/// By cell, whether it is one of a guest.
+fn are_guests(job: &Job<'_>, run: &Run) -> Vec<bool> {
+    run.cells.iter().map(|cell| job.guests.contains(&cell.method)).collect()
 }
 
 /// The first full point that holds the cell's values.

@@ -18,7 +18,8 @@ use crate::protocol::{Done, Order, Reply};
 pub const FRESH_VARIABLE: &str = "BYTELAB_FRESH";
 
 /// Answers orders from standard input until `bye`, the end of the input or the death of the lab.
-pub fn serve(method: &Method, params: &[Param]) -> Result<()> {
+/// `language` is that of what does the job.
+pub fn serve(method: &Method, params: &[Param], language: &str) -> Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .context("asking to end with the lab")?;
@@ -28,7 +29,7 @@ pub fn serve(method: &Method, params: &[Param]) -> Result<()> {
     let allocations = counts.is_some() && CountingAllocator::is_in_place();
     let mut task = None;
     let mut line = String::new();
-    say(&Reply::Hello { name: method.name.clone(), language: Some("rust".to_owned()) })?;
+    say(&Reply::Hello { name: method.name.clone(), language: Some(language.to_owned()) })?;
     loop {
         line.clear();
         if orders.read_line(&mut line)? == 0 {

@@ -1,6 +1,6 @@
 //! The experiments that come with bytelab: one folder each, one line here.
 
-mod copying;
+pub(crate) mod copying;
 mod decoding;
 mod files;
 mod memory;

@@ -1,6 +1,6 @@
 //! What can be asked: the experiments, and the params and methods of one of them.
 
-use lab::experiment::{Experiment, Method};
+use lab::experiment::{Experiment, How, Method};
 use lab::param::Param;
 use lab::run::Role;
 use unicode_width::UnicodeWidthStr;
@@ -19,7 +19,7 @@ pub(super) fn experiments(experiments: &[Experiment]) -> String {
     page.into_text()
 }
 
-pub(super) fn methods(experiment: &Experiment) -> String {
+pub(super) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
     let mut page = Page::new(&LAYOUT);
     page.paragraph(Style::Plain, &format!("{}: ", experiment.name), experiment.question);
     let flag = |param: &Param| format!("--{}", param.name);
@@ -45,6 +45,16 @@ pub(super) fn methods(experiment: &Experiment) -> String {
         let is_reference = first.is_some_and(|first| first.name == method.name);
         entry(&mut page, &method.name, width, &about(method, is_reference));
     }
+    if !languages.is_empty() {
+        page.blank();
+        page.line(&[(
+            Style::Plain,
+            "Other languages (--language NAME,… takes all methods in these):",
+        )]);
+    }
+    for (language, whether) in languages {
+        entry(&mut page, language, width, whether);
+    }
     page.into_text()
 }
 
@@ -58,7 +68,9 @@ fn about(method: &Method, is_reference: bool) -> String {
         marks.push("yardstick".to_owned());
     }
     if !method.default {
-        marks.push("only if named".to_owned());
+        let or_language = matches!(method.how, How::Worker { .. });
+        let how = if or_language { "only if named, or with --language" } else { "only if named" };
+        marks.push(how.to_owned());
     }
     if !method.reads.is_empty() {
         marks.push(format!("reads {}", method.reads.join(", ")));
@@ -127,8 +139,28 @@ mod tests {
     }
 
     #[test]
+    fn each_language_is_listed_with_what_it_takes() {
+        let mut experiment = experiment();
+        experiment.methods.truncate(1);
+        let mut getc = method("c-getc", "C: getc", Role::Yardstick);
+        (getc.how, getc.role) = (How::Worker { argv: Vec::new() }, Role::Contender);
+        experiment.methods.push(getc);
+        let languages =
+            [("c", "here: /usr/bin/cc".to_owned()), ("go", "not here: install Go".to_owned())];
+        let text = methods(&experiment, &languages);
+        let end = text.find("  c-getc").unwrap();
+        insta::assert_snapshot!(&text[end..], @r"
+          c-getc    C: getc [only if named, or with --language]
+
+        Other languages (--language NAME,… takes all methods in these):
+          c         here: /usr/bin/cc
+          go        not here: install Go
+        ");
+    }
+
+    #[test]
     fn a_method_says_what_it_does_and_what_it_reads() {
-        insta::assert_snapshot!(methods(&experiment()), @r"
+        insta::assert_snapshot!(methods(&experiment(), &[]), @r"
     reading: What is the fastest way?
 
     Params:

@@ -116,9 +116,9 @@ pub(crate) fn experiments(experiments: &[Experiment]) -> String {
     list::experiments(experiments)
 }
 
-/// The params and the methods of an experiment.
-pub(crate) fn methods(experiment: &Experiment) -> String {
-    list::methods(experiment)
+/// The params and the methods of an experiment, and of each language of its workers whether it is here.
+pub(crate) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
+    list::methods(experiment, languages)
 }
 
 /// The params that tell the points of a run apart.

@@ -10,6 +10,7 @@ mod counting;
 mod decoding;
 mod fleece;
 mod kill;
+mod languages;
 mod latency;
 mod numbers;
 mod output;

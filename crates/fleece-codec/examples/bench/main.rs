@@ -4,7 +4,14 @@
 
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
+// The data of the experiment, so that there is one generator.
+#[path = "../../../bytelab/src/experiments/decoding/people.rs"]
 mod people;
+#[path = "../../../bytelab/src/experiments/decoding/random.rs"]
+mod random;
+#[path = "../../../bytelab/src/experiments/decoding/shapes.rs"]
+#[expect(dead_code, reason = "the experiment lists the shapes")]
+mod shapes;
 
 use cpu_time::ThreadTime;
 use fleece_codec::{Array, Dict, Doc, Key, Kind, Value, json};
@@ -24,9 +31,9 @@ fn main() {
         |default| arguments.next().and_then(|argument| argument.parse().ok()).unwrap_or(default);
     let (rounds, people) = (number(100), number(1000));
     let only = arguments.next().unwrap_or_default();
-    let pretty = people::pretty(people, 1);
+    let minified = shapes::minified("people", people as u64);
+    let pretty = shapes::pretty(&minified);
     let tree: serde_json::Value = serde_json::from_str(&pretty).expect("the generator makes JSON");
-    let minified = tree_text(&pretty);
     let fleece = json::to_fleece(pretty.as_bytes()).expect("it is JSON");
     println!("pretty {} B, minified {} B, fleece {} B", pretty.len(), minified.len(), fleece.len());
 
@@ -49,11 +56,6 @@ fn main() {
         }
     }
     report(&jobs, &only);
-}
-
-/// The text without white space, pairs in the same order.
-fn tree_text(pretty: &str) -> String {
-    pretty.lines().map(|line| line.trim_start().replacen("\": ", "\":", 1)).collect()
 }
 
 fn jobs<'a>(

@@ -188,28 +188,30 @@ impl<'a> Scan<'a> {
     }
 
     fn dict<const WIDTH: usize>(&mut self, at: usize, layout: Layout, depth: u16) -> Result<()> {
-        let mut key = layout.first;
-        if u16_at(self.bytes, key) == Some(PARENT_KEY) {
-            let parent = self.slot_of(key + WIDTH, WIDTH == 4, at, depth)?;
+        let mut first_key = layout.first;
+        if u16_at(self.bytes, first_key) == Some(PARENT_KEY) {
+            let parent = self.slot_of(first_key + WIDTH, WIDTH == 4, at, depth)?;
             if self.bytes[parent] >> 4 != tag::DICT {
                 return Err(Error::at(ErrorKind::BadParent, at, "the parent is not a dict"));
             }
-            key += 2 * WIDTH;
+            first_key += 2 * WIDTH;
         }
-        while key < layout.end {
-            if WIDTH == 2 && self.start == 0 {
-                key = follow_pairs(self.bytes, &mut self.checked, key, layout.end, at);
-            }
-            if key < layout.end {
-                let name = self.slot_of(key, WIDTH == 4, at, depth)?;
-                let first = self.bytes[name];
-                // A string, or a short int that is not negative.
-                if first >> 4 != tag::STRING && first >> 3 != 0 {
-                    return Err(Error::at(ErrorKind::BadKey, key, "a key is not a string"));
+        let is_key = |slot: usize| (slot - first_key).is_multiple_of(2 * WIDTH);
+        let mut slot = first_key;
+        while slot < layout.end {
+            if WIDTH == 2 && self.start == 0 && is_key(slot) {
+                slot = follow_pairs(self.bytes, &mut self.checked, slot, layout.end, at);
+                if slot >= layout.end {
+                    break;
                 }
-                self.slot_of(key + WIDTH, WIDTH == 4, at, depth)?;
-                key += 2 * WIDTH;
             }
+            let target = self.slot_of(slot, WIDTH == 4, at, depth)?;
+            let first = self.bytes[target];
+            // A string, or a short int that is not negative.
+            if is_key(slot) && first >> 4 != tag::STRING && first >> 3 != 0 {
+                return Err(Error::at(ErrorKind::BadKey, slot, "a key is not a string"));
+            }
+            slot += WIDTH;
         }
         Ok(())
     }

@@ -4,7 +4,8 @@ use crate::Result;
 use crate::array::ArrayIter;
 use crate::dict::{DictIter, DictKey};
 use crate::error::{Error, ErrorKind};
-use crate::value::{Kind, Number, Value};
+use crate::number::Number;
+use crate::value::{Kind, Value};
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, MapAccess, SeqAccess,

@@ -126,3 +126,16 @@ fn no_changed_byte_is_harmful() {
         }
     }
 }
+
+#[test]
+fn a_key_after_a_long_string_is_checked_as_a_key() {
+    // A string of this length leaves the quick loop in the middle of a pair.
+    let text = format!(r#"{{"aa":"{}","bb":1,"cc":2}}"#, "x".repeat(200));
+    let mut bytes = json::to_fleece(text.as_bytes()).unwrap();
+    let dict = Doc::check(&bytes).unwrap().root().offset();
+    let (second_value, third_key) = (dict + 2 + 6, dict + 2 + 8);
+    bytes[second_value..second_value + 2].copy_from_slice(&[0x30, 0]);
+    assert!(Doc::check(&bytes).is_ok());
+    bytes[third_key..third_key + 2].copy_from_slice(&[0x30, 0]);
+    assert_eq!(Doc::check(&bytes).unwrap_err().kind(), ErrorKind::BadKey);
+}

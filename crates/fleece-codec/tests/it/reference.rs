@@ -1,7 +1,7 @@
 //! The rules of the original's validator, written down as plainly as possible, against `Doc::check`.
 
 use crate::vector;
-use fleece_codec::{Doc, ErrorKind};
+use fleece_codec::{Doc, ErrorKind, Key};
 use proptest::prelude::*;
 
 /// Follows the rules one value after the other, with recursion, and again for each reference. `None` once that takes too long.
@@ -129,6 +129,28 @@ fn compare(bytes: &[u8]) -> Result<(), TestCaseError> {
         _ => {}
     }
     Ok(())
+}
+
+/// What fuzzing found worth keeping. It runs the same bytes for panics; here the verdict counts, and that lookups answer.
+#[test]
+fn kept_inputs_of_the_fuzzer_get_the_verdict_of_the_rules() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/decode");
+    let mut documents = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        compare(&bytes).unwrap();
+        documents += 1;
+        let Ok(doc) = Doc::open(&bytes) else { continue };
+        let (key, other) = (Key::new("name"), Key::new("longer than eight"));
+        for visit in doc.root().deep_iter().take(1000) {
+            let Some(dict) = visit.value.as_dict() else { continue };
+            // The first time by search, the second time where it was found.
+            for key in [&key, &key, &other] {
+                assert_eq!(dict.get_key(key).is_some(), dict.get(key.name()).is_some());
+            }
+        }
+    }
+    assert!(documents > 100, "the corpus is there");
 }
 
 const SMALL: [&str; 9] = [

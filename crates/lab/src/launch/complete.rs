@@ -1,5 +1,8 @@
 //! A command that is run to its end and not measured: one that builds a worker, or a hook.
 
+use std::fs::File;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use super::filled::Filled;
@@ -49,4 +52,75 @@ fn run(argv: &[String], talk: Talk, limits: &Limits) -> Result<(), Ended> {
     }
     let (how, tail) = (describe(status), process.quoted_tail());
     Err(Ended::Failed(format!("{} {how}{tail}", argv[0])))
+}
+
+/// Of what a command says more is not kept.
+const OUTPUT_BYTES: u64 = 64 << 10;
+
+/// Runs it to its end without input, and gives what it says on its standard output.
+pub fn output(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<String, Ended> {
+    let limits = Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() };
+    let failed = |error: io::Error| Ended::Failed(format!("{}: {error}", argv[0]));
+    let ends = || -> io::Result<_> { Ok((File::open("/dev/null")?, io::pipe()?)) };
+    let (input, (reader, writer)) = ends().map_err(failed)?;
+    let mut process = Process::spawn(argv, Talk::Given(input.into(), writer.into()), &[], None)?;
+    let text = hear(&reader, &mut process, &limits, clock::now_ns() + limit_ns)?;
+    let status = process.end().map_err(failed)?;
+    if status.success() {
+        return Ok(text);
+    }
+    let (how, tail) = (describe(status), process.quoted_tail());
+    Err(Ended::Failed(format!("{} {how}{tail}", argv[0])))
+}
+
+fn hear(
+    mut reader: &PipeReader,
+    process: &mut Process,
+    limits: &Limits,
+    deadline_ns: u64,
+) -> Result<String, Ended> {
+    let mut heard = Vec::new();
+    loop {
+        process.wait_for(reader.as_fd(), limits, deadline_ns)?;
+        let mut buffer = [0; 4 << 10];
+        match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) if (heard.len() as u64) < OUTPUT_BYTES => heard.extend_from_slice(&buffer[..n]),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Ended::Failed(format!("reading its output: {error}"))),
+        }
+    }
+    // It closes its output before it ends, or as it ends.
+    if !process.wait_until_exit(deadline_ns) {
+        return Err(Ended::Failed("closed its output and did not end; killed".to_owned()));
+    }
+    Ok(String::from_utf8_lossy(&heard).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(argv: &[&str], expected: Result<&str, &str>) {
+        let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+        match (output(&argv, 60_000_000_000, &Stop::default()), expected) {
+            (Ok(text), Ok(expected)) => assert_eq!(text, expected),
+            (Err(Ended::Failed(text) | Ended::Skipped(text)), Err(expected)) => {
+                assert!(text.contains(expected), "{text}");
+            }
+            (other, _) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_a_command_says_is_heard_to_its_end() {
+        check(&["echo", "version 1"], Ok("version 1\n"));
+        check(&["sh", "-c", "cat; echo no input"], Ok("no input\n"));
+        check(
+            &["sh", "-c", "echo why >&2; exit 3"],
+            Err("ended with exit status 3; stderr of sh: why"),
+        );
+        check(&["/no/such"], Err("/no/such is not installed"));
+    }
 }

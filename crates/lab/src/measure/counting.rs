@@ -3,11 +3,12 @@
 
 use anyhow::Result;
 
+use super::course::slow_by;
 use super::order::order;
-use super::{Job, Progress, Record, arguments, note_missing, point_of};
+use super::{Job, Progress, Record, are_of_reference, arguments, note_missing, point_of};
 use crate::cache;
 use crate::clock;
-use crate::count::{ALLOCATION_METRICS, ALLOCATIONS, SYSCALLS, Sources};
+use crate::count::{ALLOCATION_METRICS, SYSCALLS, Sources};
 use crate::experiment::Data;
 use crate::launch::{Counted, CountingRunner, Ended, Launch, Stop, Traced};
 use crate::metric::{PEAK_RSS, is_counted_apart, per_operation};
@@ -36,7 +37,8 @@ pub(super) fn pass(
     let session = earlier.filter(|s| s.pass == Pass::Counting).map(|s| s.session + 1).max();
     let cells = run.cells.iter().map(|_| State::Idle).collect();
     let session = session.unwrap_or(0);
-    let counting = Counting { job, run, data, launch, record, stop, sources, session, cells };
+    let slow = slow(job, run);
+    let counting = Counting { job, run, data, launch, record, stop, sources, session, slow, cells };
     match counting.run() {
         Ok(()) => Ok(true),
         Err(Halt::Stopped) => Ok(false),
@@ -52,6 +54,20 @@ fn samples_left(run: &Run, index: usize) -> usize {
     (run.plan.counting as usize).saturating_sub(cell.n(Pass::Counting))
 }
 
+/// The cells that did not take part in every round: minutes would go to their counts.
+fn slow(job: &Job<'_>, run: &Run) -> Vec<bool> {
+    let samples_ns = run.cells.iter().map(|cell| {
+        let mut walls =
+            cell.counted("wall_ns").map(|(sample, wall_ns)| wall_ns * sample.ops as f64);
+        walls.next().unwrap_or_default() as u64
+    });
+    let samples_ns: Vec<u64> = samples_ns.collect();
+    slow_by(&samples_ns, &are_of_reference(job, run), run.plan.time_limit_ns)
+        .into_iter()
+        .map(|every| every > 1)
+        .collect()
+}
+
 struct Counting<'a> {
     job: &'a Job<'a>,
     run: &'a mut Run,
@@ -61,6 +77,8 @@ struct Counting<'a> {
     stop: &'a Stop,
     sources: Sources,
     session: u32,
+    /// By cell of the run: it is counted once.
+    slow: Vec<bool>,
     /// By cell of the run.
     cells: Vec<State>,
 }
@@ -86,11 +104,13 @@ struct Live {
 }
 
 impl Live {
-    /// One sample; its allocations are those of another one, if the method does not tell them.
+    /// One sample; its allocations are those of another one, if the method does not tell them: what a
+    /// runtime tells of itself is better than what is seen of it from outside.
     fn count(&mut self) -> Result<Counted, Ended> {
         self.runner.before()?;
         let mut counted = self.runner.count(self.n, self.ops)?;
-        if !counted.done.metrics.iter().any(|(name, _)| name == ALLOCATIONS) {
+        let own = |name: &String| ALLOCATION_METRICS.contains(&name.as_str());
+        if !counted.done.metrics.iter().any(|(name, _)| own(name)) {
             self.runner.before()?;
             counted.counts.extend(self.runner.allocations(self.n, self.ops)?);
         }
@@ -165,6 +185,13 @@ impl Counting<'_> {
     /// The first sample of a process does what the others need not do again. The second one tells the
     /// calls by name, unless all of them will.
     fn warm_up(&mut self, cell: usize) -> Result<(), Halt> {
+        if self.slow[cell] {
+            if let State::Live(live) = &mut self.cells[cell] {
+                live.untraced =
+                    Some("a sample takes too long to look at each of its calls".to_owned());
+            }
+            return Ok(());
+        }
         self.sample(cell, Place { round: 0, slot: 0, warm_up: true })?;
         if !self.sources.counts_syscalls() {
             return Ok(());
@@ -184,6 +211,9 @@ impl Counting<'_> {
     fn rounds(&mut self) -> Result<(), Halt> {
         let left: Vec<usize> =
             (0..self.run.cells.len()).map(|cell| samples_left(self.run, cell)).collect();
+        let at_most = |cell: usize, left: usize| if self.slow[cell] { left.min(1) } else { left };
+        let left: Vec<usize> =
+            left.into_iter().enumerate().map(|(cell, left)| at_most(cell, left)).collect();
         let rounds = left.iter().max().copied().unwrap_or_default();
         let last = self.run.cells.iter().flat_map(|cell| &cell.samples);
         let last = last.filter(|s| s.counts_in(Pass::Counting)).map(|s| s.round).max();
@@ -226,7 +256,7 @@ impl Counting<'_> {
         // The first sample of a process takes another time than those after it.
         counted.same_interval &= !self.run.plan.fresh;
         let mut values = values(&counted);
-        let by_ptrace = !place.warm_up && !self.sources.counts_syscalls();
+        let by_ptrace = !place.warm_up && !self.sources.counts_syscalls() && !self.slow[index];
         if by_ptrace && let Some(per_op) = self.trace(index)? {
             values.retain(|(name, _)| *name != SYSCALLS);
             values.push((SYSCALLS, per_op));
@@ -321,7 +351,11 @@ impl Counting<'_> {
                     let both = [general, untraced.clone()].into_iter().flatten();
                     Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
                 });
-                let unknown = if ALLOCATION_METRICS.contains(metric) {
+                let told = |known: &&str| has(&self.run.cells[index], known);
+                let tells_others = ALLOCATION_METRICS.iter().any(told);
+                let unknown = if ALLOCATION_METRICS.contains(metric) && tells_others {
+                    "the method tells what it allocates itself, but not this"
+                } else if ALLOCATION_METRICS.contains(metric) {
                     "the program was built without the allocator that counts"
                 } else {
                     "the counter was shared with others"

@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use super::course::Course;
 use super::order::order;
-use super::{Job, Progress, Record, arguments, must_hand_over_all, note_missing, point_of};
+use super::{
+    Job, Progress, Record, are_guests, are_of_reference, arguments, must_hand_over_all,
+    note_missing, point_of,
+};
 use crate::cache;
 use crate::clock;
 use crate::experiment::Data;
@@ -100,6 +103,13 @@ impl Session<'_> {
             }
         }
         self.share_ops();
+        let samples_ns = self.live.iter().map(|live| match live {
+            Some(live) => live.op_ns.saturating_mul(live.ops),
+            None => 0,
+        });
+        let samples_ns: Vec<u64> = samples_ns.collect();
+        let guests = are_guests(self.job, self.run);
+        self.course.learn(&samples_ns, &are_of_reference(self.job, self.run), &guests);
         Ok(Next::On)
     }
 
@@ -233,6 +243,8 @@ impl Session<'_> {
         let order = order(self.run.plan.seed, self.number, round, self.run.cells.len());
         let alive: Vec<usize> =
             order.into_iter().filter(|cell| self.live[*cell].is_some()).collect();
+        let alive = alive.into_iter().filter(|cell| self.course.takes_part(*cell, warm_up));
+        let alive: Vec<usize> = alive.collect();
         for (slot, cell) in alive.into_iter().enumerate() {
             if self.stop.signal().is_some() {
                 return Ok(Next::Stop);

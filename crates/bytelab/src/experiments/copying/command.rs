@@ -34,10 +34,11 @@ pub(super) fn methods() -> Vec<Method> {
 
 struct Command(Vec<String>);
 
-fn command(point: &Point, argv: &[&str]) -> Result<Box<dyn Task>> {
+pub(super) fn command(point: &Point, argv: &[&str]) -> Result<Box<dyn Task>> {
     // A program that is not there is found out before the timing.
     let is_there = |name: &str| {
         let path = std::env::var_os("PATH").unwrap_or_default();
+        // An absolute name stays as it is.
         std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
     };
     if !is_there(argv[0]) {

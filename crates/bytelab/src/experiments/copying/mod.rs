@@ -5,6 +5,7 @@ mod job;
 
 mod command;
 mod kernel;
+mod languages;
 mod library;
 mod plain;
 mod uring;
@@ -20,6 +21,11 @@ use lab::param::{Kind, Param, Point};
 use lab::stop::Stop;
 
 use super::reading::make;
+
+pub(crate) use self::languages::{filtering, language_of};
+
+/// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
+pub(crate) const FILTER: &str = "__filter";
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {
@@ -65,6 +71,7 @@ fn methods() -> Vec<Method> {
     methods.extend(kernel::methods());
     methods.push(uring::method());
     methods.push(library::method());
+    methods.extend(languages::methods());
     methods
 }
 

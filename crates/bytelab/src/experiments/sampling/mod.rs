@@ -5,6 +5,7 @@ mod data;
 mod drawing;
 
 mod commands;
+mod languages;
 mod scan;
 mod skip;
 
@@ -64,6 +65,7 @@ fn params() -> Vec<Param> {
 fn methods() -> Vec<Method> {
     let mut methods = vec![scan::method()];
     methods.extend(skip::methods());
+    methods.extend(languages::methods());
     methods.extend(commands::methods());
     methods
 }

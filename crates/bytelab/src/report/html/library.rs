@@ -43,7 +43,7 @@ mod tests {
     fn the_library_is_whole_and_alone() {
         let sources = sources();
         let script = script(&sources);
-        assert!(script.trim_start().starts_with("/**\n* plotly.js v"), "{:.100}", script);
+        assert!(script.trim_start().starts_with("/**\n* plotly.js v"), "{script:.100}");
         assert!(script.trim_end().ends_with("return Plotly;\n}));"));
         assert!(packed().len() < 2_500_000, "{}", packed().len());
     }

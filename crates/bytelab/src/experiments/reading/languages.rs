@@ -1,0 +1,172 @@
+//! Methods in other languages: workers, of which the best of each language competes by default.
+
+use lab::experiment::{How, Method};
+use lab::run::Role;
+
+/// Methods of a language, each with one line on what it does.
+type Methods = &'static [(&'static str, &'static str)];
+
+/// Of `workers/LANGUAGE`: what stands in front of its methods' names, and the methods, the best one first.
+const LANGUAGES: &[(&str, Methods)] = &[
+    (
+        "c",
+        &[
+            ("read", "C: read into a reused buffer"),
+            ("fread", "C: fread into a reused buffer"),
+            ("getc", "C: getc, one byte after the other"),
+            ("mmap", "C: the whole file mapped"),
+        ],
+    ),
+    (
+        "cpp",
+        &[
+            ("read", "C++: ifstream::read into a reused buffer"),
+            ("getline", "C++: getline into a reused string"),
+            ("istreambuf-iterator", "C++: istreambuf_iterator, one byte after the other"),
+        ],
+    ),
+    (
+        "go",
+        &[
+            ("read", "Go: os.File.Read into a reused buffer"),
+            ("bufio", "Go: bufio.Reader.ReadByte, one byte after the other"),
+            ("readfile", "Go: os.ReadFile, the whole file in a new slice"),
+            ("mmap", "Go: syscall.Mmap, the whole file mapped"),
+        ],
+    ),
+    (
+        "java",
+        &[
+            ("file-input-stream", "Java: FileInputStream into a reused array"),
+            ("buffered-input-stream", "Java: BufferedInputStream into a reused array"),
+            ("file-channel", "Java: FileChannel into a reused direct buffer"),
+            ("mapped-byte-buffer", "Java: MappedByteBuffer, 1 GiB mapped at a time"),
+            ("read-all-bytes", "Java: Files.readAllBytes, the whole file in a new array"),
+            ("read-byte", "Java: BufferedInputStream.read(), one byte after the other"),
+        ],
+    ),
+    (
+        "python",
+        &[
+            ("adler32", "Python: readinto, added up in C by zlib.adler32 of 256 bytes at a time"),
+            ("numpy", "Python: readinto, added up in C by numpy, if that is installed"),
+            ("readinto", "Python: readinto a reused bytearray, sum() of a memoryview"),
+            ("read", "Python: read, sum() of the bytes"),
+            ("mmap", "Python: the whole file mapped, sum() of a memoryview"),
+            ("for", "Python: read, then for byte in chunk"),
+        ],
+    ),
+    (
+        "node",
+        &[
+            ("read-sync", "Node: fs.readSync into a reused Buffer"),
+            ("read", "Node: fs.read into a reused Buffer, awaited"),
+            ("read-file-sync", "Node: fs.readFileSync, the whole file in a new Buffer"),
+            ("read-stream", "Node: for await of fs.createReadStream"),
+            ("for-of", "Node: fs.readSync, then for (const byte of buffer)"),
+        ],
+    ),
+    (
+        "haskell",
+        &[
+            ("hgetbuf", "Haskell: hGetBuf into a reused buffer, then a loop over it"),
+            ("strict-hget", "Haskell: strict ByteString: hGet of `buffer` bytes, then foldl'"),
+            (
+                "strict-readfile",
+                "Haskell: strict ByteString: readFile, the whole file in a new one, then foldl'",
+            ),
+            ("lazy-fold", "Haskell: lazy ByteString: hGetContents, then foldl'"),
+            (
+                "lazy-chunks",
+                "Haskell: lazy ByteString: hGetContents, then foldl' of each of its chunks",
+            ),
+            ("lazy-unpack", "Haskell: lazy ByteString: unpack to a list, then foldl'"),
+            ("string", "Haskell: hGetContents, a list of Char, then foldl'"),
+        ],
+    ),
+    (
+        "swift",
+        &[
+            ("read-unsafe", "Swift: read(2) into a reused buffer"),
+            ("input-stream-unsafe", "Swift: InputStream into a reused buffer"),
+            (
+                "always-mapped-unsafe",
+                "Swift: Data(contentsOf:options: .alwaysMapped), then for in withUnsafeBytes",
+            ),
+            (
+                "mapped-if-safe-for",
+                "Swift: Data(contentsOf:options: .mappedIfSafe), then for byte in",
+            ),
+            (
+                "mapped-if-safe-for-each",
+                "Swift: Data(contentsOf:options: .mappedIfSafe), then forEach",
+            ),
+            (
+                "mapped-if-safe-reduce",
+                "Swift: Data(contentsOf:options: .mappedIfSafe), then reduce",
+            ),
+            (
+                "mapped-if-safe-unsafe",
+                "Swift: Data(contentsOf:options: .mappedIfSafe), then for in withUnsafeBytes",
+            ),
+            ("contents-unsafe", "Swift: Data(contentsOf:), then for in withUnsafeBytes"),
+            ("file-handle-for", "Swift: FileHandle.read(upToCount:), then for byte in"),
+            ("file-handle-for-each", "Swift: FileHandle.read(upToCount:), then forEach"),
+            ("file-handle-reduce", "Swift: FileHandle.read(upToCount:), then reduce"),
+            (
+                "file-handle-unsafe",
+                "Swift: FileHandle.read(upToCount:), then for in withUnsafeBytes",
+            ),
+            ("data-for", "Swift: URLSession.data(from:), then for byte in"),
+            ("data-for-each", "Swift: URLSession.data(from:), then forEach"),
+            ("data-reduce", "Swift: URLSession.data(from:), then reduce"),
+            ("data-unsafe", "Swift: URLSession.data(from:), then for in withUnsafeBytes"),
+            ("completion-for", "Swift: dataTask(with:completionHandler:), then for byte in"),
+            ("completion-for-each", "Swift: dataTask(with:completionHandler:), then forEach"),
+            ("completion-reduce", "Swift: dataTask(with:completionHandler:), then reduce"),
+            (
+                "completion-unsafe",
+                "Swift: dataTask(with:completionHandler:), then for in withUnsafeBytes",
+            ),
+            (
+                "delegate-for",
+                "Swift: dataTask(with:) and an incremental delegate, then for byte in",
+            ),
+            (
+                "delegate-for-each",
+                "Swift: dataTask(with:) and an incremental delegate, then forEach",
+            ),
+            ("delegate-reduce", "Swift: dataTask(with:) and an incremental delegate, then reduce"),
+            (
+                "delegate-unsafe",
+                "Swift: dataTask(with:) and an incremental delegate, then for in withUnsafeBytes",
+            ),
+            ("bytes-for", "Swift: URLSession.bytes(from:), for try await byte in"),
+            ("bytes-reduce", "Swift: URLSession.bytes(from:), then reduce"),
+        ],
+    ),
+];
+
+pub(super) fn methods() -> Vec<Method> {
+    let of_language = |(language, methods): &(&str, Methods)| {
+        let methods = methods.iter().enumerate();
+        let methods = methods.map(|(i, (name, about))| method(language, name, about, i == 0));
+        methods.collect::<Vec<Method>>()
+    };
+    LANGUAGES.iter().flat_map(of_language).collect()
+}
+
+fn method(language: &str, name: &str, about: &str, is_best: bool) -> Method {
+    let argv = [format!("{{workers/{language}}}"), "reading".to_owned(), name.to_owned()];
+    Method {
+        name: format!("{language}-{name}"),
+        about: about.to_owned(),
+        reads: vec!["source", "size", "file", "parallel", "buffer"],
+        how: How::Worker { argv: argv.to_vec() },
+        role: Role::Contender,
+        bypasses_cache: false,
+        // All of them are many; --language asks for them.
+        default: is_best,
+        job: Some("file"),
+    }
+}

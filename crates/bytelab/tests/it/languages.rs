@@ -1,0 +1,406 @@
+//! Methods in other languages, as real processes. A language whose tools are not installed is left out, and said to be.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::program::{Ran, World, cell};
+
+/// A language, the commands that it takes, and how many methods of `reading` it has.
+const LANGUAGES: &[(&str, &[&str], usize)] = &[
+    ("c", &["cc"], 4),
+    ("cpp", &["c++"], 3),
+    ("go", &["go"], 4),
+    ("java", &["javac", "java"], 6),
+    ("python", &["python3"], 6),
+    ("node", &["node"], 5),
+    ("haskell", &["ghc"], 7),
+    ("swift", &["swiftc"], 26),
+];
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn is_here(command: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(command).is_file())
+}
+
+#[expect(clippy::print_stdout, reason = "a test says what it leaves out")]
+fn have(language: &str, commands: &[&str]) -> bool {
+    let missing: Vec<_> = commands.iter().filter(|command| !is_here(command)).collect();
+    if !missing.is_empty() {
+        println!("skipped: {language}, as {missing:?} is not installed");
+    }
+    missing.is_empty()
+}
+
+fn installed() -> Vec<&'static str> {
+    let here = LANGUAGES.iter().filter(|(language, commands, _)| have(language, commands));
+    here.map(|(language, _, _)| *language).collect()
+}
+
+/// Workers are built once for all tests, and kept.
+fn kept() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("languages")
+}
+
+fn measure(world: &World, args: &[&str]) -> (Ran, Value) {
+    let kept = kept();
+    let fixed = ["--counting", "1", "--json", "--data-dir", kept.to_str().unwrap()];
+    let rounds: &[&str] = if args.contains(&"--rounds") { &[] } else { &["--rounds", "3"] };
+    let mut command = world.command(&["run"]);
+    command.args(args).args(rounds).args(fixed).env("GOCACHE", kept.join("go-cache"));
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let ran = Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    };
+    let json = serde_json::from_str(&ran.stdout);
+    let json = json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
+    (ran, json)
+}
+
+fn cells(json: &Value) -> impl Iterator<Item = &Value> {
+    json["cells"].as_array().unwrap().iter()
+}
+
+fn verdicts<'a>(json: &'a Value, method: &str) -> Vec<&'a str> {
+    let all = json["comparisons"].as_array().unwrap().iter();
+    all.filter(|c| c["method"] == method).filter_map(|c| c["verdict"].as_str()).collect()
+}
+
+fn assert_answers_agree(json: &Value) {
+    for cell in cells(json) {
+        let method = cell["method"].as_str().unwrap();
+        assert!(!verdicts(json, method).contains(&"wrong-answer"), "{method}: {json}");
+    }
+}
+
+#[test]
+fn the_best_of_each_language_that_is_installed_competes_by_default() {
+    let world = World::new();
+    let (_, json) = measure(&world, &["reading", "--size", "64KiB"]);
+    let mut expected = BTreeSet::from(["rust"]);
+    expected.extend(installed());
+    let measured = cells(&json).filter(|cell| cell["status"] == "measured");
+    let languages: BTreeSet<&str> = measured.filter_map(|cell| cell["language"].as_str()).collect();
+    assert!(expected.is_subset(&languages), "{expected:?} {languages:?}");
+    assert_answers_agree(&json);
+    for language in installed() {
+        let of_language = cells(&json).filter(|cell| cell["language"] == language);
+        assert_eq!(of_language.count(), 1, "{language}");
+        let version = json["environment"][format!("toolchain_{language}")].as_str().unwrap();
+        assert!(version.contains(|c: char| c.is_ascii_digit()), "{version}");
+    }
+}
+
+/// Of what is installed: numpy may be missing, and Foundation's `URLSession` gets no file on Linux.
+fn is_rightly_skipped(cell: &Value) -> bool {
+    let method = cell["method"].as_str().unwrap();
+    let reason = cell["reason"].as_str().unwrap_or_default();
+    let of_session = ["data", "delegate", "completion", "bytes"];
+    let may = method == "python-numpy"
+        || of_session.iter().any(|way| method.starts_with(&format!("swift-{way}-")))
+            && reason.contains("this Foundation");
+    may && cell["status"] == "skipped"
+}
+
+/// Several files, several operations in a sample, and a path that has to be escaped.
+#[test]
+fn every_method_of_every_language_reads_every_byte() {
+    let world = World::new();
+    let file = world.path("50 % ä+.bin");
+    std::fs::write(&file, (0..=255).cycle().take(300_001).collect::<Vec<u8>>()).unwrap();
+    let file = file.to_str().unwrap();
+    let languages = format!("{},rust", installed().join(","));
+    for args in [&["--size", "1MiB"][..], &["--file", file, "--parallel", "2", "--buffer", "4KiB"]]
+    {
+        let named = ["reading", "-m", "read,*-*", "--language", languages.as_str()];
+        let (ran, json) = measure(&world, &[&named[..], args].concat());
+        assert_answers_agree(&json);
+        for (language, _, n) in LANGUAGES {
+            if !installed().contains(language) {
+                continue;
+            }
+            let of_language: Vec<_> =
+                cells(&json).filter(|c| c["language"] == **language).collect();
+            assert_eq!(of_language.len(), *n, "{language}: {}", ran.stderr);
+            for cell in of_language {
+                assert!(cell["status"] == "measured" || is_rightly_skipped(cell), "{cell}");
+            }
+        }
+        if installed().contains(&"go") {
+            let metrics = &cell(&json, "go-readfile")["metrics"];
+            assert!(metrics["allocated_bytes"]["p50"].as_f64().unwrap() >= 300_001.0, "{metrics}");
+        }
+    }
+}
+
+#[test]
+fn programs_in_every_language_copy_every_byte() {
+    let world = World::new();
+    let languages = installed();
+    if languages.is_empty() {
+        return;
+    }
+    let args =
+        ["copying", "--size", "1000001", "--output", "pipe", "--language", &languages.join(",")];
+    let (ran, json) = measure(&world, &args);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    for language in languages {
+        let of_language: Vec<&Value> =
+            cells(&json).filter(|cell| cell["language"] == language).collect();
+        let n = of_language.len();
+        assert_eq!(
+            n,
+            [("haskell", 3), ("swift", 2)]
+                .iter()
+                .find(|(l, _)| *l == language)
+                .map_or(1, |(_, n)| *n)
+        );
+        for cell in of_language {
+            assert_eq!(cell["status"], "measured", "{cell}");
+            assert!(cell["metrics"]["cpu_ns"]["p50"].as_f64().unwrap() > 0.0);
+        }
+    }
+}
+
+#[test]
+fn the_study_in_cpp_draws_samples() {
+    if !have("cpp", &["c++"]) {
+        return;
+    }
+    let world = World::new();
+    for (kind, method) in [("text", "cpp-getline"), ("binary", "cpp-read")] {
+        let few = ["sampling", "--kind", kind, "--records", "20000", "-m"];
+        let both = format!("scan,{method}");
+        let (ran, json) = measure(&world, &[&few[..], &[&*both, "--samples", "20000"]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stdout);
+        assert_answers_agree(&json);
+        // A probability of 1 keeps all: as many bytes come out as the file has.
+        let rate = |name| cell(&json, name)["metrics"]["throughput_bytes_per_s"]["p50"].as_f64();
+        assert!(rate(method).unwrap() > 0.0 && rate("scan").unwrap() > 0.0);
+        let (ran, _) = measure(&world, &[&few[..], &[method, "--samples", "100"]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stdout);
+    }
+}
+
+/// The command of a worker that the tests have built.
+fn worker(language: &str) -> Option<String> {
+    let entries = std::fs::read_dir(kept().join("workers")).ok()?;
+    let mut places: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    places.retain(|path| {
+        path.file_name().unwrap().to_string_lossy().starts_with(&format!("{language}-"))
+    });
+    // Of several versions the newest.
+    let place =
+        places.into_iter().max_by_key(|path| path.metadata().unwrap().modified().unwrap())?;
+    let place = place.display();
+    Some(match language {
+        "java" => format!("java -cp {place} Worker"),
+        "python" => format!("python3 {place}/src/workers/python/worker.py"),
+        _ => format!("{place}/worker"),
+    })
+}
+
+#[test]
+fn a_worker_under_two_names_is_not_said_to_differ() {
+    if !have("c", &["cc"]) {
+        return;
+    }
+    let world = World::new();
+    measure(&world, &["reading", "--size", "64KiB", "-m", "c-read"]);
+    let command = format!("{} reading read", worker("c").unwrap());
+    let twin = format!("twin={command}");
+    let args = ["reading", "--size", "256KiB", "-m", "c-read", "--worker", &twin, "--rounds", "30"];
+    // One run in twenty may say otherwise; three in a row do not.
+    let told: Vec<String> = (0..3)
+        .map(|_| verdicts(&measure(&world, &args).1, "twin").concat())
+        .take_while(|verdicts| verdicts.contains("faster") || verdicts.contains("slower"))
+        .collect();
+    assert!(told.len() < 3, "{told:?}");
+}
+
+#[test]
+fn a_jvm_that_is_killed_takes_only_its_own_cell_with_it() {
+    if !have("java", &["javac", "java"]) {
+        return;
+    }
+    let world = World::new();
+    measure(&world, &["reading", "--size", "64KiB", "-m", "java-file-input-stream"]);
+    let pid = world.path("pid");
+    let jvm = format!(
+        "echo $$ > {}; exec {} reading file-input-stream",
+        pid.display(),
+        worker("java").unwrap()
+    );
+    let jvm = world.worker("jvm", &jvm);
+    let (telling, told) = world.telling_worker(64 << 10);
+    let kept = kept();
+    let mut command = world.command(&["run", "reading", "--size", "64KiB", "-m", "read", "--json"]);
+    command.args(["--worker", &jvm, "--worker", &telling, "--rounds", "8", "--counting", "0"]);
+    command.args(["--data-dir", kept.to_str().unwrap()]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut samples = BufReader::new(std::fs::File::open(told).unwrap()).lines();
+    // It tells of each sample before it takes it. In its sixth, the JVM has taken some and has more to take.
+    let mut heard = samples.by_ref().map(Result::unwrap);
+    heard.find(|line| line.ends_with(" 6")).unwrap();
+    let pid: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    for line in samples {
+        line.unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{json}");
+    let jvm = cell(&json, "jvm");
+    assert_eq!(jvm["status"], "failed");
+    assert_eq!(jvm["reason"], "was ended by signal 9");
+    assert!(!jvm["samples"]["wall_ns"].as_array().unwrap().is_empty(), "{jvm}");
+    for method in ["read", "telling"] {
+        let cell = cell(&json, method);
+        assert_eq!(cell["status"], "measured");
+        assert_eq!(cell["samples"]["wall_ns"].as_array().unwrap().len(), 8, "{cell}");
+    }
+    assert_eq!(json["complete"], true);
+}
+
+#[test]
+fn a_worker_that_lies_is_out() {
+    if !have("python", &["python3"]) {
+        return;
+    }
+    let world = World::new();
+    let honest =
+        std::fs::read_to_string(Path::new(REPOSITORY).join("workers/python/worker.py")).unwrap();
+    for (truth, lie, outcome) in [
+        ("answer={total:016x}", "answer={total + 1:016x}", "wrong-answer"),
+        ("bytes={size * ops}", "bytes={size * ops - 1}", "failed"),
+        ("wall={wall_ns}", "wall={wall_ns + 10**10}", "failed"),
+    ] {
+        assert!(honest.contains(truth));
+        let liar = world.path("liar.py");
+        std::fs::write(&liar, honest.replace(truth, lie)).unwrap();
+        let liar = format!("liar=python3 {} reading read", liar.display());
+        let (ran, json) =
+            measure(&world, &["reading", "--size", "64KiB", "-m", "read,mmap", "--worker", &liar]);
+        assert_eq!(ran.code, 1, "{lie}: {json}");
+        let found = if cell(&json, "liar")["status"] == "failed" {
+            vec!["failed"]
+        } else {
+            verdicts(&json, "liar")
+        };
+        assert!(found.contains(&outcome), "{lie}: {found:?}");
+        assert!(!verdicts(&json, "mmap").contains(&"wrong-answer"), "{lie}: {json}");
+    }
+}
+
+#[test]
+fn what_is_not_installed_is_left_out_by_default_and_skipped_where_it_is_named() {
+    let world = World::new();
+    let nowhere = world.path("empty");
+    std::fs::create_dir(&nowhere).unwrap();
+    let run = |args: &[&str]| {
+        let few =
+            ["run", "reading", "--size", "64KiB", "--rounds", "2", "--counting", "0", "--json"];
+        let mut command = world.command(&few);
+        let output = command.args(args).env("PATH", &nowhere).output().unwrap();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code().unwrap(), json, String::from_utf8(output.stderr).unwrap())
+    };
+    let (_, json, stderr) = run(&[]);
+    assert!(cells(&json).all(|cell| cell["language"] != "go"), "{json}");
+    assert!(stderr.contains("left out, as not installed here: c, cpp, go, java"), "{stderr}");
+    let (code, json, _) = run(&["--language", "go,java"]);
+    assert_eq!(code, 1);
+    for (method, install) in [("go-read", "install Go"), ("java-file-channel", "install a JDK")] {
+        let cell = cell(&json, method);
+        assert_eq!(cell["status"], "skipped");
+        assert_eq!(cell["language"], method.split('-').next().unwrap());
+        assert!(cell["reason"].as_str().unwrap().contains(install), "{cell}");
+    }
+    let mut list = world.command(&["list", "reading"]);
+    let listed = String::from_utf8(list.env("PATH", &nowhere).output().unwrap().stdout).unwrap();
+    let listed = listed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        listed.contains("go not here: go is not installed; to have it, install Go"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn a_language_that_nobody_knows_is_refused() {
+    let world = World::new();
+    let ran = world.run(&["run", "reading", "--language", "cobol"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains("--language cobol: there are methods in c, cpp, go"),
+        "{}",
+        ran.stderr
+    );
+    let ran = world.run(&["run", "reading", "--language", "go", "-m", "mmap"]);
+    assert!(
+        ran.stderr.contains("none of the methods that --method names is in a language"),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// Each example, the command that makes it a program in a directory, and the one that runs it.
+const EXAMPLES: &[(&str, &[&str], &str)] = &[
+    ("worker.c", &["cc", "-O2", "-o", "{out}/c"], "{out}/c"),
+    ("worker.cpp", &["c++", "-O2", "-o", "{out}/cpp"], "{out}/cpp"),
+    ("worker.go", &["go", "build", "-o", "{out}/go"], "{out}/go"),
+    ("worker.rs", &["rustc", "--edition=2024", "-O", "-o", "{out}/rs"], "{out}/rs"),
+    ("Worker.java", &["javac", "-d", "{out}"], "java -cp {out} Worker"),
+    ("worker.py", &[], "python3 {example}"),
+    ("worker.js", &[], "node {example}"),
+    (
+        "worker.hs",
+        &["ghc", "-v0", "-O", "-outputdir", "{out}/objects", "-o", "{out}/hs"],
+        "{out}/hs",
+    ),
+    ("worker.swift", &["swiftc", "-O", "-o", "{out}/swift"], "{out}/swift"),
+];
+
+#[test]
+fn the_examples_are_short_and_right() {
+    let world = World::new();
+    let out = world.dir.path().to_str().unwrap();
+    let mut args = vec!["reading".to_owned(), "--size".to_owned(), "100001".to_owned()];
+    args.extend(["-m", "read", "--parallel", "1"].map(str::to_owned));
+    let mut names = Vec::new();
+    for (file, build, run) in EXAMPLES {
+        let example = Path::new(REPOSITORY).join("examples").join(file);
+        let lines = std::fs::read_to_string(&example).unwrap().lines().count();
+        assert!(lines <= 25, "{file} has {lines} lines");
+        let command = build.first().copied().unwrap_or(run.split(' ').next().unwrap());
+        if !have(file, &[command]) {
+            continue;
+        }
+        if let [compiler, arguments @ ..] = build {
+            #[expect(clippy::disallowed_methods, reason = "it is built as a user would")]
+            let mut compile = std::process::Command::new(compiler);
+            compile.args(arguments.iter().map(|word| word.replace("{out}", out))).arg(&example);
+            let built = compile.env("GOCACHE", kept().join("go-cache")).output().unwrap();
+            assert!(built.status.success(), "{file}: {}", String::from_utf8_lossy(&built.stderr));
+        }
+        let name = file.replace('.', "-");
+        let run = run.replace("{out}", out).replace("{example}", example.to_str().unwrap());
+        args.extend(["--worker".to_owned(), format!("{name}={run}")]);
+        names.push(name);
+    }
+    let (ran, json) = measure(&world, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    for name in &names {
+        assert_eq!(cell(&json, name)["status"], "measured", "{name}");
+    }
+    assert_answers_agree(&json);
+    assert!(!names.is_empty());
+}

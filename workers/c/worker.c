@@ -1,0 +1,258 @@
+/* Methods in C: `worker reading METHOD` speaks the line protocol, `worker copying` copies standard input to
+   standard output. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FILES_MAX = 64 };
+
+/* One file, and the thread that reads it. */
+struct reader {
+    char *path;
+    unsigned char *buffer;
+    size_t buffer_len;
+    uint64_t (*method)(struct reader *);
+    uint64_t ops, sum, bytes;
+    /* Why it failed; empty if it did not. */
+    char why[512];
+};
+
+static void fail(struct reader *r, const char *what) {
+    snprintf(r->why, sizeof r->why, "%s %s: %s", what, r->path, strerror(errno));
+}
+
+static uint64_t sum(const unsigned char *bytes, size_t len) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < len; i++)
+        total += bytes[i];
+    return total;
+}
+
+static uint64_t by_read(struct reader *r) {
+    uint64_t total = 0;
+    int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(r, "opening"), 0;
+    ssize_t n;
+    while ((n = read(fd, r->buffer, r->buffer_len)) > 0) {
+        total += sum(r->buffer, n);
+        r->bytes += n;
+    }
+    if (n < 0)
+        fail(r, "reading");
+    close(fd);
+    return total;
+}
+
+static uint64_t by_fread(struct reader *r) {
+    uint64_t total = 0;
+    FILE *file = fopen(r->path, "rb");
+    if (!file)
+        return fail(r, "opening"), 0;
+    size_t n;
+    while ((n = fread(r->buffer, 1, r->buffer_len, file)) > 0) {
+        total += sum(r->buffer, n);
+        r->bytes += n;
+    }
+    if (ferror(file))
+        fail(r, "reading");
+    fclose(file);
+    return total;
+}
+
+static uint64_t by_getc(struct reader *r) {
+    uint64_t total = 0, bytes = 0;
+    FILE *file = fopen(r->path, "rb");
+    if (!file)
+        return fail(r, "opening"), 0;
+    int c;
+    while ((c = getc(file)) != EOF) {
+        total += c;
+        bytes++;
+    }
+    r->bytes += bytes;
+    if (ferror(file))
+        fail(r, "reading");
+    fclose(file);
+    return total;
+}
+
+static uint64_t by_mmap(struct reader *r) {
+    uint64_t total = 0;
+    int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(r, "opening"), 0;
+    struct stat stat;
+    void *map = MAP_FAILED;
+    if (fstat(fd, &stat) == 0)
+        map = mmap(NULL, stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED) {
+        fail(r, "mapping");
+    } else {
+        total = sum(map, stat.st_size);
+        r->bytes += stat.st_size;
+        munmap(map, stat.st_size);
+    }
+    close(fd);
+    return total;
+}
+
+static const struct { const char *name; uint64_t (*method)(struct reader *); } METHODS[] = {
+    {"read", by_read}, {"fread", by_fread}, {"getc", by_getc}, {"mmap", by_mmap},
+};
+
+static void *repeat(void *argument) {
+    struct reader *r = argument;
+    r->bytes = 0;
+    r->why[0] = 0;
+    for (uint64_t i = 0; i < r->ops && !r->why[0]; i++)
+        r->sum = r->method(r);
+    return NULL;
+}
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* Several files are read by a thread each. */
+static void go(struct reader *readers, int files, uint64_t n, uint64_t ops) {
+    pthread_t threads[FILES_MAX];
+    uint64_t start_ns = now_ns();
+    for (int i = 0; i < files; i++)
+        readers[i].ops = ops;
+    if (files == 1) {
+        repeat(&readers[0]);
+    } else {
+        for (int i = 0; i < files; i++)
+            if (pthread_create(&threads[i], NULL, repeat, &readers[i]) != 0)
+                return say("fail starting a thread for each file"), exit(1);
+        for (int i = 0; i < files; i++)
+            pthread_join(threads[i], NULL);
+    }
+    uint64_t wall_ns = now_ns() - start_ns, answer = 0, bytes = 0;
+    for (int i = 0; i < files; i++) {
+        if (readers[i].why[0])
+            return say("fail %s", readers[i].why);
+        answer += readers[i].sum;
+        bytes += readers[i].bytes;
+    }
+    say("done %" PRIu64 " wall=%" PRIu64 " ops=%" PRIu64 " bytes=%" PRIu64 " answer=%016" PRIx64,
+        n, wall_ns, ops, bytes, answer);
+}
+
+/* Undoes %XX, in place. */
+static char *unescaped(char *text) {
+    char *to = text, digits[3] = "";
+    for (char *from = text; *from; from++) {
+        if (from[0] == '%' && from[1] && from[2]) {
+            memcpy(digits, from + 1, 2);
+            *to++ = (char)strtol(digits, NULL, 16);
+            from += 2;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = 0;
+    return text;
+}
+
+/* What an order says of a name, or NULL. The line stays as it is. */
+static char *value_of(const char *line, const char *name) {
+    size_t len = strlen(name);
+    for (const char *word = strchr(line, ' '); word; word = strchr(word + 1, ' '))
+        if (strncmp(word + 1, name, len) == 0 && word[1 + len] == '=')
+            return unescaped(strndup(word + len + 2, strcspn(word + len + 2, " \n")));
+    return NULL;
+}
+
+static uint64_t number_of(const char *line, const char *name, uint64_t otherwise) {
+    char *text = value_of(line, name);
+    uint64_t number = text ? strtoull(text, NULL, 10) : otherwise;
+    free(text);
+    return number;
+}
+
+static int prepare(const char *line, struct reader *readers, uint64_t (*method)(struct reader *)) {
+    int files = 0;
+    char name[16] = "file";
+    for (char *path; files < FILES_MAX && (path = value_of(line, name)); files++) {
+        struct reader *r = &readers[files];
+        free(r->path);
+        free(r->buffer);
+        r->path = path;
+        r->method = method;
+        r->buffer_len = number_of(line, "buffer", 128 << 10);
+        /* It starts at a page: on some processors the kernel copies faster to there. */
+        if (posix_memalign((void **)&r->buffer, 4096, r->buffer_len) != 0)
+            r->buffer = NULL;
+        snprintf(name, sizeof name, "file%d", files + 2);
+    }
+    if (files == 0 || !readers[files - 1].buffer)
+        say("fail no file to read, or no memory for its buffer");
+    else
+        say("ready");
+    return files;
+}
+
+static int reading(const char *name) {
+    static struct reader readers[FILES_MAX];
+    uint64_t (*method)(struct reader *) = NULL;
+    for (size_t i = 0; i < sizeof METHODS / sizeof *METHODS; i++)
+        if (strcmp(METHODS[i].name, name) == 0)
+            method = METHODS[i].method;
+    say("hello 1 name=c-%s lang=c", name);
+    char *line = NULL;
+    size_t capacity = 0;
+    int files = 0;
+    while (getline(&line, &capacity, stdin) > 0 && strncmp(line, "bye", 3) != 0) {
+        if (!method)
+            say("fail there is no method %s", name);
+        else if (strncmp(line, "prepare", 7) == 0)
+            files = prepare(line, readers, method);
+        else if (strncmp(line, "go ", 3) == 0)
+            go(readers, files, strtoull(line + 3, NULL, 10), number_of(line + 3, "ops", 1));
+    }
+    return 0;
+}
+
+static int copying(void) {
+    static unsigned char buffer[128 << 10] __attribute__((aligned(4096)));
+    ssize_t n;
+    while ((n = read(STDIN_FILENO, buffer, sizeof buffer)) > 0)
+        for (ssize_t done = 0, m; done < n; done += m)
+            if ((m = write(STDOUT_FILENO, buffer + done, n - done)) < 0)
+                return perror("writing"), 1;
+    if (n < 0)
+        return perror("reading"), 1;
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "reading") == 0)
+        return reading(argv[2]);
+    if (argc == 2 && strcmp(argv[1], "copying") == 0)
+        return copying();
+    fprintf(stderr, "use: worker reading METHOD | worker copying\n");
+    return 2;
+}

@@ -1,0 +1,247 @@
+// Methods in Java: `Worker reading METHOD` speaks the line protocol, `Worker copying` copies standard input to
+// standard output.
+import com.sun.management.ThreadMXBean;
+import java.io.BufferedInputStream;
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.net.URLDecoder;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+public final class Worker {
+    /** A file, and what its reader uses again. */
+    private static final class Reader {
+        final Path path;
+        final byte[] bytes;
+        final ByteBuffer direct;
+        long sum;
+        long read;
+        long allocated;
+        String why;
+
+        Reader(String path, int bufferLen) {
+            this.path = Path.of(path);
+            bytes = new byte[bufferLen];
+            direct = ByteBuffer.allocateDirect(bufferLen);
+        }
+
+        void add(byte[] chunk, int len) {
+            long total = 0;
+            for (int i = 0; i < len; i++) {
+                total += chunk[i] & 0xff;
+            }
+            sum += total;
+            read += len;
+        }
+
+        /** What lies between its position and its limit. */
+        void add(ByteBuffer chunk) {
+            long total = 0;
+            int end = chunk.limit();
+            for (int i = chunk.position(); i < end; i++) {
+                total += chunk.get(i) & 0xff;
+            }
+            sum += total;
+            read += chunk.remaining();
+        }
+    }
+
+    private interface Method {
+        void read(Reader reader) throws IOException;
+    }
+
+    /** So much is mapped at once: a buffer's places are ints. */
+    private static final long WINDOW = 1L << 30;
+
+    private static final Map<String, Method> METHODS = Map.of(
+            "file-channel", Worker::byFileChannel,
+            "file-input-stream", Worker::byFileInputStream,
+            "buffered-input-stream", Worker::byBufferedInputStream,
+            "mapped-byte-buffer", Worker::byMappedByteBuffer,
+            "read-all-bytes", Worker::byReadAllBytes,
+            "read-byte", Worker::byReadByte);
+
+    private static void byFileChannel(Reader reader) throws IOException {
+        try (FileChannel channel = FileChannel.open(reader.path)) {
+            while (channel.read(reader.direct.clear()) >= 0) {
+                reader.add(reader.direct.flip());
+            }
+        }
+    }
+
+    private static void byFileInputStream(Reader reader) throws IOException {
+        try (InputStream file = new FileInputStream(reader.path.toFile())) {
+            addAll(reader, file);
+        }
+    }
+
+    private static void byBufferedInputStream(Reader reader) throws IOException {
+        try (InputStream file = new BufferedInputStream(new FileInputStream(reader.path.toFile()))) {
+            addAll(reader, file);
+        }
+    }
+
+    private static void addAll(Reader reader, InputStream file) throws IOException {
+        int n;
+        while ((n = file.read(reader.bytes)) >= 0) {
+            reader.add(reader.bytes, n);
+        }
+    }
+
+    private static void byMappedByteBuffer(Reader reader) throws IOException {
+        try (FileChannel channel = FileChannel.open(reader.path)) {
+            long size = channel.size();
+            for (long start = 0; start < size; start += WINDOW) {
+                reader.add(channel.map(FileChannel.MapMode.READ_ONLY, start, Math.min(WINDOW, size - start)));
+            }
+        }
+    }
+
+    private static void byReadAllBytes(Reader reader) throws IOException {
+        byte[] all = Files.readAllBytes(reader.path);
+        reader.add(all, all.length);
+    }
+
+    private static void byReadByte(Reader reader) throws IOException {
+        try (InputStream file = new BufferedInputStream(new FileInputStream(reader.path.toFile()))) {
+            long total = 0;
+            long read = 0;
+            int b;
+            while ((b = file.read()) >= 0) {
+                total += b;
+                read++;
+            }
+            reader.sum += total;
+            reader.read += read;
+        }
+    }
+
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    private static void repeat(Reader reader, Method method, long ops) {
+        long before = counts ? THREADS.getThreadAllocatedBytes(Thread.currentThread().getId()) : 0;
+        reader.read = 0;
+        reader.why = null;
+        try {
+            for (long i = 0; i < ops; i++) {
+                reader.sum = 0;
+                method.read(reader);
+            }
+        } catch (IOException | OutOfMemoryError error) {
+            reader.why = error.toString().replaceAll("[^ -~]", "?");
+        }
+        long after = counts ? THREADS.getThreadAllocatedBytes(Thread.currentThread().getId()) : 0;
+        reader.allocated = after - before;
+    }
+
+    /** Set in the counting pass. */
+    private static final boolean counts = System.getenv("BYTELAB_COUNTING") != null;
+
+    /** One file is read here, several by a thread each. */
+    private static String sample(List<Reader> readers, Method method, String n, long ops) throws InterruptedException {
+        long start = System.nanoTime();
+        if (readers.size() == 1) {
+            repeat(readers.get(0), method, ops);
+        } else {
+            List<Thread> threads = new ArrayList<>();
+            for (Reader reader : readers) {
+                threads.add(new Thread(() -> repeat(reader, method, ops)));
+            }
+            threads.forEach(Thread::start);
+            for (Thread thread : threads) {
+                thread.join();
+            }
+        }
+        long wall = System.nanoTime() - start;
+        long sum = 0;
+        long read = 0;
+        long allocated = 0;
+        for (Reader reader : readers) {
+            if (reader.why != null) {
+                return "fail " + reader.why;
+            }
+            sum += reader.sum;
+            read += reader.read;
+            allocated += reader.allocated;
+        }
+        String line = String.format("done %s wall=%d ops=%d bytes=%d answer=%016x", n, wall, ops, read, sum);
+        return counts ? line + " allocated_bytes=" + (double) allocated / ops : line;
+    }
+
+    private static Map<String, String> pairs(String[] words) {
+        Map<String, String> values = new HashMap<>();
+        for (String word : words) {
+            int equals = word.indexOf('=');
+            if (equals > 0) {
+                // A form's decoder takes a plus for a space.
+                String value = word.substring(equals + 1).replace("+", "%2B");
+                values.put(word.substring(0, equals), URLDecoder.decode(value, StandardCharsets.UTF_8));
+            }
+        }
+        return values;
+    }
+
+    private static List<Reader> prepare(Map<String, String> values) {
+        int bufferLen = Integer.parseInt(values.getOrDefault("buffer", "131072"));
+        List<Reader> readers = new ArrayList<>();
+        for (String name = "file"; values.containsKey(name); name = "file" + (readers.size() + 1)) {
+            readers.add(new Reader(values.get(name), bufferLen));
+        }
+        return readers;
+    }
+
+    private static void speak(String name) throws IOException, InterruptedException {
+        System.out.println("hello 1 name=java-" + name + " lang=java");
+        Method method = METHODS.get(name);
+        List<Reader> readers = List.of();
+        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        String line;
+        while ((line = orders.readLine()) != null && !line.equals("bye")) {
+            String[] words = line.split(" ");
+            if (method == null) {
+                System.out.println("fail there is no method " + name);
+            } else if (words[0].equals("prepare")) {
+                readers = prepare(pairs(words));
+                System.out.println("ready");
+            } else if (words[0].equals("go")) {
+                long ops = Long.parseLong(pairs(words).getOrDefault("ops", "1"));
+                System.out.println(sample(readers, method, words[1], ops));
+            }
+        }
+    }
+
+    private static void copying() throws IOException {
+        try (InputStream in = new FileInputStream(FileDescriptor.in);
+                FileOutputStream out = new FileOutputStream(FileDescriptor.out)) {
+            byte[] buffer = new byte[128 << 10];
+            int n;
+            while ((n = in.read(buffer)) >= 0) {
+                out.write(buffer, 0, n);
+            }
+        }
+    }
+
+    public static void main(String[] words) throws IOException, InterruptedException {
+        if (words.length == 2 && words[0].equals("reading")) {
+            speak(words[1]);
+        } else if (words.length == 1 && words[0].equals("copying")) {
+            copying();
+        } else {
+            System.err.println("use: Worker reading METHOD | Worker copying");
+            System.exit(2);
+        }
+    }
+}

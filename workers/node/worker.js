@@ -1,0 +1,152 @@
+// Methods in JavaScript, for Node: `worker.js reading METHOD` speaks the line protocol, `worker.js copying` copies
+// standard input to standard output.
+"use strict";
+const fs = require("node:fs");
+const { promisify } = require("node:util");
+
+const readInto = promisify(fs.read);
+
+// The sum of the first `length` bytes.
+function sum(buffer, length) {
+  let total = 0;
+  for (let i = 0; i < length; i++) total += buffer[i];
+  return total;
+}
+
+// Each takes a path and a buffer, and gives the sum of all bytes and how many there were.
+const METHODS = {
+  "read-sync"(path, buffer) {
+    const file = fs.openSync(path);
+    let total = 0;
+    let bytes = 0;
+    try {
+      for (let n; (n = fs.readSync(file, buffer)) > 0; bytes += n) total += sum(buffer, n);
+    } finally {
+      fs.closeSync(file);
+    }
+    return { total, bytes };
+  },
+
+  async read(path, buffer) {
+    const file = fs.openSync(path);
+    let total = 0;
+    let bytes = 0;
+    try {
+      for (;;) {
+        const { bytesRead } = await readInto(file, buffer, 0, buffer.length, null);
+        if (bytesRead === 0) return { total, bytes };
+        total += sum(buffer, bytesRead);
+        bytes += bytesRead;
+      }
+    } finally {
+      fs.closeSync(file);
+    }
+  },
+
+  "read-file-sync"(path) {
+    const all = fs.readFileSync(path);
+    return { total: sum(all, all.length), bytes: all.length };
+  },
+
+  async "read-stream"(path, buffer) {
+    let total = 0;
+    let bytes = 0;
+    for await (const chunk of fs.createReadStream(path, { highWaterMark: buffer.length })) {
+      total += sum(chunk, chunk.length);
+      bytes += chunk.length;
+    }
+    return { total, bytes };
+  },
+
+  "for-of"(path, buffer) {
+    const file = fs.openSync(path);
+    let total = 0;
+    let bytes = 0;
+    try {
+      for (let n; (n = fs.readSync(file, buffer)) > 0; bytes += n) {
+        for (const byte of buffer.subarray(0, n)) total += byte;
+      }
+    } finally {
+      fs.closeSync(file);
+    }
+    return { total, bytes };
+  },
+};
+
+async function repeat(method, { path, buffer }, ops) {
+  let result;
+  for (let i = 0; i < ops; i++) result = await method(path, buffer);
+  return result;
+}
+
+// A program has one thread: of several files those are read at once that are waited for.
+async function sample(method, files, n, ops) {
+  const start = process.hrtime.bigint();
+  const results = await Promise.all(files.map((file) => repeat(method, file, ops)));
+  const wall = process.hrtime.bigint() - start;
+  const total = results.reduce((all, result) => all + result.total, 0);
+  const bytes = results.reduce((all, result) => all + result.bytes, 0) * ops;
+  const answer = total.toString(16).padStart(16, "0");
+  return `done ${n} wall=${wall} ops=${ops} bytes=${bytes} answer=${answer}`;
+}
+
+function pairs(words) {
+  return Object.fromEntries(
+    words.map((word) => {
+      const [name, value] = word.split("=");
+      return [name, decodeURIComponent(value)];
+    }),
+  );
+}
+
+function filesOf(values) {
+  const names = ["file"];
+  while (`file${names.length + 1}` in values) names.push(`file${names.length + 1}`);
+  return names.map((name) => ({ path: values[name], buffer: Buffer.alloc(Number(values.buffer)) }));
+}
+
+// Lines of standard input, which is waited for here: nothing else is to be done meanwhile.
+function* orders() {
+  const buffer = Buffer.alloc(64 << 10);
+  let heard = "";
+  for (let n; (n = fs.readSync(0, buffer)) > 0; ) {
+    heard += buffer.toString("latin1", 0, n);
+    for (let end; (end = heard.indexOf("\n")) >= 0; heard = heard.slice(end + 1)) yield heard.slice(0, end);
+  }
+}
+
+function say(line) {
+  fs.writeSync(1, `${line.replace(/[^ -~]/g, "?")}\n`);
+}
+
+async function speak(name) {
+  const method = METHODS[name];
+  let files = [];
+  say(`hello 1 name=node-${name} lang=node`);
+  for (const order of orders()) {
+    const [verb, ...words] = order.split(" ");
+    if (verb === "prepare") {
+      files = filesOf(pairs(words));
+      say("ready");
+    } else if (verb === "go") {
+      const ops = Number(pairs(words.slice(1)).ops ?? 1);
+      try {
+        say(await sample(method, files, words[0], ops));
+      } catch (error) {
+        say(`fail ${error.message}`);
+      }
+    } else {
+      break;
+    }
+  }
+}
+
+const [job, name] = process.argv.slice(2);
+if (job === "reading" && name in METHODS) {
+  speak(name);
+} else if (job === "copying") {
+  process.stdin.pipe(process.stdout);
+} else {
+  console.error("use: worker.js reading METHOD | worker.js copying");
+  process.exitCode = 2;
+}

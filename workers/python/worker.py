@@ -1,0 +1,168 @@
+"""Methods in Python: `worker.py reading METHOD` speaks the line protocol, `worker.py copying` copies standard input to
+standard output. Needs the standard library only; one method uses numpy where it is installed."""
+import mmap
+import os
+import shutil
+import sys
+import threading
+import time
+import tracemalloc
+import zlib
+from urllib.parse import unquote
+
+# Of 256 bytes the sum is less than 65521, by which Adler-32 takes its remainder.
+ADLER_BYTES = 256
+
+
+def by_adler32(path, buffer):
+    """readinto; zlib's Adler-32 adds the bytes up in C."""
+    adler32, view = zlib.adler32, memoryview(buffer)
+    total = size = 0
+    with open(path, "rb", buffering=0) as file:
+        while n := file.readinto(view):
+            for i in range(0, n, ADLER_BYTES):
+                total += adler32(view[i : min(i + ADLER_BYTES, n)], 0) & 0xFFFF
+            size += n
+    return total, size
+
+
+def by_readinto(path, buffer):
+    view = memoryview(buffer)
+    total = size = 0
+    with open(path, "rb", buffering=0) as file:
+        while n := file.readinto(view):
+            total += sum(view[:n])
+            size += n
+    return total, size
+
+
+def by_read(path, buffer):
+    total = size = 0
+    with open(path, "rb", buffering=0) as file:
+        while chunk := file.read(len(buffer)):
+            total += sum(chunk)
+            size += len(chunk)
+    return total, size
+
+
+def by_mmap(path, _buffer):
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        with memoryview(mapped) as view:
+            return sum(view), len(view)
+
+
+def by_for(path, buffer):
+    total = size = 0
+    with open(path, "rb", buffering=0) as file:
+        while chunk := file.read(len(buffer)):
+            for byte in chunk:
+                total += byte
+            size += len(chunk)
+    return total, size
+
+
+def by_numpy(path, buffer):
+    numpy = sys.modules["numpy"]
+    array = numpy.frombuffer(buffer, dtype=numpy.uint8)
+    total = size = 0
+    with open(path, "rb", buffering=0) as file:
+        while n := file.readinto(buffer):
+            total += int(array[:n].sum(dtype=numpy.uint64))
+            size += n
+    return total, size
+
+
+METHODS = {
+    "adler32": by_adler32,
+    "readinto": by_readinto,
+    "read": by_read,
+    "mmap": by_mmap,
+    "for": by_for,
+    "numpy": by_numpy,
+}
+
+
+def repeat(method, path, buffer, ops, results):
+    try:
+        for _ in range(ops):
+            result = method(path, buffer)
+        results.append(result)
+    except (OSError, MemoryError) as error:
+        results.append(error)
+
+
+def sample(method, files, n, ops):
+    """One file is read here, several by a thread each."""
+    results = []
+    start_ns = time.monotonic_ns()
+    if len(files) == 1:
+        repeat(method, *files[0], ops, results)
+    else:
+        threads = [threading.Thread(target=repeat, args=(method, *file, ops, results)) for file in files]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    wall_ns = time.monotonic_ns() - start_ns
+    for result in results:
+        if isinstance(result, Exception):
+            return "fail " + str(result).replace("\n", " ")
+    total, size = (sum(column) for column in zip(*results))
+    return f"done {n} wall={wall_ns} ops={ops} bytes={size * ops} answer={total:016x}"
+
+
+def files_of(values):
+    """The path and the buffer of each."""
+    names = ["file"] + [f"file{i}" for i in range(2, 1 + int(values.get("parallel", 1)))]
+    return [(values[name], bytearray(int(values["buffer"]))) for name in names]
+
+
+def pairs(words):
+    return {name: unquote(value) for name, value in (word.split("=", 1) for word in words)}
+
+
+def speak(name):
+    method = METHODS[name]
+    counts = "BYTELAB_COUNTING" in os.environ
+    if not counts:
+        # Tracing is for PYTHONTRACEMALLOC to ask for, and takes time.
+        tracemalloc.stop()
+    print(f"hello 1 name=python-{name} lang=python", flush=True)
+    files = []
+    for line in sys.stdin:
+        verb, *words = line.split()
+        if verb == "prepare":
+            files = files_of(pairs(words))
+            print("ready" if can(name) else "skip numpy is not installed: pip install numpy", flush=True)
+        elif verb == "go":
+            if tracemalloc.is_tracing():
+                tracemalloc.clear_traces()
+                tracemalloc.reset_peak()
+            told = sample(method, files, words[0], int(pairs(words[1:]).get("ops", 1)))
+            if tracemalloc.is_tracing():
+                told += f" peak_live_bytes={tracemalloc.get_traced_memory()[1]}"
+            print(told, flush=True)
+        else:
+            break
+
+
+def can(name):
+    if name == "numpy":
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            return False
+    return True
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "reading" and sys.argv[2] in METHODS:
+        speak(sys.argv[2])
+    elif sys.argv[1:] == ["copying"]:
+        shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer, 128 << 10)
+        sys.stdout.buffer.flush()
+    else:
+        sys.exit("use: worker.py reading METHOD | worker.py copying")
+
+
+main()
