@@ -35,6 +35,13 @@ pub enum Strategy {
         /// Its size.
         buffer_bytes: usize,
     },
+    /// Received from a server in parts, by several connections at once.
+    Ranges {
+        /// Size of a part.
+        part_bytes: usize,
+        /// How many.
+        connections: usize,
+    },
 }
 
 /// What is read.

@@ -14,6 +14,10 @@ mod copy;
 #[cfg(feature = "http")]
 mod http;
 
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
+
 mod buffer;
 mod cancel;
 mod check;

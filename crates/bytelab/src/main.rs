@@ -52,6 +52,9 @@ fn main() -> ExitCode {
         Some([task, threads, times]) if task == experiments::self_test::COMMAND => {
             allocate(&threads, &times)
         }
+        Some([task, kind, directory]) if task == experiments::serve::COMMAND => {
+            experiments::serve::run(&kind, &directory).map(|()| ExitCode::SUCCESS)
+        }
         Some([task, name, _]) if task == experiments::copying::FILTER => filter(&name),
         Some([_, experiment, method]) => worker(&experiment, &method),
         None => {
@@ -297,7 +300,12 @@ fn hidden_arguments() -> Option<[String; 3]> {
     let mut arguments = std::env::args_os().skip(1).map(|argument| argument.into_string().ok());
     let mut next = || arguments.next().flatten();
     let task = next()?;
-    let known = ["__worker", experiments::copying::FILTER, experiments::self_test::COMMAND];
+    let known = [
+        "__worker",
+        experiments::copying::FILTER,
+        experiments::self_test::COMMAND,
+        experiments::serve::COMMAND,
+    ];
     known.contains(&task.as_str()).then_some([task, next()?, next()?])
 }
 

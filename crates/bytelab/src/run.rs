@@ -42,8 +42,10 @@ pub(crate) fn run(
     plan.definition = asked.definition;
     let line = ProgressLine::new();
     let mut points = experiment.points(asked.points, &job.methods);
+    // Else workers would be built that have nothing to do.
+    job.methods.retain(|method| points.iter().any(|point| method.competes_at(point)));
     ensure!(
-        !points.is_empty(),
+        job.methods.iter().any(|method| method.role == Role::Contender),
         "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
         experiment.name
     );

@@ -53,7 +53,10 @@ pub(crate) fn language_of(method: &Method) -> Option<&'static str> {
 pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
     let used = |kit: &&Kit| methods.iter().any(|method| kit.runs(method));
     let language = |kit: &Kit| Language { name: kit.language, here: kit.looked_for() };
-    KITS.iter().filter(used).map(language).collect()
+    let mut languages: Vec<Language> = KITS.iter().filter(used).map(language).collect();
+    // A language may have several programs.
+    languages.dedup_by_key(|language| language.name);
+    languages
 }
 
 /// Whether the method's tools are installed here, as far as that is seen without starting them.
@@ -153,8 +156,9 @@ pub(crate) fn make_ready(
             }
         }
         let version = built.map(|built| built.version);
-        toolchains
-            .extend(version.ok().map(|version| Toolchain { language: kit.language, version }));
+        let toolchain = version.map(|version| Toolchain { language: kit.language, version });
+        // A language may have several programs.
+        toolchains.extend(toolchain.ok().filter(|toolchain| !toolchains.contains(toolchain)));
     }
     Ok(toolchains)
 }

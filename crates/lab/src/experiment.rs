@@ -78,10 +78,13 @@ pub struct Method {
     pub bypasses_cache: bool,
     /// Whether it is measured when no method is named.
     pub default: bool,
-    /// Where an experiment has several jobs: the word of its param `job` at which the method competes.
-    /// None: at every point.
+    /// Where an experiment has several jobs: the word of its param `job` or `source` at which the method competes,
+    /// or some of them with `|` between. None: at every point.
     pub job: Option<&'static str>,
 }
+
+/// The params whose words are jobs.
+const JOB_PARAMS: [&str; 2] = ["job", "source"];
 
 impl Experiment {
     /// The points at which one of the chosen methods competes, each with only those params that one of
@@ -106,8 +109,9 @@ impl Experiment {
 impl Method {
     /// Whether it does the job of this point.
     pub fn competes_at(&self, point: &Point) -> bool {
-        let job = point.get("job");
-        self.job.is_none_or(|own| job.is_none_or(|job| *job == own.into()))
+        let job = JOB_PARAMS.iter().find_map(|name| point.get(name));
+        let (Some(own), Some(job)) = (self.job, job) else { return true };
+        own.split('|').any(|own| *job == own.into())
     }
 }
 
@@ -285,5 +289,17 @@ mod tests {
         check(&["read", "hand"], &[reading, handing].concat());
         check(&["any"], &[reading, handing].concat());
         check(&[], &[]);
+    }
+
+    #[test]
+    fn a_method_may_do_several_jobs() {
+        let at = |param: &str, word: &str| {
+            let mut point = Point::default();
+            point.set(param, word);
+            method("", Some("http|https"), &[]).competes_at(&point)
+        };
+        assert!(at("source", "http") && at("source", "https") && at("job", "https"));
+        assert!(!at("source", "file") && !at("source", "http|https") && !at("job", "h"));
+        assert!(at("place", "file"), "there is no job to choose");
     }
 }

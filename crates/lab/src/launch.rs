@@ -7,6 +7,7 @@ mod counting;
 mod filled;
 mod filter;
 mod fresh;
+mod helper;
 mod hooked;
 mod output;
 mod process;
@@ -24,6 +25,7 @@ pub use crate::stop::Stop;
 
 pub use self::complete::{Hook, complete, hook, output};
 pub use self::filter::filter;
+pub use self::helper::{Helper, become_program, end_with_the_lab};
 
 use self::speaker::Speaker;
 

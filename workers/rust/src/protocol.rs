@@ -10,10 +10,7 @@ use crate::jobs::{Job, Result};
 pub(crate) type Arguments = HashMap<String, String>;
 
 /// Answers orders until `bye` or the end of the input.
-pub(crate) fn serve(
-    name: &str,
-    prepare: impl Fn(&Arguments) -> Result<Box<dyn Job>>,
-) -> ExitCode {
+pub(crate) fn serve(name: &str, prepare: impl Fn(&Arguments) -> Result<Box<dyn Job>>) -> ExitCode {
     let mut job = None;
     say(&format!("hello 1 name={name} lang=rust"));
     for line in std::io::stdin().lock().lines() {
@@ -58,14 +55,18 @@ fn sample(job: &mut dyn Job, n: &str, times: u64) -> Result<String> {
     let answer = job.run(times);
     let wall_ns = start.elapsed().as_nanos();
     let waited_ns = waited_ns().zip(waited_before_ns).map(|(after, before)| after - before);
-    let mut line = format!("done {n} wall={wall_ns} ops={times} bytes=0");
+    let bytes = job.bytes() * times;
+    let mut line = format!("done {n} wall={wall_ns} ops={times} bytes={bytes}");
     if let Some(answer) = answer? {
         line += &format!(" answer={answer:016x}");
     }
     if let Some(waited_ns) = waited_ns {
         line += &format!(" run_queue_wait_ns={}", waited_ns as f64 / times as f64);
     }
-    Ok(line + &format!(" size_bytes={}", job.size_bytes()))
+    if let Some(size_bytes) = job.size_bytes() {
+        line += &format!(" size_bytes={size_bytes}");
+    }
+    Ok(line)
 }
 
 /// Second number of schedstat: how long this thread was ready to run and did not.

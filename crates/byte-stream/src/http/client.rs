@@ -14,6 +14,7 @@ use super::{base64, proxy, tls};
 /// Answers with a status of 1xx that are passed over before the real one.
 const INTERIM_LIMIT: u32 = 16;
 
+#[derive(Clone)]
 pub(crate) struct Client {
     pub(crate) url: Url,
     pub(crate) settings: Settings,
@@ -21,30 +22,57 @@ pub(crate) struct Client {
     pub(crate) total: Option<Deadline>,
     /// What the last refusal asked for.
     pub(crate) retry_after_s: Option<u64>,
+    /// Connections are kept for the next request.
+    pub(crate) keeps: bool,
+    pub(crate) spare: Spare,
+}
+
+/// A connection that can take a request to the server of this URL.
+#[derive(Default)]
+pub(crate) struct Spare(Option<(Url, Connection)>);
+
+impl Clone for Spare {
+    /// A connection is one client's.
+    fn clone(&self) -> Spare {
+        Spare::default()
+    }
 }
 
 /// A connection whose next bytes are the body; the first of them are in the buffer already.
 pub(crate) struct Answer {
+    /// Whose it is, behind all redirects.
+    pub(crate) url: Url,
     pub(crate) connection: Connection,
     pub(crate) head: Head,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
-/// The part that is asked for: from this byte on, if the version is this one.
-pub(crate) type From<'a> = Option<(u64, &'a str)>;
+/// The part that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) from: u64,
+    /// Up to the end, if none.
+    pub(crate) last: Option<u64>,
+    /// Only if the version is this one; else the whole.
+    pub(crate) etag: Option<&'a str>,
+}
 
 impl Client {
     /// A success, or an error. What is received goes into the buffer.
-    pub(crate) fn get(&mut self, from: From<'_>, buffer: &mut Buffer) -> Result<Answer> {
+    pub(crate) fn get(
+        &mut self,
+        wanted: Option<Wanted<'_>>,
+        buffer: &mut Buffer,
+    ) -> Result<Answer> {
         self.retry_after_s = None;
         let mut url = self.url.clone();
         for _ in 0..=self.settings.redirects {
-            let answer = self.ask(&url, from, buffer)?;
+            let answer = self.ask(&url, wanted, buffer)?;
             match (answer.head.status, &answer.head.location) {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => url = url.redirect(location)?,
                 (200 | 204, _) => return Ok(answer),
-                (206 | 416, _) if from.is_some() => return Ok(answer),
+                (206 | 416, _) if wanted.is_some() => return Ok(answer),
                 (206, _) => {
                     let text = "the server sent a part (206) although the whole was asked for";
                     return Err(Error::new(ErrorKind::Protocol, text));
@@ -59,7 +87,23 @@ impl Client {
         Err(Error::new(ErrorKind::Redirect, text))
     }
 
-    fn ask(&self, url: &Url, from: From<'_>, buffer: &mut Buffer) -> Result<Answer> {
+    fn ask(
+        &mut self,
+        url: &Url,
+        wanted: Option<Wanted<'_>>,
+        buffer: &mut Buffer,
+    ) -> Result<Answer> {
+        if let Some((_, connection)) = self.spare.0.take_if(|(of, _)| of.same_origin(url))
+            // Else the server has closed it meanwhile, which it may do at any time.
+            && let Ok(answer) = self.exchange(connection, url, wanted, buffer)
+        {
+            return Ok(answer);
+        }
+        let connection = self.connect(url, buffer)?;
+        self.exchange(connection, url, wanted, buffer)
+    }
+
+    fn connect(&self, url: &Url, buffer: &mut Buffer) -> Result<Connection> {
         let stage = Deadline::after(self.settings.connect_limit);
         let patience = Patience {
             cancel: self.cancel.clone(),
@@ -79,28 +123,52 @@ impl Client {
             connection.secure(&url.host, config)?;
         }
         connection.patience().idle = self.settings.idle_limit;
+        Ok(connection)
+    }
+
+    fn exchange(
+        &self,
+        mut connection: Connection,
+        url: &Url,
+        wanted: Option<Wanted<'_>>,
+        buffer: &mut Buffer,
+    ) -> Result<Answer> {
+        let proxy = proxy::of(url, &self.settings.proxy)?;
         connection.patience().stage = Deadline::after(self.settings.idle_limit);
-        connection.write(self.request(url, proxy.as_ref(), from).as_bytes())?;
-        let mut answer = receive(connection, buffer)?;
+        connection.write(self.request(url, proxy.as_ref(), wanted).as_bytes())?;
+        let mut answer = receive(connection, url, buffer)?;
         answer.connection.patience().stage = None;
         Ok(answer)
     }
 
-    fn request(&self, url: &Url, proxy: Option<&Url>, from: From<'_>) -> String {
+    /// Takes the connection of an answer that was received to its end.
+    pub(crate) fn keep(&mut self, answer: Answer) {
+        if self.keeps && !answer.head.closes {
+            self.spare = Spare(Some((answer.url, answer.connection)));
+        }
+    }
+
+    fn request(&self, url: &Url, proxy: Option<&Url>, wanted: Option<Wanted<'_>>) -> String {
         let authority = url.authority();
         let plain_proxy = proxy.filter(|_| !url.secure);
         let whole = plain_proxy.map(|_| format!("http://{authority}")).unwrap_or_default();
         let codings = if self.settings.decode { "gzip, br, zstd" } else { "identity" };
         let mut text = format!(
-            "GET {whole}{} HTTP/1.1\r\nHost: {authority}\r\nAccept-Encoding: {codings}\r\nConnection: close\r\n",
+            "GET {whole}{} HTTP/1.1\r\nHost: {authority}\r\nAccept-Encoding: {codings}\r\n",
             url.target
         );
         let mut header = |name: &str, value: &str| {
             text.extend([name, ": ", value, "\r\n"]);
         };
-        if let Some((offset, etag)) = from {
-            header("Range", &format!("bytes={offset}-"));
-            header("If-Range", etag);
+        if !self.keeps {
+            header("Connection", "close");
+        }
+        if let Some(Wanted { from, last, etag }) = wanted {
+            let last = last.map(|last| last.to_string()).unwrap_or_default();
+            header("Range", &format!("bytes={from}-{last}"));
+            if let Some(etag) = etag {
+                header("If-Range", etag);
+            }
         }
         if let Some(credentials) = plain_proxy.and_then(Url::basic) {
             header("Proxy-Authorization", &format!("Basic {credentials}"));
@@ -145,7 +213,7 @@ fn tunnel(connection: &mut Connection, url: &Url, proxy: &Url, buffer: &mut Buff
     Ok(())
 }
 
-fn receive(mut connection: Connection, buffer: &mut Buffer) -> Result<Answer> {
+fn receive(mut connection: Connection, url: &Url, buffer: &mut Buffer) -> Result<Answer> {
     let (mut start, mut end) = (0, 0);
     for _ in 0..=INTERIM_LIMIT {
         let (head, n) = read_head(&mut connection, buffer, &mut start, &mut end)?;
@@ -153,7 +221,7 @@ fn receive(mut connection: Connection, buffer: &mut Buffer) -> Result<Answer> {
         match head.status {
             101 => return Err(Error::new(ErrorKind::Protocol, "the server changed the protocol")),
             100..=199 => {}
-            _ => return Ok(Answer { connection, head, start, end }),
+            _ => return Ok(Answer { url: url.clone(), connection, head, start, end }),
         }
     }
     Err(Error::new(ErrorKind::Protocol, "the server never comes to an answer"))
@@ -193,7 +261,7 @@ fn read_head(
     }
 }
 
-fn has_empty_line(bytes: &[u8]) -> bool {
+pub(crate) fn has_empty_line(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|two| two == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
 }
 

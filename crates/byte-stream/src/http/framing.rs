@@ -59,6 +59,10 @@ fn take(left: &mut u64, available: usize) -> usize {
 
 fn chunked(part: &mut Part, bytes: &[u8]) -> Result<Step> {
     match part {
+        // httparse takes no digits at all for 0: the end of a body that has not ended.
+        Part::Size if !bytes[0].is_ascii_hexdigit() => {
+            Err(wrong("the size of a chunk is malformed"))
+        }
         Part::Size => match httparse::parse_chunk_size(bytes) {
             Ok(httparse::Status::Complete((n, size))) => {
                 *part = if size == 0 { Part::Trailers } else { Part::Data(size) };
@@ -151,6 +155,8 @@ mod tests {
         check("3\r\nabcd\r\n0\r\n\r\n", "a chunk is longer than its size says");
         check("4\r\nabc\r\n0\r\n\r\n", "a chunk is longer than its size says");
         check("x\r\n", "the size of a chunk is malformed");
+        check("3\r\nabc\r\n\r\n\r\n", "the size of a chunk is malformed");
+        check(" 3\r\nabc\r\n0\r\n\r\n", "the size of a chunk is malformed");
         check("-1\r\n", "the size of a chunk is malformed");
         check("fffffffffffffffff\r\n", "the size of a chunk is malformed");
         check("3\r\nabc\r\n0\r\n", "cut");

@@ -113,7 +113,7 @@ fn length(values: &[&[u8]]) -> Result<u64> {
 }
 
 /// `bytes 0-9/100`, `bytes 0-9/*`, `bytes */100` (RFC 9110, 14.4).
-fn content_range(value: &str) -> Option<ContentRange> {
+pub(crate) fn content_range(value: &str) -> Option<ContentRange> {
     let number = |text: &str| {
         (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
     };

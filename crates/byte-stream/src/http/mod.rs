@@ -7,6 +7,7 @@ mod decode;
 mod framing;
 mod head;
 mod proxy;
+mod ranges;
 mod raw;
 mod settings;
 mod tls;
@@ -16,14 +17,26 @@ use crate::choice::Choice;
 use crate::{Options, Result};
 
 use self::decode::{Decoded, Encoding};
+use self::ranges::Ranges;
 use self::raw::Raw;
 pub(crate) use self::settings::Settings;
+
+#[cfg(feature = "fuzz")]
+pub(crate) use self::{
+    client::has_empty_line,
+    framing::{Frame, Part, Step},
+    head::{ContentRange, content_range, parse as parse_head},
+    url::Url,
+};
 
 /// Asks for a resource; its body is what comes next.
 pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
     let decode = options.http.decode;
     // What is verified at the end may be cut anywhere.
     options.http.unframed |= options.sha256.is_some();
+    if options.http.parallel > 1 {
+        return ranges::open(url, options);
+    }
     let raw = Raw::open(url, options)?;
     if decode && raw.version().encoding != Encoding::Identity {
         return Ok(Body::Decoded(Decoded::new(raw)?));
@@ -35,6 +48,7 @@ pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
 pub(crate) enum Body {
     Raw(Raw),
     Decoded(Decoded),
+    Ranges(Ranges),
 }
 
 impl Body {
@@ -42,6 +56,7 @@ impl Body {
         match self {
             Body::Raw(raw) => raw.advance(),
             Body::Decoded(decoded) => decoded.advance(),
+            Body::Ranges(ranges) => ranges.advance(),
         }
     }
 
@@ -49,12 +64,14 @@ impl Body {
         match self {
             Body::Raw(raw) => raw.chunk(),
             Body::Decoded(decoded) => decoded.chunk(),
+            Body::Ranges(ranges) => ranges.chunk(),
         }
     }
 
     pub(crate) fn choice(&self) -> Choice {
         match self {
             Body::Raw(raw) => raw.choice(),
+            Body::Ranges(ranges) => ranges.choice(),
             // What comes out is not known beforehand.
             Body::Decoded(decoded) => Choice { size_bytes: None, ..decoded.raw().choice() },
         }
@@ -63,6 +80,7 @@ impl Body {
     pub(crate) fn etag(&self) -> Option<&str> {
         match self {
             Body::Raw(raw) => raw.version().etag.as_deref(),
+            Body::Ranges(ranges) => ranges.version().etag.as_deref(),
             Body::Decoded(_) => None,
         }
     }

@@ -1,5 +1,7 @@
 //! Which proxy, if any, stands before a server.
 
+use std::net::IpAddr;
+
 use super::settings::Proxy;
 use super::url::Url;
 use crate::{Error, ErrorKind, Result};
@@ -31,14 +33,34 @@ fn from_variables(url: &Url, read: impl Fn(&str) -> Option<String>) -> Option<St
     (!exempt.split(',').any(|rule| is_exempt(&url.host, rule.trim()))).then_some(proxy)
 }
 
-/// `example.org` and `.example.org` stand for the domain and all below it, `*` for everything.
+/// `example.org` and `.example.org` stand for the domain and all below it, `10.0.0.0/8` for the addresses that begin
+/// so, `*` for everything.
 fn is_exempt(host: &str, rule: &str) -> bool {
+    if let Ok(host) = host.parse::<IpAddr>() {
+        let rule = rule.trim_start_matches('[').trim_end_matches(']');
+        return rule == "*" || is_in_network(host, rule);
+    }
     let rule = rule.trim_start_matches('.');
     if rule.is_empty() || rule == "*" {
         return rule == "*";
     }
     let (host, rule) = (host.to_ascii_lowercase(), rule.to_ascii_lowercase());
     host.strip_suffix(&rule).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+}
+
+/// An address alone stands for itself.
+fn is_in_network(host: IpAddr, rule: &str) -> bool {
+    // Both as numbers of 128 bits, the first bit of the address at the front.
+    let bits = |address: IpAddr| match address {
+        IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),
+        IpAddr::V6(address) => (address.to_bits(), 128),
+    };
+    let (network, len) = rule.split_once('/').unwrap_or((rule, ""));
+    let Ok(network) = network.parse::<IpAddr>() else { return false };
+    let ((host, width), (network, of)) = (bits(host), bits(network));
+    let len = if len.is_empty() { Some(width) } else { len.parse::<u32>().ok() };
+    let Some(len) = len.filter(|len| width == of && *len <= width) else { return false };
+    len == 0 || (host ^ network) >> (128 - len) == 0
 }
 
 #[cfg(test)]
@@ -62,6 +84,15 @@ mod tests {
         check("http://a.b/", &[("http_proxy", "p"), ("no_proxy", "x, .b")], None);
         check("http://ab/", &[("http_proxy", "p"), ("NO_PROXY", "b")], Some("p"));
         check("http://ab/", &[("http_proxy", "p"), ("NO_PROXY", "*")], None);
+        check("http://127.0.0.1:80/", &[("http_proxy", "p"), ("no_proxy", "127.0.0.1")], None);
+        check("http://10.1.2.3/", &[("http_proxy", "p"), ("no_proxy", "10.0.0.0/8")], None);
+        check("http://11.1.2.3/", &[("http_proxy", "p"), ("no_proxy", "10.0.0.0/8")], Some("p"));
+        check(
+            "http://1.2.3.4/",
+            &[("http_proxy", "p"), ("no_proxy", "3.4, 0::/0, 1.2.3.4/33")],
+            Some("p"),
+        );
+        check("http://[::1]/", &[("http_proxy", "p"), ("no_proxy", "[::1]")], None);
     }
 
     #[test]

@@ -1,27 +1,24 @@
 //! The bytes of a resource as they are sent. A connection that breaks is replaced by one that goes on at the
 //! same byte of the same version; of another version not a byte gets through.
 
-use std::hash::{BuildHasher, Hasher};
+mod resume;
+
 use std::ops::Range;
 use std::time::Duration;
 
 use crate::buffer::Buffer;
-use crate::cancel;
+use crate::cancel::Cancel;
 use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Options, Result};
 
-use super::client::{Answer, Client};
+use super::client::{Answer, Client, Spare};
 use super::decode::Encoding;
 use super::framing::{Frame, Step};
-use super::head::ContentRange;
 use super::url::Url;
 
 /// A head must fit.
 const SMALLEST_BUFFER: usize = 16 << 10;
-/// After so many bytes the retries are counted anew.
-const GOOD_PROGRESS: u64 = 1 << 20;
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A server that announces the end of the connection and has said all is not waited for longer.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
@@ -37,6 +34,8 @@ pub(crate) struct Raw {
     /// Where in the resource the stream began, and where its next byte is.
     first: u64,
     next: u64,
+    /// Where it ends, if it is a part.
+    until: Option<u64>,
     /// Bytes of the answer that we have already.
     skip: u64,
     retries: u32,
@@ -49,12 +48,22 @@ pub(crate) struct Raw {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Version {
     pub(crate) etag: Option<String>,
-    size: Option<u64>,
+    pub(crate) size: Option<u64>,
     pub(crate) encoding: Encoding,
 }
 
 impl Raw {
     pub(crate) fn open(url: &str, options: &mut Options) -> Result<Raw> {
+        let (client, first, etag) = Raw::asked(url, options)?;
+        let size = options.wish.buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
+        let mut raw = Raw::of(client, Buffer::new(size), first, None);
+        raw.version.etag = etag;
+        raw.begin()?;
+        Ok(raw)
+    }
+
+    /// What the options ask: of whom, from which byte on, and of which version.
+    pub(crate) fn asked(url: &str, options: &mut Options) -> Result<(Client, u64, Option<String>)> {
         options.check_http()?;
         let settings = std::mem::take(&mut options.http);
         let total = settings.total_limit.and_then(Deadline::after);
@@ -68,26 +77,81 @@ impl Raw {
             cancel: options.cancel.clone(),
             total,
             retry_after_s: None,
+            keeps: false,
+            spare: Spare::default(),
         };
-        let size = options.wish.buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
-        let mut raw = Raw {
+        Ok((client, first, etag))
+    }
+
+    /// Not connected yet.
+    fn of(client: Client, buffer: Buffer, first: u64, until: Option<u64>) -> Raw {
+        Raw {
             client,
-            buffer: Buffer::new(size),
+            buffer,
             rest: 0..0,
             chunk: 0..0,
             answer: None,
-            version: Version { etag, ..Version::default() },
+            version: Version::default(),
             first,
             next: first,
+            until,
             skip: 0,
             retries: 0,
             mark: first,
             ended: false,
-        };
-        if let Err(error) = raw.connect() {
-            raw.try_again(error)?;
         }
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        match self.connect() {
+            Ok(()) => Ok(()),
+            Err(error) => self.try_again(error),
+        }
+    }
+
+    /// The part from `first` up to `until`, of this version as far as it is known; or the whole from there on, where
+    /// the server gives no parts.
+    pub(crate) fn part(client: Client, first: u64, until: u64, version: Version) -> Result<Raw> {
+        let mut raw = Raw::of(client, Buffer::new(BUFFER_BYTES), first, Some(until));
+        raw.version = version;
+        raw.begin()?;
         Ok(raw)
+    }
+
+    /// From `first` to the end.
+    pub(crate) fn whole(client: Client, first: u64) -> Result<Raw> {
+        let mut raw = Raw::of(client, Buffer::new(BUFFER_BYTES), first, None);
+        raw.begin()?;
+        Ok(raw)
+    }
+
+    /// The same for another part of the same resource, with the same buffer and connection.
+    pub(crate) fn go_on_with(&mut self, first: u64, until: u64) -> Result<()> {
+        (self.first, self.next, self.mark, self.until) = (first, first, first, Some(until));
+        (self.retries, self.ended, self.chunk) = (0, false, 0..0);
+        self.begin()
+    }
+
+    /// Whether the answer is a part, not the whole.
+    pub(crate) fn is_part(&self) -> bool {
+        self.answer.as_ref().is_some_and(|answer| answer.head.status == 206)
+    }
+
+    /// Reads on to the end of the resource.
+    pub(crate) fn unbounded(&mut self) {
+        self.until = None;
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// From now on this handle cancels it.
+    pub(crate) fn obey(&mut self, cancel: &Cancel) {
+        self.client.cancel = Some(cancel.clone());
+        if let Some(answer) = &mut self.answer {
+            answer.connection.patience().cancel = Some(cancel.clone());
+        }
     }
 
     pub(crate) fn version(&self) -> &Version {
@@ -134,6 +198,7 @@ impl Raw {
                     self.rest.start += n;
                     self.chunk = start..self.rest.start;
                     self.next += self.chunk.len() as u64;
+                    self.cut_behind_the_part();
                     if self.version.size.is_some_and(|size| self.next > size) {
                         self.chunk = 0..0;
                         return Err(too_long());
@@ -147,6 +212,17 @@ impl Raw {
             }
         }
         Ok(false)
+    }
+
+    /// A server that sends the whole although a part was asked for sends more than is wanted.
+    fn cut_behind_the_part(&mut self) {
+        if let Some(until) = self.until.filter(|until| self.next > *until) {
+            let behind = (self.next - until).min(self.chunk.len() as u64);
+            self.chunk.end -= behind as usize;
+            self.next = until;
+            self.ended = true;
+            self.answer = None;
+        }
     }
 
     fn receive(&mut self) -> Result<()> {
@@ -169,7 +245,7 @@ impl Raw {
         if !self.rest.is_empty() {
             return Err(too_long());
         }
-        if self.skip > 0 || self.version.size.is_some_and(|size| self.next < size) {
+        if self.skip > 0 || self.until.or(self.version.size).is_some_and(|end| self.next < end) {
             self.answer = None;
             return Err(cut(self.next));
         }
@@ -181,128 +257,7 @@ impl Raw {
                 return Err(too_long());
             }
         }
-        Ok(())
-    }
-
-    /// Asks for what is still missing, after a pause, as often as is allowed.
-    fn try_again(&mut self, mut error: Error) -> Result<()> {
-        loop {
-            self.answer = None;
-            if !error.is_retryable() {
-                return Err(error);
-            }
-            // In a chunked body what follows a wrong chunk size would be taken for data, and kept.
-            if self.next > self.first && self.version.size.is_none() {
-                return Err(error.and("; without a known length it cannot be resumed"));
-            }
-            if self.next > self.first && self.version.etag.is_none() {
-                return Err(error.and("; without a strong ETag it cannot be resumed"));
-            }
-            if self.next - self.mark >= GOOD_PROGRESS {
-                (self.retries, self.mark) = (0, self.next);
-            }
-            if self.retries >= self.client.settings.retries {
-                return Err(error);
-            }
-            self.pause()?;
-            self.retries += 1;
-            match self.connect() {
-                Ok(()) => return Ok(()),
-                Err(new) => error = new,
-            }
-        }
-    }
-
-    /// Twice as long each time, and up to half as long again, so that many clients do not come at once.
-    fn pause(&self) -> Result<()> {
-        let doubled = self.client.settings.back_off.saturating_mul(1 << self.retries.min(20));
-        let random = std::hash::RandomState::new().build_hasher().finish() % 128;
-        let mut pause = doubled.min(LONGEST_PAUSE) * (256 + random as u32) / 256;
-        if let Some(seconds) = self.client.retry_after_s {
-            pause = pause.max(Duration::from_secs(seconds.min(60)));
-        }
-        let mut until = Deadline::after(pause);
-        if let Some(total) = self.client.total {
-            until = until.map(|until| until.min(total));
-        }
-        cancel::wait(None, rustix::event::PollFlags::empty(), self.client.cancel.as_ref(), until)?;
-        Ok(())
-    }
-
-    fn connect(&mut self) -> Result<()> {
-        self.rest = 0..0;
-        let etag = self.version.etag.clone();
-        let from = etag.as_deref().filter(|_| self.next > 0).map(|etag| (self.next, etag));
-        let answer = self.client.get(from, &mut self.buffer)?;
-        self.rest = answer.start..answer.end;
-        let head = &answer.head;
-        self.skip = 0;
-        let length = if let Frame::Length(length) = head.frame { Some(length) } else { None };
-        let size = match (head.status, head.range) {
-            (206, Some(ContentRange::Part(start, last, size))) => {
-                if start != self.next || length.is_some_and(|length| length != last - start + 1) {
-                    let text = "the server sent another part than was asked for";
-                    return Err(Error::new(ErrorKind::Protocol, text));
-                }
-                size
-            }
-            (416, Some(ContentRange::None(size))) if self.is_whole(size, head.etag.as_deref()) => {
-                self.version.size = Some(size);
-                self.ended = true;
-                return Ok(());
-            }
-            (416, _) => return Err(changed()),
-            (206, _) => {
-                let text = "the server sent a part without telling which";
-                return Err(Error::new(ErrorKind::Protocol, text));
-            }
-            _ => {
-                self.skip = self.next;
-                length
-            }
-        };
-        let new = Version { etag: head.etag.clone(), size, encoding: head.encoding };
-        let status = head.status;
-        self.check_frame(&answer)?;
-        self.check_version(new, status)?;
-        self.answer = Some(answer);
-        Ok(())
-    }
-
-    /// All of it was there already when the stream was asked to resume.
-    fn is_whole(&self, size: u64, etag: Option<&str>) -> bool {
-        let same = etag.is_none() || etag == self.version.etag.as_deref();
-        size == self.next && self.next == self.first && self.version.size.is_none() && same
-    }
-
-    /// Without a length and without chunks, a cut connection looks like the end. TLS tells them apart.
-    fn check_frame(&self, answer: &Answer) -> Result<()> {
-        let settings = &self.client.settings;
-        if answer.head.frame == Frame::Close && !answer.connection.is_secure() && !settings.unframed
-        {
-            let text = "the server tells neither the length nor the end of the body, so a cut would not \
-                        be seen; allow it with accept_unframed or expect_sha256";
-            return Err(Error::new(ErrorKind::Protocol, text));
-        }
-        Ok(())
-    }
-
-    fn check_version(&mut self, new: Version, status: u16) -> Result<()> {
-        let known = &self.version;
-        let is_first = known.etag.is_none() && known.size.is_none() && self.next == 0;
-        let size_differs = known.size.is_some() && new.size.is_some() && known.size != new.size;
-        // A part need not tell its encoding again; one that does must tell the same.
-        let encoding_differs = self.next > self.first
-            && new.encoding != known.encoding
-            && !(status == 206 && new.encoding == Encoding::Identity);
-        if !is_first && (new.etag != known.etag || size_differs || encoding_differs) {
-            return Err(changed());
-        }
-        if self.next == self.first {
-            self.version.encoding = new.encoding;
-        }
-        self.version.etag = new.etag;
-        self.version.size = self.version.size.or(new.size);
+        self.client.keep(answer);
         Ok(())
     }
 }
@@ -316,6 +271,6 @@ fn too_long() -> Error {
     Error::new(ErrorKind::TooLong, "the server sent more bytes than it announced")
 }
 
-fn changed() -> Error {
+pub(crate) fn changed() -> Error {
     Error::new(ErrorKind::Changed, "the resource has changed meanwhile; begin anew")
 }

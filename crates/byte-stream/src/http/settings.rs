@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustls::ClientConfig;
 
+use super::ranges::{CONNECTIONS_LIMIT, PART_BYTES, PART_LIMIT_BYTES};
 use super::{base64, tls};
 use crate::{Error, ErrorKind, Options, Result};
 
@@ -26,6 +27,9 @@ pub(crate) struct Settings {
     pub(crate) unframed: bool,
     /// A wrong setting, told when the stream is opened.
     pub(crate) wrong: Option<&'static str>,
+    /// So many parts on their way at once, each so large.
+    pub(crate) parallel: usize,
+    pub(crate) part_bytes: usize,
     /// What is there already: its length and its strong validator.
     pub(crate) from: Option<(u64, String)>,
 }
@@ -54,6 +58,8 @@ impl Default for Settings {
             tls: None,
             unframed: false,
             wrong: None,
+            parallel: 1,
+            part_bytes: PART_BYTES,
             from: None,
         }
     }
@@ -222,18 +228,51 @@ impl Options {
     pub fn resume_from(mut self, offset: u64, etag: &str) -> Options {
         if !is_strong(etag) {
             self.http.wrong = Some("resuming needs a strong ETag, in quotes");
-        } else if self.http.decode {
-            self.http.wrong = Some("what is decoded cannot be resumed");
         }
         self.http.from = Some((offset, etag.to_owned()));
         self
     }
 
+    /// Asks for a large resource in parts, so many at once [1], each by a connection of its own: for servers or
+    /// networks that give one connection less than there is. It takes the memory of one part more than there are
+    /// connections. Parts are handed over in order, and all are of one version, which a strong `ETag` tells; a server
+    /// that does not give parts, or tells no version, is read as one stream. At most 16; not together with
+    /// [`decode`](Options::decode).
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().parallel(4);
+    /// ```
+    pub fn parallel(mut self, connections: usize) -> Options {
+        self.http.parallel = connections;
+        self
+    }
+
+    /// How large the parts of [`parallel`](Options::parallel) are [1 MiB]: at most 16 MiB. A smaller resource is read
+    /// as one stream.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().parallel(4).part_bytes(4 << 20);
+    /// ```
+    pub fn part_bytes(mut self, bytes: usize) -> Options {
+        self.http.part_bytes = bytes;
+        self
+    }
+
     pub(crate) fn check_http(&self) -> Result<()> {
-        match self.http.wrong {
-            Some(wrong) => Err(Error::new(ErrorKind::Misuse, wrong)),
-            None => Ok(()),
-        }
+        let Settings { parallel, part_bytes, decode, ref from, .. } = self.http;
+        let wrong = match self.http.wrong {
+            Some(wrong) => wrong,
+            None if !(1..=CONNECTIONS_LIMIT).contains(&parallel) => {
+                "so many parts at once are not allowed; take 1 to 16"
+            }
+            None if !(1..=PART_LIMIT_BYTES).contains(&part_bytes) => {
+                "parts of this size are not allowed; take 1 byte to 16 MiB"
+            }
+            None if from.is_some() && decode => "what is decoded cannot be resumed",
+            None if parallel > 1 && decode => "what is decoded cannot be asked for in parts",
+            None => return Ok(()),
+        };
+        Err(Error::new(ErrorKind::Misuse, wrong))
     }
 }
 

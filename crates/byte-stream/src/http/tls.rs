@@ -1,6 +1,6 @@
 //! Which certificates are trusted: the system's, and those that the caller adds.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -22,7 +22,19 @@ pub(crate) fn system() -> Result<Arc<ClientConfig>> {
     })
 }
 
+/// The system's and those in the text. What was made last is kept: a program gives the same text again and again.
 pub(crate) fn trusting(pem: &[u8]) -> Result<Arc<ClientConfig>> {
+    static LAST: Mutex<Option<(Vec<u8>, Arc<ClientConfig>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, config)) = last.as_ref().filter(|(of, _)| of == pem) {
+        return Ok(config.clone());
+    }
+    let made = trusting_anew(pem)?;
+    *last = Some((pem.to_owned(), made.clone()));
+    Ok(made)
+}
+
+fn trusting_anew(pem: &[u8]) -> Result<Arc<ClientConfig>> {
     let wrong = |text: String| Error::new(ErrorKind::Tls, text);
     let mut roots = system_roots();
     let mut added = 0;

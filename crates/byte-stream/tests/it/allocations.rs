@@ -11,6 +11,7 @@ struct Counting;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
 fn count() {
@@ -18,21 +19,28 @@ fn count() {
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
+fn lives(bytes: i64) {
+    let _ = LIVE.try_with(|live| live.set(live.get() + bytes));
+}
+
 // SAFETY: all is passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        lives(layout.size() as i64);
         // SAFETY: as the caller promised.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        lives(-(layout.size() as i64));
         // SAFETY: as the caller promised.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        lives(size as i64 - layout.size() as i64);
         // SAFETY: as the caller promised.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -46,6 +54,11 @@ pub(crate) fn allocations(mut job: impl FnMut()) -> u64 {
     let before = COUNT.get();
     job();
     COUNT.get() - before
+}
+
+/// Bytes that this thread has allocated and not freed.
+pub(crate) fn live_bytes() -> i64 {
+    LIVE.get()
 }
 
 /// Chunks of the rest of a stream, and the allocations that they took.

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use byte_stream::Stream;
+use byte_stream::{Options, Stream};
 use sha2::{Digest, Sha256};
 
 use crate::http::get;
@@ -144,7 +144,9 @@ fn serve(resource: &Mutex<Resource>, request: &Request, s: &mut TcpStream) -> st
         Fault::IgnoredRange => good(&whole, s, &body, &etag),
         Fault::WrongRange => {
             let from = request.from().unwrap_or(0).saturating_sub(off as u64);
-            let line = format!("range: bytes={from}-");
+            let last = request.range().and_then(|(_, last)| last);
+            let last = last.map(|last| last.to_string()).unwrap_or_default();
+            let line = format!("range: bytes={from}-{last}");
             let asked =
                 line.split_once(": ").map(|(name, value)| (name.to_owned(), value.to_owned()));
             let headers = asked.into_iter().collect();
@@ -164,6 +166,20 @@ fn serve(resource: &Mutex<Resource>, request: &Request, s: &mut TcpStream) -> st
 
 #[test]
 fn under_any_faults_the_bytes_are_right_or_an_error() {
+    check(3, |_| Stream::options());
+}
+
+#[test]
+fn under_any_faults_parts_at_once_are_right_or_an_error() {
+    // A stream of several answers meets more of them.
+    check(5, |run| {
+        let part = [20_000, 50_000][run as usize % 2];
+        Stream::options().parallel(2 + run as usize % 4).part_bytes(part)
+    });
+}
+
+/// At least one of so many runs must bring the bytes.
+fn check(one_of: u64, options: impl Fn(u64) -> Options) {
     let runs =
         std::env::var("BYTE_STREAM_FAULT_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
     let resource = Arc::new(Mutex::new(Resource::new(0)));
@@ -172,7 +188,7 @@ fn under_any_faults_the_bytes_are_right_or_an_error() {
     let (mut arrived, mut resumed, mut met) = (0u32, 0u32, HashMap::<Fault, u32>::new());
     for run in 0..runs {
         *resource.lock().unwrap() = Resource::new(run + 1);
-        let options = Stream::options().proxy(None).retries(20, Duration::ZERO);
+        let options = options(run).proxy(None).retries(20, Duration::ZERO);
         let result = get(options, &server.url());
         let now = resource.lock().unwrap();
         for fault in &now.seen {
@@ -188,7 +204,7 @@ fn under_any_faults_the_bytes_are_right_or_an_error() {
         }
     }
     // The test tests something only if much arrives, much of it after faults, and all faults are met.
-    assert!(u64::from(arrived) > runs / 3, "{arrived} of {runs}");
+    assert!(u64::from(arrived) > runs / one_of, "{arrived} of {runs}");
     assert!(u64::from(resumed) > runs / 20, "{resumed} of {runs}");
     assert!(runs < 500 || met.len() == 15, "{met:?}");
 }

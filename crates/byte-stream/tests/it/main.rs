@@ -12,6 +12,8 @@ mod faults;
 mod http;
 mod kinds;
 #[cfg(feature = "http")]
+mod ranges;
+#[cfg(feature = "http")]
 mod server;
 mod stream;
 #[cfg(feature = "http")]

@@ -25,7 +25,13 @@ impl Request {
 
     /// The first byte that is asked for, if it is a part.
     pub(crate) fn from(&self) -> Option<u64> {
-        self.header("range")?.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()
+        self.range().map(|(from, _)| from)
+    }
+
+    /// The same, and the last one if it is told.
+    pub(crate) fn range(&self) -> Option<(u64, Option<u64>)> {
+        let (from, last) = self.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
+        Some((from.parse().ok()?, last.parse().ok()))
     }
 }
 
@@ -137,13 +143,14 @@ pub(crate) fn partial(
 ) -> io::Result<()> {
     let same = request.header("if-range").is_none_or(|asked| asked == etag);
     let tag = format!("ETag: {etag}");
-    match request.from().filter(|_| same) {
-        Some(from) if from >= body.len() as u64 => {
+    match request.range().filter(|_| same) {
+        Some((from, _)) if from >= body.len() as u64 => {
             let range = format!("Content-Range: bytes */{}", body.len());
             head(socket, "416 Range Not Satisfiable", &[&range, &tag, "Content-Length: 0"])
         }
-        Some(from) => {
-            let (last, part) = (body.len() - 1, &body[from as usize..]);
+        Some((from, last)) => {
+            let last = last.map_or(body.len() - 1, |last| (body.len() - 1).min(last as usize));
+            let part = &body[from as usize..=last];
             let range = format!("Content-Range: bytes {from}-{last}/{}", body.len());
             let length = format!("Content-Length: {}", part.len());
             head(socket, "206 Partial Content", &[&range, &length, &tag, "Connection: close"])?;

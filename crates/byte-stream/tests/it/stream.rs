@@ -179,18 +179,23 @@ fn another_thread_ends_the_waiting() {
     }
 }
 
-fn descriptors() -> usize {
+pub(crate) fn allow_many_descriptors() {
+    let mut limits = getrlimit(Resource::Nofile);
+    limits.current = limits.maximum;
+    setrlimit(Resource::Nofile, limits).unwrap();
+}
+
+pub(crate) fn descriptors() -> usize {
     std::fs::read_dir("/proc/thread-self/fd").unwrap().count()
 }
 
 #[test]
-fn a_thousand_streams_at_once_leave_no_descriptor_behind() {
+fn a_thousand_streams_at_once_leave_no_descriptor_and_no_memory_behind() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let data = bytes(100_000);
     std::fs::write(file.path(), &data).unwrap();
-    let mut limits = getrlimit(Resource::Nofile);
-    limits.current = limits.maximum;
-    setrlimit(Resource::Nofile, limits).unwrap();
+    allow_many_descriptors();
+    let live = crate::allocations::live_bytes();
     let mut streams: Vec<Stream> = (0..1000)
         .map(|_| Stream::options().buffer_bytes(4096).open(file.path()).unwrap())
         .collect();
@@ -203,7 +208,8 @@ fn a_thousand_streams_at_once_leave_no_descriptor_behind() {
         }
     }
     assert!(sums.iter().all(|sum| *sum == data));
-    drop(streams);
+    drop((streams, sums));
+    assert_eq!(crate::allocations::live_bytes(), live);
     // Other tests of this process open and close some, too.
     assert!(descriptors() < with - 900, "{} of {with} are left", descriptors());
 }

@@ -14,6 +14,8 @@ mod window;
 
 use lab::experiment::Experiment;
 
+pub(crate) use self::reading::http::serve;
+
 /// All that `bytelab run` knows, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
     let mut all = vec![numbers::experiment()];

@@ -11,10 +11,12 @@ use lab::launch::{self, Ended, Stop};
 
 use super::tool::{Found, Tool};
 
-/// All methods in one language. In its commands `{src}` stands for the directory of the sources, `{out}` for
+/// Methods in one language. In its commands `{src}` stands for the directory of the sources, `{out}` for
 /// that of what is made of them, `{NAME}` for the tool with that name.
 pub(super) struct Kit {
-    /// As `--language` names it. `{workers/LANGUAGE}` in a method's argv stands for the words of `run`.
+    /// `{workers/NAME}` in a method's argv stands for the words of `run`.
+    pub(super) name: &'static str,
+    /// As `--language` names it.
     pub(super) language: &'static str,
     pub(super) tools: &'static [Tool],
     /// Where a tool is missing: what to install.
@@ -63,7 +65,7 @@ impl Kit {
 
     fn is_placeholder(&self, word: &str) -> bool {
         let inner = word.strip_prefix("{workers/").and_then(|word| word.strip_suffix('}'));
-        inner == Some(self.language)
+        inner == Some(self.name)
     }
 
     /// Its first tool, or what to install. Starts nothing.
@@ -99,13 +101,13 @@ impl Kit {
     }
 
     fn make(&self, tools: &[Found], dir: &Path, stop: &Stop) -> Result<Result<Built, String>> {
-        let language = self.language;
+        let name = self.name;
         fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
         let versions: Vec<&str> = tools.iter().map(|tool| tool.version.as_str()).collect();
         let (src, out) = match self.place {
             Place::Kept => (dir.to_owned(), dir.to_owned()),
             Place::Fresh => {
-                let place = dir.join(format!("{language}-{:016x}", self.digest(tools)));
+                let place = dir.join(format!("{name}-{:016x}", self.digest(tools)));
                 (place.join("src"), place)
             }
         };
@@ -118,7 +120,7 @@ impl Kit {
         if is_first && !self.build.is_empty() {
             writeln!(
                 io::stderr(),
-                "bytelab: building workers/{language} with {} (once)",
+                "bytelab: building workers/{name} with {} (once)",
                 built.version
             )?;
         }
@@ -163,9 +165,9 @@ impl Kit {
         for command in self.build {
             match launch::complete(&filled(command, src, out, tools)?, LIMIT_NS, stop) {
                 Ok(()) => {}
-                Err(Ended::Stopped) => bail!("stopped while building workers/{}", self.language),
+                Err(Ended::Stopped) => bail!("stopped while building workers/{}", self.name),
                 Err(Ended::Skipped(why) | Ended::Failed(why)) => {
-                    return Ok(Err(format!("workers/{} cannot be built: {why}", self.language)));
+                    return Ok(Err(format!("workers/{} cannot be built: {why}", self.name)));
                 }
             }
         }

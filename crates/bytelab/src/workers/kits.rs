@@ -13,10 +13,11 @@ const fn tool(names: &'static [&'static str], version: &'static [&'static str]) 
     Tool { names, version, path: &[] }
 }
 
-pub(super) const KITS: &[Kit] = &[RUST, C, CPP, GO, JAVA, PYTHON, NODE, HASKELL, SWIFT];
+pub(super) const KITS: &[Kit] = &[RUST, RUST_HTTP, C, CPP, GO, JAVA, PYTHON, NODE, HASKELL, SWIFT];
 
 /// Contenders with large dependencies; cargo knows best what a changed source or compiler makes stale.
 const RUST: Kit = Kit {
+    name: "rust",
     language: "rust",
     tools: &[tool(&["cargo"], &["--version"])],
     install: "install Rust (https://rustup.rs)",
@@ -51,7 +52,40 @@ const RUST: Kit = Kit {
     place: Place::Kept,
 };
 
+/// Apart from the others: who decodes needs no HTTP client, and the other way round.
+const RUST_HTTP: Kit = Kit {
+    name: "rust/http",
+    sources: sources![
+        "rust-toolchain.toml",
+        "workers/rust/src/protocol.rs",
+        "workers/rust/http/Cargo.toml",
+        "workers/rust/http/Cargo.lock",
+        "workers/rust/http/src/main.rs",
+        "workers/rust/http/src/jobs.rs",
+        "workers/rust/http/src/atto.rs",
+        "workers/rust/http/src/hyper.rs",
+        "workers/rust/http/src/reqwest.rs",
+        "workers/rust/http/src/ureq.rs",
+        "crates/bytelab/src/experiments/reading/digest.rs",
+        "crates/bytelab/src/experiments/reading/fold.rs",
+    ],
+    build: &[&[
+        "{cargo}",
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--manifest-path",
+        "{src}/workers/rust/http/Cargo.toml",
+        "--target-dir",
+        "{out}/target",
+    ]],
+    run: &["{out}/target/release/bytelab-http"],
+    ..RUST
+};
+
 const C: Kit = Kit {
+    name: "c",
     language: "c",
     tools: &[tool(&["cc", "gcc", "clang"], &["--version"])],
     install: "install a C compiler (Debian: apt install gcc libc6-dev)",
@@ -62,6 +96,7 @@ const C: Kit = Kit {
 };
 
 const CPP: Kit = Kit {
+    name: "cpp",
     language: "cpp",
     tools: &[tool(&["c++", "g++", "clang++"], &["--version"])],
     install: "install a C++ compiler (Debian: apt install g++)",
@@ -80,6 +115,7 @@ const CPP: Kit = Kit {
 };
 
 const GO: Kit = Kit {
+    name: "go",
     language: "go",
     tools: &[tool(&["go"], &["version"])],
     install: "install Go (https://go.dev/dl, Debian: apt install golang)",
@@ -90,6 +126,7 @@ const GO: Kit = Kit {
 };
 
 const JAVA: Kit = Kit {
+    name: "java",
     language: "java",
     tools: &[tool(&["javac"], &["--version"]), tool(&["java"], &["--version"])],
     install: "install a JDK (Debian: apt install default-jdk-headless)",
@@ -100,6 +137,7 @@ const JAVA: Kit = Kit {
 };
 
 const PYTHON: Kit = Kit {
+    name: "python",
     language: "python",
     tools: &[Tool {
         names: &["python3"],
@@ -114,6 +152,7 @@ const PYTHON: Kit = Kit {
 };
 
 const NODE: Kit = Kit {
+    name: "node",
     language: "node",
     tools: &[tool(&["node", "nodejs"], &["--version"])],
     install: "install Node.js (Debian: apt install nodejs)",
@@ -124,6 +163,7 @@ const NODE: Kit = Kit {
 };
 
 const HASKELL: Kit = Kit {
+    name: "haskell",
     language: "haskell",
     tools: &[tool(&["ghc"], &["--version"])],
     install: "install GHC (Debian: apt install ghc)",
@@ -146,6 +186,7 @@ const HASKELL: Kit = Kit {
 };
 
 const SWIFT: Kit = Kit {
+    name: "swift",
     language: "swift",
     tools: &[tool(&["swiftc"], &["--version"])],
     install: "install Swift (https://swift.org/install, Debian 13: apt install swiftlang; `just swift-root` makes one)",

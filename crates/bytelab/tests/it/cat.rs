@@ -216,6 +216,48 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
 }
 
 #[test]
+fn a_url_in_parts_is_the_same_as_in_one() {
+    let world = World::new();
+    let data: Vec<u8> =
+        (0..5_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let body = data.clone();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/x", listener.local_addr().unwrap());
+    let asked = Arc::new(Mutex::new(0));
+    let count = asked.clone();
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let (mut socket, body) = (socket.unwrap(), body.clone());
+            *count.lock().unwrap() += 1;
+            std::thread::spawn(move || {
+                let (mut head, mut byte) = (Vec::new(), [0]);
+                while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap_or(0) == 1 {
+                    head.push(byte[0]);
+                }
+                let head = String::from_utf8(head).unwrap();
+                let range = head.lines().find_map(|line| line.strip_prefix("Range: bytes="));
+                let (first, last) = range.and_then(|range| range.split_once('-')).unwrap();
+                let first: usize = first.parse().unwrap();
+                let last = last.parse::<usize>().unwrap().min(body.len() - 1);
+                let (len, size) = (last - first + 1, body.len());
+                let head = format!(
+                    "HTTP/1.1 206 Partial Content\r\nETag: \"v\"\r\nConnection: close\r\n\
+                     Content-Range: bytes {first}-{last}/{size}\r\nContent-Length: {len}\r\n\r\n"
+                );
+                let _ = socket.write_all(head.as_bytes());
+                let _ = socket.write_all(&body[first..=last]);
+            });
+        }
+    });
+    let mut command = world.command(&["cat", "--parallel", "3", &url]);
+    let ended = ended(command.env("no_proxy", "*"), b"");
+    assert!(ended.0 == data && ended.1 == 0, "{} bytes, {}", ended.0.len(), ended.2);
+    assert_eq!(*asked.lock().unwrap(), 5, "a mebibyte each");
+    assert_eq!(world.run(&["cat", "--parallel", "17", &url]).code, 2);
+    assert_eq!(world.run(&["cat", "--parallel", "2", "--decode", &url]).code, 2);
+}
+
+#[test]
 fn every_kind_of_output_gets_the_same_bytes() {
     let world = World::new();
     let source = world.path("source");

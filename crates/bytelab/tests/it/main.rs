@@ -9,6 +9,7 @@ mod compare;
 mod counting;
 mod decoding;
 mod fleece;
+mod http;
 mod kill;
 mod languages;
 mod latency;

@@ -70,7 +70,11 @@ pub(crate) trait Job {
     fn run(&mut self, times: u64) -> Result<Option<u64>>;
     /// Of all that the contender's form of the document holds, as its own JSON text tells it.
     fn digest(&self) -> Result<u64>;
-    fn size_bytes(&self) -> u64;
+    /// What one time hands over, where that is fixed: it is not here.
+    fn bytes(&self) -> u64 {
+        0
+    }
+    fn size_bytes(&self) -> Option<u64>;
 }
 
 /// Sets a format up: what a job has in hand is made here, untimed.
@@ -139,8 +143,8 @@ impl<F: Format> Job for Prepared<F> {
         Ok(digest(&tree))
     }
 
-    fn size_bytes(&self) -> u64 {
-        self.bytes.len() as u64
+    fn size_bytes(&self) -> Option<u64> {
+        Some(self.bytes.len() as u64)
     }
 }
 

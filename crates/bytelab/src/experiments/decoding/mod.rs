@@ -127,7 +127,7 @@ fn prepare<F: Format>(point: &Point) -> Result<Box<dyn Task>> {
 impl Task for Decoding {
     fn run(&mut self, ops: u64) -> Result<Work> {
         let answer = self.0.run(ops).map_err(anyhow::Error::msg)?;
-        Ok(Work { ops, bytes: 0, answer })
+        Ok(Work { ops, bytes: self.0.bytes() * ops, answer })
     }
 
     fn digest(&mut self) -> Result<Option<u64>> {
@@ -135,6 +135,6 @@ impl Task for Decoding {
     }
 
     fn metrics(&mut self) -> Vec<(&'static str, f64)> {
-        vec![("size_bytes", self.0.size_bytes() as f64)]
+        self.0.size_bytes().map(|bytes| ("size_bytes", bytes as f64)).into_iter().collect()
     }
 }

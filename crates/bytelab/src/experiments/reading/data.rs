@@ -1,5 +1,6 @@
 //! The files of a point: the user's own, looked at before anybody opens it for good, or made ones.
 
+use std::any::Any;
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -11,8 +12,8 @@ use lab::param::Point;
 use lab::stop::Stop;
 use rustix::fs::OFlags;
 
-use super::make;
 use super::source::argument;
+use super::{http, make};
 
 /// Finds or makes the `parallel` files, and tells the methods where they are and how large.
 pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
@@ -31,9 +32,23 @@ pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
         let text = text.with_context(|| format!("{} is not UTF-8", path.display()))?;
         arguments.set(argument(index), text);
     }
+    let server = match point.get("source") {
+        Some(source) if *source != "file".into() => {
+            let server = http::start(point, &paths, stop)?;
+            server.tell(&mut arguments, parallel);
+            Some(server)
+        }
+        _ => None,
+    };
     let mut files = paths;
     files.dedup();
-    Ok(Data { arguments, files, payload_bytes: Some(size * parallel), ..Data::default() })
+    Ok(Data {
+        arguments,
+        files,
+        payload_bytes: Some(size * parallel),
+        guard: server.map(|server| Box::new(server) as Box<dyn Any>),
+        ..Data::default()
+    })
 }
 
 /// The absolute path and the size of a file that every method can read.

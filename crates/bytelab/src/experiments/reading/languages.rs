@@ -161,12 +161,12 @@ fn method(language: &str, name: &str, about: &str, is_best: bool) -> Method {
     Method {
         name: format!("{language}-{name}"),
         about: about.to_owned(),
-        reads: vec!["size", "file", "parallel", "buffer"],
+        reads: vec!["source", "size", "file", "parallel", "buffer"],
         how: How::Worker { argv: argv.to_vec() },
         role: Role::Contender,
         bypasses_cache: false,
         // All of them are many; --language asks for them.
         default: is_best,
-        job: None,
+        job: Some("file"),
     }
 }

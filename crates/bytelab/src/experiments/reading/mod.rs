@@ -8,6 +8,9 @@ mod source;
 mod data;
 pub(super) mod make;
 
+pub(super) mod http;
+mod stream;
+
 mod asynchronous;
 mod buffered;
 mod direct;
@@ -72,6 +75,24 @@ fn params() -> Vec<Param> {
             default: "8",
             help: "reads in flight (io-uring)",
         },
+        Param {
+            name: "source",
+            kind: Kind::Word(&["file", "http", "https"]),
+            default: "file",
+            help: "where the bytes come from; http and https: from a server on this machine",
+        },
+        Param {
+            name: "server",
+            kind: Kind::Word(&["own", "nginx"]),
+            default: "own",
+            help: "which server is started, if the source is one",
+        },
+        Param {
+            name: "ranges",
+            kind: Kind::Count(1, 16),
+            default: "4",
+            help: "parts of a resource on their way at once (byte-stream-ranges)",
+        },
     ]
 }
 
@@ -88,7 +109,9 @@ fn methods() -> Vec<Method> {
     methods.push(uring::method());
     methods.push(direct::method());
     methods.extend(asynchronous::methods());
+    methods.push(stream::method());
     methods.extend(languages::methods());
     methods.extend(yardstick::methods());
+    methods.extend(http::methods());
     methods
 }

@@ -21,14 +21,19 @@ pub(super) trait Source: Send {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()>;
 }
 
-/// A method that competes. All read the file that `size` or `file` and `parallel` tell of; `reads`
+/// A method that reads files. All read the one that `size` or `file` and `parallel` tell of; `reads`
 /// names what else it needs.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
+    Method { job: Some("file"), ..method(name, about, reads, How::BuiltIn(build)) }
+}
+
+/// A method of any source.
+pub(super) fn method(name: &str, about: &str, reads: &[&'static str], how: How) -> Method {
     Method {
         name: name.to_owned(),
         about: about.to_owned(),
-        reads: [&["size", "file", "parallel"], reads].concat(),
-        how: How::BuiltIn(build),
+        reads: [&["source", "size", "file", "parallel"], reads].concat(),
+        how,
         role: Role::Contender,
         bypasses_cache: false,
         default: true,
@@ -52,10 +57,13 @@ pub(super) struct Reading<S> {
 
 impl<S: Source> Reading<S> {
     pub(super) fn new(point: &Point, prepare: impl Fn(Input) -> Result<S>) -> Result<Reading<S>> {
+        Reading::each(point, |index| prepare(Input::of(point, index)?))
+    }
+
+    /// The same by the file's index, from 0.
+    pub(super) fn each(point: &Point, prepare: impl Fn(u64) -> Result<S>) -> Result<Reading<S>> {
         let parallel = point.number("parallel")?;
-        let sources = (0..parallel)
-            .map(|index| prepare(Input::of(point, index)?))
-            .collect::<Result<Vec<S>>>()?;
+        let sources = (0..parallel).map(prepare).collect::<Result<Vec<S>>>()?;
         let size = point.number("size")?.checked_mul(parallel);
         Ok(Reading { sources, size: size.context("size × parallel is too large")? })
     }
@@ -175,7 +183,12 @@ impl Input {
 
 /// The argument that holds the path of the file with this index.
 pub(super) fn argument(index: u64) -> String {
-    if index == 0 { "file".to_owned() } else { format!("file{}", index + 1) }
+    numbered("file", index)
+}
+
+/// `file`, `file2`, `file3` …
+pub(super) fn numbered(name: &str, index: u64) -> String {
+    if index == 0 { name.to_owned() } else { format!("{name}{}", index + 1) }
 }
 
 /// Skips a method that holds whole files in memory where they do not fit.

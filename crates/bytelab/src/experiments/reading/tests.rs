@@ -9,9 +9,9 @@ use lab::param::{Point, Value};
 use tempfile::TempDir;
 
 use super::digest::{Digest, combined};
-use super::experiment;
 use super::fold::Fold;
 use super::source::{Input, Reading, Source};
+use super::{experiment, http};
 
 /// What the methods get for the default values and these.
 fn arguments(dir: &Path, values: &[(&str, Value)]) -> Point {
@@ -35,9 +35,12 @@ fn declared(experiment: &Experiment, method: &Method, arguments: &Point) -> Poin
 /// Each built-in method set up for the arguments; only these two may be refused.
 fn tasks(arguments: &Point) -> Vec<(String, Result<Box<dyn Task>>)> {
     let experiment = experiment();
+    let is_file = arguments.text("source").unwrap() == "file";
     let mut tasks = Vec::new();
     for method in &experiment.methods {
-        if let How::BuiltIn(build) = method.how {
+        if let How::BuiltIn(build) = method.how
+            && method.competes_at(arguments)
+        {
             let task = build(&declared(&experiment, method, arguments));
             if task.as_ref().is_err_and(anyhow::Error::is::<Skip>) {
                 assert!(["direct", "io-uring"].contains(&method.name.as_str()), "{}", method.name);
@@ -46,7 +49,7 @@ fn tasks(arguments: &Point) -> Vec<(String, Result<Box<dyn Task>>)> {
             }
         }
     }
-    assert!(tasks.len() >= 19);
+    assert!(tasks.len() >= if is_file { 20 } else { 9 });
     tasks
 }
 
@@ -118,6 +121,72 @@ fn any_number_of_threads_and_reads_in_flight_will_do() {
                 ],
             ));
         }
+    }
+}
+
+/// The same files from a server in this process, by HTTP or by TLS.
+fn serve(source: &str, arguments: &mut Point) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("www")).unwrap();
+    if source == "https" {
+        http::certificate::make(dir.path()).unwrap();
+        arguments.set("certificates", http::certificate::certificate_of(dir.path()));
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    for index in 0..arguments.number("parallel").unwrap() {
+        let file = arguments.path(&super::source::argument(index)).unwrap();
+        std::os::unix::fs::symlink(file, dir.path().join(format!("www/{index}"))).unwrap();
+        let url = format!("{source}://{address}/{index}");
+        arguments.set(super::source::numbered("url", index), url.as_str());
+    }
+    arguments.set("source", source);
+    let files = http::serve::Files::of(dir.path()).unwrap();
+    // It waits for connections until the tests end.
+    std::thread::spawn(move || files.serve(&listener));
+    dir
+}
+
+#[test]
+fn every_client_gets_every_byte_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    for source in ["http", "https"] {
+        for (size, buffer, parallel) in
+            [(1u64, 1u64, 1u64), (4097, 5000, 2), ((3 << 20) + 5, 128 << 10, 1)]
+        {
+            let values = [
+                ("size", size.into()),
+                ("buffer", buffer.into()),
+                ("parallel", parallel.into()),
+                ("ranges", 3u64.into()),
+            ];
+            let mut arguments = arguments(dir.path(), &values);
+            let _server = serve(source, &mut arguments);
+            check(&arguments);
+        }
+    }
+}
+
+#[test]
+fn a_resource_that_is_not_as_it_was_is_an_error_that_names_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut arguments = arguments(dir.path(), &[("size", 20_000u64.into())]);
+    let path = arguments.path("file").unwrap().to_owned();
+    let whole = fs::read(&path).unwrap();
+    let _server = serve("http", &mut arguments);
+    let url = arguments.text("url").unwrap().to_owned();
+    for (name, task) in tasks(&arguments) {
+        let mut task = task.unwrap();
+        for changed in [0, 12_345, 20_001] {
+            let mut bytes = whole.clone();
+            bytes.resize(changed, 1);
+            fs::write(&path, bytes).unwrap();
+            let error = task.run(1);
+            fs::write(&path, &whole).unwrap();
+            let error = format!("{:#}", error.expect_err(&name));
+            assert!(error.contains(&url) && !error.contains('\n'), "{name}: {error}");
+        }
+        task.run(1).unwrap();
     }
 }
 
@@ -226,7 +295,7 @@ fn what_does_not_fit_in_memory_is_skipped() {
     let mut arguments = arguments(dir.path(), &[("size", 1u64.into())]);
     arguments.set("size", 1u64 << 60);
     let experiment = experiment();
-    for name in ["read-to-vec", "read-into-vec", "memory"] {
+    for name in ["read-to-vec", "read-into-vec", "memory", "byte-stream-whole"] {
         let method = experiment.methods.iter().find(|method| method.name == name).unwrap();
         let How::BuiltIn(build) = method.how else { panic!("{name} is built in") };
         let error = build(&arguments).err().expect("an error");

@@ -23,12 +23,12 @@ pub(super) fn methods() -> Vec<Method> {
             name: "cat".to_owned(),
             about: "/bin/cat FILE, to /dev/null".to_owned(),
             // One cat reads one file, however many are read at once.
-            reads: vec!["size", "file"],
+            reads: vec!["source", "size", "file"],
             how: How::Command(Command::plain(["/bin/cat", "{file}"])),
             role: Role::Yardstick,
             bypasses_cache: false,
             default: true,
-            job: None,
+            job: Some("file"),
         },
     ]
 }

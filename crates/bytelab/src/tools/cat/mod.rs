@@ -50,6 +50,10 @@ struct HttpArgs {
     /// Ask for gzip, br or zstd, and decode it
     #[arg(long, conflicts_with = "resume")]
     decode: bool,
+    /// Ask for so many parts of a large URL at once, where the server gives parts [1 to 16]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "decode")]
+    #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=16))]
+    parallel: usize,
     /// Try again so often
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
@@ -135,6 +139,7 @@ impl Cat {
         let http = &self.args.http;
         let mut options =
             Stream::options().decode(http.decode).retries(http.retries, Duration::from_millis(200));
+        options = options.parallel(http.parallel);
         for (name, value) in &http.headers {
             options = options.header(name, value);
         }

@@ -1,0 +1,293 @@
+//! A large resource in parts, several of which are on their way at once; they are lent in order. All parts are of one
+//! version, or it is an error.
+
+use std::io::{PipeReader, PipeWriter};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rustix::event::PollFlags;
+
+use crate::cancel::{self, Cancel};
+use crate::choice::{Cached, Choice, Kind, Strategy};
+use crate::{Error, ErrorKind, Options, Result};
+
+use super::Body;
+use super::raw::{Raw, Version, changed};
+
+/// Large enough that a request costs little of it, small enough that some of them are little memory.
+pub(crate) const PART_BYTES: usize = 1 << 20;
+pub(crate) const PART_LIMIT_BYTES: usize = 16 << 20;
+pub(crate) const CONNECTIONS_LIMIT: usize = 16;
+
+pub(crate) struct Ranges {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    /// Readable when a part has come.
+    arrival: PipeReader,
+    cancel: Option<Cancel>,
+    /// What is lent.
+    part: Vec<u8>,
+    /// The next one.
+    index: u64,
+}
+
+/// What is asked for.
+struct Plan {
+    version: Version,
+    first: u64,
+    size: u64,
+    part_bytes: u64,
+    connections: usize,
+}
+
+/// What the threads have in common. No more parts are fetched or wait than there are connections.
+struct Shared {
+    plan: Plan,
+    state: Mutex<State>,
+    /// Somebody took a part, or it is over.
+    room: Condvar,
+    /// Gets a byte for each part that has come.
+    bell: PipeWriter,
+    stop: Cancel,
+}
+
+struct State {
+    /// The next part that nobody fetches.
+    next: u64,
+    /// So many were taken by the reader.
+    taken: u64,
+    /// A part stands at its index modulo their number.
+    slots: Vec<Option<Result<Vec<u8>>>>,
+    /// Memory of parts that were handed over.
+    spare: Vec<Vec<u8>>,
+}
+
+/// A first part tells whether the server gives parts, and of what version. Where it does not, this is one stream
+/// like any other.
+pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
+    let (connections, part_bytes) = (options.http.parallel, options.http.part_bytes as u64);
+    let (mut client, first, etag) = Raw::asked(url, options)?;
+    client.keeps = true;
+    let single = client.clone();
+    let until = first.saturating_add(part_bytes);
+    let asked_for_version = etag.is_some();
+    let version = Version { etag, ..Version::default() };
+    let mut raw = match Raw::part(client, first, until, version) {
+        // No such range: there is nothing, or what there is cannot be asked for like this.
+        Err(error) if error.kind() == ErrorKind::Changed && !asked_for_version => {
+            return Raw::whole(single, first).map(Body::Raw);
+        }
+        raw => raw?,
+    };
+    let version = raw.version().clone();
+    match (raw.is_part(), version.size) {
+        (true, Some(size)) if version.etag.is_some() && size > until => {
+            let plan = Plan { version, first, size, part_bytes, connections };
+            Ranges::start(raw, plan, options.cancel.clone()).map(Body::Ranges)
+        }
+        (true, Some(_)) if version.etag.is_some() => {
+            raw.unbounded();
+            Ok(Body::Raw(raw))
+        }
+        // Nothing tells whether two parts are of one version.
+        (true, _) => Raw::whole(single, first).map(Body::Raw),
+        (false, _) => {
+            raw.unbounded();
+            Ok(Body::Raw(raw))
+        }
+    }
+}
+
+impl Ranges {
+    fn start(mut raw: Raw, plan: Plan, cancel: Option<Cancel>) -> Result<Ranges> {
+        let stop = Cancel::new().map_err(Error::io)?;
+        let (arrival, bell) = std::io::pipe().map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&arrival, true).map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&bell, true).map_err(Error::io)?;
+        let connections = plan.connections;
+        let slots = (0..connections).map(|_| None).collect();
+        // The first part is on its way already.
+        let spare = Vec::with_capacity(connections + 1);
+        let state = State { next: 1, taken: 0, slots, spare };
+        let shared = Shared { plan, state: state.into(), room: Condvar::new(), bell, stop };
+        let shared = Arc::new(shared);
+        let mut ranges =
+            Ranges { shared, threads: Vec::new(), arrival, cancel, part: Vec::new(), index: 0 };
+        raw.obey(&ranges.shared.stop);
+        let client = raw.client().clone();
+        // It is the first thread's, and nobody else's.
+        let mut first = Some(raw);
+        for _ in 0..connections {
+            let (shared, raw, client) = (ranges.shared.clone(), first.take(), client.clone());
+            let thread = std::thread::Builder::new().name("range".to_owned()).stack_size(512 << 10);
+            let work = move || shared.work(raw, &client);
+            ranges.threads.push(thread.spawn(work).map_err(Error::io)?);
+        }
+        Ok(ranges)
+    }
+
+    pub(crate) fn chunk(&self) -> &[u8] {
+        &self.part
+    }
+
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        let plan = &self.shared.plan;
+        if self.index == plan.parts() {
+            self.part.clear();
+            return Ok(false);
+        }
+        let old = std::mem::take(&mut self.part);
+        self.shared.give_back(old);
+        loop {
+            // Emptied before the look: what comes behind it rings anew.
+            let _ = rustix::io::read(&self.arrival, &mut [0; 64]);
+            if let Some(part) = self.shared.take(self.index) {
+                self.part = part.inspect_err(|_| self.shared.end())?;
+                self.index += 1;
+                return Ok(true);
+            }
+            let arrival = Some(self.arrival.as_fd());
+            // The threads keep all other limits of time.
+            cancel::wait(arrival, PollFlags::IN, self.cancel.as_ref(), None)?;
+        }
+    }
+
+    pub(crate) fn choice(&self) -> Choice {
+        let Plan { part_bytes, connections, size, first, .. } = self.shared.plan;
+        Choice {
+            strategy: Strategy::Ranges { part_bytes: part_bytes as usize, connections },
+            kind: Kind::Http,
+            size_bytes: Some(size - first),
+            cached: Cached::Unknown,
+        }
+    }
+
+    pub(crate) fn version(&self) -> &Version {
+        &self.shared.plan.version
+    }
+}
+
+impl Drop for Ranges {
+    fn drop(&mut self) {
+        self.shared.end();
+        for thread in self.threads.drain(..) {
+            // Its panic would be our mistake, and is told by the part that never comes.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Plan {
+    fn parts(&self) -> u64 {
+        (self.size - self.first).div_ceil(self.part_bytes)
+    }
+
+    /// Where a part begins, and where it ends.
+    fn part(&self, index: u64) -> (u64, u64) {
+        let start = self.first + index * self.part_bytes;
+        (start, self.size.min(start.saturating_add(self.part_bytes)))
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // What a thread that panicked left behind is whole: every change is one statement.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A thread's life: one part after the other, until there are no more or one cannot be had.
+    fn work(&self, mut raw: Option<Raw>, client: &super::client::Client) {
+        let mut given = raw.is_some().then(|| (0, Vec::new()));
+        while let Some((index, mut part)) = given.take().or_else(|| self.claim()) {
+            let fetched = self.fetch(&mut raw, client, index, &mut part);
+            let failed = fetched.is_err();
+            self.put(index, fetched.map(|()| part));
+            if failed {
+                return;
+            }
+        }
+    }
+
+    fn fetch(
+        &self,
+        raw: &mut Option<Raw>,
+        client: &super::client::Client,
+        index: u64,
+        part: &mut Vec<u8>,
+    ) -> Result<()> {
+        let version = &self.plan.version;
+        let (start, end) = self.plan.part(index);
+        let raw = match raw {
+            // This one was begun when the stream was opened.
+            Some(raw) if index == 0 => raw,
+            Some(raw) => {
+                raw.go_on_with(start, end)?;
+                raw
+            }
+            None => raw.insert(Raw::part(client.clone(), start, end, version.clone())?),
+        };
+        if raw.version() != version {
+            return Err(changed());
+        }
+        part.clear();
+        part.reserve_exact((end - start) as usize);
+        while raw.advance()? {
+            part.extend_from_slice(raw.chunk());
+        }
+        if part.len() as u64 != end - start {
+            let text = "a part is not as long as was asked for";
+            return Err(Error::new(ErrorKind::Protocol, text));
+        }
+        Ok(())
+    }
+
+    /// A part for this thread to fetch, and memory for it; waits until there is room for one more.
+    fn claim(&self) -> Option<(u64, Vec<u8>)> {
+        let mut state = self.lock();
+        loop {
+            if self.stop.is_cancelled() || state.next == self.plan.parts() {
+                return None;
+            }
+            if state.next < state.taken + self.plan.connections as u64 {
+                state.next += 1;
+                return Some((state.next - 1, state.spare.pop().unwrap_or_default()));
+            }
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn slot(&self, index: u64) -> usize {
+        (index % self.plan.connections as u64) as usize
+    }
+
+    fn put(&self, index: u64, part: Result<Vec<u8>>) {
+        let slot = self.slot(index);
+        self.lock().slots[slot] = Some(part);
+        // It fails when the pipe is full, and so readable already, or when nobody reads any more.
+        let _ = rustix::io::write(&self.bell, &[1]);
+    }
+
+    fn take(&self, index: u64) -> Option<Result<Vec<u8>>> {
+        let slot = self.slot(index);
+        let mut state = self.lock();
+        let part = state.slots[slot].take()?;
+        state.taken += 1;
+        self.room.notify_all();
+        Some(part)
+    }
+
+    fn give_back(&self, part: Vec<u8>) {
+        if part.capacity() > 0 {
+            self.lock().spare.push(part);
+        }
+    }
+
+    /// Asks all threads to stop.
+    fn end(&self) {
+        self.stop.cancel();
+        // Who is about to wait holds the lock, and has looked before.
+        drop(self.lock());
+        self.room.notify_all();
+    }
+}

@@ -1,0 +1,151 @@
+//! Asking for a resource, at first and again: what comes must be of the same version, and begin at the right byte.
+
+use std::hash::{BuildHasher, Hasher};
+use std::time::Duration;
+
+use crate::cancel;
+use crate::clock::Deadline;
+use crate::{Error, ErrorKind, Result};
+
+use super::super::client::{Answer, Wanted};
+use super::super::decode::Encoding;
+use super::super::framing::Frame;
+use super::super::head::ContentRange;
+use super::{Raw, Version, changed};
+
+/// After so many bytes the retries are counted anew.
+const GOOD_PROGRESS: u64 = 1 << 20;
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+impl Raw {
+    /// Asks for what is still missing, after a pause, as often as is allowed.
+    pub(super) fn try_again(&mut self, mut error: Error) -> Result<()> {
+        loop {
+            self.answer = None;
+            if !error.is_retryable() {
+                return Err(error);
+            }
+            // In a chunked body what follows a wrong chunk size would be taken for data, and kept.
+            if self.next > self.first && self.version.size.is_none() {
+                return Err(error.and("; without a known length it cannot be resumed"));
+            }
+            if self.next > self.first && self.version.etag.is_none() {
+                return Err(error.and("; without a strong ETag it cannot be resumed"));
+            }
+            if self.next - self.mark >= GOOD_PROGRESS {
+                (self.retries, self.mark) = (0, self.next);
+            }
+            if self.retries >= self.client.settings.retries {
+                return Err(error);
+            }
+            self.pause()?;
+            self.retries += 1;
+            match self.connect() {
+                Ok(()) => return Ok(()),
+                Err(new) => error = new,
+            }
+        }
+    }
+
+    /// Twice as long each time, and up to half as long again, so that many clients do not come at once.
+    fn pause(&self) -> Result<()> {
+        let doubled = self.client.settings.back_off.saturating_mul(1 << self.retries.min(20));
+        let random = std::hash::RandomState::new().build_hasher().finish() % 128;
+        let mut pause = doubled.min(LONGEST_PAUSE) * (256 + random as u32) / 256;
+        if let Some(seconds) = self.client.retry_after_s {
+            pause = pause.max(Duration::from_secs(seconds.min(60)));
+        }
+        let mut until = Deadline::after(pause);
+        if let Some(total) = self.client.total {
+            until = until.map(|until| until.min(total));
+        }
+        cancel::wait(None, rustix::event::PollFlags::empty(), self.client.cancel.as_ref(), until)?;
+        Ok(())
+    }
+
+    pub(super) fn connect(&mut self) -> Result<()> {
+        self.rest = 0..0;
+        let etag = self.version.etag.clone();
+        let is_part = self.until.is_some() || etag.is_some() && self.next > 0;
+        let last = self.until.map(|until| until.saturating_sub(1));
+        let wanted = is_part.then_some(Wanted { from: self.next, last, etag: etag.as_deref() });
+        let answer = self.client.get(wanted, &mut self.buffer)?;
+        self.rest = answer.start..answer.end;
+        let head = &answer.head;
+        self.skip = 0;
+        let length = if let Frame::Length(length) = head.frame { Some(length) } else { None };
+        let size = match (head.status, head.range) {
+            (206, Some(ContentRange::Part(start, last, size))) => {
+                let ends = self.until.is_none_or(|until| ends_right(last + 1, until, size));
+                let fits = length.is_none_or(|length| length == last - start + 1);
+                if start != self.next || !ends || !fits {
+                    let text = "the server sent another part than was asked for";
+                    return Err(Error::new(ErrorKind::Protocol, text));
+                }
+                size
+            }
+            (416, Some(ContentRange::None(size))) if self.is_whole(size, head.etag.as_deref()) => {
+                self.version.size = Some(size);
+                self.ended = true;
+                return Ok(());
+            }
+            (416, _) => return Err(changed()),
+            (206, _) => {
+                let text = "the server sent a part without telling which";
+                return Err(Error::new(ErrorKind::Protocol, text));
+            }
+            _ => {
+                self.skip = self.next;
+                length
+            }
+        };
+        let new = Version { etag: head.etag.clone(), size, encoding: head.encoding };
+        let status = head.status;
+        self.check_frame(&answer)?;
+        self.check_version(new, status)?;
+        self.answer = Some(answer);
+        Ok(())
+    }
+
+    /// All of it was there already when the stream was asked to resume.
+    fn is_whole(&self, size: u64, etag: Option<&str>) -> bool {
+        let same = etag.is_none() || etag == self.version.etag.as_deref();
+        size == self.next && self.next == self.first && self.version.size.is_none() && same
+    }
+
+    /// Without a length and without chunks, a cut connection looks like the end. TLS tells them apart.
+    fn check_frame(&self, answer: &Answer) -> Result<()> {
+        let settings = &self.client.settings;
+        if answer.head.frame == Frame::Close && !answer.connection.is_secure() && !settings.unframed
+        {
+            let text = "the server tells neither the length nor the end of the body, so a cut would not \
+                        be seen; allow it with accept_unframed or expect_sha256";
+            return Err(Error::new(ErrorKind::Protocol, text));
+        }
+        Ok(())
+    }
+
+    fn check_version(&mut self, new: Version, status: u16) -> Result<()> {
+        let known = &self.version;
+        let is_first = known.etag.is_none() && known.size.is_none() && self.next == 0;
+        let size_differs = known.size.is_some() && new.size.is_some() && known.size != new.size;
+        // A part need not tell its encoding again; one that does must tell the same.
+        let encoding_differs = self.next > self.first
+            && new.encoding != known.encoding
+            && !(status == 206 && new.encoding == Encoding::Identity);
+        if !is_first && (new.etag != known.etag || size_differs || encoding_differs) {
+            return Err(changed());
+        }
+        if self.next == self.first {
+            self.version.encoding = new.encoding;
+        }
+        self.version.etag = new.etag;
+        self.version.size = self.version.size.or(new.size);
+        Ok(())
+    }
+}
+
+/// A part ends where it was asked to, or with the resource.
+fn ends_right(end: u64, until: u64, size: Option<u64>) -> bool {
+    end == until || end < until && size == Some(end)
+}

@@ -1,0 +1,216 @@
+//! The small server that the experiment starts: files by their number, whole or in part, a thread for each
+//! connection, plain or TLS. It is for clients that mean well.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use lab::launch::{become_program, end_with_the_lab};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::certificate::{certificate_of, key_of};
+
+/// The program's hidden argument for it.
+pub(crate) const COMMAND: &str = "__serve";
+
+const HEAD_LIMIT: usize = 16 << 10;
+
+/// What the process does: it serves until the lab ends it.
+pub(crate) fn run(kind: &str, directory: &str) -> Result<()> {
+    if kind == "nginx" {
+        let program = nginx().context("nginx is not installed")?;
+        let program = program.to_str().context("its path is not UTF-8")?;
+        let error = become_program(&[program, "-p", directory, "-e", "stderr", "-c", "nginx.conf"]);
+        bail!("{program}: {error}");
+    }
+    end_with_the_lab()?;
+    let files = Files::of(Path::new(directory))?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("listening")?;
+    let port = listener.local_addr().context("its own address")?.port();
+    writeln!(io::stdout(), "{port}")?;
+    files.serve(&listener)
+}
+
+/// Where it is kept is not always searched for programs.
+pub(super) fn nginx() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let usual = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(usual).map(|dir| dir.join("nginx")).find(|it| it.is_file())
+}
+
+#[derive(Clone)]
+pub(in super::super) struct Files {
+    root: PathBuf,
+    tls: Option<Arc<ServerConfig>>,
+}
+
+/// An answer: its head, and the part of a file that follows.
+struct Answer {
+    head: String,
+    body: Option<(File, u64, u64)>,
+    closes: bool,
+}
+
+impl Files {
+    /// Those in its `www`; by TLS if there is a key.
+    pub(in super::super) fn of(directory: &Path) -> Result<Files> {
+        let key = key_of(directory);
+        let tls = if key.exists() {
+            let chain = CertificateDer::pem_file_iter(certificate_of(directory))?;
+            let chain = chain.collect::<Result<Vec<_>, _>>()?;
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let config = ServerConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()?
+                .with_no_client_auth()
+                .with_single_cert(chain, PrivateKeyDer::from_pem_file(key)?)?;
+            Some(Arc::new(config))
+        } else {
+            None
+        };
+        Ok(Files { root: directory.join("www"), tls })
+    }
+
+    pub(in super::super) fn serve(&self, listener: &TcpListener) -> Result<()> {
+        for socket in listener.incoming() {
+            let socket = socket.context("accepting")?;
+            let files = self.clone();
+            std::thread::Builder::new()
+                // A client that goes away is none of our business.
+                .spawn(move || drop(files.talk(socket)))
+                .context("a thread for a connection")?;
+        }
+        Ok(())
+    }
+
+    fn talk(&self, mut socket: TcpStream) -> io::Result<()> {
+        socket.set_nodelay(true)?;
+        let Some(config) = &self.tls else {
+            return self.answer_all(&mut socket, |socket, file, offset, len| {
+                let (mut offset, end) = (offset, offset + len);
+                while offset < end {
+                    let left = (end - offset).min(1 << 30) as usize;
+                    if rustix::fs::sendfile(&*socket, file, Some(&mut offset), left)? == 0 {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Ok(())
+            });
+        };
+        let connection = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
+        let mut tls = StreamOwned::new(connection, socket);
+        let mut buffer = vec![0; 128 << 10];
+        self.answer_all(&mut tls, |tls, file, mut offset, len| {
+            let end = offset + len;
+            while offset < end {
+                let n = (end - offset).min(buffer.len() as u64) as usize;
+                std::os::unix::fs::FileExt::read_exact_at(file, &mut buffer[..n], offset)?;
+                tls.write_all(&buffer[..n])?;
+                offset += n as u64;
+            }
+            Ok(())
+        })?;
+        tls.conn.send_close_notify();
+        tls.flush()
+    }
+
+    fn answer_all<S: Read + Write>(
+        &self,
+        stream: &mut S,
+        mut send: impl FnMut(&mut S, &File, u64, u64) -> io::Result<()>,
+    ) -> io::Result<()> {
+        while let Some(request) = read_head(stream)? {
+            let answer = self.answer(&request);
+            stream.write_all(answer.head.as_bytes())?;
+            if let Some((file, offset, len)) = answer.body {
+                send(stream, &file, offset, len)?;
+            }
+            stream.flush()?;
+            if answer.closes {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, request: &str) -> Answer {
+        let header = |name: &str| {
+            let lines = request.lines().skip(1).filter_map(|line| line.split_once(':'));
+            let mut named = lines.filter(|(known, _)| known.eq_ignore_ascii_case(name));
+            named.next().map(|(_, value)| value.trim())
+        };
+        let closes = header("connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
+        let refused = |status: &str| Answer {
+            head: format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
+            body: None,
+            closes: true,
+        };
+        let number = request.strip_prefix("GET /").and_then(|rest| rest.split(' ').next());
+        let Some(number) = number.and_then(|number| number.parse::<u64>().ok()) else {
+            return refused("404 Not Found");
+        };
+        let opened = File::open(self.root.join(number.to_string()))
+            .and_then(|file| Ok((file.metadata()?, file)));
+        let Ok((metadata, file)) = opened else { return refused("404 Not Found") };
+        let size = metadata.len();
+        let tag = format!("\"{size:x}-{:x}-{:x}\"", metadata.mtime(), metadata.mtime_nsec());
+        let same = header("if-range").is_none_or(|asked| asked == tag);
+        let part = header("range").filter(|_| same).and_then(|range| part(range, size));
+        let (status, range, start, len) = match part {
+            Some((first, last)) => {
+                let range = format!("Content-Range: bytes {first}-{last}/{size}\r\n");
+                ("206 Partial Content", range, first, last - first + 1)
+            }
+            None => ("200 OK", String::new(), 0, size),
+        };
+        let close = if closes { "Connection: close\r\n" } else { "" };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {len}\r\n{range}ETag: {tag}\r\n\
+             Accept-Ranges: bytes\r\nContent-Type: application/octet-stream\r\n{close}\r\n"
+        );
+        Answer { head, body: Some((file, start, len)), closes }
+    }
+}
+
+/// First and last byte of `bytes=5-9` or `bytes=5-`; what is asked in another way is given whole.
+fn part(range: &str, size: u64) -> Option<(u64, u64)> {
+    let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
+    let first: u64 = first.parse().ok()?;
+    let last = if last.is_empty() { u64::MAX } else { last.parse().ok()? };
+    (first <= last && first < size).then(|| (first, last.min(size - 1)))
+}
+
+/// None if the client has gone.
+fn read_head(stream: &mut impl Read) -> io::Result<Option<String>> {
+    let mut head = Vec::new();
+    let mut buffer = [0; 4 << 10];
+    while !head.ends_with(b"\r\n\r\n") {
+        let n = stream.read(&mut buffer)?;
+        head.extend_from_slice(&buffer[..n]);
+        if n == 0 || head.len() > HEAD_LIMIT {
+            return Ok(None);
+        }
+    }
+    Ok(Some(String::from_utf8_lossy(&head).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part;
+
+    #[test]
+    fn a_range_is_a_part_of_what_there_is() {
+        let check = |range: &str, expected| assert_eq!(part(range, 10), expected, "{range}");
+        check("bytes=0-3", Some((0, 3)));
+        check("bytes=9-", Some((9, 9)));
+        check("bytes=5-99", Some((5, 9)));
+        for whole in ["bytes=10-", "bytes=4-3", "bytes=-3", "lines=0-3", "bytes=0-3,5-6"] {
+            check(whole, None);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Our own library: the chunks that byte-stream lends.
+
+use anyhow::Result;
+use byte_stream::Stream;
+use lab::experiment::{Method, Task};
+use lab::param::Point;
+
+use super::fold::Fold;
+use super::source::{Input, Source, contender, reading};
+
+pub(super) fn method() -> Method {
+    contender("byte-stream", "byte-stream: chunks that are lent", &["buffer"], build)
+}
+
+struct Lent {
+    input: Input,
+    buffer: usize,
+}
+
+/// What the library allows.
+pub(super) const BUFFER_LIMIT: u64 = 1 << 20;
+
+fn build(point: &Point) -> Result<Box<dyn Task>> {
+    let buffer = point.number("buffer")?.min(BUFFER_LIMIT) as usize;
+    reading(point, |input| Ok(Lent { input, buffer }))
+}
+
+impl Source for Lent {
+    fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
+        let Lent { input, buffer } = self;
+        let mut stream = Stream::options().buffer_bytes(*buffer).open(&input.path)?;
+        let mut offset = 0;
+        while let Some(chunk) = stream.next_chunk()? {
+            fold.chunk(chunk);
+            offset = input.advanced(offset, chunk.len())?;
+        }
+        input.ended(offset)
+    }
+}

@@ -1,0 +1,120 @@
+//! A process that methods need beside them, such as the server that they read from. It ends when it is dropped, and
+//! with the lab.
+
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use super::process::{Process, Talk};
+use super::{Ended, Limits, Stop};
+use crate::clock;
+
+/// A helper that has started but need not be ready.
+pub struct Helper {
+    process: Process,
+    limits: Limits,
+}
+
+impl Helper {
+    /// Starts it; it gets so long for whatever it is asked for.
+    pub fn start(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<Helper, Ended> {
+        let limits = Limits { answer_ns: limit_ns, stop: stop.clone(), dir: None };
+        Ok(Helper { process: Process::spawn(argv, Talk::Pipes, &[], None)?, limits })
+    }
+
+    /// The first line that it writes to its standard output.
+    pub fn line(&mut self) -> Result<String, Ended> {
+        let Some(output) = self.process.child.stdout.take() else {
+            return Err(Ended::Failed("its standard output is not a pipe".to_owned()));
+        };
+        let deadline_ns = clock::now_ns().saturating_add(self.limits.answer_ns);
+        let mut line = Vec::new();
+        while !line.ends_with(b"\n") {
+            self.process.wait_for(output.as_fd(), &self.limits, deadline_ns)?;
+            let mut byte = [0];
+            match rustix::io::read(&output, &mut byte) {
+                Ok(0) => return Err(Ended::Failed(self.process.died())),
+                Ok(_) => line.push(byte[0]),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(Ended::Failed(format!("reading its output: {error}"))),
+            }
+        }
+        self.process.child.stdout = Some(output);
+        Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
+    }
+
+    /// Tries again and again until there is something; an error if it dies or takes too long.
+    pub fn until<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> Result<T, Ended> {
+        let deadline_ns = clock::now_ns().saturating_add(self.limits.answer_ns);
+        loop {
+            if let Some(found) = ready() {
+                return Ok(found);
+            }
+            if self.limits.stop.signal().is_some() {
+                return Err(Ended::Stopped);
+            }
+            let now_ns = clock::now_ns();
+            if now_ns >= deadline_ns {
+                return Err(Ended::Failed("it is not ready in time".to_owned()));
+            }
+            // Pauses for a millisecond while it lives.
+            if self.process.wait_until_exit(now_ns + 1_000_000) {
+                return Err(Ended::Failed(self.process.died()));
+            }
+        }
+    }
+}
+
+/// Lets this process end with the one that started it.
+pub fn end_with_the_lab() -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    Ok(())
+}
+
+/// Becomes another program, that ends with the lab, too. Returns only if that cannot be.
+pub fn become_program(argv: &[&str]) -> std::io::Error {
+    if let Err(error) = end_with_the_lab() {
+        return error;
+    }
+    let Some((name, arguments)) = argv.split_first() else {
+        return std::io::ErrorKind::InvalidInput.into();
+    };
+    #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
+    let mut command = Command::new(name);
+    command.args(arguments).exec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(script: &str) -> Helper {
+        let argv = ["sh", "-c", script].map(str::to_owned);
+        Helper::start(&argv, 20_000_000_000, &Stop::default()).unwrap()
+    }
+
+    #[test]
+    fn a_helper_says_a_line_and_is_there_until_it_is_dropped() {
+        let mut helper = start("echo $$; exec cat");
+        let pid: i32 = helper.line().unwrap().parse().unwrap();
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        assert_eq!(helper.until(|| Some(7)), Ok(7));
+        rustix::process::test_kill_process(pid).unwrap();
+        drop(helper);
+        assert!(rustix::process::test_kill_process(pid).is_err());
+    }
+
+    #[test]
+    fn a_helper_that_dies_says_why() {
+        let died = |ended: Ended| match ended {
+            Ended::Failed(text) => text,
+            other => panic!("{other:?}"),
+        };
+        let text = died(start("echo reason >&2; exit 3").line().unwrap_err());
+        assert!(text.contains("exit status 3") && text.contains("reason"), "{text}");
+        let mut silent = start("echo reason >&2; exit 3");
+        let text = died(silent.until(|| None::<()>).unwrap_err());
+        assert!(text.contains("exit status 3") && text.contains("reason"), "{text}");
+    }
+}
