@@ -42,8 +42,12 @@ pub(crate) fn run(
     plan.definition = asked.definition;
     let line = ProgressLine::new();
     let mut points = experiment.points(asked.points, &job.methods);
+    let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
+    if measuring.methods.is_empty() && measuring.languages.is_empty() {
+        workers::tell_left_out(experiment.methods.iter().filter(|method| competes(method)))?;
+    }
     // Else workers would be built that have nothing to do.
-    job.methods.retain(|method| points.iter().any(|point| method.competes_at(point)));
+    job.methods.retain(competes);
     ensure!(
         job.methods.iter().any(|method| method.role == Role::Contender),
         "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
@@ -326,9 +330,6 @@ fn choose(experiment: &Experiment, measuring: &MeasureArgs) -> Result<Vec<Method
                 && languages.as_ref().is_none_or(|languages| languages.have(method))
         }
     };
-    if patterns.is_empty() && languages.is_none() {
-        workers::tell_left_out(&experiment.methods)?;
-    }
     let ours: Vec<Method> = experiment.methods.iter().filter(chosen).cloned().collect();
     ensure!(
         !ours.is_empty() || !methods.is_empty(),

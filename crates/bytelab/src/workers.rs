@@ -77,8 +77,8 @@ pub(crate) fn guests(experiment: &Experiment, chosen: &[Method]) -> Vec<String> 
 }
 
 /// Says which languages a run does without because their tools are not installed.
-pub(crate) fn tell_left_out(methods: &[Method]) -> Result<()> {
-    let default: Vec<Method> = methods.iter().filter(|method| method.default).cloned().collect();
+pub(crate) fn tell_left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Result<()> {
+    let default: Vec<Method> = methods.filter(|method| method.default).cloned().collect();
     let missing = languages(&default).into_iter().filter(|language| language.here.is_err());
     let missing: Vec<&str> = missing.map(|language| language.name).collect();
     if !missing.is_empty() {

@@ -436,7 +436,7 @@ fn a_chunk_from_a_server_allocates_nothing() {
 
 #[test]
 fn a_thousand_streams_from_a_server_leave_no_descriptor_and_no_memory_behind() {
-    crate::stream::allow_many_descriptors();
+    let _turn = crate::stream::allow_many_descriptors();
     let server = Server::new(|r, s| good(r, s, &bytes(40_000), "\"v\""));
     let open = || once().buffer_bytes(16 << 10).open(&server.url()).unwrap();
     drop(open());

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
 use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use byte_stream::{Address, Cancel, ErrorKind, Kind, Strategy, Stream};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -179,10 +180,14 @@ fn another_thread_ends_the_waiting() {
     }
 }
 
-pub(crate) fn allow_many_descriptors() {
+/// For as long as the guard lives no other test opens many. Raises the limit.
+pub(crate) fn allow_many_descriptors() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut limits = getrlimit(Resource::Nofile);
     limits.current = limits.maximum;
     setrlimit(Resource::Nofile, limits).unwrap();
+    turn
 }
 
 pub(crate) fn descriptors() -> usize {
@@ -194,7 +199,7 @@ fn a_thousand_streams_at_once_leave_no_descriptor_and_no_memory_behind() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let data = bytes(100_000);
     std::fs::write(file.path(), &data).unwrap();
-    allow_many_descriptors();
+    let _turn = allow_many_descriptors();
     let live = crate::allocations::live_bytes();
     let mut streams: Vec<Stream> = (0..1000)
         .map(|_| Stream::options().buffer_bytes(4096).open(file.path()).unwrap())
