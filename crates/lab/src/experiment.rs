@@ -78,13 +78,13 @@ pub struct Method {
     pub bypasses_cache: bool,
     /// Whether it is measured when no method is named.
     pub default: bool,
-    /// Where an experiment has several jobs: the word of its param `job` or `source` at which the method competes,
+    /// Where an experiment has several jobs: the word of its param `job`, `source` or `kind` at which the method competes,
     /// or some of them with `|` between. None: at every point.
     pub job: Option<&'static str>,
 }
 
 /// The params whose words are jobs.
-const JOB_PARAMS: [&str; 2] = ["job", "source"];
+const JOB_PARAMS: [&str; 3] = ["job", "source", "kind"];
 
 impl Experiment {
     /// The points at which one of the chosen methods competes, each with only those params that one of

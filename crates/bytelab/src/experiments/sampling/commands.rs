@@ -10,7 +10,7 @@ use lab::launch::{Ended, filter};
 use lab::param::Point;
 
 use super::check::Promise;
-use super::drawing::{Drawing, Job, Told, contender};
+use super::drawing::{Drawing, Job, Told, of_kind};
 
 const AWK: &str = r#"BEGIN { srand(); n = ARGV[1]; ARGV[1] = "" }
 NR <= n { kept[NR] = $0; next }
@@ -19,8 +19,8 @@ END { for (i in kept) print kept[i] }"#;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
-        contender("shuf", "shuf -n; text only", |point| command(point, "shuf", shuf)),
-        contender("awk", "a reservoir in awk; text only", |point| command(point, "awk", awk)),
+        of_kind("text", "shuf", "shuf -n; text only", |point| command(point, "shuf", shuf)),
+        of_kind("text", "awk", "a reservoir in awk; text only", |point| command(point, "awk", awk)),
         // These take minutes for large files.
         if_named("sort", "sort -R | head; text only", |point| command(point, "sort", sort)),
         if_named("sqlite", "sqlite3: import, order by random(); text only", |point| {
@@ -80,9 +80,6 @@ fn command(
     program: &str,
     argv: impl Fn(&Job) -> Vec<String> + 'static,
 ) -> Result<Box<dyn Task>> {
-    if point.text("kind")? != "text" {
-        return Err(skip("knows only lines"));
-    }
     // A program that is not there is found out before the timing.
     let path = std::env::var_os("PATH").unwrap_or_default();
     if !is_in(&path, program) {
@@ -104,5 +101,5 @@ fn is_in(path: &OsStr, program: &str) -> bool {
 }
 
 fn if_named(name: &str, about: &str, build: Build) -> Method {
-    Method { default: false, ..contender(name, about, build) }
+    Method { default: false, ..of_kind("text", name, about, build) }
 }

@@ -144,3 +144,8 @@ pub(super) fn contender(name: &str, about: &str, build: Build) -> Method {
         job: None,
     }
 }
+
+/// One that draws only from files of this kind.
+pub(super) fn of_kind(kind: &'static str, name: &str, about: &str, build: Build) -> Method {
+    Method { job: Some(kind), ..contender(name, about, build) }
+}

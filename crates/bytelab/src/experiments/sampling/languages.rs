@@ -5,12 +5,16 @@ use lab::run::Role;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
-        method("read", "C++: ifstream::read of 64 bytes, kept with a probability; binary only"),
-        method("getline", "C++: getline, kept with a probability; text only"),
+        method(
+            "binary",
+            "read",
+            "C++: ifstream::read of 64 bytes, kept with a probability; binary only",
+        ),
+        method("text", "getline", "C++: getline, kept with a probability; text only"),
     ]
 }
 
-fn method(name: &str, about: &str) -> Method {
+fn method(kind: &'static str, name: &str, about: &str) -> Method {
     let argv = ["{workers/cpp}", "sampling", name];
     Method {
         name: format!("cpp-{name}"),
@@ -19,8 +23,7 @@ fn method(name: &str, about: &str) -> Method {
         how: How::Worker { argv: argv.map(str::to_owned).to_vec() },
         role: Role::Contender,
         bypasses_cache: false,
-        // One of the two does not fit.
         default: false,
-        job: None,
+        job: Some(kind),
     }
 }

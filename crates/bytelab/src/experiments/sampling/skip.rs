@@ -8,7 +8,7 @@ use lab::param::Point;
 use record_sampler::{Method as Way, Population, Sampler};
 
 use super::check::Promise;
-use super::drawing::{Drawing, Job, Told, contender};
+use super::drawing::{Drawing, Job, Told, contender, of_kind};
 
 const PROMISE: Promise = Promise { is_exact: true, in_order: true };
 
@@ -19,12 +19,10 @@ pub(super) fn methods() -> Vec<Method> {
             build(point, Way::Pread)
         }),
         contender("mmap", "the same, through a mapping", |point| build(point, Way::Mmap)),
-        contender("sequential", "large reads in order, binary only", |point| {
-            only(point, "binary")?;
+        of_kind("binary", "sequential", "large reads in order, binary only", |point| {
             build(point, Way::Sequential)
         }),
-        contender("io-uring", "64 reads in flight in a ring, binary only", |point| {
-            only(point, "binary")?;
+        of_kind("binary", "io-uring", "64 reads in flight in a ring, binary only", |point| {
             let refused = |error| skip(format!("the kernel gives no ring: {error}"));
             io_uring::IoUring::new(1).map_err(refused)?;
             build(point, Way::Uring)
@@ -32,18 +30,21 @@ pub(super) fn methods() -> Vec<Method> {
         contender("reservoir", "one pass as over a pipe, algorithm L", |point| {
             Drawing::task(point, PROMISE, Box::new(reservoir))
         }),
-        contender("index", "the lines counted once, kept beside the file; text only", |point| {
-            only(point, "text")?;
-            Drawing::task(
-                point,
-                PROMISE,
-                Box::new(|job, seed, out| {
-                    draw(job, &Sampler::exactly(job.samples).seed(seed).with_index(), out)
-                }),
-            )
-        }),
-        contender("probe", "random byte offsets, length bias rejected; text only", |point| {
-            only(point, "text")?;
+        of_kind(
+            "text",
+            "index",
+            "the lines counted once, kept beside the file; text only",
+            |point| {
+                Drawing::task(
+                    point,
+                    PROMISE,
+                    Box::new(|job, seed, out| {
+                        draw(job, &Sampler::exactly(job.samples).seed(seed).with_index(), out)
+                    }),
+                )
+            },
+        ),
+        of_kind("text", "probe", "random byte offsets, length bias rejected; text only", |point| {
             let Job { samples, records, .. } = Job::of(point)?;
             if samples > records / 2 {
                 return Err(skip(
@@ -53,13 +54,6 @@ pub(super) fn methods() -> Vec<Method> {
             build(point, Way::Probe { min_len: 1 })
         }),
     ]
-}
-
-fn only(point: &Point, kind: &str) -> Result<()> {
-    if point.text("kind")? == kind {
-        return Ok(());
-    }
-    Err(skip(format!("is for {kind} records only")))
 }
 
 fn build(point: &Point, way: Way) -> Result<Box<dyn Task>> {
