@@ -51,7 +51,7 @@ pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
     environment::write(&mut html, shown);
     percentiles::write(&mut html, shown);
     html.raw("<p class=\"small\">Charts by plotly.js (MIT license), which lies in this file. Made by bytelab; ");
-    html.raw("<code>bytelab export</code> and <code>bytelab show --json</code> give the samples.</p>\n</main>\n");
+    html.raw("<code>bytelab show --json</code> gives the samples.</p>\n</main>\n");
     html.raw("<script type=\"application/json\" id=\"charts-data\">");
     html.json(&charts);
     html.raw("</script>\n<script type=\"text/plain\" id=\"library\">");
