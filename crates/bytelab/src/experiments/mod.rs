@@ -3,6 +3,7 @@
 pub(crate) mod copying;
 mod decoding;
 mod files;
+mod filter;
 mod memory;
 mod numbers;
 pub(crate) mod own;

@@ -2,11 +2,11 @@
 
 use std::os::fd::OwnedFd;
 
-use anyhow::{Result, anyhow};
-use lab::experiment::{Method, Task, skip};
-use lab::launch::{Ended, filter};
+use anyhow::Result;
+use lab::experiment::{Method, Task};
 use lab::param::Point;
 
+use super::super::filter::{self, must_be_installed};
 use super::job::{Copying, Cpu, contender, task};
 
 pub(super) fn methods() -> Vec<Method> {
@@ -35,25 +35,12 @@ pub(super) fn methods() -> Vec<Method> {
 struct Command(Vec<String>);
 
 pub(super) fn command(point: &Point, argv: &[&str]) -> Result<Box<dyn Task>> {
-    // A program that is not there is found out before the timing.
-    let is_there = |name: &str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        // An absolute name stays as it is.
-        std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
-    };
-    if !is_there(argv[0]) {
-        return Err(skip(format!("{} is not installed", argv[0])));
-    }
+    must_be_installed(argv[0])?;
     task(point, Command(argv.iter().map(|word| (*word).to_owned()).collect()))
 }
 
 impl Copying for Command {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
-        match filter(&self.0, input, output) {
-            Ok(used) => Ok(Some(used)),
-            Err(Ended::Skipped(reason)) => Err(skip(reason)),
-            Err(Ended::Failed(reason)) => Err(anyhow!(reason)),
-            Err(Ended::Stopped) => Err(anyhow!("stopped")),
-        }
+        filter::run(&self.0, input, output).map(Some)
     }
 }

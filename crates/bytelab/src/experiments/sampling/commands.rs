@@ -1,14 +1,13 @@
 //! What people use today, as plain commands: started anew for each sample, in the order in which they like to
 //! write. They know only lines.
 
-use std::ffi::OsStr;
 use std::fs::File;
 
-use anyhow::{Context, Result, anyhow};
-use lab::experiment::{Build, Method, Task, skip};
-use lab::launch::{Ended, filter};
+use anyhow::{Context, Result};
+use lab::experiment::{Build, Method, Task};
 use lab::param::Point;
 
+use super::super::filter::{self, must_be_installed};
 use super::check::Promise;
 use super::drawing::{Drawing, Job, Told, of_kind};
 
@@ -80,24 +79,13 @@ fn command(
     program: &str,
     argv: impl Fn(&Job) -> Vec<String> + 'static,
 ) -> Result<Box<dyn Task>> {
-    // A program that is not there is found out before the timing.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    if !is_in(&path, program) {
-        return Err(skip(format!("{program} is not installed")));
-    }
+    must_be_installed(program)?;
     let draw = move |job: &Job, _seed: u64, out: &mut File| {
         let input = File::open("/dev/null").context("/dev/null")?;
-        match filter(&argv(job), input.into(), out.try_clone()?.into()) {
-            Ok(cpu) => Ok(Told { cpu: Some(cpu), ..Told::default() }),
-            Err(Ended::Skipped(reason) | Ended::Failed(reason)) => Err(anyhow!(reason)),
-            Err(Ended::Stopped) => Err(anyhow!("stopped")),
-        }
+        let cpu = filter::run(&argv(job), input.into(), out.try_clone()?.into())?;
+        Ok(Told { cpu: Some(cpu), ..Told::default() })
     };
     Drawing::task(point, Promise { is_exact: true, in_order: false }, Box::new(draw))
-}
-
-fn is_in(path: &OsStr, program: &str) -> bool {
-    std::env::split_paths(path).any(|dir| dir.join(program).is_file())
 }
 
 fn if_named(name: &str, about: &str, build: Build) -> Method {
