@@ -151,15 +151,27 @@ fn cold(path: &Path) -> Result<()> {
     cache::prove(CacheState::Cold, &[path]).map_err(anyhow::Error::msg)
 }
 
+#[cfg(target_os = "linux")]
 fn direct(path: &Path) -> Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path)?;
     Ok(())
 }
 
+#[cfg(not(target_os = "linux"))]
+fn direct(_path: &Path) -> Result<()> {
+    anyhow::bail!("only Linux has it")
+}
+
+#[cfg(target_os = "linux")]
 fn io_uring() -> Result<()> {
     io_uring::IoUring::new(8)?;
     Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn io_uring() -> Result<()> {
+    anyhow::bail!("only Linux has it")
 }
 
 /// Watches the machine while one thread wants a CPU all the time.

@@ -12,6 +12,7 @@ use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::PollFlags;
+#[cfg(target_os = "linux")]
 use rustix::io::Errno;
 
 use crate::cancel::{self, Cancel};
@@ -285,6 +286,7 @@ impl Job<'_> {
 
 /// An error that reading and writing would only meet again; all others are a way's refusal, and `read`
 /// and `write` then tell which side is to blame.
+#[cfg(target_os = "linux")]
 fn is_final(errno: Errno) -> bool {
     matches!(errno, Errno::PIPE | Errno::NOSPC | Errno::DQUOT | Errno::CONNRESET)
 }

@@ -62,6 +62,7 @@ fn write(job: &mut Job<'_>, mut bytes: &[u8]) -> Result<()> {
 }
 
 /// Writes the `held` bytes that are in a pipe of our own.
+#[cfg(target_os = "linux")]
 pub(super) fn drain(job: &mut Job<'_>, pipe: BorrowedFd<'_>, mut held: usize) -> Result<()> {
     let mut buffer = Buffer::new(BUFFER_BYTES.min(held));
     while held > 0 {

@@ -110,6 +110,7 @@ impl Mapping {
         Ok(pages.into_iter().map(|page| u64::from(page & 1)).sum())
     }
 
+    #[cfg(target_os = "linux")]
     pub(super) fn is_resident(&self, page: usize) -> io::Result<bool> {
         let mut pages = [0];
         self.look(page, &mut pages)?;

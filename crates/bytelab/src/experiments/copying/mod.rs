@@ -4,10 +4,12 @@ mod ends;
 mod job;
 
 mod command;
+#[cfg(target_os = "linux")]
 mod kernel;
 mod languages;
 mod library;
 mod plain;
+#[cfg(target_os = "linux")]
 mod uring;
 
 #[cfg(test)]
@@ -68,7 +70,9 @@ fn params() -> Vec<Param> {
 fn methods() -> Vec<Method> {
     let mut methods = command::methods();
     methods.extend(plain::methods());
+    #[cfg(target_os = "linux")]
     methods.extend(kernel::methods());
+    #[cfg(target_os = "linux")]
     methods.push(uring::method());
     methods.push(library::method());
     methods.extend(languages::methods());

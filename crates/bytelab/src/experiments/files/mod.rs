@@ -5,6 +5,8 @@ pub(super) mod folder;
 mod place;
 
 mod call;
+#[cfg(target_os = "linux")]
+mod cold;
 mod create;
 mod durable;
 mod names;
@@ -85,6 +87,8 @@ fn params() -> Vec<Param> {
 fn methods() -> Vec<Method> {
     let mut methods = read::methods();
     methods.extend(random::methods());
+    #[cfg(target_os = "linux")]
+    methods.extend(cold::methods());
     methods.extend(create::methods());
     methods.extend(durable::methods());
     methods.extend(names::methods());

@@ -1,37 +1,31 @@
-//! Reads of 4 KiB at random offsets, each met once before any is met again: of a file that is cached, and of
-//! one of which nothing is, which is proved before each sample.
-#![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "maps a file"))]
+//! Reads of 4 KiB at random offsets, each met once before any is met again, of a file that is cached.
+
+#![expect(unsafe_code, reason = "maps a file")]
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use lab::cache;
-use lab::clock::now_ns;
+use anyhow::{Context, Result};
 use lab::experiment::{Method, Task, Work, skip};
 use lab::param::Point;
-use lab::run::CacheState;
 use memmap2::Mmap;
 
 use crate::experiments::reading::buffer::Buffer;
 use crate::experiments::window::window;
 
-use super::place::{cached, changing, shared};
+use super::place::{cached, shared};
 use super::read::Digest;
 
 pub(super) const BLOCK: usize = 4096;
 
-/// A cold sample has no fewer reads.
-const COLD_MIN: u64 = 16;
-
 /// How many blocks the digest is of.
-const DIGEST_BLOCKS: usize = 64;
+pub(super) const DIGEST_BLOCKS: usize = 64;
 
 pub(super) fn methods() -> Vec<Method> {
     let (pread, mapped) =
         ("pread of 4 KiB, all cached", "4 KiB copied out of a mapping, all cached");
-    let mut methods = vec![
+    vec![
         cached("random", "random-pread", pread, &["dir", "span"], |point| {
             let blocks = Blocks::of(point)?;
             let file = open(&blocks.path, 0)?;
@@ -45,39 +39,10 @@ pub(super) fn methods() -> Vec<Method> {
             let map = map.with_context(|| format!("mapping {}", blocks.path.display()))?;
             window(Box::new(Random { blocks, from: map }))
         }),
-    ];
-    #[cfg(target_os = "linux")]
-    methods.extend([
-        changing(
-            "random-cold",
-            "cold-pread",
-            "pread of 4 KiB, none cached",
-            &["dir", "span"],
-            |p| {
-                let blocks = Blocks::of(p)?;
-                let file = open(&blocks.path, 0)?;
-                device_of(&blocks.path)?;
-                let advice = rustix::fs::Advice::Random;
-                rustix::fs::fadvise(&file, 0, None, advice).context("fadvise")?;
-                let mut cold = Cold { blocks, file, evicts: true, again_ratio: None };
-                cold.between()?;
-                Ok(Box::new(cold))
-            },
-        ),
-        changing("random-cold", "cold-direct", "O_DIRECT read of 4 KiB", &["dir", "span"], |p| {
-            let mut blocks = Blocks::of(p)?;
-            device_of(&blocks.path)?;
-            let file = open(&blocks.path, libc::O_DIRECT)?;
-            blocks.next(&file).map_err(|error| skip(format!("O_DIRECT is refused: {error:#}")))?;
-            let mut cold = Cold { blocks, file, evicts: false, again_ratio: None };
-            cold.again_ratio = Some(cold.again_ratio()?);
-            Ok(Box::new(cold))
-        }),
-    ]);
-    methods
+    ]
 }
 
-fn open(path: &Path, flags: i32) -> Result<File> {
+pub(super) fn open(path: &Path, flags: i32) -> Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
     file.map_err(|error| match flags {
         0 => anyhow::Error::new(error).context(format!("opening {}", path.display())),
@@ -85,20 +50,8 @@ fn open(path: &Path, flags: i32) -> Result<File> {
     })
 }
 
-/// Skips a file system in memory, which may accept `O_DIRECT` but has no device.
-#[cfg(target_os = "linux")]
-fn device_of(path: &Path) -> Result<()> {
-    const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
-    let stat =
-        rustix::fs::statfs(path).with_context(|| format!("looking at {}", path.display()))?;
-    if IN_MEMORY.contains(&(stat.f_type as u32)) {
-        return Err(skip(format!("{} is on a file system in memory: no device", path.display())));
-    }
-    Ok(())
-}
-
 /// A way to have a block.
-trait From {
+pub(super) trait From {
     fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()>;
 }
 
@@ -118,29 +71,32 @@ impl From for Mmap {
 }
 
 /// The blocks of a file in a random order, which is the same for all methods.
-struct Blocks {
-    path: PathBuf,
-    order: Vec<u32>,
-    next: usize,
+pub(super) struct Blocks {
+    pub(super) path: PathBuf,
+    pub(super) order: Vec<u32>,
+    pub(super) next: usize,
     /// Starts at a page, as `O_DIRECT` wants it.
     buffer: Buffer,
 }
 
 impl Blocks {
-    fn of(point: &Point) -> Result<Blocks> {
+    pub(super) fn of(point: &Point) -> Result<Blocks> {
         let path = shared(point)?;
         let n = u32::try_from(point.number("span")? / BLOCK as u64)?;
         Ok(Blocks { path, order: order(n), next: 0, buffer: Buffer::new(BLOCK)? })
     }
 
-    fn next(&mut self, mut from: impl From) -> Result<()> {
+    pub(super) fn next(&mut self, mut from: impl From) -> Result<()> {
         let offset = u64::from(self.order[self.next % self.order.len()]) * BLOCK as u64;
         self.next += 1;
         let read = from.block(offset, &mut self.buffer);
         read.with_context(|| self.path.display().to_string())
     }
 
-    fn digest(&mut self, mut next: impl FnMut(&mut Blocks) -> Result<()>) -> Result<u64> {
+    pub(super) fn digest(
+        &mut self,
+        mut next: impl FnMut(&mut Blocks) -> Result<()>,
+    ) -> Result<u64> {
         let mut digest = Digest::default();
         self.next = 0;
         for _ in 0..DIGEST_BLOCKS.min(self.order.len()) {
@@ -193,72 +149,6 @@ impl<F: From> Task for Random<F> {
     fn digest(&mut self) -> Result<Option<u64>> {
         let from = &mut self.from;
         self.blocks.digest(|blocks| blocks.next(&mut *from)).map(Some)
-    }
-}
-
-#[cfg(target_os = "linux")]
-struct Cold {
-    blocks: Blocks,
-    file: File,
-    /// What it reads comes into the page cache, and has to go again.
-    evicts: bool,
-    again_ratio: Option<f64>,
-}
-
-#[cfg(target_os = "linux")]
-impl Cold {
-    /// The time of the same blocks a second time to that of the first: where it is far below 1, something
-    /// below the kernel keeps them, too.
-    fn again_ratio(&mut self) -> Result<f64> {
-        let mut ns = [0, 0];
-        for ns in &mut ns {
-            self.blocks.next = 0;
-            let start_ns = now_ns();
-            for _ in 0..DIGEST_BLOCKS {
-                self.blocks.next(&self.file)?;
-            }
-            *ns = now_ns() - start_ns;
-        }
-        Ok(ns[1] as f64 / ns[0] as f64)
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Task for Cold {
-    fn run(&mut self, ops: u64) -> Result<Work> {
-        let ops = ops.max(COLD_MIN).min(self.blocks.order.len() as u64);
-        for _ in 0..ops {
-            self.blocks.next(&self.file)?;
-        }
-        Ok(Work { ops, bytes: ops * BLOCK as u64, answer: None })
-    }
-
-    fn digest(&mut self) -> Result<Option<u64>> {
-        let file = &self.file;
-        let digest = self.blocks.digest(|blocks| blocks.next(file))?;
-        self.between()?;
-        Ok(Some(digest))
-    }
-
-    fn metrics(&mut self) -> Vec<(&'static str, f64)> {
-        self.again_ratio.map(|ratio| ("again_ratio", ratio)).into_iter().collect()
-    }
-
-    /// Nothing of the file may be cached when the next sample begins.
-    fn between(&mut self) -> Result<()> {
-        if !self.evicts {
-            return Ok(());
-        }
-        let mut reason = String::new();
-        // Pages that were just read may survive the first attempt.
-        for _ in 0..5 {
-            cache::evict(&self.blocks.path)?;
-            match cache::prove(CacheState::Cold, &[&self.blocks.path]) {
-                Ok(()) => return Ok(()),
-                Err(why) => reason = why,
-            }
-        }
-        bail!(skip(format!("the file cannot be dropped from the page cache: {reason}")))
     }
 }
 

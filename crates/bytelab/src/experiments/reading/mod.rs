@@ -13,6 +13,7 @@ mod stream;
 
 mod asynchronous;
 mod buffered;
+#[cfg(target_os = "linux")]
 mod direct;
 mod languages;
 mod map;
@@ -20,6 +21,7 @@ mod pread;
 mod read;
 mod style;
 mod unchecked;
+#[cfg(target_os = "linux")]
 mod uring;
 mod whole;
 mod window;
@@ -106,7 +108,9 @@ fn methods() -> Vec<Method> {
     methods.extend(map::methods());
     methods.push(window::method());
     methods.push(pread::method());
+    #[cfg(target_os = "linux")]
     methods.push(uring::method());
+    #[cfg(target_os = "linux")]
     methods.push(direct::method());
     methods.extend(asynchronous::methods());
     methods.push(stream::method());

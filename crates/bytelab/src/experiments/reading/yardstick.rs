@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use lab::experiment::{Command, How, Method, Task, Work};
 use lab::param::Point;
 use lab::run::Role;
-use memmap2::{Advice, MmapMut};
+use memmap2::MmapMut;
 
 use super::buffer::Buffer;
 use super::fold::Fold;
@@ -44,7 +44,8 @@ fn build_memory(point: &Point) -> Result<Box<dyn Task>> {
         let len = usize::try_from(input.size)?;
         let mut bytes = MmapMut::map_anon(len).context("memory for the whole file")?;
         // With small pages it is not the limit, but still memory.
-        let _ = bytes.advise(Advice::HugePage);
+        #[cfg(target_os = "linux")]
+        let _ = bytes.advise(memmap2::Advice::HugePage);
         let mut file = input.open_checked()?;
         file.read_exact(&mut bytes).with_context(|| input.doing("reading"))?;
         Ok(Memory { input, bytes })

@@ -22,6 +22,7 @@ pub(super) fn methods() -> Vec<Method> {
         of_kind("binary", "sequential", "large reads in order, binary only", |point| {
             build(point, Way::Sequential)
         }),
+        #[cfg(target_os = "linux")]
         of_kind("binary", "io-uring", "64 reads in flight in a ring, binary only", |point| {
             let refused = |error| skip(format!("the kernel gives no ring: {error}"));
             io_uring::IoUring::new(1).map_err(refused)?;

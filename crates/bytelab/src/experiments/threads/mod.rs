@@ -24,6 +24,7 @@ mod switch;
 #[cfg(test)]
 mod tests;
 
+#[cfg(target_os = "linux")]
 use std::sync::LazyLock;
 
 use lab::experiment::{Data, Experiment, Method};

@@ -4,11 +4,11 @@
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+#[cfg(target_os = "linux")]
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 pub(super) struct Output {
@@ -19,6 +19,7 @@ pub(super) struct Output {
 
 enum State {
     /// Without a name.
+    #[cfg(target_os = "linux")]
     Nameless,
     /// The file system has no nameless files: under this name, which is removed when dropped.
     Temporary(tempfile::TempPath),
@@ -54,6 +55,7 @@ impl Output {
         match self.state {
             State::InPlace => Ok(()),
             State::Temporary(temporary) => temporary.persist(&self.path).with_context(name),
+            #[cfg(target_os = "linux")]
             State::Nameless => link(&self.file, &self.path).with_context(name),
         }
     }
@@ -61,9 +63,9 @@ impl Output {
 
 fn nameless_or_temporary(path: &Path) -> io::Result<(File, State)> {
     let dir = dir_of(path);
-    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    if let Ok(file) = rustix::fs::openat(CWD, dir, flags, Mode::from_raw_mode(0o666)) {
-        return Ok((File::from(file), State::Nameless));
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = nameless(dir) {
+        return Ok((file, State::Nameless));
     }
     let file = tempfile::Builder::new()
         .prefix(&beside(path, "")?)
@@ -72,6 +74,12 @@ fn nameless_or_temporary(path: &Path) -> io::Result<(File, State)> {
         .tempfile_in(dir)?;
     let (file, temporary) = file.into_parts();
     Ok((file, State::Temporary(temporary)))
+}
+
+#[cfg(target_os = "linux")]
+fn nameless(dir: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(CWD, dir, flags, Mode::from_raw_mode(0o666))?.into())
 }
 
 fn dir_of(path: &Path) -> &Path {
@@ -87,7 +95,10 @@ fn beside(path: &Path, ending: &str) -> io::Result<OsString> {
 }
 
 /// A link cannot replace a file, but a rename can.
+#[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
     let own = format!("/proc/self/fd/{}", file.as_raw_fd());
     let name = beside(path, &format!(".{}.unfinished", std::process::id()))?;
     let temporary = dir_of(path).join(name);

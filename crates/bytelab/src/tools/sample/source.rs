@@ -8,6 +8,7 @@ use record_sampler::{Format, Population};
 
 use super::args::SampleArgs;
 
+#[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
 pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population> {
@@ -19,6 +20,7 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
             "standard input cannot be taken together with files; name it /dev/stdin"
         );
         // A pipe that holds more makes fewer turns; where it cannot, or is none, it stays as it is.
+        #[cfg(target_os = "linux")]
         let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), PIPE_BYTES);
         Population::stream(io::stdin(), format)
     } else {

@@ -2,7 +2,7 @@
 //! connection, plain or TLS. It is for clients that mean well.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -91,13 +91,11 @@ impl Files {
     fn talk(&self, mut socket: TcpStream) -> io::Result<()> {
         socket.set_nodelay(true)?;
         let Some(config) = &self.tls else {
-            return self.answer_all(&mut socket, |socket, file, offset, len| {
-                let (mut offset, end) = (offset, offset + len);
-                while offset < end {
-                    let left = (end - offset).min(1 << 30) as usize;
-                    if rustix::fs::sendfile(&*socket, file, Some(&mut offset), left)? == 0 {
-                        return Err(io::ErrorKind::UnexpectedEof.into());
-                    }
+            return self.answer_all(&mut socket, |socket, mut file, offset, len| {
+                file.seek(SeekFrom::Start(offset))?;
+                // By sendfile(2), where there is one.
+                if io::copy(&mut file.take(len), socket)? < len {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
                 }
                 Ok(())
             });
