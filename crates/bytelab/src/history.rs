@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::UNIX_EPOCH;
 
 use anyhow::{Result, ensure};
 use clap::Args;
 use lab::analyze::series;
+use lab::clock;
 use lab::run::{Listed, Run};
 
 use crate::check::metric_named;
@@ -25,7 +27,7 @@ pub(crate) struct HistoryArgs {
     /// Only runs of this machine: the start of its fingerprint, or words of its CPU's name
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
-    /// Only runs that started then or later: 2026-01-31, or 2026-01-31T12:00 (UTC)
+    /// Only runs that started then or later: 2026-01-31, 2026-01-31T12:00 (UTC), or so long ago: 7d, 12h
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<String>,
     /// Only runs that started then or before; of a day, until its end
@@ -92,9 +94,18 @@ impl HistoryArgs {
     }
 }
 
-/// The beginning of an RFC 3339 time in UTC.
+/// The beginning of an RFC 3339 time in UTC, or how long ago it was.
 fn date(text: &str) -> Result<String, String> {
-    let wrong = || "write a day or a time in UTC: 2026-01-31 or 2026-01-31T12:00".to_owned();
+    let wrong = || {
+        "write a day or a time in UTC, 2026-01-31 or 2026-01-31T12:00, or how long ago: 7d or 12h"
+            .to_owned()
+    };
+    if let Ok(ago) = humantime::parse_duration(text) {
+        let now = humantime::parse_rfc3339(&clock::utc_rfc3339()).map_err(|_| wrong())?;
+        let then = now.checked_sub(ago).filter(|then| *then >= UNIX_EPOCH).unwrap_or(UNIX_EPOCH);
+        let then = humantime::format_rfc3339_seconds(then).to_string();
+        return Ok(then.trim_end_matches('Z').to_owned());
+    }
     let own = text.trim_end_matches('Z').replacen(' ', "T", 1);
     let rest = "0000-01-01T00:00:00Z".get(own.len()..).ok_or_else(wrong)?;
     let whole = own.len() >= "2026-01-31".len();
@@ -124,6 +135,15 @@ mod tests {
         ] {
             assert_eq!(date(text).ok().as_deref(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn so_long_ago_is_a_time_too() {
+        let now = date("0s").unwrap();
+        let (hour, week) = (date("1h").unwrap(), date("7d").unwrap());
+        assert!(week < hour && hour < now, "{week} {hour} {now}");
+        assert_eq!(now.len(), "2026-01-31T12:00:05".len());
+        assert_eq!(date("1000y").as_deref(), Ok("1970-01-01T00:00:00"));
     }
 
     #[test]
