@@ -1,23 +1,28 @@
 //! `bytelab run`: what is asked becomes a job, the job is measured into the store, the run is shown.
 
+mod choose;
+mod record;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::clock;
-use lab::experiment::{Data, Experiment, How, Method};
-use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data, trace};
+use lab::experiment::{Data, Experiment, Method};
+use lab::launch::Stop;
+use lab::measure::{Job, new_run, prepare_data};
 use lab::param::Point;
 use lab::run::{Definition, Note, Plan, Role, Run};
 
 use crate::cli::{Asked, MeasureArgs};
 use crate::experiments::own;
 use crate::owner;
-use crate::pattern::matches;
 use crate::progress::ProgressLine;
 use crate::store::Store;
 use crate::trace_file::TraceFile;
-use crate::workers::{self, Languages, Toolchain};
+use crate::workers::{self, Toolchain};
+
+use self::choose::{choose, methods_of};
+use self::record::{Output, record};
 
 /// A run, and whether all that it made was removed.
 pub(crate) struct Measured {
@@ -138,23 +143,6 @@ pub(crate) fn again(
     Ok(now)
 }
 
-/// The methods that a run has cells of, in its order.
-fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Method>> {
-    let mut methods: Vec<Method> = Vec::new();
-    for cell in &run.cells {
-        if methods.iter().any(|method| method.name == cell.method) {
-            continue;
-        }
-        let known = experiment.methods.iter().find(|method| method.name == cell.method);
-        methods.push(match known {
-            Some(method) => method.clone(),
-            // A worker that was given with --worker: what it is about is its command.
-            None => user_worker(experiment, &format!("{}={}", cell.method, cell.about))?,
-        });
-    }
-    Ok(methods)
-}
-
 /// The programs that the methods need beside this one.
 fn build_workers(
     methods: &mut [Method],
@@ -206,64 +194,6 @@ fn data(
     prepared
 }
 
-/// Where what is measured goes.
-struct Output {
-    store: Option<Box<dyn Store>>,
-    line: ProgressLine,
-    trace: Option<TraceFile>,
-    toolchains: Vec<Toolchain>,
-}
-
-/// Whether all that was made is removed.
-fn record(
-    job: &Job<'_>,
-    run: &mut Run,
-    data: Vec<Data>,
-    output: Output,
-    stop: &Stop,
-) -> Result<bool> {
-    let file = run.plan.definition.as_ref().map(|definition| Path::new(&definition.file));
-    let mut launcher = Launcher {
-        program: std::env::current_exe().context("finding this program")?,
-        sample_limit_ns: run.plan.sample_limit_ns,
-        fresh: run.plan.fresh,
-        dir: file.and_then(Path::parent).map(Path::to_owned),
-        stop: stop.clone(),
-    };
-    let Output { store, line, trace: file, toolchains } = output;
-    let mut recorder = Recorder { store, line, toolchains };
-    let mut measured = measure(job, run, &data, &mut launcher, &mut recorder, stop);
-    if measured.is_ok()
-        && run.complete
-        && let Some(file) = file
-    {
-        measured = trace(job, run, &data, &mut launcher, &mut recorder, stop)
-            .and_then(|timeline| timeline.map_or(Ok(()), |timeline| file.write(&timeline)));
-    }
-    recorder.line.clear();
-    let left = end(data);
-    let tidy = left.is_empty();
-    if !tidy && measured.is_ok() {
-        run.notes.extend(left);
-        recorder.finish(run)?;
-    }
-    measured.map(|()| tidy)
-}
-
-/// What went wrong when the data was put away, each once.
-fn end(data: Vec<Data>) -> Vec<Note> {
-    let mut left: Vec<Note> = Vec::new();
-    for mut data in data {
-        if let Err(error) = data.ending.end() {
-            let text = format!("{error:#}");
-            if left.iter().all(|note| note.text != text) {
-                left.push(Note { method: None, point: None, text });
-            }
-        }
-    }
-    left
-}
-
 pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a Experiment> {
     experiments.iter().find(|experiment| experiment.name == name).with_context(|| {
         let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name).collect();
@@ -299,84 +229,6 @@ fn data_dir_text(asked: Option<PathBuf>) -> Result<String> {
     Ok(data_dir(asked)?.to_str().context("--data-dir is not UTF-8")?.to_owned())
 }
 
-/// The named methods or the default ones, the user's workers, and the reference first.
-fn choose(experiment: &Experiment, measuring: &MeasureArgs) -> Result<Vec<Method>> {
-    let mut methods: Vec<Method> = Vec::new();
-    for worker in &measuring.workers {
-        let worker = user_worker(experiment, worker)?;
-        ensure!(
-            methods.iter().all(|method| method.name != worker.name),
-            "--worker {}: the name is given twice",
-            worker.name
-        );
-        methods.push(worker);
-    }
-    let known = || experiment.methods.iter().map(|method| method.name.as_str());
-    for pattern in &measuring.methods {
-        ensure!(
-            experiment.methods.iter().any(|method| matches(pattern, &method.name)),
-            "there is no method {pattern}; {} has {}",
-            experiment.name,
-            known().collect::<Vec<_>>().join(", ")
-        );
-    }
-    let patterns = measuring.methods.as_slice();
-    let languages = Languages::asked(&experiment.methods, &measuring.languages)?;
-    let chosen = |method: &&Method| match (patterns, &languages) {
-        ([], None) => method.default && workers::is_here(method),
-        ([], Some(languages)) => languages.have(method),
-        (patterns, languages) => {
-            patterns.iter().any(|pattern| matches(pattern, &method.name))
-                && languages.as_ref().is_none_or(|languages| languages.have(method))
-        }
-    };
-    let ours: Vec<Method> = experiment.methods.iter().filter(chosen).cloned().collect();
-    ensure!(
-        !ours.is_empty() || !methods.is_empty(),
-        "none of the methods that --method names is in a language that --language names"
-    );
-    methods.splice(0..0, ours);
-    ensure!(
-        methods.iter().any(|method| method.role == Role::Contender),
-        "only yardsticks are chosen; name a method that competes, too"
-    );
-    if let Some(name) = &measuring.reference {
-        let reference = methods.iter().position(|m| m.name == *name && m.role == Role::Contender);
-        let reference = reference.with_context(|| {
-            format!("--reference {name}: not one of the methods that compete in this run")
-        })?;
-        let reference = methods.remove(reference);
-        methods.insert(0, reference);
-    }
-    Ok(methods)
-}
-
-fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
-    let (name, command) =
-        text.split_once('=').with_context(|| format!("--worker {text}: write NAME=COMMAND"))?;
-    let argv = shlex::split(command).filter(|argv| !argv.is_empty()).with_context(|| {
-        format!("--worker {text}: the command is empty or a quote is not closed")
-    })?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    ensure!(
-        !name.is_empty() && name.chars().all(plain),
-        "--worker {text}: a name is made of letters, digits, -, _ and ."
-    );
-    if experiment.methods.iter().any(|method| method.name == name) {
-        bail!("--worker {text}: {} has a method {name} already", experiment.name);
-    }
-    Ok(Method {
-        name: name.to_owned(),
-        about: command.to_owned(),
-        reads: experiment.params.iter().map(|param| param.name).collect(),
-        how: How::Worker { argv },
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    })
-}
-
 /// `--data-dir`, else the user's cache directory.
 fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
     let absolute = |name: &str| {
@@ -390,49 +242,4 @@ fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
         format!("making {}; name another directory with --data-dir", dir.display())
     })?;
     std::path::absolute(&dir).with_context(|| format!("finding {}", Path::display(&dir)))
-}
-
-/// Hands the growing run to the store and the progress line.
-struct Recorder {
-    store: Option<Box<dyn Store>>,
-    line: ProgressLine,
-    /// What the workers of the run were built by.
-    toolchains: Vec<Toolchain>,
-}
-
-impl Record for Recorder {
-    fn begin(&mut self, run: &mut Run) -> Result<()> {
-        owner::sign(&mut run.environment);
-        let facts = &mut run.environment.facts;
-        facts.extend(self.toolchains.iter().map(|t| (t.fact(), t.version.clone().into())));
-        run.id = match &mut self.store {
-            Some(store) => store.begin(run)?,
-            None => "not stored".to_owned(),
-        };
-        Ok(())
-    }
-
-    fn cell(&mut self, run: &Run, cell: usize) -> Result<()> {
-        match &mut self.store {
-            Some(store) => store.put_cell(&run.id, cell, &run.cells[cell]),
-            None => Ok(()),
-        }
-    }
-
-    fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
-        let Some(store) = &mut self.store else { return Ok(()) };
-        let Some((sample, values)) = run.cells[cell].last() else { return Ok(()) };
-        store.append(&run.id, cell, sample, &values)
-    }
-
-    fn progress(&mut self, progress: &Progress<'_>) {
-        self.line.show(progress);
-    }
-
-    fn finish(&mut self, run: &Run) -> Result<()> {
-        match &mut self.store {
-            Some(store) => store.finish(&run.id, run.complete, &run.environment, &run.notes),
-            None => Ok(()),
-        }
-    }
 }
