@@ -15,6 +15,7 @@ use lab::run::CacheState;
 use crate::check::{BaselineTask, CheckArgs};
 use crate::compare::CompareArgs;
 use crate::history::HistoryArgs;
+use crate::import_file::ImportArgs;
 use crate::numbers;
 use crate::report::numbers::{COLUMNS, Column};
 use crate::report_file::ReportArgs;
@@ -89,6 +90,8 @@ pub(crate) enum Task {
     },
     /// Charts of stored runs: one HTML file, or SVG files
     Report(ReportArgs),
+    /// Keep what another program measured as a run
+    Import(ImportArgs),
     /// Random records of files and streams, fair and reading only what it must
     #[command(arg_required_else_help = true)]
     Sample(Box<SampleArgs>),

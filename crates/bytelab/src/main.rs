@@ -6,6 +6,8 @@ mod compare;
 mod doctor;
 mod experiments;
 mod history;
+mod import;
+mod import_file;
 mod init;
 mod numbers;
 mod owner;
@@ -108,6 +110,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
             Ok(ExitCode::SUCCESS)
         }
         Task::Report(args) => report_file::run(&args, store::open(cli.store)?.as_mut()),
+        Task::Import(args) => import_file::run(&args, cli.store),
         Task::Sample(args) => Ok(tools::sample::run(&args)),
         Task::Delete { ids } => {
             let mut store = store::open(cli.store)?;

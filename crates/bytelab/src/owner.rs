@@ -1,4 +1,5 @@
-//! Which process measures a run, so that no second one continues it meanwhile.
+//! Which process measures a run, so that no second one continues it meanwhile; and which run is of elsewhere, so that
+//! nothing is started because it says so.
 
 use std::fs;
 
@@ -7,6 +8,7 @@ use lab::run::Environment;
 const PROCESS: &str = "measured_by_process";
 const STARTED: &str = "measured_by_process_start";
 const BOOT: &str = "measured_in_boot";
+const FROM: &str = "imported_from";
 
 /// Writes this process into the run's environment.
 pub(crate) fn sign(environment: &mut Environment) {
@@ -24,6 +26,16 @@ pub(crate) fn alive(environment: &Environment) -> Option<u32> {
     let same =
         fact(BOOT)?.as_str() == boot().as_deref() && fact(STARTED)?.as_u64() == Some(started);
     (same && process != std::process::id()).then_some(process)
+}
+
+/// Writes into a run's environment that it came in a file.
+pub(crate) fn mark_imported(environment: &mut Environment, file: &str) {
+    environment.facts.insert(FROM.to_owned(), file.into());
+}
+
+/// Commands of such a run are whatever somebody has written into a file.
+pub(crate) fn is_imported(environment: &Environment) -> bool {
+    environment.facts.contains_key(FROM)
 }
 
 /// When a process was started, in ticks since the start of the system: with its number it is unique. None

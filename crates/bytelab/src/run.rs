@@ -217,6 +217,7 @@ fn plan(measuring: &MeasureArgs) -> Result<Plan> {
         counting: measuring.counting,
         fresh: measuring.fresh,
         definition: None,
+        imported: None,
     })
 }
 

@@ -140,6 +140,7 @@ impl Bench {
             counting,
             fresh: false,
             definition: None,
+            imported: None,
         };
         let mut run = new_run(&job, points, plan, None);
         let mut launcher = Launcher {

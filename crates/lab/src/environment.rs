@@ -21,7 +21,8 @@ mod tree;
 pub use noise::{Noise, Shares};
 pub use program::optimised;
 
-use tree::{Facts, Tree, digest};
+pub use tree::digest;
+use tree::{Facts, Tree};
 
 /// All facts now; with those of the file system and the device that hold the file, if one is named.
 pub fn capture(data_file: Option<&Path>) -> Environment {

@@ -357,6 +357,7 @@ mod tests {
             counting: 0,
             fresh: false,
             definition: None,
+            imported: None,
         };
         let sample = |session, round| crate::run::Sample {
             pass: Pass::Timing,

@@ -1,5 +1,7 @@
 //! The record of one invocation. This, and nothing derived from it, is stored.
 
+mod columns;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -65,6 +67,19 @@ pub struct Plan {
     /// Where the experiment is not one of the program's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Definition>,
+    /// Where another program measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// A file in which another program tells what it measured. Its methods were not measured in rounds: no two
+/// cells have a round in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The program, and its version where that is told: `fio 3.33`.
+    pub tool: String,
+    /// The file or directory, as it was named.
+    pub file: String,
 }
 
 /// The file in which the user declared the experiment, as it was when the run began.
@@ -103,6 +118,7 @@ pub struct Cell {
     pub syscalls_by_name: Option<BTreeMap<String, f64>>,
     pub samples: Vec<Sample>,
     /// A column per metric, as long as `samples`; NaN where a sample lacks it.
+    #[serde(with = "columns")]
     pub values: BTreeMap<String, Vec<f64>>,
 }
 
@@ -183,6 +199,13 @@ pub struct Machine {
     pub fingerprint: String,
     /// The fact `cpu_model` of the environment.
     pub cpu_model: Option<String>,
+}
+
+impl Run {
+    /// Whether its methods took turns; else what happened meanwhile is in every difference between them.
+    pub fn in_rounds(&self) -> bool {
+        self.plan.imported.is_none()
+    }
 }
 
 impl Cell {

@@ -85,6 +85,7 @@ fn about(side: &Side) -> String {
     let first = &side.runs[0];
     let model = |run: &Run| match run.environment.facts.get("cpu_model") {
         Some(serde_json::Value::String(model)) => model.clone(),
+        _ if run.environment.fingerprint.is_empty() => "machine not known".to_owned(),
         _ => run.environment.fingerprint.clone(),
     };
     let mut parts = vec![side.name.clone()];
@@ -175,7 +176,7 @@ fn deciding(page: &mut Page, family: &Family<'_>) {
         cells.extend([of_ratio(&line.absolute), bounds(&line.absolute)]);
         match &line.relative {
             Some(relative) => cells.extend([of_ratio(relative), bounds(relative)]),
-            None if line.role == Role::Contender => {
+            None if line.role == Role::Contender && line.reference.is_none() => {
                 cells.extend(["1".to_owned(), String::new()]);
             }
             None => cells.extend([NONE.to_owned(), String::new()]),

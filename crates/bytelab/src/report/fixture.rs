@@ -287,5 +287,6 @@ fn plan() -> Plan {
         counting: 0,
         fresh: false,
         definition: None,
+        imported: None,
     }
 }

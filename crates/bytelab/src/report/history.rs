@@ -4,6 +4,8 @@ use anyhow::Result;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use lab::run::{Listed, Machine};
 
+use super::page::clean;
+
 const WIDTH: u16 = 80;
 
 /// In the order given; fits 80 columns.
@@ -79,9 +81,8 @@ fn machine(machine: &Machine) -> String {
 /// Texts come from stores that others may have made: none is to steer the terminal or to fill it.
 fn shown(text: &str) -> String {
     const LIMIT: usize = 60;
-    let mut shown: String = (text.chars().take(LIMIT))
-        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
-        .collect();
+    let text = clean(text);
+    let mut shown: String = text.chars().take(LIMIT).collect();
     if text.chars().nth(LIMIT).is_some() {
         shown.push('…');
     }

@@ -34,7 +34,7 @@ use std::io;
 use lab::analyze::Analysis;
 use lab::experiment::Experiment;
 use lab::param::{Point, Value};
-use lab::run::{CacheState, Plan, Run};
+use lab::run::{CacheState, Imported, Plan, Run};
 
 use self::foot::Foot;
 use self::page::{Page, Style};
@@ -166,14 +166,23 @@ fn head(page: &mut Page, run: &Run, varying: &Varying<'_>) {
         if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
         run.label.clone().unwrap_or_default(),
         minute(&run.started),
-        cache(run.plan.cache).to_owned(),
-        rounds(&run.plan),
+        measured(&run.plan),
         fixed,
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
     page.paragraph(Style::Plain, "", &facts.join(" · "));
     if !run.complete {
         page.paragraph(Style::Red, "not complete: ", "it was stopped before all was measured");
+    }
+}
+
+/// By which plan, or by whom.
+fn measured(plan: &Plan) -> String {
+    match &plan.imported {
+        Some(Imported { tool, file }) => {
+            format!("measured by {tool}, not by bytelab · imported from {file}")
+        }
+        None => format!("{} · {}", cache(plan.cache), rounds(plan)),
     }
 }
 

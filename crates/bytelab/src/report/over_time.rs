@@ -28,7 +28,10 @@ pub(crate) fn text(method: &str, metric: &str, all: &[Series], layout: &Layout) 
             CacheState::AsIs => "cache as is",
         };
         let fresh = if place.fresh { " · fresh processes" } else { "" };
-        let machine: String = place.machine.chars().take(8).collect();
+        let machine: String = match place.machine.as_str() {
+            "" => "not known".to_owned(),
+            known => known.chars().take(8).collect(),
+        };
         let at = shown(&place.point);
         let at = if at.is_empty() { at } else { format!(" · {at}") };
         let head = format!("{method}, p50 of {metric}");

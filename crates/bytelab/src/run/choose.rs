@@ -5,6 +5,7 @@ use lab::experiment::{Experiment, How, Method};
 use lab::run::{Role, Run};
 
 use crate::cli::MeasureArgs;
+use crate::owner;
 use crate::pattern::matches;
 use crate::workers::{self, Languages};
 
@@ -94,11 +95,20 @@ pub(super) fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Metho
             continue;
         }
         let known = experiment.methods.iter().find(|method| method.name == cell.method);
-        methods.push(match known {
-            Some(method) => method.clone(),
-            // A worker that was given with --worker: what it is about is its command.
-            None => user_worker(experiment, &format!("{}={}", cell.method, cell.about))?,
-        });
+        if let Some(method) = known {
+            methods.push(method.clone());
+            continue;
+        }
+        // A worker that was given with --worker: what it is about is its command.
+        let name = &cell.method;
+        ensure!(
+            !owner::is_imported(&run.environment),
+            "run {} was imported, and the command of its worker {name} is not started for that: measure it \
+             with `bytelab run {} --worker {name}=COMMAND`",
+            run.id,
+            run.experiment
+        );
+        methods.push(user_worker(experiment, &format!("{name}={}", cell.about))?);
     }
     Ok(methods)
 }

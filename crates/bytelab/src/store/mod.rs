@@ -17,6 +17,9 @@ pub(crate) trait Store {
     /// Keeps a run with all it already holds, as not complete, and gives its id.
     fn begin(&mut self, run: &Run) -> Result<String>;
 
+    /// Keeps a run that was measured elsewhere: all of it, or nothing.
+    fn add(&mut self, run: &Run) -> Result<String>;
+
     /// Adds the cell at the next position of the run, or replaces all of a cell but its samples.
     fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()>;
 

@@ -57,6 +57,15 @@ impl Store for Sqlite {
         self.write(|transaction| begin(transaction, run))
     }
 
+    fn add(&mut self, run: &Run) -> Result<String> {
+        self.write(|transaction| {
+            let id = begin(transaction, run)?;
+            let complete = "UPDATE run SET complete = ?2 WHERE id = ?1";
+            transaction.execute(complete, params![number(&id)?, run.complete])?;
+            Ok(id)
+        })
+    }
+
     fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()> {
         self.write(|transaction| {
             let run = existing(transaction, id)?;

@@ -2,8 +2,8 @@
 
 use lab::param::Point;
 use lab::run::{
-    CacheState, Cell, Definition, Environment, Machine, Note, Pass, Plan, Role, Run, SCHEMA,
-    Sample, Status,
+    CacheState, Cell, Definition, Environment, Imported, Machine, Note, Pass, Plan, Role, Run,
+    SCHEMA, Sample, Status,
 };
 use lab::threshold::Threshold;
 
@@ -47,6 +47,7 @@ pub(super) fn new_run(experiment: &str) -> Run {
                 max: 0.1,
             }],
         }),
+        imported: Some(Imported { tool: "fio 3.33".to_owned(), file: "a b.json".to_owned() }),
     };
     Run {
         schema: SCHEMA,
@@ -143,6 +144,11 @@ fn a_run_comes_back_whole(store: &mut dyn Store) {
     }
     run.id = store.begin(&run).unwrap();
     check_stored(store, &run);
+    for complete in [true, false] {
+        run.complete = complete;
+        run.id = store.add(&run).unwrap();
+        check_stored(store, &run);
+    }
 }
 
 fn a_run_grows_while_it_is_measured(store: &mut dyn Store) {

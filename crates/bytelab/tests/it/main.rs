@@ -10,6 +10,7 @@ mod counting;
 mod decoding;
 mod fleece;
 mod http;
+mod import;
 mod kill;
 mod languages;
 mod latency;

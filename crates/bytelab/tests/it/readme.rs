@@ -81,6 +81,7 @@ fn every_command_of_the_readme_s_table_exists() {
         "self-test",
         "cat",
         "fleece",
+        "import",
         "sample",
     ] {
         assert_eq!(world.run(&[command, "--help"]).code, 0, "{command}");

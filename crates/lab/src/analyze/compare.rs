@@ -1,9 +1,10 @@
 //! One cell against another in one metric, round by round.
 
+use super::values::of_samples;
 use super::{Comparison, Verdict};
 use crate::param::Point;
 use crate::run::{Cell, Run};
-use crate::stats::{self, Paired};
+use crate::stats::{self, Paired, median};
 
 /// A difference of less than this, in percent, is none that matters.
 pub const RELEVANT_PERCENT: f64 = 1.0;
@@ -68,6 +69,9 @@ impl Pair<'_> {
     }
 
     fn compare(&self, metric: &str) -> Comparison {
+        if !self.run.in_rounds() {
+            return self.one_after_the_other(metric);
+        }
         let shared =
             log_ratios(&self.run.cells[self.cell], &self.run.cells[self.reference], metric);
         let found = shared.and_then(|logs| {
@@ -78,6 +82,28 @@ impl Pair<'_> {
             Ok(found) => self.judge(&found),
             Err(reason) => self.without_ratio(Verdict::Missing, reason),
         };
+        metric.clone_into(&mut comparison.metric);
+        comparison.decides = false;
+        comparison
+    }
+
+    /// The ratio of the medians, which the machine's moods are in: it decides nothing.
+    fn one_after_the_other(&self, metric: &str) -> Comparison {
+        let middle = |cell: usize| Ok(median(&of_samples(&self.run.cells[cell], metric)?));
+        let tool = self.run.plan.imported.as_ref().map_or("", |imported| imported.tool.as_str());
+        let (verdict, reason, ratio) = match (middle(self.cell), middle(self.reference)) {
+            (Ok(y), Ok(x)) => {
+                let reason = format!("{tool} did not measure the methods in rounds");
+                (
+                    Verdict::Undecided,
+                    reason,
+                    Some(f64::exp(y - x)).filter(|ratio| ratio.is_finite()),
+                )
+            }
+            (Err(reason), _) | (_, Err(reason)) => (Verdict::Missing, reason, None),
+        };
+        let mut comparison = self.without_ratio(verdict, reason);
+        comparison.ratio = ratio;
         metric.clone_into(&mut comparison.metric);
         comparison.decides = false;
         comparison

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::compare::{WALL, WALL_LESS_WAIT, is_single_threaded};
 use super::family::{WAIT_SHARE, wait_share};
 use super::{Comparison, Family, noise, summary};
-use crate::run::{Cell, Note, Pass, Role, Run, Sample, Status};
+use crate::run::{Cell, Imported, Note, Pass, Role, Run, Sample, Status};
 
 /// About so many cells a doubt is noted one by one.
 const SINGLE_MAX: usize = 3;
@@ -37,6 +37,7 @@ pub(super) fn notes(
     comparisons: &[Comparison],
 ) -> Vec<Note> {
     let mut notes = Vec::new();
+    imported(run, &mut notes);
     let wrong = wrong.iter().enumerate().filter_map(|(i, why)| Some((i, why.clone()?))).collect();
     let advice = "it does another job: do not use its times";
     note(run, Kind { what: "wrong answer", advice }, wrong, &mut notes);
@@ -94,6 +95,18 @@ pub(super) fn percent(share: f64) -> String {
     if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { format!("{:.0} %", 100.0 * share) }
 }
 
+fn imported(run: &Run, notes: &mut Vec<Note>) {
+    let Some(Imported { tool, file }) = &run.plan.imported else { return };
+    let machine =
+        if run.environment.fingerprint.is_empty() { "the machine is not known; " } else { "" };
+    let text = format!(
+        "bytelab did not measure this, {tool} did; imported from {file}. {machine}methods were not \
+         measured in rounds, so that there is no verdict between them: import five such files a side, \
+         and compare the labels"
+    );
+    notes.push(Note { method: None, point: None, text });
+}
+
 /// Methods that were skipped or failed for the same reason share a note.
 fn not_measured(run: &Run, notes: &mut Vec<Note>) {
     let mut reasons: BTreeMap<String, Found> = BTreeMap::new();
@@ -147,6 +160,9 @@ fn not_counted(run: &Run, notes: &mut Vec<Note>) {
 }
 
 fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
+    if !run.in_rounds() {
+        return;
+    }
     let found = comparisons
         .iter()
         .filter(|c| c.decides && c.ratio.is_some() && c.low.is_none())

@@ -36,16 +36,20 @@ pub(super) fn notes(
         let found = series.iter().enumerate().filter_map(|(i, logs)| Some((i, doubt(logs)?)));
         found.collect()
     };
-    let kind = Kind {
-        what: "warm-up not finished",
-        advice: "its first samples count; mark more rounds with --warm-up",
+    let advice = if run.in_rounds() {
+        "its first samples count; mark more rounds with --warm-up"
+    } else {
+        "its first samples count; have it measured with more warm-up"
     };
+    let kind = Kind { what: "warm-up not finished", advice };
     note(run, kind, look(warm_up), notes);
-    let kind = Kind {
-        what: "drift",
-        advice: "ratios are taken within rounds and hold, percentiles mix what changed; measure \
-                 longer, or with more --warm-up",
+    let advice = if run.in_rounds() {
+        "ratios are taken within rounds and hold, percentiles mix what changed; measure longer, or \
+         with more --warm-up"
+    } else {
+        "percentiles and ratios mix what changed; measure longer, or with more warm-up"
     };
+    let kind = Kind { what: "drift", advice };
     note(run, kind, look(drift), notes);
     let kind = Kind {
         what: "two modes",

@@ -45,7 +45,8 @@ pub struct Line {
     pub b: Half,
     /// b / a.
     pub absolute: Change,
-    /// The same of the ratio to the reference, which was in the same rounds; none for the reference.
+    /// The same of the ratio to the reference, which was in the same rounds; none for the reference, and
+    /// where a run has no rounds.
     pub relative: Option<Change>,
     pub reference: Option<String>,
 }
@@ -97,10 +98,18 @@ pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> Sides {
             (at().find(|found| found.wrong.is_none()), at().count())
         });
     }
+    let in_rounds = a.iter().chain(b).all(Run::in_rounds);
     let mut lines = Vec::new();
     for found in &matches {
         let (reference, contenders) = families.get(&found.family).copied().unwrap_or_default();
-        lines.extend(lines_of(found, reference, ALPHA / contenders.max(1) as f64));
+        let alpha = ALPHA / contenders.max(1) as f64;
+        let mut of_method = lines_of(found, reference, alpha);
+        if !in_rounds {
+            for line in &mut of_method {
+                line.relative = None;
+            }
+        }
+        lines.extend(of_method);
     }
     Sides { lines, alone }
 }

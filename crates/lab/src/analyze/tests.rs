@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::param::Value;
-use crate::run::{CacheState, Cell, Environment, Pass, Plan, Role, SCHEMA, Sample, Status};
+use crate::run::{
+    CacheState, Cell, Environment, Imported, Pass, Plan, Role, SCHEMA, Sample, Status,
+};
 
 mod across;
 mod any_run;
@@ -40,6 +42,7 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
             counting: 0,
             fresh: false,
             definition: None,
+            imported: None,
         },
         points: vec![Point::default()],
         cells,
@@ -114,4 +117,25 @@ pub(super) fn close(got: Option<f64>, expected: f64, tolerance: f64) {
 fn verdicts(analysis: &Analysis) -> Vec<String> {
     let line = |c: &Comparison| format!("{} {} {:?}", c.method, c.metric, c.verdict);
     analysis.comparisons.iter().map(line).collect()
+}
+
+#[test]
+fn methods_that_did_not_take_turns_have_a_ratio_and_no_verdict() {
+    let slow = times(&noisy(2, 0.01), 2.0);
+    let mut run = run(vec![cell("a", noisy(1, 0.01)), cell("b", slow)]);
+    assert_eq!(verdicts(&analyze(&run)), ["b wall_ns Slower", "b cpu_ns Slower"]);
+    let imported = Imported { tool: "other 1.0".to_owned(), file: "x.json".to_owned() };
+    run.plan.imported = Some(imported);
+    let analysis = analyze(&run);
+    assert_eq!(verdicts(&analysis), ["b wall_ns Undecided", "b cpu_ns Undecided"]);
+    let [wall, _] = &analysis.comparisons[..] else { panic!("{:?}", analysis.comparisons) };
+    close(wall.ratio, 2.0, 0.05);
+    assert_eq!((wall.low, wall.p, wall.decides), (None, None, true));
+    assert_eq!(wall.reason.as_deref(), Some("other 1.0 did not measure the methods in rounds"));
+    let text = &analysis.notes[0].text;
+    assert!(text.starts_with("bytelab did not measure this, other 1.0 did; imported from x.json"));
+    let sides: Vec<Run> = (0..5).map(|_| run.clone()).collect();
+    let compared = compare_sides(&sides, &sides, &[]);
+    assert!(compared.lines.iter().all(|line| line.relative.is_none()));
+    assert!(compared.lines.iter().all(|line| line.absolute.ratio == Some(1.0)));
 }

@@ -105,7 +105,7 @@ pub(super) fn value(text: &str) -> Value {
 }
 
 /// FNV-1a, 64 bit (<http://www.isthe.com/chongo/tech/comp/fnv/>): short, and the same for ever.
-pub(super) fn digest(text: &str) -> String {
+pub fn digest(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

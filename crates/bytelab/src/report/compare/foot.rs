@@ -2,7 +2,7 @@
 //! doubts.
 
 use lab::analyze::{Change, Sides, Verdict};
-use lab::run::Run;
+use lab::run::{Imported, Run};
 use lab::stats::RUNS_A_SIDE;
 
 use super::Side;
@@ -61,6 +61,7 @@ pub(super) fn notes(a: &Side, b: &Side) -> Vec<String> {
         }
     }
     let machine = |side: &Side| side.runs[0].environment.fingerprint.clone();
+    notes.extend(imported(a, b));
     let order = |side: &Side| {
         let started = || side.runs.iter().map(|run| run.started.as_str());
         Some((started().min()?.to_owned(), started().max()?.to_owned()))
@@ -74,6 +75,46 @@ pub(super) fn notes(a: &Side, b: &Side) -> Vec<String> {
             "all of one side was measured before all of the other: what the machine did meanwhile is \
              in the difference; where both can be measured at one time, alternate them, or make \
              them methods of one run"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// What bytelab did not measure, and whether that was on one machine.
+fn imported(a: &Side, b: &Side) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (letter, side) in [("A", a), ("B", b)] {
+        let imported = side.runs.iter().filter_map(|run| Some((run, run.plan.imported.as_ref()?)));
+        let (mut runs, mut tools) = (Vec::new(), Vec::new());
+        for (run, Imported { tool, .. }) in imported {
+            runs.push(run.id.as_str());
+            if !tools.contains(&tool.as_str()) {
+                tools.push(tool.as_str());
+            }
+        }
+        if !runs.is_empty() {
+            let what = if runs.len() == 1 { "run" } else { "runs" };
+            let (runs, tools) = (runs.join(", "), tools.join(", "));
+            notes.push(format!("bytelab did not measure {what} {runs} of {letter}: {tools} did"));
+        }
+    }
+    let runs = || a.runs.iter().chain(&b.runs);
+    if notes.is_empty() {
+        return notes;
+    }
+    let fingerprint = |run: &Run| run.environment.fingerprint.clone();
+    let first = fingerprint(&a.runs[0]);
+    if runs().any(|run| fingerprint(run).is_empty()) {
+        notes.push(
+            "the machine of an imported run is not known: take it for another one, so that the \
+             difference of the machines is in the ratios"
+                .to_owned(),
+        );
+    } else if runs().any(|run| fingerprint(run) != first) {
+        notes.push(
+            "the machines are not the same, as far as the files tell: their difference is in the \
+             ratios"
                 .to_owned(),
         );
     }

@@ -187,8 +187,7 @@ fn facts(run: &Run, varying: &Varying<'_>) -> String {
         charts::name(run),
         minute(&run.started),
         machine.unwrap_or_default().to_owned(),
-        super::cache(plan.cache).to_owned(),
-        super::rounds(plan),
+        super::measured(plan),
         run.points.first().map(|point| varying.fixed(point)).unwrap_or_default(),
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();

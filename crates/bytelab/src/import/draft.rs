@@ -1,0 +1,256 @@
+//! The run that grows while a file is read. No two cells have a round in common, as their methods did not take
+//! turns: so nothing can be concluded from a pairing that never was.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, ensure};
+use lab::environment::digest;
+use lab::metric;
+use lab::param::Point;
+use lab::run::{
+    CacheState, Cell, Environment, Imported, Note, Plan, Role, Run, SCHEMA, Sample, Status,
+};
+use serde_json::Value;
+
+use super::{Format, Source};
+
+/// More cells make pages that nobody reads.
+pub(super) const CELLS_MAX: usize = 10_000;
+
+/// More samples are more than a store takes at once in bearable time.
+const SAMPLES_MAX: u32 = 50_000_000;
+
+/// A column of a metric is as long as its cell.
+const METRICS_MAX: usize = 64;
+
+pub(super) struct Draft {
+    format: Format,
+    tool: String,
+    cells: Vec<Cell>,
+    known: HashMap<(String, Point), usize>,
+    /// The last number that a name got which is there more than once.
+    numbers: HashMap<String, u32>,
+    facts: Vec<(&'static str, Value)>,
+    notes: Vec<Note>,
+    started: Option<String>,
+    /// Samples so far, each of which is a round of its own.
+    taken: u32,
+}
+
+/// One timed execution.
+#[derive(Clone, Copy)]
+pub(super) struct Execution {
+    pub(super) session: u32,
+    pub(super) ops: u64,
+    pub(super) bytes: u64,
+}
+
+/// Of one operation, in a process of which nothing is known.
+pub(super) const ONE: Execution = Execution { session: 0, ops: 1, bytes: 0 };
+
+impl Draft {
+    pub(super) fn new(format: Format, tool: impl Into<String>) -> Draft {
+        Draft {
+            format,
+            tool: tool.into(),
+            cells: Vec::new(),
+            known: HashMap::new(),
+            numbers: HashMap::new(),
+            facts: Vec::new(),
+            notes: Vec::new(),
+            started: None,
+            taken: 0,
+        }
+    }
+
+    /// The cell of a method at a point, which may be there already.
+    pub(super) fn cell(&mut self, method: &str, point: Point) -> Result<usize> {
+        if let Some(known) = self.known.get(&(method.to_owned(), point.clone())) {
+            return Ok(*known);
+        }
+        self.add(method, point)
+    }
+
+    /// A cell of its own; where the name is taken, it gets a number.
+    pub(super) fn new_cell(&mut self, method: &str, point: Point) -> Result<usize> {
+        let mut name = method.to_owned();
+        let mut key = (name.clone(), point.clone());
+        while self.known.contains_key(&key) {
+            let n = self.numbers.entry(method.to_owned()).or_insert(1);
+            *n += 1;
+            name = format!("{method} #{n}");
+            key.0.clone_from(&name);
+        }
+        if name != method {
+            self.note(Some(&name), format!("the name {method:?} is there more than once"));
+        }
+        self.add(&name, point)
+    }
+
+    fn add(&mut self, method: &str, point: Point) -> Result<usize> {
+        ensure!(!method.trim().is_empty(), "a method without a name, behind {}", self.cells.len());
+        ensure!(self.cells.len() < CELLS_MAX, "{}", too_many(method));
+        let at = self.cells.len();
+        self.known.insert((method.to_owned(), point.clone()), at);
+        self.cells.push(Cell {
+            method: method.to_owned(),
+            about: String::new(),
+            role: Role::Contender,
+            language: None,
+            point,
+            status: Status::Measured,
+            digest: None,
+            syscalls_by_name: None,
+            samples: Vec::new(),
+            values: std::collections::BTreeMap::new(),
+        });
+        Ok(at)
+    }
+
+    /// Of the cell: one line on what it does.
+    pub(super) fn about(&mut self, cell: usize, about: String) {
+        self.cells[cell].about = about;
+    }
+
+    pub(super) fn status(&mut self, cell: usize, status: Status) {
+        self.cells[cell].status = status;
+    }
+
+    /// The values are per operation.
+    pub(super) fn push<N: AsRef<str>>(
+        &mut self,
+        cell: usize,
+        execution: Execution,
+        values: &[(N, f64)],
+    ) -> Result<()> {
+        ensure!(self.taken < SAMPLES_MAX, "more than {SAMPLES_MAX} samples");
+        let Execution { session, ops, bytes } = execution;
+        let sample = Sample {
+            pass: lab::run::Pass::Timing,
+            session,
+            round: self.taken,
+            slot: 0,
+            warm_up: false,
+            not_counted: None,
+            ops,
+            bytes,
+            answer: None,
+        };
+        self.cells[cell].push(sample, values);
+        let Cell { method, values, .. } = &self.cells[cell];
+        ensure!(values.len() <= METRICS_MAX, "{method:?} has more than {METRICS_MAX} metrics");
+        self.taken += 1;
+        Ok(())
+    }
+
+    /// A fact of the environment; the first one stays.
+    pub(super) fn fact(&mut self, name: &'static str, value: impl Into<Value>) {
+        let value = value.into();
+        if !value.is_null() && self.facts.iter().all(|(known, _)| *known != name) {
+            self.facts.push((name, value));
+        }
+    }
+
+    pub(super) fn note(&mut self, method: Option<&str>, text: String) {
+        self.notes.push(Note { method: method.map(str::to_owned), point: None, text });
+    }
+
+    /// RFC 3339, UTC.
+    pub(super) fn started(&mut self, started: Option<String>) {
+        self.started = started.or(self.started.take());
+    }
+
+    pub(super) fn finish(mut self, source: &Source<'_>) -> Result<Run> {
+        ensure!(!self.cells.is_empty(), "no result is in it: nothing to import");
+        let named = self.name().to_owned();
+        if self.started.is_none() {
+            let text = format!("{} tells no date: that of the file is taken", self.tool);
+            self.note(None, text);
+        }
+        self.what_is_not_told();
+        let fingerprint = self.fingerprint();
+        let mut points: Vec<Point> = Vec::new();
+        let mut known = std::collections::HashSet::new();
+        for cell in &self.cells {
+            if known.insert(&cell.point) {
+                points.push(cell.point.clone());
+            }
+        }
+        let facts = self.facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let samples = || self.cells.iter().flat_map(|cell| &cell.samples);
+        let rounds = self.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or_default();
+        let plan = Plan {
+            rounds: u32::try_from(rounds).context("too many samples")?,
+            time_limit_ns: 0,
+            warm_up: 0,
+            sessions: samples().map(|sample| sample.session).max().unwrap_or_default() + 1,
+            seed: 0,
+            cache: CacheState::AsIs,
+            sample_limit_ns: 0,
+            data_dir: None,
+            counting: 0,
+            fresh: false,
+            definition: None,
+            imported: Some(Imported { tool: self.tool, file: source.file.to_owned() }),
+        };
+        Ok(Run {
+            schema: SCHEMA,
+            id: String::new(),
+            experiment: self.format.name().to_owned(),
+            question: format!("What did {named} measure?"),
+            label: None,
+            started: self.started.unwrap_or_else(|| source.written.to_owned()),
+            complete: true,
+            environment: Environment { fingerprint, facts },
+            plan,
+            points,
+            cells: self.cells,
+            notes: self.notes,
+        })
+    }
+
+    fn name(&self) -> &str {
+        self.tool.split(' ').next().unwrap_or_default()
+    }
+
+    /// Why columns of the table are empty.
+    fn what_is_not_told(&mut self) {
+        for metric in ["cpu_ns", "peak_rss_bytes"] {
+            let told = self.cells.iter().any(|cell| cell.values.contains_key(metric))
+                || self.notes.iter().any(|note| note.text.starts_with(metric));
+            if !told {
+                let text = format!("{metric}: {} does not tell", self.name());
+                self.note(None, text);
+            }
+        }
+    }
+
+    /// Of the machine, as far as the file tells; empty if it tells neither its name nor its processor.
+    fn fingerprint(&self) -> String {
+        const LASTING: [&str; 7] = [
+            "host_name",
+            "cpu_model",
+            "cpu_threads",
+            "cpu_caches",
+            "goos",
+            "goarch",
+            "cpu_scaling_enabled",
+        ];
+        let lasting = LASTING
+            .iter()
+            .filter_map(|name| self.facts.iter().find(|(known, _)| known == name))
+            .map(|(name, value)| format!("{name}={value}\n"));
+        let lines: String = lasting.collect();
+        let known = self.facts.iter().any(|(name, _)| ["host_name", "cpu_model"].contains(name));
+        if known { digest(&format!("imported\n{lines}")) } else { String::new() }
+    }
+}
+
+/// What another program calls a metric; one that bytelab itself takes is not to be mistaken for it.
+pub(super) fn own_metric(name: &str) -> String {
+    if metric::is_known(name) { format!("{name} (its own)") } else { name.to_owned() }
+}
+
+fn too_many(method: &str) -> String {
+    format!("{method:?}: more than {CELLS_MAX} methods are too many: import a part of them")
+}

@@ -1,0 +1,242 @@
+//! The document of Google Benchmark's `--benchmark_format=json`: repetitions are samples; where only aggregates of
+//! them were kept, their median is the one value there is.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use lab::param::Point;
+use lab::run::{Run, Status};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::draft::{Draft, Execution, own_metric};
+use super::{Format, Source, read};
+
+#[derive(Deserialize)]
+struct Document {
+    context: Map<String, Value>,
+    benchmarks: Vec<Map<String, Value>>,
+}
+
+pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
+    let document: Document = read::json(text)?;
+    let context = &document.context;
+    let word = |key: &str| context.get(key).and_then(Value::as_str);
+    let version = word("library_version").map_or(String::new(), |version| format!(" {version}"));
+    let mut draft = Draft::new(Format::GoogleBenchmark, format!("google-benchmark{version}"));
+    draft.started(word("date").and_then(read::utc));
+    environment(&mut draft, context);
+    let mut cells = Cells::default();
+    let entries = || document.benchmarks.iter().enumerate();
+    for (at, entry) in entries().filter(|(_, entry)| aggregate(entry).is_none()) {
+        repetition(&mut draft, &mut cells, &Entry { at, entry })
+            .with_context(|| format!("benchmarks[{at}]"))?;
+    }
+    let mut rows: Vec<Aggregates<'_>> = Vec::new();
+    let mut known: HashMap<Key<'_>, usize> = HashMap::new();
+    for (at, entry) in entries() {
+        let Some(kind) = aggregate(entry) else { continue };
+        let entry = Entry { at, entry };
+        let key = entry.key(Some(kind)).with_context(|| format!("benchmarks[{at}]"))?;
+        // The limits of a fitted curve are no times of anything; samples say more than what was made of them.
+        if ["BigO", "RMS"].contains(&kind) || cells.known.contains_key(&key) {
+            continue;
+        }
+        let row = *known.entry(key).or_insert_with(|| {
+            rows.push(Aggregates { key, of: Vec::new() });
+            rows.len() - 1
+        });
+        rows[row].of.push((kind, entry));
+    }
+    for row in &rows {
+        aggregated(&mut draft, row)?;
+    }
+    draft.finish(source)
+}
+
+fn environment(draft: &mut Draft, context: &Map<String, Value>) {
+    for (key, fact) in [
+        ("host_name", "host_name"),
+        ("num_cpus", "cpu_threads"),
+        ("mhz_per_cpu", "cpu_mhz"),
+        ("caches", "cpu_caches"),
+        ("cpu_scaling_enabled", "cpu_scaling_enabled"),
+        ("load_avg", "load_average"),
+        ("executable", "executable"),
+        ("library_build_type", "library_build_type"),
+    ] {
+        if let Some(value) = context.get(key) {
+            draft.fact(fact, value.clone());
+        }
+    }
+    let is = |key: &str, value: Value| context.get(key) == Some(&value);
+    if is("library_build_type", "debug".into()) {
+        draft.note(None, "Google Benchmark itself was built without optimisation".to_owned());
+    }
+    if is("cpu_scaling_enabled", true.into()) {
+        draft.note(
+            None,
+            "the processor's frequency was free to change (cpu_scaling_enabled)".into(),
+        );
+    }
+}
+
+/// One of the list, and its place there.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    at: usize,
+    entry: &'a Map<String, Value>,
+}
+
+/// Of all entries of one benchmark: two may have the same name.
+type Key<'a> = (&'a str, Option<u64>, Option<u64>);
+
+/// The cells that have samples.
+#[derive(Default)]
+struct Cells<'a> {
+    known: HashMap<Key<'a>, usize>,
+}
+
+/// What was made of the repetitions of one benchmark.
+struct Aggregates<'a> {
+    key: Key<'a>,
+    of: Vec<(&'a str, Entry<'a>)>,
+}
+
+impl<'a> Entry<'a> {
+    fn key(&self, aggregate: Option<&str>) -> Result<Key<'a>> {
+        let text = |key: &str| self.entry.get(key).and_then(Value::as_str);
+        let number = |key: &str| self.entry.get(key).and_then(Value::as_u64);
+        let name = text("name").context("name is missing, or is no text")?;
+        let own = aggregate.and_then(|kind| name.strip_suffix(kind)?.strip_suffix('_'));
+        let name = text("run_name").unwrap_or(own.unwrap_or(name));
+        ensure!(!name.trim().is_empty(), "its name is empty");
+        Ok((name, number("family_index"), number("per_family_instance_index")))
+    }
+
+    fn number(&self, key: &str) -> Result<Option<f64>> {
+        match self.entry.get(key) {
+            None => Ok(None),
+            Some(Value::Number(number)) => Ok(number.as_f64()),
+            Some(_) => bail!("{key} is not a number"),
+        }
+    }
+
+    fn path(&self, key: &str) -> String {
+        format!("benchmarks[{}].{}", self.at, key.escape_debug())
+    }
+
+    /// In ns, of one operation.
+    fn time_ns(&self, key: &str) -> Result<Option<f64>> {
+        let unit = match self.entry.get("time_unit").and_then(Value::as_str).unwrap_or("ns") {
+            "ns" => 1.0,
+            "us" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            other => bail!("time_unit: {other:?} is none of ns, us, ms and s"),
+        };
+        let time = self.number(key)?;
+        time.map(|time| read::amount(time * unit, || self.path(key))).transpose()
+    }
+
+    /// Times, throughput, and what the benchmark counts itself.
+    fn values(&self) -> Result<Vec<(String, f64)>> {
+        const TOLD: [&str; 11] = [
+            "family_index",
+            "per_family_instance_index",
+            "repetitions",
+            "repetition_index",
+            "threads",
+            "iterations",
+            "real_time",
+            "cpu_time",
+            "bytes_per_second",
+            "aggregate_unit",
+            "time_unit",
+        ];
+        let mut values = Vec::new();
+        for (key, name) in [("real_time", "wall_ns"), ("cpu_time", "cpu_ns")] {
+            values.extend(self.time_ns(key)?.map(|ns| (name.to_owned(), ns)));
+        }
+        if let Some(rate) = self.number("bytes_per_second")? {
+            let rate = read::amount(rate, || self.path("bytes_per_second"))?;
+            values.push(("throughput_bytes_per_s".to_owned(), rate));
+        }
+        for (key, value) in self.entry {
+            if let (Value::Number(number), false) = (value, TOLD.contains(&key.as_str())) {
+                let value = number.as_f64().unwrap_or(f64::NAN);
+                let value = read::finite(value, || self.path(key))?;
+                values.push((own_metric(key), value));
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// What was made of several repetitions: `median`; none of a repetition. Old versions tell it only in the name.
+fn aggregate(entry: &Map<String, Value>) -> Option<&str> {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
+    match text("run_type") {
+        Some("aggregate") => Some(text("aggregate_name").unwrap_or("aggregate")),
+        Some(_) => None,
+        None => {
+            let (_, kind) = text("name")?.rsplit_once('_')?;
+            ["mean", "median", "stddev", "cv", "BigO", "RMS"].contains(&kind).then_some(kind)
+        }
+    }
+}
+
+fn repetition<'a>(draft: &mut Draft, cells: &mut Cells<'a>, entry: &Entry<'a>) -> Result<()> {
+    let key = entry.key(None)?;
+    let cell = match cells.known.get(&key) {
+        Some(cell) => *cell,
+        None => draft.new_cell(key.0, Point::default())?,
+    };
+    cells.known.insert(key, cell);
+    let text = |key: &str| entry.entry.get(key).and_then(Value::as_str);
+    let is = |key: &str| entry.entry.get(key) == Some(&Value::Bool(true));
+    if let Some(label) = text("label") {
+        draft.about(cell, label.to_owned());
+    }
+    let why = |key: &str| text(key).unwrap_or("no reason given").to_owned();
+    if is("error_occurred") {
+        draft.status(cell, Status::Failed(why("error_message")));
+        return Ok(());
+    }
+    if is("skipped") {
+        draft.status(cell, Status::Skipped(why("skip_message")));
+        return Ok(());
+    }
+    let iterations = entry.number("iterations")?.context("iterations is missing")?;
+    let ops = read::operations(iterations, || "iterations".to_owned())?;
+    ensure!(entry.entry.contains_key("real_time"), "real_time is missing");
+    draft.push(cell, Execution { session: 0, ops, bytes: 0 }, &entry.values()?)
+}
+
+fn aggregated(draft: &mut Draft, row: &Aggregates<'_>) -> Result<()> {
+    let (name, ..) = row.key;
+    let named = |kind: &str| row.of.iter().find(|(known, _)| *known == kind);
+    let Some((kind, entry)) = named("median").or(named("mean")) else {
+        bail!("{name:?} has neither repetitions nor their median nor their mean");
+    };
+    let key = || format!("benchmarks[{}]", entry.at);
+    let cell = draft.new_cell(name, Point::default())?;
+    let mut values = entry.values().with_context(key)?;
+    ensure!(entry.entry.contains_key("real_time"), "{}.real_time is missing", key());
+    // What is known of how the repetitions differ.
+    if let Some((_, other)) = named("stddev") {
+        let ns = other.time_ns("real_time").with_context(key)?;
+        values.extend(ns.map(|ns| ("wall_stddev_ns".to_owned(), ns)));
+    }
+    draft.push(cell, super::draft::ONE, &values)?;
+    let n = entry.number("iterations")?.or(entry.number("repetitions")?);
+    let of = n.map_or(String::new(), |n| format!(" of {n}"));
+    let text =
+        format!("only aggregates are in the file: the one value is the {kind}{of} repetitions");
+    draft.note(Some(name), text);
+    Ok(())
+}
+
+#[allow(clippy::float_cmp, reason = "values are taken over as they are")]
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! The document of `hyperfine --export-json`: each of `times` is a sample. The commands ran one after the other.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use lab::param::Point;
+use lab::run::Run;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::draft::{Draft, ONE};
+use super::{Format, Source, read};
+
+#[derive(Deserialize)]
+struct Document {
+    results: Vec<Measured>,
+}
+
+#[derive(Deserialize)]
+struct Measured {
+    command: String,
+    /// In seconds, as all times.
+    #[serde(default)]
+    times: Option<Vec<f64>>,
+    #[serde(default)]
+    median: Option<f64>,
+    #[serde(default)]
+    mean: Option<f64>,
+    /// Means of all runs.
+    #[serde(default)]
+    user: Option<f64>,
+    #[serde(default)]
+    system: Option<f64>,
+    /// Null: ended by a signal.
+    #[serde(default)]
+    exit_codes: Vec<Option<i32>>,
+    #[serde(default)]
+    memory_usage_byte: Vec<u64>,
+    #[serde(default)]
+    parameters: BTreeMap<String, Value>,
+}
+
+pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
+    let document: Document = read::json(text)?;
+    let mut draft = Draft::new(Format::Hyperfine, "hyperfine");
+    for (at, command) in document.results.iter().enumerate() {
+        let key = format!("results[{at}]");
+        add(&mut draft, command, &key)?;
+    }
+    draft.finish(source)
+}
+
+fn add(draft: &mut Draft, command: &Measured, key: &str) -> Result<()> {
+    ensure!(!command.command.trim().is_empty(), "{key}.command is empty");
+    let parameters: Vec<String> = (command.parameters.iter())
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        })
+        .collect();
+    let parameters = parameters.join(" ");
+    // Commands that have a name have the same one for all values.
+    let all = format!("{} ({parameters})", command.command);
+    let named = if parameters.is_empty() || holds_all(command) { &command.command } else { &all };
+    let cell = draft.new_cell(named, Point::default())?;
+    draft.about(cell, parameters);
+    let Some(times) = &command.times else {
+        return middle(draft, cell, named, command, key);
+    };
+    ensure!(!times.is_empty(), "{key}.times is empty");
+    for (name, n) in [
+        ("exit_codes", command.exit_codes.len()),
+        ("memory_usage_byte", command.memory_usage_byte.len()),
+    ] {
+        ensure!(
+            n == 0 || n == times.len(),
+            "{key}.{name} has {n} values for {} times",
+            times.len()
+        );
+    }
+    let only = (times.len() == 1).then(|| Some(command.user? + command.system?)).flatten();
+    for (i, seconds) in times.iter().enumerate() {
+        let wall_ns = read::amount(*seconds * 1e9, || format!("{key}.times[{i}]"))?;
+        let mut values = vec![("wall_ns", wall_ns)];
+        if let Some(code) = command.exit_codes.get(i).copied().flatten() {
+            values.push(("exit_code", f64::from(code)));
+        }
+        if let Some(bytes) = command.memory_usage_byte.get(i) {
+            values.push(("peak_rss_bytes", *bytes as f64));
+        }
+        if let Some(seconds) = only {
+            values.push(("cpu_ns", read::amount(seconds * 1e9, || format!("{key}.user"))?));
+        }
+        draft.push(cell, ONE, &values)?;
+    }
+    notes(draft, named, command, times.len());
+    Ok(())
+}
+
+/// Whether the command tells the values of its parameters, as one without a name does.
+fn holds_all(command: &Measured) -> bool {
+    command.parameters.values().all(|value| match value {
+        Value::String(text) => command.command.contains(text.as_str()),
+        other => command.command.contains(&other.to_string()),
+    })
+}
+
+/// Without times there is only what was made of them.
+fn middle(draft: &mut Draft, cell: usize, name: &str, command: &Measured, key: &str) -> Result<()> {
+    let (what, seconds) = match (command.median, command.mean) {
+        (Some(median), _) => ("median", median),
+        (None, mean) => ("mean", mean.with_context(|| format!("{key}.times is missing"))?),
+    };
+    let wall_ns = read::amount(seconds * 1e9, || format!("{key}.{what}"))?;
+    draft.push(cell, ONE, &[("wall_ns", wall_ns)])?;
+    draft.note(Some(name), format!("no times are in the file: the one value is their {what}"));
+    Ok(())
+}
+
+fn notes(draft: &mut Draft, name: &str, command: &Measured, n: usize) {
+    if let (Some(user), Some(system)) = (command.user, command.system)
+        && n > 1
+    {
+        let text = format!(
+            "cpu_ns: hyperfine tells only the means of its {n} runs, user {:.3} ms and system {:.3} ms",
+            user * 1e3,
+            system * 1e3
+        );
+        draft.note(Some(name), text);
+    }
+    let failed = command.exit_codes.iter().filter(|code| **code != Some(0)).count();
+    if failed > 0 {
+        let text = format!("{failed} of its {n} runs ended with a failure (exit_code)");
+        draft.note(Some(name), text);
+    }
+}
+
+#[allow(clippy::float_cmp, reason = "values are taken over as they are")]
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{SOURCE, check_refused};
+    use super::*;
+
+    fn parsed(text: &str) -> Run {
+        run(text, &SOURCE).unwrap()
+    }
+
+    #[test]
+    fn each_time_is_a_sample() {
+        let run = parsed(include_str!("fixtures/hyperfine.json"));
+        let names: Vec<&str> = run.cells.iter().map(|cell| cell.method.as_str()).collect();
+        assert_eq!(names, ["true", "cat /etc/hostname"]);
+        let [first, second] = &run.cells[..] else { panic!() };
+        assert_eq!((first.samples.len(), second.samples.len()), (10, 10));
+        assert_eq!(first.values["wall_ns"][..2], [1_172_578.0, 968_845.000_000_000_1]);
+        assert_eq!(first.values["exit_code"], [0.0; 10]);
+        assert!(second.samples.iter().all(|s| first.samples.iter().all(|f| f.round != s.round)));
+        let cpu = "cpu_ns: hyperfine tells only the means of its 10 runs, user 1.046 ms and system 0.111 ms";
+        assert!(run.notes.iter().any(|note| note.text == cpu), "{:?}", run.notes);
+        assert_eq!((run.experiment.as_str(), &*run.environment.fingerprint), ("hyperfine", ""));
+    }
+
+    #[test]
+    fn one_name_at_several_parameters_is_several_methods() {
+        let run = parsed(include_str!("fixtures/hyperfine-parameters.json"));
+        let names: Vec<&str> = run.cells.iter().map(|cell| cell.method.as_str()).collect();
+        assert_eq!(names, ["same (n=1)", "same (n=2)"]);
+        assert!(run.notes.iter().any(|note| note.text.contains("4 of its 4 runs ended with")));
+    }
+
+    #[test]
+    fn the_same_command_twice_stays_two() {
+        let twice = r#"{"results":[{"command":"a","times":[1.0]},{"command":"a","times":[2.0],
+                        "user":0.5,"system":0.25}]}"#;
+        let run = parsed(twice);
+        assert_eq!(run.cells[1].method, "a #2");
+        assert_eq!(run.cells[1].values["cpu_ns"], [0.75e9]);
+    }
+
+    #[test]
+    fn without_times_the_median_is_one_value_and_is_called_so() {
+        let run = parsed(r#"{"results":[{"command":"a","mean":2.0,"median":1.5}]}"#);
+        assert_eq!(run.cells[0].values["wall_ns"], [1.5e9]);
+        assert!(run.notes[0].text.contains("their median"), "{:?}", run.notes);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_by_key_and_index() {
+        let check = |results: &str, expected: &str| {
+            check_refused(run, &format!("{{\"results\":[{results}]}}"), expected);
+        };
+        check("", "no result is in it");
+        check(r#"{"command":"a","times":[]}"#, "results[0].times is empty");
+        check(r#"{"command":"a","times":[1,-1]}"#, "results[0].times[1]: -1000000000 is below 0");
+        check(r#"{"command":"a","times":[1,1e308]}"#, "results[0].times[1]: too large a number");
+        check(
+            r#"{"command":"a","times":[1,NaN]}"#,
+            "\"results[0].times[1]\": NaN at line 1 column",
+        );
+        check(
+            r#"{"command":"a","times":[-Infinity]}"#,
+            "\"results[0].times[0]\": Infinity at line 1",
+        );
+        check(r#"{"command":"a","times":[1e999]}"#, "number out of range at line 1 column");
+        check(
+            r#"{"command":"a","times":["x"]}"#,
+            "\"results[0].times[0]\": invalid type: string \"x\"",
+        );
+        check(r#"{"command":"a","times":[1],"exit_codes":[0,0]}"#, "has 2 values for 1 times");
+        check(r#"{"command":" ","times":[1]}"#, "results[0].command is empty");
+        check(r#"{"command":"a"}"#, "results[0].times is missing");
+    }
+}

@@ -1,0 +1,142 @@
+//! What other programs measured, as runs: text in, a `Run` out, a file a format. Pure: reads no clock, file or
+//! environment, and stores nothing.
+
+mod criterion;
+mod draft;
+mod fio;
+mod go;
+mod google_benchmark;
+mod hyperfine;
+mod own;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use anyhow::{Result, bail};
+use lab::run::Run;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// Who wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Hyperfine,
+    GoogleBenchmark,
+    Go,
+    Criterion,
+    Fio,
+    /// Our own, of `bytelab export --format json`.
+    Json,
+}
+
+/// All formats: the word of the flag, and what it stands for.
+pub(crate) const FORMATS: [(&str, Format, &str); 6] = [
+    ("hyperfine", Format::Hyperfine, "hyperfine --export-json"),
+    ("google-benchmark", Format::GoogleBenchmark, "Google Benchmark's --benchmark_format=json"),
+    ("go", Format::Go, "the text of go test -bench"),
+    ("criterion", Format::Criterion, "criterion's directory target/criterion"),
+    ("fio", Format::Fio, "fio --output-format=json or json+"),
+    ("json", Format::Json, "bytelab export --format json"),
+];
+
+impl Format {
+    pub(crate) fn name(self) -> &'static str {
+        FORMATS.iter().find(|(_, format, _)| *format == self).map_or("", |(name, ..)| name)
+    }
+
+    pub(crate) fn about(self) -> &'static str {
+        FORMATS.iter().find(|(_, format, _)| *format == self).map_or("", |(.., about)| about)
+    }
+}
+
+/// What is known of the file beside what stands in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    /// As it was named.
+    pub(crate) file: &'a str,
+    /// RFC 3339, UTC: when it was written.
+    pub(crate) written: &'a str,
+}
+
+/// What a directory holds of it: the path below it, and the file's text.
+pub(crate) type Folder = Vec<(String, Vec<u8>)>;
+
+/// The run in a file of this format.
+pub(crate) fn file(format: Format, bytes: &[u8], source: &Source<'_>) -> Result<Run> {
+    let text = read::text(bytes)?;
+    match format {
+        Format::Hyperfine => hyperfine::run(text, source),
+        Format::GoogleBenchmark => google_benchmark::run(text, source),
+        Format::Go => go::run(text, source),
+        Format::Fio => fio::run(text, source),
+        Format::Json => own::run(text),
+        Format::Criterion => {
+            bail!("a file; criterion's results are a directory, target/criterion: name that")
+        }
+    }
+}
+
+/// The run in a directory, which only criterion writes.
+pub(crate) fn folder(files: &Folder, source: &Source<'_>) -> Result<Run> {
+    criterion::run(files, source)
+}
+
+/// Whether a file of such a directory is read at all.
+pub(crate) fn is_read(path: &str) -> bool {
+    criterion::is_read(path)
+}
+
+/// Whose file it is, from what stands in it.
+pub(crate) fn guess(bytes: &[u8]) -> Result<Format> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Keys {
+        schema: Option<IgnoredAny>,
+        cells: Option<IgnoredAny>,
+        results: Option<IgnoredAny>,
+        context: Option<IgnoredAny>,
+        benchmarks: Option<IgnoredAny>,
+        jobs: Option<IgnoredAny>,
+        #[serde(rename = "fio version")]
+        fio: Option<IgnoredAny>,
+    }
+    let text = read::text(bytes)?;
+    let json = fio::without_messages(text);
+    if !json.starts_with('{') {
+        if text.lines().any(go::is_result) {
+            return Ok(Format::Go);
+        }
+        bail!("{UNKNOWN}");
+    }
+    let keys: Keys = match read::json(json) {
+        Ok(keys) => keys,
+        // Its own reader names the place better.
+        Err(error) => return broken(json).ok_or(error),
+    };
+    if keys.schema.is_some() && keys.cells.is_some() {
+        Ok(Format::Json)
+    } else if keys.fio.is_some() || keys.jobs.is_some() {
+        Ok(Format::Fio)
+    } else if keys.benchmarks.is_some() && keys.context.is_some() {
+        Ok(Format::GoogleBenchmark)
+    } else if keys.results.is_some() {
+        Ok(Format::Hyperfine)
+    } else {
+        bail!("{UNKNOWN}");
+    }
+}
+
+/// Whose a document is that cannot be read to its end, by the keys that only one of them has.
+fn broken(json: &str) -> Option<Format> {
+    let has = |key: &str| json.contains(key);
+    let all = [
+        (has("\"schema\"") && has("\"cells\""), Format::Json),
+        (has("\"fio version\""), Format::Fio),
+        (has("\"benchmarks\"") && has("\"context\""), Format::GoogleBenchmark),
+        (has("\"results\"") && has("\"command\""), Format::Hyperfine),
+    ];
+    all.into_iter().find_map(|(is, format)| is.then_some(format))
+}
+
+const UNKNOWN: &str = "not of a known format: hyperfine, google-benchmark, fio and json are JSON documents, go has lines \
+                       that begin with Benchmark, criterion is a directory; --format NAME says which it is";
