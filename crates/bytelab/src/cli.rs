@@ -14,6 +14,7 @@ use lab::run::CacheState;
 
 use crate::check::{BaselineTask, CheckArgs};
 use crate::compare::CompareArgs;
+use crate::export::ExportArgs;
 use crate::history::HistoryArgs;
 use crate::import_file::ImportArgs;
 use crate::numbers;
@@ -92,6 +93,8 @@ pub(crate) enum Task {
     Report(ReportArgs),
     /// Keep what another program measured as a run
     Import(ImportArgs),
+    /// A stored run for other programs: CSV, Parquet, benchstat, hyperfine and more
+    Export(ExportArgs),
     /// Random records of files and streams, fair and reading only what it must
     #[command(arg_required_else_help = true)]
     Sample(Box<SampleArgs>),

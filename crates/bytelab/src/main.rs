@@ -5,6 +5,7 @@ mod cli;
 mod compare;
 mod doctor;
 mod experiments;
+mod export;
 mod history;
 mod import;
 mod import_file;
@@ -21,6 +22,7 @@ mod self_test;
 mod store;
 mod tools;
 mod trace_file;
+mod whole_file;
 mod workers;
 
 use std::io::{self, IsTerminal, Write};
@@ -111,6 +113,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
         }
         Task::Report(args) => report_file::run(&args, store::open(cli.store)?.as_mut()),
         Task::Import(args) => import_file::run(&args, cli.store),
+        Task::Export(args) => export::run(&args, store::open(cli.store)?.as_mut()),
         Task::Sample(args) => Ok(tools::sample::run(&args)),
         Task::Delete { ids } => {
             let mut store = store::open(cli.store)?;

@@ -1,8 +1,6 @@
 //! `bytelab report`: the files it writes. Whoever opens one of them finds all of it or nothing.
 
-use std::fs::Permissions;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,6 +11,7 @@ use lab::run::Run;
 
 use crate::report;
 use crate::store::Store;
+use crate::whole_file;
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
@@ -36,8 +35,6 @@ pub(crate) fn run(args: &ReportArgs, store: &mut dyn Store) -> Result<ExitCode> 
         if path.as_os_str() == "-" {
             io::stdout().lock().write_all(report::html(&shown).as_bytes())?;
         } else {
-            ensure!(path.file_name().is_some(), "-o {}: name a file", path.display());
-            ensure!(!path.is_dir(), "-o {}: is a directory; name a file", path.display());
             write(path, &report::html(&shown)).with_context(|| format!("-o {}", path.display()))?;
         }
     }
@@ -81,14 +78,6 @@ fn write_svg(dir: &Path, shown: &[(Run, Analysis)], metric: &str) -> Result<()> 
     Ok(())
 }
 
-/// Beside the file, as only then it can take its place at once; as public as other new files.
 fn write(path: &Path, text: &str) -> Result<()> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let mut file = tempfile::Builder::new()
-        .prefix(".bytelab-report")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(dir.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
+    whole_file::write(path, |mut file| Ok(file.write_all(text.as_bytes())?))
 }

@@ -3,6 +3,7 @@
 
 mod change;
 mod decision;
+mod moments;
 mod noise;
 mod paired;
 mod percentile;
@@ -16,6 +17,7 @@ mod walsh;
 
 pub use change::{CHANGE_ALPHA, changes};
 pub use decision::{found_percent, holm, rounds_needed};
+pub use moments::{Moments, moments};
 pub use noise::{Modes, first_samples_slow, half_difference, two_modes};
 pub use paired::{Paired, Shift, autocorrelation, hodges_lehmann, paired, pairs_needed};
 pub use percentile::{nearest_rank, rank_interval};

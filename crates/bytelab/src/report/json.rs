@@ -23,8 +23,13 @@ pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::
 /// Any other document, in one line.
 pub(super) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
     let mut out = Vec::new();
-    document.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Harmless))?;
+    to(&mut out, document)?;
     Ok(String::from_utf8(out)?)
+}
+
+/// Writes any other document, in one line and without an end of line.
+pub(super) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<()> {
+    Ok(document.serialize(&mut serde_json::Serializer::with_formatter(out, Harmless))?)
 }
 
 /// The keys of the document are fixed; more may be added.
@@ -250,7 +255,7 @@ impl Serialize for Percentiles<'_> {
 }
 
 /// A whole number without `.0`, as other programs write it; null if it is none.
-struct Number(f64);
+pub(super) struct Number(pub(super) f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,6 +6,7 @@ pub(crate) mod beside;
 mod charts;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod export;
 mod foot;
 mod grid;
 pub(crate) mod history;

@@ -110,7 +110,8 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-fn steers(c: char) -> bool {
+/// Whether a terminal takes it for more than a character to show.
+pub(super) fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

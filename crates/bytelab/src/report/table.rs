@@ -47,6 +47,17 @@ pub(super) fn write(page: &mut Page, rows: &Rows<'_>) -> Left {
     left(rows, shape)
 }
 
+/// The whole table for other kinds of text: the headings and whether they are flush left, then the lines.
+pub(super) fn cells(rows: &Rows<'_>) -> (Vec<(String, bool)>, Vec<Vec<String>>) {
+    let columns = columns(rows, Shape::default());
+    let heading = |column: &Column| {
+        (column.heading.join(" ").trim().to_owned(), matches!(column.align, CellAlignment::Left))
+    };
+    let line = |at: usize| columns.iter().map(|column| column.cells[at].clone()).collect();
+    let lines = 0..columns.first().map_or(0, |column| column.cells.len());
+    (columns.iter().map(heading).collect(), lines.map(line).collect())
+}
+
 /// What a table gives up, one after the other, until it fits: first what other columns say in other
 /// words, at last what the answer rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -257,3 +257,75 @@ fn a_run_that_was_imported_cannot_be_measured_on() {
     let shown = json_of(&world, &["show", &id, "--json"]);
     assert_eq!(cell(&shown, "Build")["metrics"]["allocated_bytes"]["p50"], 67);
 }
+#[test]
+fn our_own_run_comes_back_with_a_new_id() {
+    let world = World::new();
+    let (_, measured) = world.reading(&["--method", "read,mmap", "--label", "mine"]);
+    let id = measured["id"].as_str().unwrap();
+    let exported = world.run(&["export", id, "--format", "json"]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    let file = write(&world, "run.json", &exported.stdout);
+    let second = import(&world, &[&file]);
+    let mut shown = json_of(&world, &["show", &second, "--json"]);
+    assert_ne!(shown["id"], measured["id"]);
+    shown["id"] = measured["id"].clone();
+    assert_eq!(shown, measured);
+    let again = world.run(&["export", &second, "--format", "json"]).stdout;
+    let (mut a, mut b): (Value, Value) =
+        (serde_json::from_str(&exported.stdout).unwrap(), serde_json::from_str(&again).unwrap());
+    (a["id"], b["id"]) = (Value::Null, Value::Null);
+    assert_eq!(a, b);
+    let renamed = import(&world, &[&file, "--format", "json", "--label", "copy"]);
+    assert_eq!(json_of(&world, &["show", &renamed, "--json"])["label"], "copy");
+
+    let newer = exported.stdout.replacen("\"schema\":1", "\"schema\":2", 1);
+    let newer = newer.replacen("\"schema\": 1", "\"schema\": 2", 1);
+    let newer = write(&world, "newer.json", newer);
+    refused(&world, &[&newer], "newer bytelab (schema 2, known here is 1): update bytelab");
+    let shown = write(&world, "shown.json", measured.to_string());
+    refused(&world, &[&shown], "use `bytelab export --format json`");
+}
+
+#[test]
+fn what_another_program_exported_from_us_is_read_again() {
+    let world = World::new();
+    let (_, measured) = world.reading(&["--method", "read,mmap"]);
+    let id = measured["id"].as_str().unwrap();
+    for (format, name) in
+        [("hyperfine", "hyperfine"), ("google-benchmark", "google-benchmark"), ("go", "go")]
+    {
+        let exported = world.run(&["export", id, "--format", format]);
+        assert_eq!(exported.code, 0, "{format}: {}", exported.stderr);
+        let file = write(&world, "exported", &exported.stdout);
+        let again = json_of(&world, &["show", &import(&world, &[&file]), "--json"]);
+        assert_eq!(again["experiment"], name);
+        let n = |json: &Value| -> usize {
+            let cells = json["cells"].as_array().unwrap();
+            cells.iter().map(|cell| cell["rounds"].as_array().unwrap().len()).sum()
+        };
+        assert_eq!(n(&again), n(&measured), "{format}");
+    }
+}
+
+#[test]
+fn no_command_is_started_because_an_imported_run_names_it() {
+    let world = World::new();
+    let bait = world.dir.path().join("bait");
+    let command = format!("bait=touch {}", bait.display());
+    let run = world.run(&[
+        "run", "reading", "--size", "64KiB", "--rounds", "1", "-m", "read", "--worker", &command,
+    ]);
+    let id = run.stdout.split_once("run ").unwrap().1.split(' ').next().unwrap().to_owned();
+    assert!(bait.exists(), "{}", run.stderr);
+    std::fs::remove_file(&bait).unwrap();
+    let exported = world.run(&["export", &id, "--format", "json"]).stdout;
+    let imported = import(&world, &[&write(&world, "run.json", exported)]);
+    let checked = world.run(&["check", "--baseline", &imported, "--allow", "wall=5%"]);
+    assert!(
+        checked.stderr.contains("was imported, and the command of its worker bait"),
+        "{}",
+        checked.stderr
+    );
+    assert_ne!(checked.code, 0);
+    assert!(!bait.exists());
+}

@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod counting;
 mod decoding;
+mod export;
 mod fleece;
 mod http;
 mod import;

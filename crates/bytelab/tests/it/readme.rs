@@ -25,7 +25,7 @@ fn the_commands_of_the_readme_work() {
         for word in words {
             args.push(match word.as_str() {
                 "big.log" => file.to_str().unwrap().to_owned(),
-                made @ ("timeline.json" | "report.html" | "figures") => {
+                made @ ("timeline.json" | "report.html" | "figures" | "run.txt") => {
                     world.path(made).to_str().unwrap().to_owned()
                 }
                 "mine=python3 examples/worker.py" => format!("mine=python3 {example}"),
@@ -51,6 +51,8 @@ fn the_commands_of_the_readme_work() {
         assert!(ran.code == 0 || ran.code == 1, "{command}: {} {}", ran.code, ran.stderr);
         let told = match args[0] {
             "report" => "",
+            "export" if command.contains("-o") => "",
+            "export" => "run,experiment,",
             "init" => "wrote ",
             _ if command.contains(".toml") => "astest",
             _ => "read",
@@ -76,6 +78,7 @@ fn every_command_of_the_readme_s_table_exists() {
         "check",
         "baseline",
         "report",
+        "export",
         "delete",
         "doctor",
         "self-test",

@@ -20,10 +20,7 @@ fn a_report_is_one_file_and_replaces_the_one_before() {
     assert!(page.contains("&lt;b&gt;mine&lt;/b&gt;") && !page.contains("<b>mine</b>"));
     let left: Vec<_> =
         std::fs::read_dir(world.dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert!(
-        left.iter().all(|name| !name.to_string_lossy().starts_with(".bytelab-report")),
-        "{left:?}"
-    );
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".bytelab-")), "{left:?}");
     assert_eq!(world.run(&["report", &id, "-o", "-"]).stdout, page);
 }
 

@@ -1,0 +1,30 @@
+//! JSON that is written entry by entry, so that a million of them need no memory.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::super::json;
+
+/// A list with an entry in each line.
+pub(super) struct Entries<W> {
+    out: W,
+    is_empty: bool,
+}
+
+impl<W: Write> Entries<W> {
+    pub(super) fn begin(mut out: W) -> io::Result<Entries<W>> {
+        out.write_all(b"[")?;
+        Ok(Entries { out, is_empty: true })
+    }
+
+    pub(super) fn push(&mut self, entry: &impl Serialize) -> io::Result<()> {
+        self.out.write_all(if self.is_empty { b"\n" } else { b",\n" })?;
+        self.is_empty = false;
+        json::to(&mut self.out, entry)
+    }
+
+    pub(super) fn end(mut self) -> io::Result<()> {
+        self.out.write_all(b"\n]")
+    }
+}

@@ -1,0 +1,62 @@
+//! The list that github-action-benchmark takes as `customSmallerIsBetter`. Its names are those by which it finds a
+//! figure again among those of former runs: they say the whole point.
+
+use std::io::{self, Write};
+
+use lab::metric::unit;
+use serde::Serialize;
+
+use super::cells::{Exported, Number, WALL};
+use super::entries::Entries;
+
+/// Each is a chart: those of which less is better, and that say something of any method.
+const METRICS: [&str; 5] = [WALL, "cpu_ns", "peak_rss_bytes", "syscalls", "allocations"];
+
+#[derive(Serialize)]
+struct Figure {
+    name: String,
+    unit: &'static str,
+    value: Number,
+    /// How far the bounds of its interval are away, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    extra: String,
+}
+
+pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
+    let mut figures = Entries::begin(&mut *out)?;
+    for entry in exported.measured() {
+        for metric in METRICS {
+            let p50 = entry.summary(metric).and_then(|summary| {
+                Some((
+                    summary,
+                    summary.percentiles.iter().find(|found| (found.p - 50.0).abs() < 1e-9)?,
+                ))
+            });
+            let Some((summary, p50)) = p50.filter(|(_, p50)| p50.value.is_finite()) else {
+                continue;
+            };
+            let range = match (p50.low, p50.high) {
+                (Some(low), Some(high)) => Some((p50.value - low).max(high - p50.value)),
+                _ => None,
+            };
+            let range = range.filter(|range| range.is_finite());
+            let interval = if range.is_some() { ", with its 95 % interval" } else { "" };
+            let point = entry.cell.point.to_string();
+            let point = if point.is_empty() { point } else { format!(" ({point})") };
+            figures.push(&Figure {
+                name: format!(
+                    "{}: {}{point}, {metric}",
+                    exported.run.experiment, entry.cell.method
+                ),
+                unit: unit(metric),
+                value: Number(p50.value),
+                range: range.map(|range| format!("± {}", Number(range))),
+                extra: format!("p50 of {} samples{interval}", summary.n),
+            })?;
+        }
+    }
+    figures.end()?;
+    out.write_all(b"\n")?;
+    Ok(exported.left_out())
+}

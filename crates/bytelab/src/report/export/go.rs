@@ -1,0 +1,131 @@
+//! The text of `go test -bench`, as benchstat reads it: a line per sample. What differs between runs that are to be
+//! compared, as their ids do, is no config line: benchstat would make tables of their own of them.
+
+use std::io::{self, Write};
+
+use lab::metric::{Better, METRICS, Metric, unit};
+use lab::run::Status;
+
+use super::super::page::clean;
+use super::cells::{Entry, Exported, Number, WALL, path, percent_encoded};
+
+pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
+    let run = exported.run;
+    let label = run.label.as_deref().unwrap_or_default();
+    writeln!(out, "{}", clean(format!("# bytelab run {} {} {label}", run.id, run.started).trim()))?;
+    let facts = [
+        ("goos", exported.fact("kernel_name").to_lowercase()),
+        ("goarch", architecture(&exported.fact("kernel_architecture"))),
+        ("pkg", format!("bytelab/{}", run.experiment)),
+        ("cpu", exported.fact("cpu_model")),
+    ];
+    for (key, value) in facts.iter().filter(|(_, value)| !value.trim().is_empty()) {
+        writeln!(out, "{key}: {}", clean(value.trim()))?;
+    }
+    let units: Vec<Unit<'_>> = exported.metrics().into_iter().map(Unit::of).collect();
+    for Unit { metric, name, .. } in &units {
+        let known = METRICS.iter().find(|known| known.name == *metric);
+        match known.map(|known| known.better) {
+            Some(Better::Less) => writeln!(out, "Unit {name} better=lower")?,
+            Some(Better::More) => writeln!(out, "Unit {name} better=higher")?,
+            Some(Better::Neither) | None => {}
+        }
+    }
+    let threads = exported.fact("cpu_affinity_count").parse::<u32>().unwrap_or(1);
+    for entry in &exported.cells {
+        let name = name(exported, entry);
+        match &entry.refused {
+            None => samples(entry, &format!("{name}-{threads}"), &units, out)?,
+            Some(why) => {
+                let word =
+                    if matches!(entry.cell.status, Status::Skipped(_)) { "SKIP" } else { "FAIL" };
+                writeln!(out, "--- {word}: {name}\n    {}", clean(why))?;
+            }
+        }
+    }
+    out.write_all(b"PASS\n")?;
+    Ok(Vec::new())
+}
+
+fn samples(
+    entry: &Entry<'_>,
+    name: &str,
+    units: &[Unit<'_>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let columns: Vec<(&Unit<'_>, &[f64])> = units
+        .iter()
+        .filter_map(|unit| Some((unit, entry.cell.values.get(unit.metric)?.as_slice())))
+        .collect();
+    let counting = entry.cell.samples.iter().enumerate();
+    for (at, sample) in counting.filter(|(_, sample)| sample.counts_in(sample.pass)) {
+        let mut values = columns
+            .iter()
+            .filter_map(|(unit, values)| Some((unit, *values.get(at)?)))
+            .filter(|(_, value)| value.is_finite())
+            .peekable();
+        if values.peek().is_none() {
+            continue;
+        }
+        write!(out, "{name}\t{}", sample.ops.max(1))?;
+        for (unit, value) in values {
+            write!(out, "\t{} {}", Number(value / unit.size), unit.name)?;
+        }
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// `BenchmarkReading/method=read/size=65536`. What would end a part of a name, or the name, is percent-encoded.
+fn name(exported: &Exported<'_>, entry: &Entry<'_>) -> String {
+    let encoded = |text: &str| percent_encoded(text, |c| c == '/');
+    let experiment = encoded(&exported.run.experiment);
+    let mut letters = experiment.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let at_point = path(&entry.cell.method, &entry.cell.point, '=', encoded);
+    format!("Benchmark{first}{}/method={at_point}", letters.as_str())
+}
+
+/// A metric as Go calls it, which for many is of one operation.
+struct Unit<'a> {
+    metric: &'a str,
+    name: String,
+    /// How much of the metric's own unit it holds.
+    size: f64,
+}
+
+impl Unit<'_> {
+    fn of(metric: &str) -> Unit<'_> {
+        let named = |name: &str, size: f64| Unit { metric, name: name.to_owned(), size };
+        match metric {
+            WALL => named("ns/op", 1.0),
+            "throughput_bytes_per_s" => named("MB/s", 1e6),
+            "allocated_bytes" => named("B/op", 1.0),
+            "allocations" => named("allocs/op", 1.0),
+            _ => match METRICS.iter().find(|known| known.name == metric) {
+                Some(known) => named(&dashed(known), 1.0),
+                // A name of its own for what has none, as each value must have a unit.
+                None if metric.is_empty() => named("%", 1.0),
+                None => named(&percent_encoded(metric, |c| c == '/'), 1.0),
+            },
+        }
+    }
+}
+
+fn dashed(metric: &Metric) -> String {
+    let (name, ending) = match unit(metric.name) {
+        "ns" => (metric.name.trim_end_matches("_ns"), "-ns"),
+        "bytes" => (metric.name.trim_end_matches("_bytes"), "-B"),
+        _ => (metric.name, ""),
+    };
+    let per_op = if metric.name.starts_with("peak_") { "" } else { "/op" };
+    format!("{}{ending}{per_op}", name.replace('_', "-"))
+}
+
+fn architecture(machine: &str) -> String {
+    match machine {
+        "x86_64" => "amd64".to_owned(),
+        "aarch64" => "arm64".to_owned(),
+        other => other.to_lowercase(),
+    }
+}

@@ -1,0 +1,245 @@
+//! JSON as Google's benchmark library writes it: a repetition per sample, then the aggregates of each cell. Times
+//! are in ns, of one operation.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use lab::run::{Pass, Sample};
+use lab::stats::{median, moments};
+use serde::Serialize;
+
+use super::cells::{CPU, Entry, Exported, Number, WALL, path};
+use super::entries::Entries;
+
+const THROUGHPUT: &str = "throughput_bytes_per_s";
+/// What no metric of a method's own may be called.
+const KEYS: [&str; 16] = [
+    "name",
+    "family_index",
+    "per_family_instance_index",
+    "run_name",
+    "run_type",
+    "repetitions",
+    "repetition_index",
+    "threads",
+    "iterations",
+    "real_time",
+    "cpu_time",
+    "time_unit",
+    "aggregate_name",
+    "aggregate_unit",
+    "error_occurred",
+    "error_message",
+];
+
+#[derive(Serialize)]
+struct Context<'a> {
+    date: &'a str,
+    host_name: &'static str,
+    executable: &'static str,
+    num_cpus: u64,
+    mhz_per_cpu: u64,
+    caches: [(); 0],
+    load_avg: [(); 0],
+    library_build_type: &'static str,
+    json_schema_version: u32,
+    run: &'a str,
+    experiment: &'a str,
+    label: Option<&'a str>,
+    machine: &'a str,
+}
+
+/// A sample, an aggregate, or why there are none.
+#[derive(Serialize)]
+struct Benchmark<'a> {
+    name: &'a str,
+    family_index: usize,
+    per_family_instance_index: usize,
+    run_name: &'a str,
+    run_type: &'static str,
+    repetitions: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repetition_index: Option<usize>,
+    threads: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregate_name: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregate_unit: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_occurred: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_message: Option<&'a str>,
+    iterations: u64,
+    real_time: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<Number>,
+    time_unit: &'static str,
+    #[serde(flatten)]
+    counters: BTreeMap<String, Number>,
+}
+
+impl<'a> Benchmark<'a> {
+    fn new(name: &'a str, family_index: usize, repetitions: usize) -> Benchmark<'a> {
+        Benchmark {
+            name,
+            family_index,
+            per_family_instance_index: 0,
+            run_name: name,
+            run_type: "iteration",
+            repetitions,
+            repetition_index: None,
+            threads: 1,
+            aggregate_name: None,
+            aggregate_unit: None,
+            error_occurred: None,
+            error_message: None,
+            iterations: 0,
+            real_time: Number(0.0),
+            cpu_time: None,
+            time_unit: "ns",
+            counters: BTreeMap::new(),
+        }
+    }
+}
+
+pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
+    let run = exported.run;
+    let number = |name: &str| exported.fact(name).parse::<f64>().map_or(0, |value| value as u64);
+    let context = Context {
+        date: &run.started,
+        host_name: "",
+        executable: "bytelab",
+        num_cpus: number("cpu_threads"),
+        mhz_per_cpu: number("cpu_mhz_now"),
+        caches: [],
+        load_avg: [],
+        library_build_type: "release",
+        json_schema_version: 1,
+        run: &run.id,
+        experiment: &run.experiment,
+        label: run.label.as_deref(),
+        machine: &run.environment.fingerprint,
+    };
+    out.write_all(b"{\"context\":")?;
+    super::super::json::to(&mut *out, &context)?;
+    out.write_all(b",\n\"benchmarks\":")?;
+    let mut benchmarks = Entries::begin(&mut *out)?;
+    let metrics = exported.metrics();
+    let mut left_out = Vec::new();
+    for entry in &exported.cells {
+        let at_point = path(&entry.cell.method, &entry.cell.point, ':', str::to_owned);
+        let name = format!("{}/{at_point}", run.experiment);
+        if let Some(why) = &entry.refused {
+            benchmarks.push(&Benchmark {
+                error_occurred: Some(true),
+                error_message: Some(why),
+                repetition_index: Some(0),
+                cpu_time: Some(Number(0.0)),
+                ..Benchmark::new(&name, entry.index, 1)
+            })?;
+            continue;
+        }
+        left_out.extend(repetitions(entry, &name, &metrics, &mut benchmarks)?);
+        aggregates(entry, &name, &metrics, &mut benchmarks)?;
+    }
+    benchmarks.end()?;
+    out.write_all(b"}\n")?;
+    Ok(left_out)
+}
+
+/// Where a cell's CPU time is known, a sample that lacks it is left out: readers take a time that is missing for a
+/// mistake, and zero for a time.
+fn repetitions<W: Write>(
+    entry: &Entry<'_>,
+    name: &str,
+    metrics: &[&str],
+    benchmarks: &mut Entries<W>,
+) -> io::Result<Option<String>> {
+    let column = |metric: &str| entry.cell.values.get(metric).map(Vec::as_slice);
+    let value = |values: Option<&[f64]>, at: usize| {
+        values.and_then(|values| values.get(at)).copied().filter(|value| value.is_finite())
+    };
+    let [wall, cpu] = [WALL, CPU].map(column);
+    let others: Vec<(String, Option<&[f64]>)> = (metrics.iter())
+        .filter(|metric| ![WALL, CPU].contains(metric))
+        .map(|metric| (counter(metric), column(metric)))
+        .collect();
+    let has_cpu = entry.finite(CPU).next().is_some();
+    let counts = |(_, sample): &(usize, &Sample)| sample.counts_in(Pass::Timing);
+    let all = || entry.cell.samples.iter().enumerate().filter(counts);
+    let told = |at: usize| value(wall, at).is_some() && (!has_cpu || value(cpu, at).is_some());
+    let repetitions = all().filter(|(at, _)| told(*at)).count();
+    for (index, (at, sample)) in all().filter(|(at, _)| told(*at)).enumerate() {
+        let counters = others
+            .iter()
+            .filter_map(|(name, values)| Some((name.clone(), Number(value(*values, at)?))));
+        benchmarks.push(&Benchmark {
+            repetition_index: Some(index),
+            iterations: sample.ops,
+            real_time: Number(value(wall, at).unwrap_or_default()),
+            cpu_time: value(cpu, at).map(Number),
+            counters: counters.collect(),
+            ..Benchmark::new(name, entry.index, repetitions)
+        })?;
+    }
+    let lacking = all().count() - repetitions;
+    Ok(match (has_cpu, lacking) {
+        (false, _) => Some(format!("{}: its CPU time is not known", entry.name)),
+        (true, 0) => None,
+        (true, n) => Some(format!("{}: samples without CPU time are left out: {n}", entry.name)),
+    })
+}
+
+/// Those of all samples.
+fn aggregates<W: Write>(
+    entry: &Entry<'_>,
+    name: &str,
+    metrics: &[&str],
+    benchmarks: &mut Entries<W>,
+) -> io::Result<()> {
+    let columns: Vec<(&str, Vec<f64>)> =
+        metrics.iter().map(|metric| (*metric, entry.values(metric))).collect();
+    let repetitions = entry.finite(WALL).count();
+    for (aggregate, unit, of) in AGGREGATES {
+        let figures: BTreeMap<&str, f64> = columns
+            .iter()
+            .filter_map(|(metric, values)| Some((*metric, of(values)?)))
+            .filter(|(_, value)| value.is_finite())
+            .collect();
+        let Some(real_time) = figures.get(WALL) else { continue };
+        let others = figures.iter().filter(|(metric, _)| ![WALL, CPU].contains(metric));
+        benchmarks.push(&Benchmark {
+            name: &format!("{name}_{aggregate}"),
+            run_name: name,
+            run_type: "aggregate",
+            aggregate_name: Some(aggregate),
+            aggregate_unit: Some(unit),
+            iterations: repetitions as u64,
+            real_time: Number(*real_time),
+            cpu_time: figures.get(CPU).map(|cpu| Number(*cpu)),
+            counters: others.map(|(metric, value)| (counter(metric), Number(*value))).collect(),
+            ..Benchmark::new(name, entry.index, repetitions)
+        })?;
+    }
+    Ok(())
+}
+
+type Aggregate = (&'static str, &'static str, fn(&[f64]) -> Option<f64>);
+
+const AGGREGATES: [Aggregate; 4] = [
+    ("mean", "time", |values| Some(moments(values)?.mean)),
+    ("median", "time", |values| Some(median(values))),
+    ("stddev", "time", |values| moments(values)?.standard_deviation),
+    ("cv", "percentage", |values| {
+        let found = moments(values)?;
+        Some(found.standard_deviation? / found.mean)
+    }),
+];
+
+fn counter(metric: &str) -> String {
+    match metric {
+        THROUGHPUT => "bytes_per_second".to_owned(),
+        own if KEYS.contains(&own) || own == "bytes_per_second" => format!("metric_{own}"),
+        other => other.to_owned(),
+    }
+}

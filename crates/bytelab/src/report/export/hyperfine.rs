@@ -1,0 +1,87 @@
+//! JSON as hyperfine writes it: times in seconds, of one operation.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use lab::stats::{median, moments};
+use serde::Serialize;
+
+use super::cells::{CPU, Entry, Exported, Number, WALL};
+use super::entries::Entries;
+
+const PEAK_RSS: &str = "peak_rss_bytes";
+
+#[derive(Serialize)]
+struct Timed<'a> {
+    command: &'a str,
+    mean: Number,
+    /// None of a single sample.
+    stddev: Option<Number>,
+    median: Number,
+    user: Option<Number>,
+    system: Option<Number>,
+    min: Number,
+    max: Number,
+    times: Vec<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_usage_byte: Option<Vec<u64>>,
+    exit_codes: Vec<i32>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<&'a str, String>,
+}
+
+pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
+    out.write_all(b"{\"results\":")?;
+    let mut results = Entries::begin(&mut *out)?;
+    for entry in exported.measured() {
+        if let Some(timed) = timed(entry) {
+            results.push(&timed)?;
+        }
+    }
+    results.end()?;
+    out.write_all(b"}\n")?;
+    let mut left_out = exported.left_out();
+    let together = |entry: &&Entry<'_>| matches!(cpu(entry), Some(Cpu { told_apart: false, .. }));
+    if exported.measured().any(|entry| together(&entry)) {
+        left_out.push("all CPU time stands under user, as it was not told apart".to_owned());
+    }
+    Ok(left_out)
+}
+
+fn timed<'a>(entry: &'a Entry<'_>) -> Option<Timed<'a>> {
+    let seconds: Vec<f64> = entry.finite(WALL).map(|(_, ns)| ns / 1e9).collect();
+    let found = moments(&seconds)?;
+    let cpu = cpu(entry);
+    let peaks: Vec<u64> = entry.finite(PEAK_RSS).map(|(_, bytes)| bytes.round() as u64).collect();
+    let params = entry.cell.point.iter().map(|(name, value)| (name, value.to_string()));
+    Some(Timed {
+        command: &entry.name,
+        mean: Number(found.mean),
+        stddev: found.standard_deviation.map(Number),
+        median: Number(median(&seconds)),
+        user: cpu.as_ref().map(|cpu| Number(cpu.user)),
+        system: cpu.map(|cpu| Number(cpu.system)),
+        min: Number(seconds.iter().copied().fold(f64::INFINITY, f64::min)),
+        max: Number(seconds.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+        memory_usage_byte: (peaks.len() == seconds.len()).then_some(peaks),
+        exit_codes: vec![0; seconds.len()],
+        times: seconds.into_iter().map(Number).collect(),
+        parameters: params.collect(),
+    })
+}
+
+/// Means in seconds.
+struct Cpu {
+    user: f64,
+    system: f64,
+    told_apart: bool,
+}
+
+/// Some methods tell user and system time apart.
+fn cpu(entry: &Entry<'_>) -> Option<Cpu> {
+    let mean = |metric: &str| Some(moments(&entry.values(metric))?.mean / 1e9);
+    if let (Some(user), Some(system)) = (mean("user_ns"), mean("system_ns")) {
+        return Some(Cpu { user, system, told_apart: true });
+    }
+    Some(Cpu { user: mean(CPU)?, system: 0.0, told_apart: false })
+}

@@ -1,0 +1,23 @@
+//! Our own document: the stored run with every sample, and nothing derived from it. `show --json` is what follows
+//! from it, and has not all of it.
+
+use std::io::{self, Write};
+
+use lab::run::Run;
+use serde::Serialize;
+
+use super::super::json;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    /// By which a reader tells this document from others.
+    bytelab: &'static str,
+    #[serde(flatten)]
+    run: &'a Run,
+}
+
+pub(super) fn write(run: &Run, mut out: impl Write) -> io::Result<Vec<String>> {
+    json::to(&mut out, &Document { bytelab: "run", run })?;
+    writeln!(out)?;
+    Ok(Vec::new())
+}

@@ -1,0 +1,114 @@
+//! The tables as they are shown, for GitHub: pipes, and what a name could say to Markdown or HTML spelled out.
+
+use std::io::{self, Write};
+
+use lab::analyze::Analysis;
+use lab::run::Run;
+
+use super::super::foot::Foot;
+use super::super::page::{Page, clean};
+use super::super::{Layout, Varying, across, answer, ladder, numbers, rows, table, thresholds};
+
+pub(super) fn write(
+    run: &Run,
+    analysis: &Analysis,
+    out: &mut dyn Write,
+) -> io::Result<Vec<String>> {
+    let varying = Varying::of_run(run);
+    if run.experiment == crate::numbers::EXPERIMENT {
+        out.write_all(numbers::markdown(run, &[]).as_bytes())?;
+        return Ok(Vec::new());
+    }
+    head(run, &varying, out)?;
+    let all = rows::all(run, analysis);
+    let (rungs, tables): (Vec<_>, Vec<_>) =
+        all.iter().partition(|rows| ladder::holds(run, &rows.family.point));
+    as_it_is(out, |page| ladder::write(page, run))?;
+    for rows in tables {
+        if all.len() > 1 {
+            writeln!(out, "\n**{}**", escaped(&varying.shown(&rows.family.point)))?;
+        }
+        if rows.iter().next().is_some() {
+            let (headings, lines) = table::cells(rows);
+            writeln!(out)?;
+            write_table(&headings, &lines, out)?;
+        }
+        writeln!(out, "\n{}", escaped(&answer::of_family(rows)))?;
+    }
+    if all.len() != 1 && rungs.is_empty() {
+        writeln!(out, "\n{}", escaped(&answer::of_all(&all, &varying)))?;
+    }
+    as_it_is(out, |page| across::write(page, analysis, &varying))?;
+    as_it_is(out, |page| thresholds::write(page, analysis, &varying))?;
+    // A page so wide that each paragraph is a line, which Markdown breaks as it likes.
+    let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
+    Foot { run, analysis, all: &all, varying: &varying, left: &[] }.write(&mut page);
+    let foot = page.into_text();
+    let mut lines = foot.lines().filter(|line| !line.trim().is_empty()).peekable();
+    if lines.peek().is_some() {
+        writeln!(out)?;
+    }
+    lines.try_for_each(|line| writeln!(out, "- {}", escaped(line.trim())))?;
+    Ok(Vec::new())
+}
+
+fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
+    super::super::head(&mut page, run, varying);
+    let text = page.into_text();
+    for (at, line) in text.lines().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}{}", if at == 0 { "### " } else { "" }, escaped(line.trim()))?;
+    }
+    Ok(())
+}
+
+fn write_table(
+    headings: &[(String, bool)],
+    lines: &[Vec<String>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let titles = headings.iter().map(|(heading, _)| escaped(heading)).collect();
+    let rule = headings.iter().map(|(_, left)| if *left { "---" } else { "---:" }.to_owned());
+    out.write_all(line(titles).as_bytes())?;
+    out.write_all(line(rule.collect()).as_bytes())?;
+    lines.iter().try_for_each(|cells| {
+        let cells = cells.iter().map(|cell| escaped(cell.trim())).collect();
+        out.write_all(line(cells).as_bytes())
+    })
+}
+
+/// Text in columns, in a block that no text in it can end.
+fn as_it_is(out: &mut dyn Write, write: impl FnOnce(&mut Page)) -> io::Result<()> {
+    let mut page = Page::new(&Layout { width: 100, colour: false });
+    write(&mut page);
+    let text = page.into_text();
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    let ticks = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(ticks.max(2) + 1);
+    writeln!(out, "\n{fence}text\n{}\n{fence}", text.trim_matches('\n'))
+}
+
+/// One line in which nothing is markup, a link, or the name of somebody who would be told.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '@' => escaped.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '#' | '|' | '~' | '$' => {
+                escaped.extend(['\\', c]);
+            }
+            c => escaped.push(c),
+        }
+    }
+    // Both would be made links.
+    escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+}

@@ -1,0 +1,168 @@
+//! A row per sample, in the columns of CSV, but typed: a text, a whole number, a number or a flag, each of which a
+//! sample may lack.
+
+#[cfg(not(feature = "parquet"))]
+pub(super) fn write(
+    _: &super::cells::Exported<'_>,
+    _: impl std::io::Write,
+) -> anyhow::Result<Vec<String>> {
+    anyhow::bail!(
+        "this bytelab is built without Parquet; cargo install --path crates/bytelab --features parquet, or export csv"
+    )
+}
+
+#[cfg(feature = "parquet")]
+pub(super) use self::with_the_library::write;
+
+#[cfg(feature = "parquet")]
+mod with_the_library {
+    use std::io::Write;
+    use std::sync::Arc;
+
+    use anyhow::{Context, Result};
+    use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+    use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+    use parquet::schema::types::Type;
+
+    use super::super::cells::Exported;
+    use super::super::columns::{Columns, Field, Kind};
+
+    /// So many rows are in memory.
+    const GROUP_ROWS: usize = 1 << 16;
+
+    pub(crate) fn write(exported: &Exported<'_>, out: impl Write + Send) -> Result<Vec<String>> {
+        let columns = Columns::of(exported);
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let schema = Arc::new(schema(&columns)?);
+        let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
+        let mut group: Vec<Column> = columns.kinds.iter().map(|kind| Column::new(*kind)).collect();
+        let mut rows = 0;
+        columns.rows(|fields| -> Result<()> {
+            for (column, field) in group.iter_mut().zip(fields) {
+                column.push(field);
+            }
+            rows += 1;
+            if rows % GROUP_ROWS == 0 { flush(&mut file, &mut group) } else { Ok(()) }
+        })?;
+        if rows % GROUP_ROWS != 0 {
+            flush(&mut file, &mut group)?;
+        }
+        file.close()?;
+        Ok(columns.left_out())
+    }
+
+    fn schema(columns: &Columns<'_>) -> Result<Type> {
+        let fields = columns.names.iter().zip(&columns.kinds).map(|(name, kind)| {
+            let (physical, logical) = match kind {
+                Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+                Kind::Whole => {
+                    let unsigned = LogicalType::integer(64, false);
+                    (Physical::INT64, Some(unsigned))
+                }
+                Kind::Number => (Physical::DOUBLE, None),
+                Kind::Flag => (Physical::BOOLEAN, None),
+            };
+            let field = Type::primitive_type_builder(name, physical)
+                .with_repetition(Repetition::OPTIONAL)
+                .with_logical_type(logical)
+                .build()?;
+            Ok(Arc::new(field))
+        });
+        let fields = fields.collect::<Result<Vec<_>>>()?;
+        Ok(Type::group_type_builder("sample").with_fields(fields).build()?)
+    }
+
+    /// The values that rows of a group have, and for each row whether it has one.
+    struct Column {
+        present: Vec<i16>,
+        values: Values,
+    }
+
+    enum Values {
+        Text(Vec<ByteArray>),
+        Whole(Vec<i64>),
+        Number(Vec<f64>),
+        Flag(Vec<bool>),
+    }
+
+    impl Column {
+        fn new(kind: Kind) -> Column {
+            let values = match kind {
+                Kind::Text => Values::Text(Vec::new()),
+                Kind::Whole => Values::Whole(Vec::new()),
+                Kind::Number => Values::Number(Vec::new()),
+                Kind::Flag => Values::Flag(Vec::new()),
+            };
+            Column { present: Vec::new(), values }
+        }
+
+        fn push(&mut self, field: &Field<'_>) {
+            let is_present = match (&mut self.values, field) {
+                (Values::Text(values), Field::Text(text)) => {
+                    values.push(ByteArray::from(*text));
+                    true
+                }
+                (Values::Text(values), Field::Owned(text)) => {
+                    values.push(ByteArray::from(text.as_str()));
+                    true
+                }
+                (Values::Whole(values), Field::Whole(n)) => {
+                    values.push(n.cast_signed());
+                    true
+                }
+                (Values::Number(values), Field::Number(value)) => {
+                    values.push(*value);
+                    true
+                }
+                (Values::Flag(values), Field::Flag(flag)) => {
+                    values.push(*flag);
+                    true
+                }
+                _ => false,
+            };
+            self.present.push(is_present.into());
+        }
+
+        fn clear(&mut self) {
+            self.present.clear();
+            match &mut self.values {
+                Values::Text(values) => values.clear(),
+                Values::Whole(values) => values.clear(),
+                Values::Number(values) => values.clear(),
+                Values::Flag(values) => values.clear(),
+            }
+        }
+    }
+
+    fn flush<W: Write + Send>(
+        file: &mut SerializedFileWriter<W>,
+        group: &mut [Column],
+    ) -> Result<()> {
+        let mut rows = file.next_row_group()?;
+        for column in group.iter_mut() {
+            let present = &column.present;
+            match &column.values {
+                Values::Text(values) => put::<ByteArrayType, W>(&mut rows, values, present)?,
+                Values::Whole(values) => put::<Int64Type, W>(&mut rows, values, present)?,
+                Values::Number(values) => put::<DoubleType, W>(&mut rows, values, present)?,
+                Values::Flag(values) => put::<BoolType, W>(&mut rows, values, present)?,
+            }
+            column.clear();
+        }
+        rows.close()?;
+        Ok(())
+    }
+
+    fn put<T: DataType, W: Write + Send>(
+        rows: &mut SerializedRowGroupWriter<'_, W>,
+        values: &[T::T],
+        present: &[i16],
+    ) -> Result<()> {
+        let mut column = rows.next_column()?.context("a column too few in the schema")?;
+        column.typed::<T>().write_batch(values, Some(present), None)?;
+        column.close()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! CSV and TSV: a line of names, then a line per sample. A sample that lacks a value has an empty field.
+
+use std::io::{self, Write};
+
+use super::cells::{Exported, Number};
+use super::columns::{Columns, Field};
+
+#[derive(Clone, Copy)]
+pub(super) struct Dialect {
+    separator: u8,
+    text: fn(&str, &mut dyn Write) -> io::Result<()>,
+}
+
+/// RFC 4180, but for the line feed as the end of a line.
+pub(super) const CSV: Dialect = Dialect { separator: b',', text: quoted };
+/// Linear TSV: each line is a line, whatever it holds.
+pub(super) const TSV: Dialect = Dialect { separator: b'\t', text: escaped };
+
+pub(super) fn write(
+    exported: &Exported<'_>,
+    dialect: Dialect,
+    mut out: impl Write,
+) -> io::Result<Vec<String>> {
+    let columns = Columns::of(exported);
+    let names: Vec<Field<'_>> = columns.names.iter().map(|name| Field::Text(name)).collect();
+    line(&names, dialect, &mut out)?;
+    columns.rows(|fields| line(fields, dialect, &mut out))?;
+    Ok(columns.left_out())
+}
+
+fn line(fields: &[Field<'_>], dialect: Dialect, out: &mut dyn Write) -> io::Result<()> {
+    for (at, field) in fields.iter().enumerate() {
+        if at > 0 {
+            out.write_all(&[dialect.separator])?;
+        }
+        match field {
+            Field::None => {}
+            Field::Text(text) => (dialect.text)(text, out)?,
+            Field::Owned(text) => (dialect.text)(text, out)?,
+            Field::Whole(n) => write!(out, "{n}")?,
+            Field::Number(value) => write!(out, "{}", Number(*value))?,
+            Field::Flag(flag) => write!(out, "{flag}")?,
+        }
+    }
+    out.write_all(b"\n")
+}
+
+/// An empty text is quoted, too, as nothing stands for no text.
+fn quoted(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let plain = !text.is_empty()
+        && !text.contains(['"', ',', '\r', '\n'])
+        && !text.starts_with(' ')
+        && !text.ends_with(' ');
+    if plain {
+        return out.write_all(text.as_bytes());
+    }
+    write!(out, "\"{}\"", text.replace('"', "\"\""))
+}
+
+fn escaped(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut rest = text;
+    while let Some(at) = rest.find(['\t', '\n', '\r', '\\']) {
+        out.write_all(&rest.as_bytes()[..at])?;
+        out.write_all(match rest.as_bytes()[at] {
+            b'\t' => b"\\t",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            _ => b"\\\\",
+        })?;
+        rest = &rest[at + 1..];
+    }
+    out.write_all(rest.as_bytes())
+}

@@ -1,0 +1,121 @@
+//! `export`: each format of a run that was measured; files that are whole; clear words where there can be none.
+
+use serde_json::Value;
+
+use crate::program::World;
+
+fn stored(world: &World, more: &[&str]) -> String {
+    let (_, json) = world.reading(&[&["--method", "read,mmap"], more].concat());
+    json["id"].as_str().unwrap().to_owned()
+}
+
+/// With words that must be in it.
+const FORMATS: [(&str, &str); 11] = [
+    ("json", "\"bytelab\":\"run\""),
+    ("csv", "run,experiment,label,"),
+    ("tsv", "run\texperiment\tlabel\t"),
+    ("markdown", "| method "),
+    ("hyperfine", "\"exit_codes\":[0,"),
+    ("google-benchmark", "\"run_type\":\"aggregate\""),
+    ("go", "BenchmarkReading/method=mmap/size=65536"),
+    ("jmh", "\"benchmark\":\"bytelab.reading.mmap\""),
+    ("github-action-benchmark", "\"name\":\"reading: mmap (size=65536"),
+    ("openmetrics", "# EOF\n"),
+    ("hdrhistogram", "Tag=mmap/size=65536"),
+];
+
+#[test]
+fn every_format_of_a_measured_run_can_be_had() {
+    let world = World::new();
+    let id = stored(&world, &["--label", "mine"]);
+    let help = world.run(&["export", "--help"]).stdout;
+    for (format, words) in FORMATS {
+        assert!(help.contains(&format!("- {format}:")), "{format}: {help}");
+        let ran = world.run(&["export", &id, "--format", format]);
+        assert_eq!(ran.code, 0, "{format}: {}", ran.stderr);
+        assert!(ran.stdout.contains(words), "{format}: {}", ran.stdout);
+        assert!(ran.stdout.ends_with('\n'), "{format}");
+        let latest = world.run(&["export", "latest", "--format", format]);
+        assert_eq!(latest.stdout, ran.stdout, "{format}");
+    }
+}
+
+#[test]
+fn a_file_is_whole_and_its_name_says_the_format() {
+    let world = World::new();
+    let id = stored(&world, &[]);
+    let csv = world.run(&["export", &id, "--format", "csv", "-o", "-"]).stdout;
+    let path = world.path("a run.csv");
+    std::fs::write(&path, "before").unwrap();
+    let link = world.path("link.csv");
+    std::os::unix::fs::symlink("a run.csv", &link).unwrap();
+    let ran = world.run(&["export", &id, "-o", link.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), csv);
+    assert!(link.is_symlink());
+    let left = std::fs::read_dir(world.dir.path()).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".bytelab-")), "{left:?}");
+    // A terminal or a pipe that has a name is no file to be replaced.
+    let ran = world.run(&["export", &id, "--format", "csv", "-o", "/dev/stdout"]);
+    assert_eq!((ran.code, ran.stdout), (0, csv));
+}
+
+#[test]
+fn what_cannot_be_exported_is_told_in_one_line() {
+    let world = World::new();
+    let empty = world.run(&["export", "latest", "--format", "csv"]);
+    assert_eq!((empty.code, empty.stdout.as_str()), (2, ""));
+    assert!(empty.stderr.contains("the store is empty"), "{}", empty.stderr);
+    let id = stored(&world, &[]);
+    let (json, dir) = (world.path("out.json"), world.dir.path());
+    let missing = dir.join("no/such/dir/out.csv");
+    let [json, dir, missing] =
+        [json.as_path(), dir, &missing].map(|path| path.to_str().unwrap().to_owned());
+    for (args, word) in [
+        (&["export", "77", "--format", "csv"][..], "no run \"77\""),
+        (&["export", &id], "name a format: --format json|csv"),
+        (&["export", &id, "--format", "xml"], "xml"),
+        (&["export", &id, "-o", &json], "several formats are JSON"),
+        (&["export", &id, "-f", "csv", "-o", &dir], "is a directory"),
+        (&["export", &id, "-o", &missing], "no/such/dir"),
+    ] {
+        let ran = world.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(word), "{args:?}: {}", ran.stderr);
+    }
+    assert!(!world.path("out.json").exists());
+}
+
+#[test]
+fn without_parquet_the_program_says_how_to_get_it() {
+    let world = World::new();
+    let id = stored(&world, &[]);
+    let path = world.path("run.parquet");
+    let ran = world.run(&["export", &id, "-o", path.to_str().unwrap()]);
+    if cfg!(feature = "parquet") {
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let file = std::fs::read(&path).unwrap();
+        assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"));
+    } else {
+        assert_eq!(ran.code, 2);
+        assert!(ran.stderr.contains("--features parquet"), "{}", ran.stderr);
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn what_was_not_measured_is_told() {
+    let world = World::new();
+    let script = "echo hello 1; while read -r line; do case $line in prepare*) echo skip no such luck;; \
+                  bye) exit;; esac; done";
+    let (_, json) = world.reading(&["-m", "read", "--worker", &world.worker("shy", script)]);
+    let id = json["id"].as_str().unwrap();
+    let ran = world.run(&["export", id, "--format", "csv"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stderr.contains("shy is left out: skipped: no such luck"), "{}", ran.stderr);
+    let own = world.run(&["export", id, "--format", "json"]);
+    assert_eq!(own.stderr, "");
+    let document: Value = serde_json::from_str(&own.stdout).unwrap();
+    assert_eq!(document["cells"][1]["reason"], "no such luck");
+}
