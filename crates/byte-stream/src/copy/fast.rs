@@ -6,17 +6,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::copy_file_range as copy_range;
 use rustix::fs::sendfile as send;
 use rustix::io::Errno;
-use rustix::pipe::{
-    PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice as move_pages,
-};
+use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice as move_pages};
 
+use super::room::{Widened, grow, widen_pipes};
 use super::{Attempt, Job, is_final, plain};
 use crate::{Error, Result};
 
-/// Ours, and the caller's where it is the default: fewer calls, fewer changes between reader and writer.
-const PIPE_BYTES: usize = 1 << 20;
-/// Whoever wants another size has set it.
-const DEFAULT_PIPE_BYTES: usize = 64 << 10;
 /// A non-blocking descriptor that says it is ready and then is not, so often in a row, is read and written.
 const UNREADY_LIMIT: u32 = 3;
 
@@ -25,19 +20,14 @@ pub(super) fn copy_file_range(job: &mut Job<'_>) -> Result<Attempt> {
 }
 
 pub(super) fn sendfile(job: &mut Job<'_>) -> Result<Attempt> {
+    let _room = Widened::output(job);
     each(job, |job, step| send(job.output, job.input, None, step))
 }
 
 /// One of both is a pipe.
 pub(super) fn splice(job: &mut Job<'_>) -> Result<Attempt> {
-    // The fewer bytes a pipe holds, the more often writer and reader wait for each other.
-    for pipe in [job.input, job.output] {
-        if fcntl_getpipe_size(pipe) == Ok(DEFAULT_PIPE_BYTES)
-            && job.total >= Some(PIPE_BYTES as u64)
-        {
-            grow(pipe);
-        }
-    }
+    widen_pipes(job);
+    let _room = Widened::output(job);
     each(job, |job, step| {
         move_pages(job.input, None, job.output, None, step, SpliceFlags::MOVE | SpliceFlags::MORE)
     })
@@ -72,10 +62,12 @@ fn each(
     }
 }
 
-/// Neither is a pipe, so one of our own stands between.
+/// One of our own stands between.
 pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
     let Ok((reader, writer)) = pipe_with(PipeFlags::CLOEXEC) else { return Ok(Attempt::Refused) };
     let size = grow(&writer);
+    widen_pipes(job);
+    let _room = Widened::output(job);
     let mut unready = 0;
     loop {
         let step = job.next_step()?.min(size);
@@ -127,17 +119,4 @@ fn drain(job: &mut Job<'_>, reader: &OwnedFd, mut held: usize) -> Result<Attempt
         }
     }
     Ok(Attempt::Finished)
-}
-
-/// As large as the kernel allows, up to what pays off. The size.
-fn grow(pipe: impl AsFd) -> usize {
-    let mut size = PIPE_BYTES;
-    loop {
-        match fcntl_setpipe_size(&pipe, size) {
-            Ok(size) => return size,
-            // The user's pipes hold too much already (pipe-user-pages-soft).
-            Err(_) if size > 64 << 10 => size /= 2,
-            Err(_) => return size,
-        }
-    }
 }

@@ -5,6 +5,8 @@
 mod fast;
 mod plain;
 mod plan;
+#[cfg(target_os = "linux")]
+mod room;
 mod sparse;
 mod to;
 

@@ -1,6 +1,9 @@
 //! A large resource in parts, several of which are on their way at once; they are lent in order. All parts are of one
 //! version, or it is an error.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -101,16 +104,8 @@ pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
 
 impl Ranges {
     fn start(mut raw: Raw, plan: Plan, cancel: Option<Cancel>) -> Result<Ranges> {
-        let stop = Cancel::new().map_err(Error::io)?;
-        let (arrival, bell) = std::io::pipe().map_err(Error::io)?;
-        rustix::io::ioctl_fionbio(&arrival, true).map_err(Error::io)?;
-        rustix::io::ioctl_fionbio(&bell, true).map_err(Error::io)?;
         let connections = plan.connections;
-        let slots = (0..connections).map(|_| None).collect();
-        // The first part is on its way already.
-        let spare = Vec::with_capacity(connections + 1);
-        let state = State { next: 1, taken: 0, slots, spare };
-        let shared = Shared { plan, state: state.into(), room: Condvar::new(), bell, stop };
+        let (shared, arrival) = Shared::of(plan)?;
         let shared = Arc::new(shared);
         let mut ranges =
             Ranges { shared, threads: Vec::new(), arrival, cancel, part: Vec::new(), index: 0 };
@@ -191,6 +186,18 @@ impl Plan {
 }
 
 impl Shared {
+    /// Nothing has come, and the first part is on its way already: it is that of who began it.
+    fn of(plan: Plan) -> Result<(Shared, PipeReader)> {
+        let stop = Cancel::new().map_err(Error::io)?;
+        let (arrival, bell) = std::io::pipe().map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&arrival, true).map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&bell, true).map_err(Error::io)?;
+        let slots = (0..plan.connections).map(|_| None).collect();
+        let spare = Vec::with_capacity(plan.connections + 1);
+        let state = State { next: 1, taken: 0, slots, spare };
+        Ok((Shared { plan, state: state.into(), room: Condvar::new(), bell, stop }, arrival))
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // What a thread that panicked left behind is whole: every change is one statement.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use byte_stream::{Cancel, CopyOptions, ErrorKind, Way, copy};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -64,10 +66,10 @@ fn the_cheap_ways_are_the_ones_that_are_taken() {
         output.bytes();
         (copied.chosen, copied.finished)
     };
-    assert_eq!(finished(From::File, To::Pipe), (Way::Splice, Way::Splice));
+    let through = (Way::SpliceThroughPipe, Way::SpliceThroughPipe);
+    assert_eq!(finished(From::File, To::Pipe), through);
     assert_eq!(finished(From::Pipe, To::File), (Way::Splice, Way::Splice));
     assert_eq!(finished(From::Pipe, To::Null), (Way::Splice, Way::Splice));
-    let through = (Way::SpliceThroughPipe, Way::SpliceThroughPipe);
     assert_eq!(finished(From::File, To::Null), through);
     assert_eq!(finished(From::File, To::Unix), through);
     assert_eq!(finished(From::File, To::File), (Way::CopyFileRange, Way::CopyFileRange));
@@ -256,4 +258,60 @@ fn a_descriptor_that_is_not_open_for_it_is_an_error() {
     let write_only: OwnedFd = OpenOptions::new().write(true).open("/dev/null").unwrap().into();
     let file = tempfile::tempfile().unwrap();
     assert!(!copy(write_only.as_fd(), &file).unwrap_err().is_of_output());
+}
+
+#[test]
+fn a_unix_socket_of_the_default_size_holds_more_while_it_is_sent_to_and_then_as_much_as_before() {
+    use rustix::net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size};
+    let dir = tempfile::tempdir().unwrap();
+    let input = Input::new(From::File, &bytes(3 << 20), dir.path());
+    // Before, while and after all of the file is sent.
+    let sizes = |way, set: Option<usize>| {
+        File::from(input.fd.try_clone().unwrap()).rewind().unwrap();
+        let output = Output::new(To::Unix, dir.path());
+        if let Some(size) = set {
+            set_socket_send_buffer_size(&output.fd, size).unwrap();
+        }
+        let before = socket_send_buffer_size(&output.fd).unwrap();
+        let (seen, socket) = (Arc::new(AtomicUsize::new(0)), output.fd.try_clone().unwrap());
+        let most = seen.clone();
+        let mut options = CopyOptions::new().way(way).on_progress(move |_| {
+            most.fetch_max(socket_send_buffer_size(&socket).unwrap(), Ordering::SeqCst);
+        });
+        assert_eq!(options.copy(&input.fd, &output.fd).unwrap().finished, way);
+        drop(options);
+        let after = socket_send_buffer_size(&output.fd).unwrap();
+        assert!(output.bytes().unwrap() == bytes(3 << 20));
+        (before, seen.load(Ordering::SeqCst), after)
+    };
+    for way in [Way::SpliceThroughPipe, Way::Sendfile] {
+        let (before, during, after) = sizes(way, None);
+        assert!(during > before && after == before, "{before} {during} {after}");
+        // Somebody wants no more than this to be on its way.
+        let (before, during, after) = sizes(way, Some(50_000));
+        assert_eq!((during, after), (before, before));
+    }
+}
+
+#[test]
+fn pipes_of_the_default_size_are_made_to_hold_more_and_others_are_left() {
+    use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+    let dir = tempfile::tempdir().unwrap();
+    // After all of so many bytes are through.
+    let size = |from, len, set: Option<usize>| {
+        let input = Input::new(from, &bytes(len), dir.path());
+        let output = Output::new(To::Pipe, dir.path());
+        if let Some(size) = set {
+            fcntl_setpipe_size(&output.fd, size).unwrap();
+        }
+        assert_eq!(copy(&input.fd, &output.fd).unwrap().bytes, len as u64);
+        let size = fcntl_getpipe_size(&output.fd).unwrap();
+        assert!(output.bytes().unwrap() == bytes(len));
+        size
+    };
+    let default = size(From::File, 1000, None);
+    for from in [From::File, From::Pipe, From::Unix] {
+        assert!(size(from, 3 << 20, None) > default, "{from:?}");
+        assert_eq!(size(from, 3 << 20, Some(8192)), 8192, "{from:?}");
+    }
 }

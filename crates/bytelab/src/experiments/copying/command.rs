@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use anyhow::Result;
-use lab::experiment::{Method, Task};
+use lab::experiment::{Method, Task, skip};
 use lab::param::Point;
 
 use super::super::filter::{self, must_be_installed};
@@ -23,11 +23,20 @@ pub(super) fn methods() -> Vec<Method> {
                 command(point, &["dd", &block, "status=none"])
             },
         ),
+        contender("gnu-cat", "GNU cat of another version, if it is there as gcat", &[], |point| {
+            command(point, &["gcat"])
+        }),
         contender("uutils-cat", "cat of uutils coreutils, its start included", &[], |point| {
             command(point, &["coreutils", "cat"])
         }),
         contender("pv", "pv --quiet, its start included", &[], |point| {
             command(point, &["pv", "--quiet"])
+        }),
+        contender("cp", "cp /dev/stdin /dev/stdout, its start included", &[], |point| {
+            if point.text("input")? != "file" || point.text("output")? != "file" {
+                return Err(skip("cp is from file to file only"));
+            }
+            command(point, &["cp", "/dev/stdin", "/dev/stdout"])
         }),
     ]
 }

@@ -47,6 +47,8 @@ fn every_method_copies_every_byte_between_all_kinds() {
                                 "copy-file-range",
                                 "mmap-write",
                                 "pv",
+                                "cp",
+                                "gnu-cat",
                                 "vmsplice",
                                 "uutils-cat",
                                 "io-uring",

@@ -12,7 +12,8 @@ pub(super) fn method() -> Method {
     contender("byte-stream", "byte-stream: chunks that are lent", &["buffer"], build)
 }
 
-struct Lent {
+/// Chunks of one file.
+pub(super) struct Lent {
     input: Input,
     buffer: usize,
 }
@@ -21,19 +22,29 @@ struct Lent {
 pub(super) const BUFFER_LIMIT: u64 = 1 << 20;
 
 fn build(point: &Point) -> Result<Box<dyn Task>> {
-    let buffer = point.number("buffer")?.min(BUFFER_LIMIT) as usize;
-    reading(point, |input| Ok(Lent { input, buffer }))
+    reading(point, |input| Lent::of(point, input))
 }
 
-impl Source for Lent {
-    fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
+impl Lent {
+    pub(super) fn of(point: &Point, input: Input) -> Result<Lent> {
+        Ok(Lent { input, buffer: point.number("buffer")?.min(BUFFER_LIMIT) as usize })
+    }
+
+    #[inline]
+    pub(super) fn each(&mut self, mut take: impl FnMut(&[u8])) -> Result<()> {
         let Lent { input, buffer } = self;
         let mut stream = Stream::options().buffer_bytes(*buffer).open(&input.path)?;
         let mut offset = 0;
         while let Some(chunk) = stream.next_chunk()? {
-            fold.chunk(chunk);
+            take(chunk);
             offset = input.advanced(offset, chunk.len())?;
         }
         input.ended(offset)
+    }
+}
+
+impl Source for Lent {
+    fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
+        self.each(|chunk| fold.chunk(chunk))
     }
 }

@@ -1,4 +1,4 @@
-//! What the methods are held against: memory as the limit, `read` without the fold, and `cat`.
+//! What the methods are held against: memory as the limit, `read` and byte-stream without the fold, and `cat`.
 
 use std::io::Read;
 
@@ -11,14 +11,17 @@ use memmap2::MmapMut;
 use super::buffer::Buffer;
 use super::fold::Fold;
 use super::source::{Input, Reading, Source, contender, fits_in_memory, reading};
+use super::stream::Lent;
 
 pub(super) fn methods() -> Vec<Method> {
     let memory = "the same fold over bytes already in memory: the limit";
     let bare = "read into a reused buffer, the bytes never looked at";
+    let lent = "byte-stream's chunks, the bytes never looked at: as `bare-read`";
     let yardstick = |method| Method { role: Role::Yardstick, ..method };
     vec![
         yardstick(contender("memory", memory, &[], build_memory)),
         yardstick(contender("bare-read", bare, &["buffer"], build_bare)),
+        yardstick(contender("bare-byte-stream", lent, &["buffer"], build_bare_stream)),
         Method {
             name: "cat".to_owned(),
             about: "/bin/cat FILE, to /dev/null".to_owned(),
@@ -61,8 +64,8 @@ impl Source for Memory {
     }
 }
 
-/// `read`, but what it hands over is nothing, so it has neither answer nor digest.
-struct Bare(Reading<BareRead>);
+/// What it hands over is nothing, so it has neither answer nor digest.
+struct Bare<S>(Reading<S>);
 
 struct BareRead {
     input: Input,
@@ -88,7 +91,20 @@ impl Source for BareRead {
     }
 }
 
-impl Task for Bare {
+struct BareStream(Lent);
+
+fn build_bare_stream(point: &Point) -> Result<Box<dyn Task>> {
+    let reading = Reading::new(point, |input| Ok(BareStream(Lent::of(point, input)?)))?;
+    Ok(Box::new(Bare(reading)))
+}
+
+impl Source for BareStream {
+    fn pass<F: Fold>(&mut self, _fold: &mut F) -> Result<()> {
+        self.0.each(|_| {})
+    }
+}
+
+impl<S: Source> Task for Bare<S> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         Ok(Work { answer: None, ..self.0.run(ops)? })
     }

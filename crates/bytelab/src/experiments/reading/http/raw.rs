@@ -68,6 +68,8 @@ impl Source for Raw {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         let mut tcp = TcpStream::connect(&self.address)
             .with_context(|| format!("connecting to {}", self.address))?;
+        // Else the request waits, behind the end of the handshake, until the server says that it has that.
+        tcp.set_nodelay(true).context("TCP_NODELAY")?;
         let Some(tls) = self.tls.clone() else { return self.receive(&mut tcp, fold) };
         let host = self.address.rsplit_once(':').map_or("", |(host, _)| host).to_owned();
         let mut connection = ClientConnection::new(tls, ServerName::try_from(host)?)?;

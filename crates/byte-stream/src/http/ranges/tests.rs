@@ -1,0 +1,71 @@
+//! The order in which threads come to their parts, made by hand.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use super::{Plan, Shared};
+use crate::Stream;
+use crate::http::raw::{Raw, Version};
+
+const PART: u64 = 1000;
+const PARTS: u64 = 4;
+
+fn data() -> Vec<u8> {
+    (0..PART * PARTS).map(|at| (at / PART) as u8 * 50 + (at % 50) as u8).collect()
+}
+
+/// Gives the parts that are asked for, one after the other.
+fn answer(mut socket: TcpStream) -> io::Result<()> {
+    loop {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            socket.read_exact(&mut byte)?;
+            head.extend(byte);
+        }
+        let head = String::from_utf8_lossy(&head).to_lowercase();
+        let asked = head.split_once("bytes=").and_then(|(_, rest)| rest.split_once("\r\n"));
+        let (first, last) =
+            asked.and_then(|(range, _)| range.split_once('-')).unwrap_or(("0", "0"));
+        let (from, to): (usize, usize) = (first.parse().unwrap_or(0), last.parse().unwrap_or(0));
+        let part = &data()[from..=to];
+        let (len, size) = (part.len(), data().len());
+        write!(
+            socket,
+            "HTTP/1.1 206 X\r\nContent-Range: bytes {from}-{to}/{size}\r\nContent-Length: {len}\r\n\
+             ETag: \"v\"\r\n\r\n"
+        )?;
+        socket.write_all(part)?;
+    }
+}
+
+/// Once any thread could take the first part, and the one whose connection had begun it then took its bytes for
+/// those of another part.
+#[test]
+fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            std::thread::spawn(move || drop(answer(socket)));
+        }
+    });
+    let mut options = Stream::options().proxy(None);
+    let (mut client, first, _) = Raw::asked(&url, &mut options).expect("a client");
+    client.keeps = true;
+    let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
+    let version = begun.version().clone();
+    let (size, connections) = (PART * PARTS, PARTS as usize);
+    let plan = Plan { version, first, size, part_bytes: PART, connections };
+    let (shared, _arrival) = Shared::of(plan).expect("a pipe");
+
+    let (index, mut part) = shared.claim().expect("there are parts");
+    assert_eq!(index, 1);
+    let fetched = shared.fetch(&mut None, &client, index, &mut part);
+    shared.put(index, fetched.map(|()| part));
+    shared.work(Some(begun), &client);
+
+    let parts =
+        (0..PARTS).map(|index| shared.take(index).expect("it has come").expect("its bytes"));
+    assert!(parts.collect::<Vec<_>>().concat() == data());
+}

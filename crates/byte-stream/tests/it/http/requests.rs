@@ -1,0 +1,78 @@
+//! What is asked, of whom, and who gets to see what the caller gave.
+
+use byte_stream::{ErrorKind, Stream};
+
+use super::{get, once};
+use crate::server::{Server, good, head};
+
+#[test]
+fn redirects_are_followed_within_limits_and_keep_secrets() {
+    let other = Server::new(|r, s| good(r, s, b"there", "\"v\""));
+    let to = format!("Location: {}", other.url());
+    let server = Server::new(move |r, s| match r.line.as_str() {
+        "GET /here HTTP/1.1" => good(r, s, b"here", "\"v\""),
+        "GET /other HTTP/1.1" => head(s, "302 Found", &[&to]),
+        "GET /loop HTTP/1.1" => head(s, "302 Found", &["Location: /loop"]),
+        "GET /scheme HTTP/1.1" => head(s, "302 Found", &["Location: file:///etc/passwd"]),
+        "GET /none HTTP/1.1" => head(s, "302 Found", &[]),
+        _ => head(s, "307 Temporary Redirect", &["Location: here"]),
+    });
+    let at = |path: &str| format!("http://user:secret@{}/{path}", server.address);
+    let with = || once().header("X-Key", "secret");
+    assert_eq!(get(with(), &at("file")).unwrap(), b"here");
+    assert_eq!(get(with(), &at("other")).unwrap(), b"there");
+    for request in server.requests() {
+        assert_eq!(request.header("authorization"), Some("Basic dXNlcjpzZWNyZXQ="));
+        assert_eq!(request.header("x-key"), Some("secret"));
+    }
+    for request in other.requests() {
+        assert_eq!((request.header("authorization"), request.header("x-key")), (None, None));
+    }
+    let error = |path: &str| get(once(), &at(path)).unwrap_err();
+    assert_eq!(error("loop").kind(), ErrorKind::Redirect);
+    assert_eq!(error("scheme").kind(), ErrorKind::Redirect);
+    assert_eq!(error("none").kind(), ErrorKind::Status);
+    assert!(!error("loop").to_string().contains("secret"), "{}", error("loop"));
+    assert_eq!(get(once().redirects(0), &at("other")).unwrap_err().kind(), ErrorKind::Redirect);
+}
+
+#[test]
+fn a_client_sends_what_it_was_told_and_no_more() {
+    let server = Server::new(|r, s| good(r, s, b"", "\"v\""));
+    let options =
+        once().bearer_auth("token").header("Accept", "text/csv").header("User-Agent", "me");
+    get(options, &server.url()).unwrap();
+    let request = server.requests().remove(0);
+    assert_eq!(request.line, "GET /file HTTP/1.1");
+    let host = server.address.to_string();
+    let expected = [
+        ("host", host.as_str()),
+        ("accept-encoding", "identity"),
+        ("connection", "close"),
+        ("authorization", "Bearer token"),
+        ("accept", "text/csv"),
+        ("user-agent", "me"),
+    ];
+    let got: Vec<_> = request.headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    assert_eq!(got, expected);
+    for (name, value) in
+        [("X: y", "z"), ("X", "y\r\nZ: 1"), ("", ""), ("Host", "x"), ("Range", "x")]
+    {
+        let error = get(once().header(name, value), &server.url()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Misuse, "{name} {value}");
+    }
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_proxy_gets_the_whole_url() {
+    let proxy = Server::new(|r, s| good(r, s, b"by proxy", "\"v\""));
+    let url = format!("http://u:p@{}", proxy.address);
+    let options = Stream::options().proxy(Some(&url));
+    assert_eq!(get(options, "http://example.invalid:81/x?y").unwrap(), b"by proxy");
+    let request = proxy.requests().remove(0);
+    assert_eq!(request.line, "GET http://example.invalid:81/x?y HTTP/1.1");
+    assert_eq!(request.header("host"), Some("example.invalid:81"));
+    assert_eq!(request.header("proxy-authorization"), Some("Basic dTpw"));
+    assert_eq!(request.header("authorization"), None);
+}
