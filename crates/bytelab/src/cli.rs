@@ -24,7 +24,7 @@ use crate::tools::cat::CatArgs;
 use crate::tools::fleece::FleeceArgs;
 use crate::tools::sample::SampleArgs;
 
-pub(crate) use self::asked::{Asked, parse, taken};
+pub(crate) use self::asked::{Asked, parse, taken, tool};
 
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with this
 /// data — and is that proved?

@@ -62,8 +62,13 @@ fn main() -> ExitCode {
         Some([task, name, _]) if task == experiments::copying::FILTER => filter(&name),
         Some([_, experiment, method]) => worker(&experiment, &method),
         None => {
-            let mut experiments = if is_tool() { Vec::new() } else { experiments::all() };
-            cli::parse(&mut experiments).and_then(|(cli, asked)| dispatch(cli, asked, &experiments))
+            if let Some(cli) = cli::tool() {
+                dispatch(cli, None, &[])
+            } else {
+                let mut experiments = experiments::all();
+                cli::parse(&mut experiments)
+                    .and_then(|(cli, asked)| dispatch(cli, asked, &experiments))
+            }
         }
     };
     ended.unwrap_or_else(|error| {
@@ -291,12 +296,6 @@ fn list(experiments: &[Experiment], name: Option<&str>) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What a tool is asked costs about as much as to describe all experiments, which it does not need.
-fn is_tool() -> bool {
-    let first = std::env::args_os().nth(1);
-    first.is_some_and(|first| ["cat", "fleece", "sample"].iter().any(|tool| first == *tool))
 }
 
 /// `bytelab __worker EXPERIMENT METHOD` is how the lab starts a built-in method, and `__allocate` a

@@ -5,11 +5,11 @@ use memmap2::{Advice as MapAdvice, Mmap};
 use crate::draw::{Bernoulli, Exactly, Rest, WithReplacement};
 use crate::fetch::{
     Choice, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned, fetch_fixed,
-    fetch_lines, fetch_scanned,
+    fetch_lines, fetch_many, fetch_scanned, threads_for, with_ranks_ahead,
 };
 use crate::index::LineIndex;
 use crate::input::{
-    Access, Advice, Density, PlainFile, Population, Records, advise, cached_share, map,
+    Access, Advice, Density, PlainFile, Population, Records, advise, cached_share, fault_bytes, map,
 };
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
@@ -128,7 +128,19 @@ impl Ranked {
 
     /// Hands over the records with these ranks, of which there are about `expected`.
     pub(crate) fn fetch(
-        &mut self,
+        &self,
+        population: &mut Population,
+        ranks: Ranks<'_>,
+        expected: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<Stats> {
+        with_ranks_ahead(ranks, expected, |ranks| {
+            self.fetch_ranks(population, ranks, expected, sink)
+        })
+    }
+
+    fn fetch_ranks(
+        &self,
         population: &mut Population,
         ranks: Ranks<'_>,
         expected: u64,
@@ -159,7 +171,12 @@ impl Ranked {
     ) -> Result<(u64, Method, String)> {
         let files = population.files().unwrap_or_default();
         let cached = cached(&files);
-        let facts = Facts { n: expected, total: self.total, record_bytes: len, cached };
+        let total = self.total;
+        let mut facts = Facts { n: expected, total, record_bytes: len, cached, fault_bytes: None };
+        if self.method == Method::Auto && facts.may_map() {
+            let largest = files.iter().max_by_key(|file| file.size);
+            facts.fault_bytes = largest.and_then(|file| fault_bytes(file));
+        }
         let mut choice = choose(&facts);
         if self.method != Method::Auto {
             let reason = format!("asked for; {}", choice.reason);
@@ -192,7 +209,13 @@ impl Ranked {
                 header_lines: self.header_lines.min(index.lines()),
                 expected: share as u64,
             };
-            let read = fetch_lines(&line_file, &mut ranks, sink, &self.watch);
+            let read = match threads_for(&line_file) {
+                1 => {
+                    let mut window = line_file.window();
+                    fetch_lines(&line_file, &mut window, &mut ranks, sink, &self.watch)
+                }
+                threads => fetch_many(&line_file, threads, &mut ranks, sink, &self.watch),
+            };
             bytes_read += read.map_err(|error| error.of(&input.path))?;
             base += lines;
             start += file.size;

@@ -1,5 +1,6 @@
 //! What `bytelab run EXPERIMENT …` asks: its flags are made from the experiment's params, or from a file.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -18,6 +19,25 @@ pub(crate) struct Asked {
     /// Of an experiment in a file.
     pub(crate) definition: Option<Definition>,
     pub(crate) measuring: MeasureArgs,
+}
+
+/// The task, if it is one of the tools and nothing is wrong with it: to describe all other tasks takes longer than many
+/// a sample. What is wrong, or asks for help, is left to `parse`.
+pub(crate) fn tool() -> Option<Cli> {
+    fn args<A: Args>(name: OsString) -> Option<A> {
+        let command = A::augment_args(Command::new("bytelab"));
+        let matches =
+            command.try_get_matches_from([name].into_iter().chain(std::env::args_os().skip(2)));
+        A::from_arg_matches(&matches.ok()?).ok()
+    }
+    let name = std::env::args_os().nth(1)?;
+    let task = match name.to_str()? {
+        "cat" => Task::Cat(args(name)?),
+        "fleece" => Task::Fleece(args(name)?),
+        "sample" => Task::Sample(args(name)?),
+        _ => return None,
+    };
+    Some(Cli { store: None, task })
 }
 
 /// Parses the process's arguments; help, version and wrong use end it here. An experiment in a file is

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::child::Program;
+use crate::child::{self, Program};
 use crate::data;
 
 pub(crate) struct Case {
@@ -13,8 +13,35 @@ pub(crate) struct Case {
     pub(crate) goal: &'static str,
     pub(crate) ours: Program,
     pub(crate) peer: Option<Program>,
-    /// What is dropped from the page cache before each run.
-    pub(crate) cold: Option<PathBuf>,
+    pub(crate) state: State,
+}
+
+/// How a file lies in the page cache.
+pub(crate) enum State {
+    AsIs,
+    /// As read-ahead puts it there.
+    Warm(PathBuf),
+    /// A copy in single pages, of which a fault maps fewer at once.
+    SinglePages {
+        from: PathBuf,
+        to: PathBuf,
+    },
+    /// Not at all.
+    Cold(PathBuf),
+}
+
+impl State {
+    pub(crate) fn before_all(&self) -> io::Result<()> {
+        match self {
+            State::AsIs | State::Cold(_) => Ok(()),
+            State::Warm(path) => child::warm(path),
+            State::SinglePages { from, to } => child::copy_in_pages(from, to),
+        }
+    }
+
+    pub(crate) fn before_each(&self) -> io::Result<()> {
+        if let State::Cold(path) = self { child::evict(path) } else { Ok(()) }
+    }
 }
 
 /// Where the files and the programs are.
@@ -64,92 +91,141 @@ pub(crate) fn all(place: &Place) -> Vec<Case> {
     [lines(place), fixed(place)].into_iter().flatten().collect()
 }
 
+const MAPPED: &str = "-n 1000 --method mmap";
+
 fn lines(place: &Place) -> Vec<Case> {
-    let Place { lines, indexed, bytelab, .. } = place;
-    let (lines, indexed) = (lines.display().to_string(), indexed.display().to_string());
+    let Place { lines: path, indexed, bytelab, .. } = place;
+    let (lines, indexed) = (path.display().to_string(), indexed.display().to_string());
     let ours = |rest: &str| Program::new(&format!("{bytelab} sample {rest} -o /dev/null"));
-    let shuf = |n: u32| Some(Program::new(&format!("shuf -n {n} {lines}")));
-    let piped = |mut program: Program| {
-        program.piped = Some(lines.clone());
-        program
+    let peer = |command: &str, n: u32| Some(Program::new(&format!("{command} {n} {lines}")));
+    let case = |name, goal, options: &str, peer| {
+        let ours = ours(&format!("{lines} {options}"));
+        Case { name, goal, ours, peer, state: State::Warm(path.clone()) }
     };
-    let tsv = || Some(Program::new(&format!("tsv-sample --inorder --num 1000 {lines}")));
-    let case = |name, goal, ours, peer| Case { name, goal, ours, peer, cold: None };
+    let indexed = |name, goal, n: u32| Case {
+        ours: ours(&format!("{indexed} -n {n} --index")),
+        ..case(name, goal, "", peer("shuf -n", n))
+    };
+    let piped = |name, goal, feeder: &str| {
+        let by = |mut program: Program| {
+            program.piped = Some(Program::new(&format!("{feeder} {lines}")).argv);
+            program
+        };
+        let peer = Some(by(Program::new("shuf -n 1000")));
+        Case { ours: by(ours("-n 1000")), ..case(name, goal, "", peer) }
+    };
     vec![
+        case("lines mapped n=1000", "25", MAPPED, peer("shuf -n", 1000)),
         case(
-            "lines mapped n=1000",
-            "25",
-            ours(&format!("{lines} -n 1000 --method mmap")),
-            shuf(1000),
-        ),
-        case(
-            "lines mapped n=1000 in order",
+            "lines mapped n=1000, in order",
             "7",
-            ours(&format!("{lines} -n 1000 --method mmap")),
-            tsv(),
+            MAPPED,
+            peer("tsv-sample --inorder --num", 1000),
         ),
-        case(
-            "lines read n=1000",
-            "18",
-            ours(&format!("{lines} -n 1000 --method pread")),
-            shuf(1000),
-        ),
-        case("lines auto n=1000", "25", ours(&format!("{lines} -n 1000")), shuf(1000)),
+        case("lines mapped n=1000, uutils", "", MAPPED, peer(&uutils(), 1000)),
+        case("lines mapped n=1000, xsv", "", MAPPED, peer("xsv sample --no-headers", 1000)),
+        case("lines read n=1000", "18", "-n 1000 --method pread", peer("shuf -n", 1000)),
+        case("lines auto n=1000", "25", "-n 1000", peer("shuf -n", 1000)),
         case(
             "lines mapped n=1000000",
             "17",
-            ours(&format!("{lines} -n 1000000 --method mmap")),
-            shuf(1_000_000),
+            "-n 1000000 --method mmap",
+            peer("shuf -n", 1_000_000),
         ),
-        case("lines auto n=1000000", "17", ours(&format!("{lines} -n 1000000")), shuf(1_000_000)),
-        case(
-            "lines piped n=1000",
-            "17",
-            piped(ours("-n 1000")),
-            Some(piped(Program::new("shuf -n 1000"))),
-        ),
-        case("lines index n=10", "1000", ours(&format!("{indexed} -n 10 --index")), shuf(10)),
-        case("lines index n=1000", "150", ours(&format!("{indexed} -n 1000 --index")), shuf(1000)),
-        case(
-            "lines probed n=10",
-            "2 ms",
-            ours(&format!("{lines} -n 10 --method probe --min-length 20")),
-            None,
-        ),
-        case(
-            "lines probed n=10, min unknown",
-            "2 ms",
-            ours(&format!("{lines} -n 10 --method probe")),
-            None,
-        ),
-        case("start of the program", "", Program::new(&format!("{bytelab} --version")), None),
+        case("lines auto n=1000000", "17", "-n 1000000", peer("shuf -n", 1_000_000)),
+        piped("lines piped by cat n=1000", "17", "cat"),
+        piped("lines piped by bytelab n=1000", "17", &format!("{bytelab} cat")),
+        indexed("lines index n=10", "1000", 10),
+        indexed("lines index n=1000", "150", 1000),
+        case("lines probed n=10", "2 ms", "-n 10 --method probe --min-length 20", None),
+        case("lines probed n=10, min unknown", "2 ms", "-n 10 --method probe", None),
+        Case {
+            ours: Program::new(&format!("{bytelab} sample --format lines -n 0 /dev/null")),
+            state: State::AsIs,
+            ..case("start of the program", "", "", None)
+        },
     ]
 }
 
+/// Its binary is called `shuf`, too: the variable `UU_SHUF` names it.
+fn uutils() -> String {
+    let path = std::env::var("UU_SHUF");
+    format!("{} -n", path.as_deref().unwrap_or("/usr/lib/cargo/bin/coreutils/shuf"))
+}
+
 fn fixed(place: &Place) -> Vec<Case> {
-    let Place { fixed, bytelab, seekg, .. } = place;
-    let cold = fixed.clone();
-    let fixed = fixed.display();
+    let Place { fixed: path, bytelab, seekg, .. } = place;
+    let fixed = path.display();
     let ours = |n: u32, method: &str| {
         Program::new(&format!(
             "{bytelab} sample {fixed} --format fixed:64 -n {n} --method {method} -o /dev/null"
         ))
     };
-    let seekg = |n: u32| Some(Program::new(&format!("{seekg} {fixed} 64 {n} 1 /dev/null")));
-    let warm = |name, goal, ours, peer| Case { name, goal, ours, peer, cold: None };
-    let cold = |name, goal, ours, peer| Case { name, goal, ours, peer, cold: Some(cold.clone()) };
-    vec![
-        warm("fixed n=1000", "2", ours(1000, "auto"), seekg(1000)),
-        warm("fixed n=100000", "16", ours(100_000, "auto"), seekg(100_000)),
-        warm("fixed n=1000000", "15", ours(1_000_000, "auto"), seekg(1_000_000)),
-        warm("fixed mmap n=100000", "", ours(100_000, "mmap"), None),
-        warm("fixed pread n=100000", "", ours(100_000, "pread"), None),
-        warm("fixed sequential n=100000", "", ours(100_000, "sequential"), None),
-        warm("fixed mmap n=1000000", "", ours(1_000_000, "mmap"), None),
-        warm("fixed sequential n=1000000", "", ours(1_000_000, "sequential"), None),
-        cold("cold fixed n=1000", "3", ours(1000, "auto"), seekg(1000)),
-        cold("cold fixed n=100000", "", ours(100_000, "auto"), None),
-        cold("cold fixed pread n=100000", "", ours(100_000, "pread"), None),
-        cold("cold fixed sequential n=100000", "", ours(100_000, "sequential"), None),
-    ]
+    let peer = |n: u32| Some(Program::new(&format!("{seekg} {fixed} 64 {n} 1 /dev/null")));
+    let case = |name, goal, ours, peer, state| Case { name, goal, ours, peer, state };
+    let warm = |name, goal, ours, peer| case(name, goal, ours, peer, State::Warm(path.clone()));
+    let cold = |name, goal, ours, peer| case(name, goal, ours, peer, State::Cold(path.clone()));
+    let pages = path.with_extension("pages");
+    let in_pages = |name, n: u32, method: &str| {
+        let state = State::SinglePages { from: path.clone(), to: pages.clone() };
+        let mut ours = ours(n, method);
+        ours.argv[2] = pages.display().to_string();
+        case(name, "", ours, None, state)
+    };
+    let mut cases = vec![
+        warm("fixed n=1000", "2", ours(1000, "auto"), peer(1000)),
+        warm("fixed n=100000", "16", ours(100_000, "auto"), peer(100_000)),
+        warm("fixed n=1000000", "15", ours(1_000_000, "auto"), peer(1_000_000)),
+        cold("cold fixed n=1000", "3", ours(1000, "auto"), peer(1000)),
+        cold("cold fixed uring n=1000", "3", ours(1000, "uring"), peer(1000)),
+        cold("cold fixed auto n=100000", "", ours(100_000, "auto"), None),
+    ];
+    // What the model chooses from.
+    for (name, n, method) in WAYS {
+        cases.push(warm(name, "", ours(*n, method), None));
+    }
+    for (name, n, method) in PAGE_WAYS {
+        cases.push(in_pages(name, *n, method));
+    }
+    for (name, n, method) in COLD_WAYS {
+        cases.push(cold(name, "", ours(*n, method), None));
+    }
+    cases
 }
+
+const WAYS: &[(&str, u32, &str)] = &[
+    ("way pread n=1000", 1000, "pread"),
+    ("way mmap n=1000", 1000, "mmap"),
+    ("way auto n=10000", 10_000, "auto"),
+    ("way pread n=10000", 10_000, "pread"),
+    ("way mmap n=10000", 10_000, "mmap"),
+    ("way pread n=100000", 100_000, "pread"),
+    ("way mmap n=100000", 100_000, "mmap"),
+    ("way sequential n=100000", 100_000, "sequential"),
+    ("way pread n=1000000", 1_000_000, "pread"),
+    ("way mmap n=1000000", 1_000_000, "mmap"),
+    ("way sequential n=1000000", 1_000_000, "sequential"),
+];
+
+const PAGE_WAYS: &[(&str, u32, &str)] = &[
+    ("pages way auto n=10000", 10_000, "auto"),
+    ("pages way pread n=10000", 10_000, "pread"),
+    ("pages way mmap n=10000", 10_000, "mmap"),
+    ("pages way pread n=100000", 100_000, "pread"),
+    ("pages way mmap n=100000", 100_000, "mmap"),
+    ("pages way sequential n=100000", 100_000, "sequential"),
+    ("pages way mmap n=1000000", 1_000_000, "mmap"),
+    ("pages way sequential n=1000000", 1_000_000, "sequential"),
+];
+
+const COLD_WAYS: &[(&str, u32, &str)] = &[
+    ("cold way mmap n=1000", 1000, "mmap"),
+    ("cold way pread n=10000", 10_000, "pread"),
+    ("cold way uring n=10000", 10_000, "uring"),
+    ("cold way sequential n=10000", 10_000, "sequential"),
+    ("cold way pread n=30000", 30_000, "pread"),
+    ("cold way uring n=30000", 30_000, "uring"),
+    ("cold way pread n=100000", 100_000, "pread"),
+    ("cold way uring n=100000", 100_000, "uring"),
+    ("cold way sequential n=100000", 100_000, "sequential"),
+];

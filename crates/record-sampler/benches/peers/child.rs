@@ -3,15 +3,15 @@
 #![expect(unsafe_code, reason = "wait4(2) has no wrapper that tells the usage")]
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A command; its standard input may be a pipe from `cat FILE`.
+/// A command; its standard input may be a pipe from a command that has no other output.
 pub(crate) struct Program {
     pub(crate) argv: Vec<String>,
-    pub(crate) piped: Option<String>,
+    pub(crate) piped: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy)]
@@ -35,14 +35,16 @@ impl Program {
 
     #[expect(clippy::disallowed_methods, reason = "a bench of a library that has no clock")]
     pub(crate) fn run(&self) -> io::Result<Cost> {
-        let cat = match &self.piped {
-            Some(path) => Some(Command::new("cat").arg(path).stdout(Stdio::piped()).spawn()?),
+        let feeder = match &self.piped {
+            Some(argv) => {
+                Some(Command::new(&argv[0]).args(&argv[1..]).stdout(Stdio::piped()).spawn()?)
+            }
             None => None,
         };
-        let (mut cat, input) = match cat {
-            Some(mut cat) => {
-                let input = cat.stdout.take().map_or(Stdio::null(), Stdio::from);
-                (Some(cat), input)
+        let (mut feeder, input) = match feeder {
+            Some(mut feeder) => {
+                let input = feeder.stdout.take().map_or(Stdio::null(), Stdio::from);
+                (Some(feeder), input)
             }
             None => (None, Stdio::null()),
         };
@@ -54,8 +56,8 @@ impl Program {
             .spawn()?;
         let usage = wait(&child)?;
         let wall_ns = start.elapsed().as_nanos() as f64;
-        if let Some(cat) = &mut cat {
-            cat.wait()?;
+        if let Some(feeder) = &mut feeder {
+            feeder.wait()?;
         }
         let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
         Ok(Cost {
@@ -81,6 +83,29 @@ fn wait(child: &Child) -> io::Result<libc::rusage> {
     }
     // SAFETY: zeroes are a value of it, which wait4(2) has filled.
     Ok(unsafe { usage.assume_init() })
+}
+
+/// Reads a file anew, in order, so that it lies in the page cache as read-ahead puts it there: what was fetched page by
+/// page stays in single pages, and costs more to map.
+pub(crate) fn warm(path: &Path) -> io::Result<()> {
+    evict(path)?;
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 1 << 20];
+    while file.read(&mut buffer)? > 0 {}
+    Ok(())
+}
+
+/// Writes a copy page by page, so that it lies in the page cache in single pages.
+pub(crate) fn copy_in_pages(from: &Path, to: &Path) -> io::Result<()> {
+    let (mut from, mut to) = (File::open(from)?, File::create(to)?);
+    let mut page = [0; 4096];
+    loop {
+        let n = from.read(&mut page)?;
+        if n == 0 {
+            return to.sync_all();
+        }
+        to.write_all(&page[..n])?;
+    }
 }
 
 /// Drops a file from the page cache.

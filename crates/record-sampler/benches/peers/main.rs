@@ -67,13 +67,12 @@ fn run(case: &Case, rounds: usize, out: &mut impl Write) -> io::Result<()> {
     let programs: Vec<&Program> =
         [Some(&case.ours), case.peer.as_ref()].into_iter().flatten().collect();
     let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); programs.len()];
+    case.state.before_all()?;
     for round in 0..=rounds {
         for turn in 0..programs.len() {
             // Who is first changes.
             let which = (turn + round) % programs.len();
-            if let Some(path) = &case.cold {
-                child::evict(path)?;
-            }
+            case.state.before_each()?;
             let cost = programs[which].run()?;
             // The first round warms up.
             if round > 0 {

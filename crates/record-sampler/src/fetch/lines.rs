@@ -25,27 +25,45 @@ pub(crate) struct LineFile<'a> {
     pub(crate) expected: u64,
 }
 
+impl<'a> LineFile<'a> {
+    pub(crate) fn size(&self) -> u64 {
+        Window::new(self.access, 0).size()
+    }
+
+    /// How many of the population.
+    pub(crate) fn lines(&self) -> u64 {
+        self.index.lines().saturating_sub(self.header_lines)
+    }
+
+    /// A view of it that reads as much at once as is worth it.
+    pub(crate) fn window(&self) -> Window<'a> {
+        Window::new(self.access, self.limit())
+    }
+
+    fn limit(&self) -> usize {
+        const DENSE_BYTES: usize = 256 << 10;
+        let is_dense = self.expected > self.size() / self.index.block_bytes / 2;
+        if is_dense { DENSE_BYTES } else { self.index.block_bytes.min(1 << 20) as usize }
+    }
+}
+
 /// Hands over the lines with these ranks; returns how many bytes were read.
 pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     file: &LineFile<'_>,
+    window: &mut Window<'_>,
     ranks: &mut Peekable<I>,
     sink: &mut dyn Sink,
     watch: &Watch,
 ) -> Result<u64> {
-    const DENSE_BYTES: usize = 256 << 10;
-    let lines = file.index.lines().saturating_sub(file.header_lines);
-    let size = Window::new(file.access, 0).size();
-    let is_dense = file.expected > size / file.index.block_bytes / 2;
-    let block = file.index.block_bytes.min(1 << 20) as usize;
-    let limit = if is_dense { DENSE_BYTES } else { block };
-    let mut window = Window::new(file.access, limit);
-    let mut cursor = Cursor { index: file.index, block: 0, at: 0, line: 0, limit };
+    let end = file.base + file.lines();
+    let before = window.bytes_read;
+    let mut cursor = Cursor { index: file.index, block: 0, at: 0, line: 0, limit: file.limit() };
     let mut told = 0;
-    while let Some(rank) = next_below(ranks, file.base + lines) {
-        cursor.seek(&mut window, rank - file.base + file.header_lines)?;
+    while let Some(rank) = next_below(ranks, end) {
+        cursor.seek(window, rank - file.base + file.header_lines)?;
         let at = cursor.at;
-        let is_whole = cursor.hand_over(&mut window, sink)?;
-        let is_after_crlf = !is_whole && is_after_crlf(&mut window, at)?;
+        let is_whole = cursor.hand_over(window, sink)?;
+        let is_after_crlf = !is_whole && is_after_crlf(window, at)?;
         sink.end(Place { at: file.start + at, len: cursor.at - at }, is_after_crlf)?;
         if cursor.at - told >= 4 << 20 {
             watch.advance(cursor.at - told)?;
@@ -56,8 +74,8 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
             (cursor.at, cursor.line) = (at, cursor.line - 1);
         }
     }
-    watch.advance(size.saturating_sub(told))?;
-    Ok(window.bytes_read)
+    watch.advance(file.size().saturating_sub(told))?;
+    Ok(window.bytes_read - before)
 }
 
 fn is_after_crlf(window: &mut Window<'_>, at: u64) -> Result<bool> {

@@ -1,15 +1,19 @@
 //! Records whose ranks are known, from files: each format has its own way to reach them.
 
+mod ahead;
 mod fixed;
 mod lines;
+mod many;
 mod plan;
 mod probe;
 mod scanned;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 mod uring;
 
+pub(crate) use ahead::with_ranks_ahead;
 pub(crate) use fixed::{count_fixed, fetch_fixed};
 pub(crate) use lines::{LineFile, fetch_lines};
+pub(crate) use many::{fetch_many, threads_for};
 pub use plan::Method;
 pub(crate) use plan::{Choice, Facts, choose};
 pub(crate) use probe::probe;
@@ -22,7 +26,7 @@ use crate::sink::{Place, Sink};
 use crate::{Error, Result};
 
 /// Ranks in ascending order.
-pub(crate) type Ranks<'a> = Box<dyn Iterator<Item = u64> + 'a>;
+pub(crate) type Ranks<'a> = Box<dyn Iterator<Item = u64> + Send + 'a>;
 
 /// The next rank, if it is below the limit.
 pub(crate) fn next_below<I: Iterator<Item = u64>>(

@@ -18,7 +18,7 @@ pub(crate) use advice::{Advice, advise};
 pub(crate) use cache::cached_share;
 pub use column::Column;
 pub(crate) use column::Picker;
-pub(crate) use map::{Density, map};
+pub(crate) use map::{Density, fault_bytes, map};
 pub(crate) use records::{Found, Records};
 pub(crate) use scan::{FileReader, Scan, Scanned};
 pub(crate) use window::{Access, PAGE_BYTES, Window, read_exactly};

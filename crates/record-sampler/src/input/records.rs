@@ -6,8 +6,9 @@ use super::PAGE_BYTES;
 use crate::format::{Splitter, trimmed};
 use crate::{Error, ErrorKind, Format, Result};
 
-/// With a page to align it, and one for what is left of a record.
-const BUFFER: usize = (256 << 10) + 2 * PAGE_BYTES;
+/// With a page to align it, and one for what is left of a record. A fuzzer makes hundreds of them a second, and is to
+/// fill them.
+const BUFFER: usize = if cfg!(fuzzing) { 3 * PAGE_BYTES } else { (256 << 10) + 2 * PAGE_BYTES };
 
 /// A record that has been found, and lies in the buffer until the next call.
 pub(crate) struct Found {

@@ -115,7 +115,7 @@ impl Sampler {
         weights: &[f64],
         outputs: &mut [Output<'_>],
     ) -> Result<Stats> {
-        let mut ranked = Ranked::new(self, population)?;
+        let ranked = Ranked::new(self, population)?;
         for output in outputs.iter_mut() {
             output.header(&ranked.header)?;
         }
@@ -133,7 +133,7 @@ impl Sampler {
     }
 
     fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
-        let mut ranked = Ranked::new(self, population)?;
+        let ranked = Ranked::new(self, population)?;
         sink.header(&ranked.header)?;
         let (ranks, expected) = ranked::ranks(self, ranked.total)?;
         if !self.is_shuffled {

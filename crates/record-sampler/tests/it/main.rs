@@ -5,6 +5,7 @@
 mod choices;
 mod files;
 mod index;
+mod many;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod refusals;

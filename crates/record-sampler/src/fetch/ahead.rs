@@ -1,0 +1,56 @@
+//! Ranks drawn by a thread of its own, while the records of those before them are fetched.
+
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use super::Ranks;
+
+/// Fewer ranks are drawn faster than a thread begins to.
+const LEAST: u64 = 1 << 15;
+const AT_ONCE: usize = 4096;
+/// How often so many are held.
+const HELD: usize = 4;
+
+/// Does the work with these ranks, of which there are about `expected`.
+pub(crate) fn with_ranks_ahead<T>(
+    mut ranks: Ranks<'_>,
+    expected: u64,
+    work: impl FnOnce(Ranks<'_>) -> T,
+) -> T {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    if expected < LEAST || processors < 2 {
+        return work(ranks);
+    }
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel::<Vec<u64>>(HELD);
+        scope.spawn(move || {
+            loop {
+                let batch: Vec<u64> = ranks.by_ref().take(AT_ONCE).collect();
+                // If the work was given up, nobody receives it.
+                if batch.is_empty() || sender.send(batch).is_err() {
+                    return;
+                }
+            }
+        });
+        work(Box::new(receiver.into_iter().flatten()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_come_all_and_in_order() {
+        for n in [0, 1, LEAST - 1, LEAST, 3 * LEAST + 17] {
+            let all = with_ranks_ahead(Box::new(0..n), n, |ranks| ranks.collect::<Vec<u64>>());
+            assert!(all.iter().copied().eq(0..n), "{n}");
+        }
+    }
+
+    #[test]
+    fn work_that_is_given_up_ends_the_drawing() {
+        let first = with_ranks_ahead(Box::new(0..u64::MAX), u64::MAX, |mut ranks| ranks.next());
+        assert_eq!(first, Some(0));
+    }
+}
