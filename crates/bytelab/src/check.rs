@@ -175,11 +175,18 @@ fn baseline(store: &mut dyn Store, asked: &str) -> Result<Run> {
         }
         anyhow::anyhow!("no baseline {asked:?}; `bytelab baseline list` shows all")
     })?;
-    ensure_complete(&run)?;
+    ensure_repeatable(&run)?;
     Ok(run)
 }
 
-fn ensure_complete(run: &Run) -> Result<()> {
+fn ensure_repeatable(run: &Run) -> Result<()> {
+    if let Some(by) = &run.plan.imported {
+        bail!(
+            "run {} was measured by {}, which bytelab cannot do again",
+            run.id,
+            by.tool.escape_debug()
+        );
+    }
     ensure!(
         run.complete,
         "run {} is not complete and cannot be a baseline; go on with: bytelab run --resume {}",
@@ -229,7 +236,7 @@ pub(crate) fn baselines(task: &BaselineTask, store: Option<OsString>) -> Result<
                     && !name.contains(char::is_control),
                 "baseline {name:?}: give a name that is not empty, no number and of one line"
             );
-            ensure_complete(&store.load(id)?)?;
+            ensure_repeatable(&store.load(id)?)?;
             store.set_baseline(name, id)?;
         }
         BaselineTask::List { json } => {

@@ -73,6 +73,7 @@ pub(crate) enum Task {
     History(HistoryArgs),
     /// A stored run again
     Show {
+        /// Its id; `latest` is the newest
         id: String,
         #[command(flatten)]
         output: OutputArgs,

@@ -2,7 +2,7 @@
 
 mod published;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use clap::Args;
 use lab::analyze::{compare_sides, refusal};
 use lab::experiment::Experiment;
 use lab::param::Kind;
-use lab::run::Listed;
+use lab::run::{Listed, Run};
 
 use self::published::{Kept, looked_at};
 use crate::reference;
@@ -67,7 +67,8 @@ pub(crate) fn run(
     let ids = ids(args, [a, b], store.as_deref_mut())?;
     let mut load = |wanted: &Wanted<'_>, ids: &[String]| -> Result<Side> {
         let store = store.as_mut().context("there is no store")?;
-        let runs = ids.iter().map(|id| store.load(id)).collect::<Result<_>>()?;
+        let runs = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<Run>>>()?;
+        ensure_different(&runs)?;
         Ok(Side { name: wanted.name(), runs })
     };
     let text = match (a, b) {
@@ -90,6 +91,26 @@ pub(crate) fn run(
         writeln!(out)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A run that was imported twice, or exported and imported, is one measurement, and no two values of a side.
+fn ensure_different(runs: &[Run]) -> Result<()> {
+    let mut known: HashMap<Vec<u64>, &str> = HashMap::new();
+    for run in runs {
+        let values = run.cells.iter().flat_map(|cell| cell.values.values().flatten());
+        let values: Vec<u64> = values.map(|value| value.to_bits()).collect();
+        if values.is_empty() {
+            continue;
+        }
+        if let Some(first) = known.insert(values, &run.id) {
+            bail!(
+                "runs {first} and {} are the same measurement, value by value: it cannot count twice; name one \
+                 of them, or delete one",
+                run.id
+            );
+        }
+    }
+    Ok(())
 }
 
 /// A side as it was asked for.

@@ -11,7 +11,7 @@ use lab::analyze::analyze;
 use lab::run::{Run, Status};
 
 use crate::report::export::{self, FORMATS, Format};
-use crate::store::Store;
+use crate::store::{self, Store};
 
 #[derive(Args)]
 pub(crate) struct ExportArgs {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ExportArgs, store: &mut dyn Store) -> Result<ExitCode> 
         (None, Some(path)) => guess(path)?,
         (None, None) => bail!("name a format: --format {}", names(|_| true)),
     };
-    let run = load(&args.id, store)?;
+    let run = store::load(store, &args.id)?;
     let analysis = analyze(&run);
     let left_out = match path {
         Some(path) => {
@@ -66,14 +66,6 @@ pub(crate) fn run(args: &ExportArgs, store: &mut dyn Store) -> Result<ExitCode> 
     };
     tell(&run, &left_out)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn load(id: &str, store: &mut dyn Store) -> Result<Run> {
-    if id != "latest" {
-        return store.load(id);
-    }
-    let newest = store.list()?.pop().context("the store is empty: nothing was measured yet")?;
-    store.load(&newest.id)
 }
 
 /// From the extension, where only one format has it.

@@ -51,7 +51,14 @@ pub(crate) fn run(
 ) -> Result<ExitCode> {
     let mut store = store::open(store)?;
     let mut listed = store.list()?;
+    // One that was imported may be older than those before it.
+    listed.sort_by(|a, b| a.started.cmp(&b.started));
+    let is_empty = listed.is_empty();
     listed.retain(|run| args.wants(run));
+    if listed.is_empty() && !is_empty && !args.json && args.plot.is_none() {
+        writeln!(io::stdout().lock(), "no run is as asked; `bytelab history` lists all")?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let Some(method) = &args.plot else {
         let text = if args.json {
             report::history::json(&listed)?

@@ -108,7 +108,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
         }
         Task::Baseline { task } => check::baselines(&task, cli.store),
         Task::Show { id, output, plot } => {
-            let run = store::open(cli.store)?.load(&id)?;
+            let run = store::load(store::open(cli.store)?.as_mut(), &id)?;
             let analysis = print(&run, output)?;
             if plot {
                 let text = report::plot(&run, &analysis, &layout());

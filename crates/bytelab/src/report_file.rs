@@ -10,7 +10,7 @@ use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
 
 use crate::report;
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::whole_file;
 
 #[derive(Args)]
@@ -48,7 +48,7 @@ fn load(ids: &[String], store: &mut dyn Store) -> Result<Vec<(Run, Analysis)>> {
     let mut shown: Vec<(Run, Analysis)> = Vec::new();
     for (at, id) in ids.iter().enumerate() {
         ensure!(!ids[..at].contains(id), "run {id} is named twice");
-        let run = store.load(id)?;
+        let run = store::load(store, id)?;
         if let Some((first, _)) = shown.first() {
             ensure!(
                 first.experiment == run.experiment,

@@ -76,6 +76,7 @@ pub(crate) fn resume(
 ) -> Result<Measured> {
     let mut run = store.load(id)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
+    ensure!(!owner::is_imported(&run.environment), "run {id} was imported: start a new one");
     let declared = run.plan.definition.as_ref().map(|old| same_file(old, id)).transpose()?;
     let experiment = match &declared {
         Some(declared) => &declared.experiment,
@@ -130,7 +131,8 @@ pub(crate) fn again(
     let mut job = Job { experiment, methods, guests };
     let mut plan = run.plan.clone();
     plan.seed = seed();
-    if dir.is_some() || plan.data_dir.is_none() {
+    // A file may name any directory.
+    if dir.is_some() || plan.data_dir.is_none() || owner::is_imported(&run.environment) {
         plan.data_dir = Some(data_dir_text(dir)?);
     }
     let mut points = run.points.clone();

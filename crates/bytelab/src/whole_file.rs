@@ -15,15 +15,19 @@ pub(crate) fn write<T>(path: &Path, write: impl FnOnce(&File) -> Result<T>) -> R
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let there = target.metadata().ok();
     ensure!(there.as_ref().is_none_or(|there| !there.is_dir()), "is a directory; name a file");
-    if there.is_some_and(|there| !there.is_file()) {
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
         return write(&File::options().write(true).open(&target)?);
     }
-    // Beside the file, as only then it can take its place at once; as public as other new files.
-    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty());
+    // Beside the file, as only then it can take its place at once; as public as the one that was there, or other new files.
+    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    ensure!(dir.is_dir(), "there is no directory {}", dir.display());
     let file = tempfile::Builder::new()
         .prefix(".bytelab-")
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(dir.unwrap_or(Path::new(".")))?;
+        .tempfile_in(dir)?;
+    if let Some(there) = there {
+        file.as_file().set_permissions(there.permissions())?;
+    }
     let value = write(file.as_file())?;
     file.persist(&target).map_err(io::Error::from)?;
     Ok(value)

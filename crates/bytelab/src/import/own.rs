@@ -34,6 +34,11 @@ pub(super) fn run(text: &str) -> Result<Run> {
     humantime::parse_rfc3339(&run.started)
         .with_context(|| format!("started: {:?} is no time in UTC", run.started))?;
     ensure!(!run.experiment.is_empty(), "experiment is empty");
+    ensure!(
+        !run.experiment.contains(char::is_control),
+        "experiment: {:?} has a control character",
+        run.experiment
+    );
     for (name, n) in [("cells", run.cells.len()), ("points", run.points.len())] {
         ensure!(n <= CELLS_MAX, "{n} {name} are too many: at most {CELLS_MAX}");
     }

@@ -74,6 +74,15 @@ pub(crate) fn open(flag: Option<OsString>) -> Result<Box<dyn Store>> {
     Ok(Box::new(sqlite::Sqlite::open(&path)?))
 }
 
+/// The run of this id, or the one that started last.
+pub(crate) fn load(store: &mut dyn Store, id: &str) -> Result<Run> {
+    if id != "latest" {
+        return store.load(id);
+    }
+    let newest = store.list()?.into_iter().max_by(|a, b| a.started.cmp(&b.started));
+    store.load(&newest.context("the store is empty: nothing was measured yet")?.id)
+}
+
 fn locate(flag: Option<OsString>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     // An empty variable means an unset one; an empty flag is a mistake.
     let variable = |name| variable(name).filter(|value| !value.is_empty());

@@ -82,7 +82,8 @@ fn every_format_becomes_a_run_that_is_shown_drawn_and_listed() {
     }
     let all = history(&world);
     assert_eq!(all.len(), 14);
-    assert_eq!((&all[0]["label"], &all[0]["samples"]), (&json!("theirs"), &json!(20)));
+    let first = all.iter().find(|run| run["id"] == "1").unwrap();
+    assert_eq!((&first["label"], &first["samples"]), (&json!("theirs"), &json!(20)));
     let plot = world.run(&["history", "--plot", "true", "--experiment", "hyperfine"]);
     assert!(plot.stdout.contains("machine not known"), "{}{}", plot.stdout, plot.stderr);
 }
@@ -250,10 +251,13 @@ fn a_run_that_was_imported_cannot_be_measured_on() {
     let id = import(&world, &[fixture("go.txt").to_str().unwrap()]);
     let resumed = world.run(&["run", "--resume", &id]);
     assert_eq!(resumed.code, 2, "{}", resumed.stderr);
-    let set = world.run(&["baseline", "set", "main", &id]);
-    assert_eq!(set.code, 0, "{}", set.stderr);
-    let checked = world.run(&["check", "--baseline", "main", "--allow", "wall=5%"]);
-    assert_eq!(checked.code, 2, "{}{}", checked.stdout, checked.stderr);
+    for args in
+        [&["baseline", "set", "main", &id][..], &["check", "--baseline", &id, "--allow", "wall=5%"]]
+    {
+        let refused = world.run(args);
+        assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
+        assert!(refused.stderr.contains("which bytelab cannot do again"), "{}", refused.stderr);
+    }
     let shown = json_of(&world, &["show", &id, "--json"]);
     assert_eq!(cell(&shown, "Build")["metrics"]["allocated_bytes"]["p50"], 67);
 }
@@ -333,4 +337,56 @@ fn no_command_is_started_because_an_imported_run_names_it() {
     );
     assert_ne!(checked.code, 0);
     assert!(!bait.exists());
+}
+
+#[test]
+fn one_measurement_does_not_count_twice() {
+    let world = World::new();
+    let file = fixture("hyperfine.json");
+    let file = file.to_str().unwrap();
+    for label in ["a", "a", "b"] {
+        import(&world, &[file, "--label", label]);
+    }
+    let twice = world.run(&["compare", "--label", "a", "--label", "b"]);
+    assert_eq!(twice.code, 2, "{}", twice.stdout);
+    assert!(twice.stderr.contains("runs 1 and 2 are the same measurement"), "{}", twice.stderr);
+    assert_eq!(world.run(&["compare", "1", "3"]).code, 0);
+}
+
+#[test]
+fn an_imported_run_is_not_resumed_and_names_no_directory() {
+    let world = World::new();
+    let (_, measured) = world.reading(&["--method", "read"]);
+    let exported = world.run(&["export", measured["id"].as_str().unwrap(), "--format", "json"]);
+    let mut run: Value = serde_json::from_str(&exported.stdout).unwrap();
+    let bait = world.path("bait");
+    run["plan"]["data_dir"] = bait.to_str().unwrap().into();
+    let whole = import(&world, &[&write(&world, "whole.json", run.to_string())]);
+    run["complete"] = false.into();
+    let part = import(&world, &[&write(&world, "part.json", run.to_string())]);
+    let resumed = world.run(&["run", "--resume", &part]);
+    assert!(resumed.stderr.contains("was imported: start a new one"), "{}", resumed.stderr);
+    world.run(&["check", "--baseline", &whole, "--allow", "wall=900%"]);
+    assert!(!bait.exists());
+}
+
+#[test]
+fn the_newest_is_the_one_that_started_last_and_not_the_one_stored_last() {
+    let world = World::new();
+    let (_, measured) = world.reading(&["--method", "read"]);
+    let exported = world.run(&["export", "latest", "--format", "json"]);
+    let mut run: Value = serde_json::from_str(&exported.stdout).unwrap();
+    run["started"] = "2020-01-01T00:00:00Z".into();
+    let old = import(&world, &[&write(&world, "old.json", run.to_string())]);
+    assert_eq!(json_of(&world, &["show", "latest", "--json"])["id"], measured["id"]);
+    assert_eq!(history(&world)[0]["id"], old.as_str());
+    let none = world.run(&["history", "--until", "2019-01-01"]);
+    assert!(none.stdout.contains("no run is as asked"), "{}", none.stdout);
+    let kept = world.run(&[
+        "baseline",
+        "set",
+        "main",
+        &import(&world, &[fixture("go.txt").to_str().unwrap()]),
+    ]);
+    assert!(kept.stderr.contains("which bytelab cannot do again"), "{}", kept.stderr);
 }

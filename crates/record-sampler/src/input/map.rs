@@ -56,6 +56,7 @@ pub(crate) fn fault_bytes(file: &PlainFile) -> Option<u64> {
     let before = mapped_pages()?;
     let byte = |place: u64| map[(file.size / PLACES * place) as usize];
     std::hint::black_box((0..PLACES).fold(0, |sum, place| sum ^ byte(place)));
-    let pages = mapped_pages()?.saturating_sub(before) / PLACES;
-    Some((pages * PAGE_BYTES).clamp(PAGE_BYTES, 2 << 20))
+    // Older kernels tell them late, where there are many processors: then nothing is known.
+    let pages = mapped_pages()?.checked_sub(before).filter(|pages| *pages >= PLACES)? / PLACES;
+    Some((pages * PAGE_BYTES).min(2 << 20))
 }

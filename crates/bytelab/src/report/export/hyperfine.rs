@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use lab::run::Sample;
 use lab::stats::{median, moments};
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ struct Timed<'a> {
     times: Vec<Number>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_usage_byte: Option<Vec<u64>>,
-    exit_codes: Vec<i32>,
+    exit_codes: Vec<Option<i32>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     parameters: BTreeMap<&'a str, String>,
 }
@@ -64,10 +65,21 @@ fn timed<'a>(entry: &'a Entry<'_>) -> Option<Timed<'a>> {
         min: Number(seconds.iter().copied().fold(f64::INFINITY, f64::min)),
         max: Number(seconds.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
         memory_usage_byte: (peaks.len() == seconds.len()).then_some(peaks),
-        exit_codes: vec![0; seconds.len()],
+        exit_codes: exit_codes(entry),
         times: seconds.into_iter().map(Number).collect(),
         parameters: params.collect(),
     })
+}
+
+/// Those that hyperfine itself has told; what bytelab runs does not count if it fails.
+fn exit_codes(entry: &Entry<'_>) -> Vec<Option<i32>> {
+    let mut told = entry.finite("exit_code").peekable();
+    let is_told = told.peek().is_some();
+    let code = |(sample, _): (&Sample, f64)| {
+        let own = told.next_if(|(of, _)| std::ptr::eq(*of, sample)).map(|(_, code)| code as i32);
+        if is_told { own } else { Some(0) }
+    };
+    entry.finite(WALL).map(code).collect()
 }
 
 /// Means in seconds.
