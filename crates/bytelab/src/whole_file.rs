@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use tempfile::NamedTempFile;
 
 /// Writes a file of this name; until `write` is done, what was there before stays. What is no file, as
 /// `/dev/stdout` is none, is written to as it is.
@@ -18,17 +19,27 @@ pub(crate) fn write<T>(path: &Path, write: impl FnOnce(&File) -> Result<T>) -> R
     if there.as_ref().is_some_and(|there| !there.is_file()) {
         return write(&File::options().write(true).open(&target)?);
     }
-    // Beside the file, as only then it can take its place at once; as public as the one that was there, or other new files.
-    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let dir = folder(&target);
     ensure!(dir.is_dir(), "there is no directory {}", dir.display());
-    let file = tempfile::Builder::new()
-        .prefix(".bytelab-")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(dir)?;
+    let file = temporary(&target)?;
+    // As public as the one that was there.
     if let Some(there) = there {
         file.as_file().set_permissions(there.permissions())?;
     }
     let value = write(file.as_file())?;
     file.persist(&target).map_err(io::Error::from)?;
     Ok(value)
+}
+
+/// What becomes a file of this name by renaming: beside it, as only then it can take its place at once; as public as other
+/// new files.
+pub(crate) fn temporary(target: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".bytelab-")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder(target))
+}
+
+fn folder(target: &Path) -> &Path {
+    target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

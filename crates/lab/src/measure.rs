@@ -6,7 +6,7 @@ mod order;
 mod session;
 mod tracing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -157,18 +157,8 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
 }
 
 fn new_cell(method: &Method, point: Point) -> Cell {
-    Cell {
-        method: method.name.clone(),
-        about: method.about.clone(),
-        role: method.role,
-        language: None,
-        point,
-        status: Status::Measured,
-        digest: None,
-        syscalls_by_name: None,
-        samples: Vec::new(),
-        values: BTreeMap::new(),
-    }
+    let new = Cell::new(&method.name, point);
+    Cell { about: method.about.clone(), role: method.role, ..new }
 }
 
 /// Measures what the plan asks and the run does not have yet. What goes wrong with a method is its
@@ -372,18 +362,7 @@ mod tests {
         };
         let samples =
             taken.iter().flat_map(|(session, n)| (0..=*n).map(|round| sample(*session, round)));
-        let cell = Cell {
-            samples: samples.collect(),
-            method: String::new(),
-            about: String::new(),
-            role: Role::Contender,
-            language: None,
-            point: Point::default(),
-            status: Status::Measured,
-            digest: None,
-            syscalls_by_name: None,
-            values: BTreeMap::new(),
-        };
+        let cell = Cell { samples: samples.collect(), ..Cell::new("", Point::default()) };
         let run = Run {
             schema: SCHEMA,
             id: String::new(),

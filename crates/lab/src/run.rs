@@ -209,6 +209,22 @@ impl Run {
 }
 
 impl Cell {
+    /// Of a contender, without samples.
+    pub fn new(method: impl Into<String>, point: Point) -> Self {
+        Self {
+            method: method.into(),
+            about: String::new(),
+            role: Role::Contender,
+            language: None,
+            point,
+            status: Status::Measured,
+            digest: None,
+            syscalls_by_name: None,
+            samples: Vec::new(),
+            values: BTreeMap::new(),
+        }
+    }
+
     /// Adds a sample with its values.
     pub fn push<N: AsRef<str>>(&mut self, sample: Sample, values: &[(N, f64)]) {
         let n = self.samples.len();

@@ -7,9 +7,7 @@ use anyhow::{Context, Result, ensure};
 use lab::environment::digest;
 use lab::metric;
 use lab::param::Point;
-use lab::run::{
-    CacheState, Cell, Environment, Imported, Note, Plan, Role, Run, SCHEMA, Sample, Status,
-};
+use lab::run::{CacheState, Cell, Environment, Imported, Note, Plan, Run, SCHEMA, Sample, Status};
 use serde_json::Value;
 
 use super::{Format, Source};
@@ -92,18 +90,7 @@ impl Draft {
         ensure!(self.cells.len() < CELLS_MAX, "{}", too_many(method));
         let at = self.cells.len();
         self.known.insert((method.to_owned(), point.clone()), at);
-        self.cells.push(Cell {
-            method: method.to_owned(),
-            about: String::new(),
-            role: Role::Contender,
-            language: None,
-            point,
-            status: Status::Measured,
-            digest: None,
-            syscalls_by_name: None,
-            samples: Vec::new(),
-            values: std::collections::BTreeMap::new(),
-        });
+        self.cells.push(Cell::new(method, point));
         Ok(at)
     }
 
