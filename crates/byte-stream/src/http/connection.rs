@@ -28,41 +28,48 @@ pub(crate) struct Patience {
     pub(crate) total: Option<Deadline>,
 }
 
+/// The shortest of the limits.
+struct Left {
+    time: Duration,
+    /// The error if that passes in vain. The clock is not asked again then: the kernel counts a socket's limit in ticks,
+    /// which stand behind the clock on a busy machine, and may wake a little before it.
+    lost: fn() -> Error,
+}
+
 impl Patience {
     /// What is left of it now; an error if that is nothing.
-    fn left(&self) -> Result<Duration> {
+    fn left(&self) -> Result<Left> {
         cancel::check(self.cancel.as_ref())?;
-        let total = self.total.map(Deadline::left);
-        if total == Some(Duration::ZERO) {
-            // Once more would not be quicker.
-            let text = "not done within the total time limit";
-            return Err(Error::new(ErrorKind::TimedOut, text).retryable(false));
+        let mut left = Left { time: self.idle, lost: too_slow };
+        for (deadline, lost) in [(self.total, too_late as fn() -> Error), (self.stage, too_slow)] {
+            match deadline.map(Deadline::left) {
+                Some(Duration::ZERO) => return Err(lost()),
+                Some(time) if time < left.time => left = Left { time, lost },
+                _ => {}
+            }
         }
-        let stage = self.stage.map(Deadline::left);
-        if stage == Some(Duration::ZERO) {
-            return Err(too_slow());
-        }
-        Ok([total, stage].into_iter().flatten().fold(self.idle, Duration::min))
-    }
-
-    /// The error of a wait that was in vain.
-    fn lost(&self) -> Error {
-        self.left().err().unwrap_or_else(too_slow)
+        Ok(left)
     }
 
     fn wait(&self, fd: &impl AsFd, events: PollFlags) -> Result<()> {
-        let deadline = Deadline::after(self.left()?);
+        let left = self.left()?;
+        let deadline = Deadline::after(left.time);
         let fd = Some(fd.as_fd());
         if cancel::wait(fd, events, self.cancel.as_ref(), deadline)? {
             Ok(())
         } else {
-            Err(self.lost())
+            Err((left.lost)())
         }
     }
 }
 
 fn too_slow() -> Error {
     Error::new(ErrorKind::TimedOut, "the server did not answer within the time limit")
+}
+
+/// Once more would not be quicker.
+fn too_late() -> Error {
+    Error::new(ErrorKind::TimedOut, "not done within the total time limit").retryable(false)
 }
 
 pub(crate) struct Connection {
@@ -150,22 +157,23 @@ fn of_tls(error: io::Error) -> Error {
 impl Socket {
     fn receive(&mut self, buffer: &mut [u8]) -> Result<usize> {
         loop {
+            let mut lost = None;
             if self.patience.cancel.is_some() {
                 self.patience.wait(&self.tcp, PollFlags::IN)?;
             } else {
                 // One call less than waiting first: the kernel keeps the time.
                 let left = self.patience.left()?;
-                if self.armed != Some(left) {
-                    self.tcp.set_read_timeout(Some(left)).map_err(Error::io)?;
-                    self.armed = Some(left);
+                if self.armed != Some(left.time) {
+                    self.tcp.set_read_timeout(Some(left.time)).map_err(Error::io)?;
+                    self.armed = Some(left.time);
                 }
+                lost = Some(left.lost);
             }
-            match rustix::io::read(&self.tcp, &mut *buffer) {
-                Ok(n) => return Ok(n),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if self.patience.cancel.is_some() => {}
-                Err(Errno::AGAIN) => return Err(self.patience.lost()),
-                Err(errno) => return Err(Error::io(errno).retryable(true)),
+            match (rustix::io::read(&self.tcp, &mut *buffer), lost) {
+                (Ok(n), _) => return Ok(n),
+                (Err(Errno::INTR), _) | (Err(Errno::AGAIN), None) => {}
+                (Err(Errno::AGAIN), Some(lost)) => return Err(lost()),
+                (Err(errno), _) => return Err(Error::io(errno).retryable(true)),
             }
         }
     }
@@ -259,4 +267,24 @@ fn dial(address: SocketAddr, patience: &Patience) -> Result<TcpStream> {
     tcp.set_nonblocking(false).map_err(Error::io)?;
     tcp.set_nodelay(true).map_err(Error::io)?;
     Ok(tcp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_limit_says_whether_a_retry_could_help() {
+        let limits = [(1, 30, None), (30, 1, None), (30, 30, Some(1)), (1, 30, Some(30))];
+        let retryable = limits.map(|(total, idle, stage)| {
+            let after = |s| Deadline::after(Duration::from_secs(s));
+            let idle = Duration::from_secs(idle);
+            let patience =
+                Patience { cancel: None, idle, stage: stage.and_then(after), total: after(total) };
+            let left = patience.left().unwrap();
+            assert!(left.time <= Duration::from_secs(1));
+            (left.lost)().is_retryable()
+        });
+        assert_eq!(retryable, [false, true, true, false]);
+    }
 }
