@@ -108,6 +108,14 @@ impl Error {
         self
     }
 
+    /// Names the column.
+    #[cfg(feature = "parquet")]
+    #[cold]
+    pub(crate) fn in_column(mut self, column: &crate::Column) -> Error {
+        self.0.message = format!("column {column}: {}", self.0.message);
+        self
+    }
+
     pub(crate) fn stopped() -> Error {
         Error::new(ErrorKind::Stopped, "stopped")
     }

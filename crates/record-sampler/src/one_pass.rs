@@ -1,13 +1,11 @@
 //! Inputs that pass by once, and choices that need to look at every record: keys and weights. Of a file
 //! only the places of the chosen records are kept, of a stream the records themselves.
 
-use std::collections::BTreeMap;
-
-use crate::draw::{Bernoulli, Reservoir, Slots, WeightedReservoir, shares};
+use crate::draw::{Bernoulli, Quota, Reservoir, Sizes, Slots, Strata, WeightedReservoir};
 use crate::fetch::{Method, fetch_places};
-use crate::input::{Picker, Population, Scan};
+use crate::input::{Column, Picker, Population, Scan};
 use crate::random::Rng;
-use crate::ranked::too_few;
+use crate::ranked::{too_few, too_few_weighted};
 use crate::sampler::{Amount, Sampler, Stats, Weight, shuffle};
 use crate::sink::{Output, Place, Sink};
 use crate::{Error, ErrorKind, Result};
@@ -32,14 +30,15 @@ pub(crate) fn write(
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
     let is_file = population.files().is_some();
-    let quotas = match (&sampler.key, sampler.amount) {
-        (Some(_), Amount::Share(p)) => Some(quotas(sampler, population, p)?),
-        _ => None,
+    let quota = match (&sampler.key, sampler.amount) {
+        (Some(column), Amount::Share(p)) => Some(sizes(sampler, population, column)?.quota(p)),
+        (Some(_), Amount::Exactly(n) | Amount::AtMost(n)) => Some(Quota::Each(n)),
+        (None, _) => None,
     };
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     sink.header(scan.header())?;
-    let chooser = Chooser { sampler, is_file, quotas };
-    let kept = chooser.choose(&mut scan, sink)?;
+    let chooser = Chooser { sampler, is_file };
+    let kept = chooser.choose(&mut scan, sink, quota)?;
     let (seen, bytes_read) = (scan.rank(), scan.bytes_read());
     let read_again = hand_over(sampler, population, kept, sink)?;
     Ok(Stats {
@@ -83,22 +82,25 @@ pub(crate) fn split(
 struct Chooser<'a> {
     sampler: &'a Sampler,
     is_file: bool,
-    /// How many of each stratum, where that follows from its size.
-    quotas: Option<BTreeMap<Vec<u8>, u64>>,
 }
 
 impl Chooser<'_> {
-    fn choose(&self, scan: &mut Scan<'_>, sink: &mut dyn Sink) -> Result<Vec<Kept>> {
+    fn choose(
+        &self,
+        scan: &mut Scan<'_>,
+        sink: &mut dyn Sink,
+        quota: Option<Quota>,
+    ) -> Result<Vec<Kept>> {
+        if let (Some(column), Some(quota)) = (&self.sampler.key, quota) {
+            return self.strata(scan, column, quota);
+        }
         let rng = Rng::new(self.sampler.seed);
         let (n, is_exact) = match self.sampler.amount {
             Amount::Exactly(n) => (n, true),
             Amount::AtMost(n) => (n, false),
-            Amount::Share(p) if self.sampler.key.is_none() => return self.by_chance(scan, sink, p),
-            Amount::Share(_) => (0, false),
+            Amount::Share(p) => return self.by_chance(scan, sink, p),
         };
-        let kept = if self.sampler.key.is_some() {
-            return self.strata(scan, n, is_exact);
-        } else if self.sampler.weight.is_some() {
+        let kept = if self.sampler.weight.is_some() {
             self.weighted(scan, rng, n)?
         } else if self.sampler.with_replacement {
             self.slots(scan, rng, n)?
@@ -107,14 +109,7 @@ impl Chooser<'_> {
         };
         if is_exact && (kept.len() as u64) < n {
             return Err(match self.sampler.weight {
-                Some(_) => {
-                    let text = format!(
-                        "{n} records are wanted, there are {} with a weight above 0 among {}",
-                        kept.len(),
-                        scan.rank()
-                    );
-                    Error::new(ErrorKind::TooFew, text)
-                }
+                Some(_) => too_few_weighted(n, kept.len(), scan.rank()),
                 None => too_few(n, scan.rank()),
             });
         }
@@ -162,35 +157,14 @@ impl Chooser<'_> {
         Ok(reservoir.into_items())
     }
 
-    fn strata(&self, scan: &mut Scan<'_>, n: u64, is_exact: bool) -> Result<Vec<Kept>> {
-        let Some(column) = &self.sampler.key else { return Ok(Vec::new()) };
+    fn strata(&self, scan: &mut Scan<'_>, column: &Column, quota: Quota) -> Result<Vec<Kept>> {
         let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
-        // Each with the number of records that have come.
-        let mut strata: BTreeMap<Vec<u8>, (u64, Reservoir<Kept>)> = BTreeMap::new();
+        let mut strata = Strata::new(self.sampler.seed, quota);
         while let Some(record) = scan.next()? {
             let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
-            if !strata.contains_key(&*key) {
-                let quota = self.quotas.as_ref().map_or(n, |q| q.get(&*key).copied().unwrap_or(0));
-                let rng = Rng::new(self.sampler.seed ^ key_seed(&key));
-                strata.insert(key.to_vec(), (0, Reservoir::new(rng, quota as usize)));
-            }
-            let Some((seen, reservoir)) = strata.get_mut(&*key) else { continue };
-            if *seen == reservoir.next_rank() {
-                reservoir.offer((record.rank, self.held(&record)));
-            }
-            *seen += 1;
+            strata.offer(&key, || (record.rank, self.held(&record)));
         }
-        let mut kept = Vec::new();
-        for (key, (seen, reservoir)) in strata {
-            if is_exact && seen < n {
-                let key = String::from_utf8_lossy(&key).into_owned();
-                let text =
-                    format!("{n} records are wanted of each {column}, of {key:?} there are {seen}");
-                return Err(Error::new(ErrorKind::TooFew, text));
-            }
-            kept.extend(reservoir.into_items());
-        }
-        Ok(kept)
+        strata.into_items(column, self.sampler.amount.least())
     }
 
     /// Each record on its own: nothing needs to be kept, unless the order is to be changed.
@@ -235,37 +209,20 @@ impl Chooser<'_> {
     }
 }
 
-/// Gives each stratum a generator of its own, so that what is drawn from it does not depend on the others.
-fn key_seed(key: &[u8]) -> u64 {
-    key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
-/// How many of each stratum: its share of all that are wanted, by the largest remainders.
-fn quotas(
-    sampler: &Sampler,
-    population: &mut Population,
-    p: f64,
-) -> Result<BTreeMap<Vec<u8>, u64>> {
-    let Some(column) = &sampler.key else { return Ok(BTreeMap::new()) };
+/// How many records each stratum has.
+fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Result<Sizes> {
     if population.files().is_none() {
         let text = "a share of each stratum needs their sizes: give files that can be read twice";
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
-    let mut counts: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    let mut sizes = Sizes::default();
     while let Some(record) = scan.next()? {
         let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
-        match counts.get_mut(&*key) {
-            Some(count) => *count += 1,
-            None => drop(counts.insert(key.into_owned(), 1)),
-        }
+        sizes.count(&key);
     }
-    let wanted = (p * scan.rank() as f64).round() as u64;
-    let sizes: Vec<f64> = counts.values().map(|count| *count as f64).collect();
-    Ok(counts.into_keys().zip(shares(wanted, &sizes)).collect())
+    Ok(sizes)
 }
 
 /// In the order of the population, or in none. Returns how many bytes were read again.

@@ -53,6 +53,14 @@ pub(crate) fn too_few(wanted: u64, total: u64) -> Error {
     Error::new(ErrorKind::TooFew, text)
 }
 
+/// Those of weight 0 are never chosen.
+pub(crate) fn too_few_weighted(wanted: u64, weighed: usize, total: u64) -> Error {
+    let text = format!(
+        "{wanted} records are wanted, there are {weighed} with a weight above 0 among {total}"
+    );
+    Error::new(ErrorKind::TooFew, text)
+}
+
 /// A population whose records are counted.
 pub(crate) struct Ranked {
     pub(crate) total: u64,

@@ -22,6 +22,8 @@ mod program;
 mod readme;
 mod report;
 mod sample;
+#[cfg(feature = "parquet")]
+mod sample_parquet;
 mod signals;
 mod stored;
 mod tidy;

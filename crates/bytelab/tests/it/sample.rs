@@ -174,6 +174,7 @@ fn what_is_wrong_is_said_in_one_line() {
         #[cfg(feature = "parquet")]
         (vec!["-", "-n", "1", "--format", "parquet"], 2, "not from standard input"),
         (vec![&path, "--split", "a=0"], 2, "0 is not a share above 0"),
+        (vec![&path, "--split", "/dev/full=1"], 1, "writing the sample: /dev/full: No space left"),
         (vec![&path, "-", "-n", "1"], 2, "standard input cannot be taken together with files"),
         (vec![&path], 2, "required arguments were not provided"),
         (

@@ -6,6 +6,7 @@ mod partition;
 mod replacement;
 mod reservoir;
 mod rest;
+mod strata;
 mod weighted;
 
 #[cfg(test)]
@@ -18,4 +19,5 @@ pub(crate) use replacement::Slots;
 pub use replacement::WithReplacement;
 pub use reservoir::Reservoir;
 pub(crate) use rest::Rest;
+pub(crate) use strata::{Quota, Sizes, Strata};
 pub use weighted::WeightedReservoir;

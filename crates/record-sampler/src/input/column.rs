@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{Error, ErrorKind, Format, Result};
 
-/// A column of CSV, or a member of the objects of JSON Lines.
+/// A column of CSV or Parquet, or a member of the objects of JSON Lines.
 ///
 /// ```
 /// use record_sampler::Column;
@@ -87,13 +87,17 @@ impl Picker {
 
     /// The column as a weight.
     pub(crate) fn weight(&self, record: &[u8]) -> Result<f64> {
-        let text = self.pick(record)?;
-        let number = std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok());
-        number.ok_or_else(|| {
-            let text = format!("a weight of {:?}: not a number", String::from_utf8_lossy(&text));
-            Error::new(ErrorKind::BadWeight, text)
-        })
+        weight(&self.pick(record)?)
     }
+}
+
+/// A weight that is written down.
+pub(crate) fn weight(text: &[u8]) -> Result<f64> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+    number.ok_or_else(|| {
+        let text = format!("a weight of {:?}: not a number", String::from_utf8_lossy(text));
+        Error::new(ErrorKind::BadWeight, text)
+    })
 }
 
 #[cfg(feature = "json")]

@@ -18,6 +18,8 @@ pub(crate) use advice::{Advice, advise};
 pub(crate) use cache::cached_share;
 pub use column::Column;
 pub(crate) use column::Picker;
+#[cfg(feature = "parquet")]
+pub(crate) use column::weight;
 pub(crate) use map::{Density, fault_bytes, map};
 pub(crate) use records::{Found, Records};
 pub(crate) use scan::{FileReader, Scan, Scanned};

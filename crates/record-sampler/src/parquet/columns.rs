@@ -1,156 +1,177 @@
-//! The columns of chosen rows, one after the other, into a row group.
+//! The columns of chosen rows, one after the other, into a row group of each output.
 
-use std::sync::Arc;
-
-use parquet::column::page::PageReader;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
-use parquet::data_type::DataType;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::writer::ColumnWriterImpl;
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::page_index::offset_index::PageLocation;
-use parquet::file::reader::SerializedPageReader;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::SerializedColumnWriter;
 
-use super::{Chosen, Outlet, Source, malformed};
-use crate::input::Population;
-use crate::{Error, Result};
+use super::outlet::{Writer, failed};
+use super::sources::{Sources, too_short};
+use crate::Result;
 
 /// So many values and levels are held before they are written.
 const HELD: usize = 4096;
 
-/// Writes a row group of these rows.
+/// Chosen rows of a row group, which ascend, each with the number of the output that it goes to.
+pub(super) struct Chosen {
+    pub(super) file: usize,
+    pub(super) group: usize,
+    pub(super) rows: Vec<(u64, usize)>,
+}
+
+/// The column that is written, of each output that gets some of these rows.
+type Columns<'a> = [Option<SerializedColumnWriter<'a>>];
+
+/// Writes a row group of these rows to each output that is due. Each page is read once for all of them.
 pub(super) fn write(
-    writer: &mut SerializedFileWriter<&mut Outlet<'_>>,
-    sources: &[Source],
-    population: &Population,
+    writers: &mut [Writer<'_, '_>],
+    sources: &Sources<'_>,
     chosen: &[Chosen],
+    is_due: &[bool],
 ) -> Result<()> {
-    let failed = |error: ParquetError| malformed(&format!("making the sample: {error}"));
-    let mut group = writer.next_row_group().map_err(failed)?;
-    let mut number = 0;
-    while let Some(mut column) = group.next_column().map_err(failed)? {
+    let due = writers.iter_mut().zip(is_due);
+    let groups = due.map(|(writer, is_due)| is_due.then(|| writer.next_row_group()).transpose());
+    let mut groups = groups.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    for number in 0..sources.schema().num_columns() {
+        let columns = groups.iter_mut().map(|group| match group {
+            Some(group) => group.next_column(),
+            None => Ok(None),
+        });
+        let mut columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
         for part in chosen {
-            let source = &sources[part.source];
-            let copied = reader(source, part.group, number)
-                .and_then(|reader| copy_any(reader, column.untyped(), &part.rows));
-            copied.map_err(|error: ParquetError| {
-                let error: Error = source.chunks.explain(&error);
-                error.of(&population.inputs[part.source].path)
-            })?;
+            let reader = sources.reader(part.file, part.group, number);
+            let copied = reader.and_then(|reader| copy_any(reader, &mut columns, &part.rows));
+            copied.map_err(|error| sources.explain(part.file, &error))?;
         }
-        column.close().map_err(failed)?;
-        number += 1;
+        for column in columns.into_iter().flatten() {
+            column.close().map_err(failed)?;
+        }
     }
-    group.close().map_err(failed)?;
+    for group in groups.into_iter().flatten() {
+        group.close().map_err(failed)?;
+    }
     Ok(())
-}
-
-fn reader(source: &Source, group: usize, column: usize) -> Result<ColumnReader, ParquetError> {
-    let metadata = source.metadata.row_group(group);
-    let chunk = metadata.columns().get(column);
-    let chunk = chunk.ok_or(ParquetError::IndexOutOfBound(column, metadata.columns().len()))?;
-    let rows = metadata.num_rows() as usize;
-    let index = source.metadata.page_index().and_then(|index| index.page_locations(group, column));
-    let (start, _) = chunk.byte_range();
-    let pages = index.filter(|pages| are_sound(pages, start, rows)).cloned();
-    let reader: Box<dyn PageReader> =
-        Box::new(SerializedPageReader::new(Arc::new(source.chunks.clone()), chunk, rows, pages)?);
-    Ok(get_column_reader(chunk.column_descr_ptr(), reader))
-}
-
-/// Whether an index can be followed: the first row of each page comes after those of the page before.
-fn are_sound(pages: &[PageLocation], start: u64, rows: usize) -> bool {
-    let is_ascending = pages.windows(2).all(|two| two[0].first_row_index < two[1].first_row_index);
-    let is_placed = |page: &PageLocation| {
-        u64::try_from(page.offset).is_ok_and(|offset| offset >= start)
-            && page.compressed_page_size > 0
-    };
-    let first = pages.first().map(|page| page.first_row_index);
-    let last = pages.last().and_then(|page| usize::try_from(page.first_row_index).ok());
-    is_ascending
-        && pages.iter().all(is_placed)
-        && first == Some(0)
-        && last.is_some_and(|at| at < rows)
 }
 
 fn copy_any(
     reader: ColumnReader,
-    writer: &mut ColumnWriter<'_>,
-    rows: &[u64],
+    columns: &mut Columns<'_>,
+    rows: &[(u64, usize)],
 ) -> Result<(), ParquetError> {
-    use {ColumnReader as R, ColumnWriter as W};
-    match (reader, writer) {
-        (R::BoolColumnReader(reader), W::BoolColumnWriter(writer)) => copy(reader, writer, rows),
-        (R::Int32ColumnReader(reader), W::Int32ColumnWriter(writer)) => copy(reader, writer, rows),
-        (R::Int64ColumnReader(reader), W::Int64ColumnWriter(writer)) => copy(reader, writer, rows),
-        (R::Int96ColumnReader(reader), W::Int96ColumnWriter(writer)) => copy(reader, writer, rows),
-        (R::FloatColumnReader(reader), W::FloatColumnWriter(writer)) => copy(reader, writer, rows),
-        (R::DoubleColumnReader(reader), W::DoubleColumnWriter(writer)) => {
-            copy(reader, writer, rows)
+    use ColumnReader as R;
+    match reader {
+        R::BoolColumnReader(reader) => copy(reader, columns, rows, |_| {}),
+        R::Int32ColumnReader(reader) => copy(reader, columns, rows, |_| {}),
+        R::Int64ColumnReader(reader) => copy(reader, columns, rows, |_| {}),
+        R::Int96ColumnReader(reader) => copy(reader, columns, rows, |_| {}),
+        R::FloatColumnReader(reader) => copy(reader, columns, rows, |_| {}),
+        R::DoubleColumnReader(reader) => copy(reader, columns, rows, |_| {}),
+        R::ByteArrayColumnReader(reader) => copy(reader, columns, rows, detach),
+        R::FixedLenByteArrayColumnReader(reader) => {
+            copy(reader, columns, rows, |value| detach(value))
         }
-        (R::ByteArrayColumnReader(reader), W::ByteArrayColumnWriter(writer)) => {
-            copy(reader, writer, rows)
-        }
-        (R::FixedLenByteArrayColumnReader(reader), W::FixedLenByteArrayColumnWriter(writer)) => {
-            copy(reader, writer, rows)
-        }
-        _ => Err(ParquetError::General("a column of another type than its schema".to_owned())),
     }
 }
 
-/// Hands over the rows, which ascend, with their levels.
+/// A value is a part of its page, which would stay in memory as long as the value does: in the dictionary that
+/// is written, to the end of the row group.
+fn detach(value: &mut ByteArray) {
+    *value = ByteArray::from(value.data());
+}
+
+/// Hands over the rows with their levels.
 fn copy<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
-    writer: &mut ColumnWriterImpl<'_, T>,
-    rows: &[u64],
+    columns: &mut Columns<'_>,
+    rows: &[(u64, usize)],
+    detach: fn(&mut T::T),
 ) -> Result<(), ParquetError> {
-    let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+    let writers = columns.iter_mut().map(|column| {
+        let writer = T::get_column_writer_mut(column.as_mut()?.untyped())?;
+        Some(Part { writer, values: Vec::new(), definitions: Vec::new(), repetitions: Vec::new() })
+    });
+    let mut parts: Vec<Option<Part<'_, '_, T>>> = writers.collect();
     let mut at = 0;
-    for run in rows.chunk_by(|a, b| a + 1 == *b) {
-        let gap = (run[0] - at) as usize;
+    for run in rows.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 == b.1) {
+        let (first, part) = run[0];
+        let part = parts.get_mut(part).and_then(Option::as_mut).ok_or_else(|| {
+            ParquetError::General("a column of another type than its schema".to_owned())
+        })?;
+        let gap = (first - at) as usize;
         if reader.skip_records(gap)? != gap {
-            return Err(too_short(run[0]));
+            return Err(too_short(first));
         }
         let mut left = run.len();
         while left > 0 {
-            let (read, ..) = reader.read_records(
-                left.min(HELD),
-                Some(&mut definitions),
-                Some(&mut repetitions),
-                &mut values,
-            )?;
+            let read = part.take(&mut reader, left.min(HELD), detach)?;
             if read == 0 {
-                return Err(too_short(run[0]));
+                return Err(too_short(first));
             }
             left -= read;
-            if values.len().max(definitions.len()) >= HELD {
-                flush(writer, &mut values, &mut definitions, &mut repetitions)?;
-            }
         }
-        at = run[0] + run.len() as u64;
+        at = first + run.len() as u64;
     }
-    flush(writer, &mut values, &mut definitions, &mut repetitions)
+    parts.into_iter().flatten().try_for_each(|mut part| part.flush())
 }
 
-/// Writes what is held.
-fn flush<T: DataType>(
-    writer: &mut ColumnWriterImpl<'_, T>,
-    values: &mut Vec<T::T>,
-    definitions: &mut Vec<i16>,
-    repetitions: &mut Vec<i16>,
-) -> Result<(), ParquetError> {
-    let column = writer.get_descriptor();
-    let (has_definitions, has_repetitions) =
-        (column.max_def_level() > 0, column.max_rep_level() > 0);
-    let definitions_or_none = has_definitions.then_some(definitions.as_slice());
-    let repetitions_or_none = has_repetitions.then_some(repetitions.as_slice());
-    writer.write_batch(values, definitions_or_none, repetitions_or_none)?;
-    values.clear();
-    definitions.clear();
-    repetitions.clear();
-    Ok(())
+/// What is on its way to an output.
+struct Part<'a, 'b, T: DataType> {
+    writer: &'a mut ColumnWriterImpl<'b, T>,
+    values: Vec<T::T>,
+    definitions: Vec<i16>,
+    repetitions: Vec<i16>,
 }
 
-fn too_short(row: u64) -> ParquetError {
-    ParquetError::EOF(format!("a column ends before row {row} of its row group"))
+impl<T: DataType> Part<'_, '_, T> {
+    /// Takes the next rows: how many there were.
+    fn take(
+        &mut self,
+        reader: &mut ColumnReaderImpl<T>,
+        rows: usize,
+        detach: fn(&mut T::T),
+    ) -> Result<usize, ParquetError> {
+        let held = self.values.len();
+        let (read, ..) = reader.read_records(
+            rows,
+            Some(&mut self.definitions),
+            Some(&mut self.repetitions),
+            &mut self.values,
+        )?;
+        self.values.iter_mut().skip(held).for_each(detach);
+        if self.values.len().max(self.definitions.len()) >= HELD {
+            self.flush()?;
+        }
+        Ok(read)
+    }
+
+    /// Writes what is held.
+    fn flush(&mut self) -> Result<(), ParquetError> {
+        let column = self.writer.get_descriptor();
+        let (has_definitions, has_repetitions) =
+            (column.max_def_level() > 0, column.max_rep_level() > 0);
+        let definitions = has_definitions.then_some(self.definitions.as_slice());
+        let repetitions = has_repetitions.then_some(self.repetitions.as_slice());
+        self.writer.write_batch(&self.values, definitions, repetitions)?;
+        self.values.clear();
+        self.definitions.clear();
+        self.repetitions.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_value_does_not_keep_its_page() {
+        let page = Bytes::from(vec![7; 1000]);
+        let mut value = ByteArray::from(page.slice(10..15));
+        assert!(!page.is_unique());
+        detach(&mut value);
+        assert_eq!((page.is_unique(), value.data()), (true, &[7u8; 5][..]));
+    }
 }

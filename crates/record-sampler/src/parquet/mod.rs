@@ -1,35 +1,41 @@
-//! Rows of Parquet files into a Parquet file: the values and levels of chosen rows are copied column by column,
+//! Rows of Parquet files into Parquet files: the values and levels of chosen rows are copied column by column,
 //! without being put together to rows. Row groups, and pages that have an index, are not read if they hold no
-//! chosen row.
+//! chosen row. A column of keys or weights is read alone before.
 
+mod cell;
 mod chunks;
+mod column;
 mod columns;
+mod levels;
+mod outlet;
+mod rows;
+mod sources;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
 
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::ColumnPath;
 
-use self::chunks::Chunks;
-use crate::fetch::Method;
+use self::outlet::{Outlet, writers};
+use self::sources::Sources;
+use crate::draw::{Partition, shares};
+use crate::fetch::{Method, Ranks};
 use crate::input::Population;
+use crate::random::Rng;
 use crate::ranked;
-use crate::sampler::{Sampler, Stats};
+use crate::sampler::{Sampler, Stats, Weight};
 use crate::{Error, ErrorKind, Format, Result};
 
-/// So many chosen rows make a row group of the sample; their values are in memory for one column at a time.
-const GROUP_ROWS: usize = 1 << 17;
-
 impl Sampler {
-    /// Writes the chosen rows of Parquet files, which must have the same schema, as a Parquet file. Rows are
-    /// chosen by `exactly`, `at_most` or `probability`, or `inverted`, and stay in their order; codecs are gzip,
-    /// Snappy and LZ4. Of the files only the footers, and the row groups and pages that hold a chosen row, are read.
+    /// Writes the chosen rows of Parquet files, which must have the same schema, as a Parquet file. Rows stay in
+    /// their order, each at most once; codecs are gzip, Snappy and LZ4. Of the files only the footers, and the row
+    /// groups and pages that hold a chosen row, are read; for `weighted_by` and `per` that column, too, and alone.
+    /// It is the same sample as of a CSV file or of JSON Lines with the same rows.
+    ///
+    /// The column of `weighted_by` and `per` has a single value in each row. A weight is a number, a decimal, or
+    /// the text of a number. Strata are told apart by the text that JSON would have for a value: `null` for none,
+    /// and of dates and times the number that is stored.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Sampler};
@@ -42,142 +48,114 @@ impl Sampler {
         out: &mut (dyn Write + Send),
     ) -> Result<Stats> {
         self.check_parquet()?;
-        // For a file that can be read in any place, and that is seen to change.
-        let population = Population::open(paths, Format::Fixed(1))?;
-        let mut outlet = Outlet { out, error: None };
-        // Decoders of foreign formats have panicked before: on hostile bytes that must be an error, too.
-        let drawn = catch_unwind(AssertUnwindSafe(|| draw(self, &population, &mut outlet)));
-        let drawn = drawn.unwrap_or_else(|_| {
-            Err(Error::new(ErrorKind::Malformed, "not a sound Parquet file: its decoder gave up"))
-        });
-        if let Some(error) = outlet.error {
-            return Err(Error::caused(ErrorKind::Write, "writing the sample", error));
+        self.check_amount()?;
+        self.check_choices()?;
+        if matches!(self.weight, Some(Weight::Function(_))) {
+            let text = "a row of Parquet has no text to weigh: name a column";
+            return Err(Error::new(ErrorKind::BadRequest, text));
         }
-        if drawn.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::Stopped) {
-            population.check_unchanged()?;
-        }
-        drawn
+        let outlets = vec![Outlet { out, error: None }];
+        let stats = guarded(paths, outlets, |population, outlets| {
+            let sources = Sources::open(self, population)?;
+            let (ranks, reason) = self.parquet_ranks(&sources)?;
+            let rows = ranks.map(|rank| (rank, 0));
+            copy(&sources, outlets, rows, &reason)
+        })?;
+        stats.into_iter().next().ok_or_else(|| malformed("no output"))
+    }
+
+    /// Every row of Parquet files, which must have the same schema, into one of several Parquet files, as
+    /// [`split`](Sampler::split) does it with records: exactly these shares, by the largest remainders. The files
+    /// are gone through once; pages are read again for outputs with a share so small that their row groups must
+    /// gather rows for longer.
+    ///
+    /// ```
+    /// use record_sampler::{ErrorKind, Sampler};
+    /// let (mut train, mut test) = (Vec::new(), Vec::new());
+    /// let sampler = Sampler::probability(1.0);
+    /// let error = sampler
+    ///     .split_parquet(["Cargo.toml"], &[0.8, 0.2], &mut [&mut train, &mut test])
+    ///     .unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Malformed);
+    /// ```
+    pub fn split_parquet<P: AsRef<Path>>(
+        &self,
+        paths: impl IntoIterator<Item = P>,
+        weights: &[f64],
+        outs: &mut [&mut (dyn Write + Send)],
+    ) -> Result<Vec<Stats>> {
+        self.check_split(weights, outs.len())?;
+        self.check_parquet()?;
+        let outlets = outs.iter_mut().map(|out| Outlet { out: &mut **out, error: None });
+        guarded(paths, outlets.collect(), |population, outlets| {
+            let sources = Sources::open(self, population)?;
+            let total = sources.total;
+            let partition = Partition::new(Rng::new(self.seed), shares(total, weights));
+            copy(&sources, outlets, (0..total).zip(partition), "every row goes to an output; ")
+        })
     }
 
     fn check_parquet(&self) -> Result<()> {
         let is_plain = !self.is_shuffled
             && !self.with_replacement
             && !self.keeps_index
-            && self.weight.is_none()
-            && self.key.is_none()
             && self.method == Method::Auto;
-        self.check_amount()?;
         if is_plain {
             return Ok(());
         }
-        let text = "rows of Parquet are chosen by a number or a probability, or are the rest, and stay in order";
+        let text = "rows of Parquet stay in order, each at most once, without another index or method than their own";
         Err(Error::new(ErrorKind::BadRequest, text))
     }
+
+    /// The ranks that are chosen, and what was read to know them.
+    fn parquet_ranks<'a>(&self, sources: &Sources<'_>) -> Result<(Ranks<'a>, String)> {
+        let (ranks, column) = match (&self.weight, &self.key) {
+            (Some(Weight::Column(column)), _) => (column::weighted(self, sources, column)?, column),
+            (_, Some(column)) => (column::stratified(self, sources, column)?, column),
+            _ => return Ok((ranked::ranks(self, sources.total)?.0, String::new())),
+        };
+        Ok((Box::new(ranks.into_iter()), format!("column {column} is read alone first; ")))
+    }
 }
 
-/// A file, what its footer says, and where its rows begin among all.
-struct Source {
-    chunks: Chunks,
-    metadata: ParquetMetaData,
-}
-
-/// Chosen rows of a row group.
-struct Chosen {
-    source: usize,
-    group: usize,
-    rows: Vec<u64>,
-}
-
-fn draw(sampler: &Sampler, population: &Population, outlet: &mut Outlet<'_>) -> Result<Stats> {
-    let sources = open(sampler, population)?;
-    let Some(first) = sources.first() else {
-        return Err(Error::new(ErrorKind::BadRequest, "no file is given"));
-    };
-    let groups = sources.iter().flat_map(|source| source.metadata.row_groups());
-    let total = groups.clone().try_fold(0u64, |sum, group| {
-        u64::try_from(group.num_rows()).ok().and_then(|rows| sum.checked_add(rows))
+/// Does it with the files open, and sees to what can go wrong around it.
+fn guarded<'b, P: AsRef<Path>, T>(
+    paths: impl IntoIterator<Item = P>,
+    mut outlets: Vec<Outlet<'b>>,
+    draw: impl FnOnce(&Population, &mut [Outlet<'b>]) -> Result<T>,
+) -> Result<T> {
+    // For a file that can be read in any place, and that is seen to change.
+    let population = Population::open(paths, Format::Fixed(1))?;
+    // Decoders of foreign formats have panicked before: on hostile bytes that must be an error, too.
+    let drawn = catch_unwind(AssertUnwindSafe(|| draw(&population, &mut outlets)));
+    let drawn = drawn.unwrap_or_else(|_| {
+        Err(Error::new(ErrorKind::Malformed, "not a sound Parquet file: its decoder gave up"))
     });
-    let total = total.ok_or_else(|| malformed("the numbers of its rows are not sound"))?;
-    let (ranks, _) = ranked::ranks(sampler, total)?;
-    let mut ranks = ranks.peekable();
-    let schema = first.metadata.file_metadata().schema_descr().root_schema_ptr();
-    let properties = Arc::new(properties(&first.metadata));
-    let failed = |error| malformed(&format!("making the sample: {error}"));
-    let mut writer = SerializedFileWriter::new(outlet, schema, properties).map_err(failed)?;
-    let (mut base, mut taken, mut read) = (0, 0, 0);
-    let mut waiting: Vec<Chosen> = Vec::new();
-    for (number, source) in sources.iter().enumerate() {
-        for (group, metadata) in source.metadata.row_groups().iter().enumerate() {
-            let (end, before) = (base + metadata.num_rows() as u64, taken);
-            while ranks.peek().is_some_and(|rank| *rank < end) {
-                let room =
-                    GROUP_ROWS - waiting.iter().map(|chosen| chosen.rows.len()).sum::<usize>();
-                let below = std::iter::from_fn(|| ranks.next_if(|rank| *rank < end));
-                let rows: Vec<u64> = below.take(room).map(|rank| rank - base).collect();
-                taken += rows.len() as u64;
-                let is_full = rows.len() == room;
-                waiting.push(Chosen { source: number, group, rows });
-                if is_full {
-                    columns::write(&mut writer, &sources, population, &waiting)?;
-                    waiting.clear();
-                }
-            }
-            read += u64::from(taken > before);
-            base = end;
-        }
+    if let Some(error) = outlets.into_iter().find_map(|outlet| outlet.error) {
+        return Err(Error::caused(ErrorKind::Write, "writing the sample", error));
     }
-    if !waiting.is_empty() {
-        columns::write(&mut writer, &sources, population, &waiting)?;
+    if drawn.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::Stopped) {
+        population.check_unchanged()?;
     }
-    writer.close().map_err(failed)?;
-    Ok(Stats {
-        seen: Some(total),
+    drawn
+}
+
+fn copy(
+    sources: &Sources<'_>,
+    outlets: &mut [Outlet<'_>],
+    rows: impl Iterator<Item = (u64, usize)>,
+    reason: &str,
+) -> Result<Vec<Stats>> {
+    let copied = rows::copy(sources, writers(sources, outlets)?, rows)?;
+    let groups = sources.groups().len();
+    let stats = |taken| Stats {
+        seen: Some(sources.total),
         taken,
-        bytes_read: sources.iter().map(|source| source.chunks.bytes_read()).sum(),
+        bytes_read: sources.bytes_read(),
         method: Method::Pread,
-        reason: format!("{read} of {} row groups hold a chosen row", groups.count()),
-    })
-}
-
-fn open(sampler: &Sampler, population: &Population) -> Result<Vec<Source>> {
-    let files = population.files().ok_or_else(|| {
-        let text = "Parquet is read from plain files: their end tells where everything is";
-        Error::new(ErrorKind::BadRequest, text)
-    })?;
-    let mut sources: Vec<Source> = Vec::new();
-    for (file, input) in files.iter().zip(&population.inputs) {
-        let named = |error: Error| error.of(&input.path);
-        let chunks = Chunks::new(file, sampler.watch.clone()).map_err(named)?;
-        let reader =
-            ParquetMetaDataReader::new().with_offset_index_policy(PageIndexPolicy::Optional);
-        let metadata = reader.parse_and_finish(&chunks);
-        let metadata = metadata.map_err(|error| named(chunks.explain(&error)))?;
-        if let Some(first) = sources.first() {
-            let schema = |metadata: &ParquetMetaData| metadata.file_metadata().schema().clone();
-            if schema(&first.metadata) != schema(&metadata) {
-                let text = "its schema is not that of the first file";
-                return Err(named(Error::new(ErrorKind::BadRequest, text)));
-            }
-        }
-        sources.push(Source { chunks, metadata });
-    }
-    Ok(sources)
-}
-
-/// Each column with the codec that it has in the first row group, and what the file says of itself.
-fn properties(metadata: &ParquetMetaData) -> WriterProperties {
-    let notes = metadata.file_metadata().key_value_metadata().cloned();
-    let mut properties = WriterProperties::builder().set_key_value_metadata(notes);
-    for column in metadata
-        .row_groups()
-        .first()
-        .map(parquet::file::metadata::RowGroupMetaData::columns)
-        .unwrap_or_default()
-    {
-        let path = ColumnPath::new(column.column_path().parts().to_vec());
-        properties = properties.set_column_compression(path, column.compression());
-    }
-    properties.build()
+        reason: format!("{reason}{} of {groups} row groups hold a chosen row", copied.groups),
+    };
+    Ok(copied.taken.into_iter().map(stats).collect())
 }
 
 fn malformed(text: &str) -> Error {
@@ -187,32 +165,4 @@ fn malformed(text: &str) -> Error {
 /// What went wrong in this file.
 fn unsound(error: &ParquetError) -> Error {
     malformed(&format!("not a sound Parquet file: {error}"))
-}
-
-/// Remembers the error of the writer, which the library makes text of.
-struct Outlet<'a> {
-    out: &'a mut (dyn Write + Send),
-    error: Option<io::Error>,
-}
-
-impl Write for Outlet<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = self.out.write(bytes);
-        result.map_err(|error| self.keep(error))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let result = self.out.flush();
-        result.map_err(|error| self.keep(error))
-    }
-}
-
-impl Outlet<'_> {
-    fn keep(&mut self, error: io::Error) -> io::Error {
-        let kind = error.kind();
-        if kind != io::ErrorKind::Interrupted {
-            self.error = Some(error);
-        }
-        kind.into()
-    }
 }

@@ -8,26 +8,51 @@ use crate::{Error, ErrorKind, Result};
 impl Sampler {
     pub(super) fn check(&self, population: &Population) -> Result<()> {
         let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
-        let Sampler { amount, weight, key, .. } = self;
         self.check_amount()?;
+        self.check_choices()?;
         if population.header && !population.format.is_text() {
             return bad("records of fixed size have no header");
-        }
-        let choices = [weight.is_some(), key.is_some(), self.with_replacement, self.is_inverted];
-        if choices.iter().filter(|is_asked| **is_asked).count() > 1 {
-            return bad("weights, strata, replacement and inversion do not go together");
         }
         if self.keeps_index && !population.format.is_lines() {
             return bad("only lines and JSON Lines have an index");
         }
         if let Method::Probe { min_len } = self.method {
             let is_lines = population.format.is_lines() && population.files().is_some();
-            let is_plain = choices.iter().all(|is_asked| !is_asked) && !population.header;
-            if !(is_lines && is_plain && matches!(amount, Amount::Exactly(_)) && min_len > 0) {
+            let is_plain = self.choices().iter().all(|is_asked| !is_asked) && !population.header;
+            if !(is_lines && is_plain && matches!(self.amount, Amount::Exactly(_)) && min_len > 0) {
                 return bad(
                     "probing gives exactly n lines of files without header, and nothing else",
                 );
             }
+        }
+        Ok(())
+    }
+
+    fn choices(&self) -> [bool; 4] {
+        let Sampler { weight, key, with_replacement, is_inverted, .. } = self;
+        [weight.is_some(), key.is_some(), *with_replacement, *is_inverted]
+    }
+
+    pub(crate) fn check_choices(&self) -> Result<()> {
+        if self.choices().iter().filter(|is_asked| **is_asked).count() > 1 {
+            let text = "weights, strata, replacement and inversion do not go together";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        Ok(())
+    }
+
+    /// Whether so many outputs can have these shares of all records.
+    pub(crate) fn check_split(&self, shares: &[f64], outputs: usize) -> Result<()> {
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        if shares.len() != outputs || shares.is_empty() {
+            return bad("a split needs a share for each output");
+        }
+        let is_sound = |share: &f64| share.is_finite() && *share >= 0.0;
+        if !shares.iter().all(is_sound) || shares.iter().sum::<f64>() <= 0.0 {
+            return bad("the shares of a split must be 0 or more, and not all 0");
+        }
+        if self.is_shuffled || self.choices().contains(&true) {
+            return bad("a split takes all records in order: it goes with no other choice");
         }
         Ok(())
     }

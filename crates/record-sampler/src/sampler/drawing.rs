@@ -76,23 +76,8 @@ impl Sampler {
         weights: &[f64],
         outs: &mut [&mut dyn Write],
     ) -> Result<Vec<Stats>> {
-        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
-        if weights.len() != outs.len() || weights.is_empty() {
-            return bad("a split needs a share for each output");
-        }
-        if weights.iter().any(|w| !w.is_finite() || *w < 0.0) || weights.iter().sum::<f64>() <= 0.0
-        {
-            return bad("the shares of a split must be 0 or more, and not all 0");
-        }
         self.check(population)?;
-        if self.is_shuffled
-            || self.is_inverted
-            || self.with_replacement
-            || self.key.is_some()
-            || self.weight.is_some()
-        {
-            return bad("a split takes all records in order: it goes with no other choice");
-        }
+        self.check_split(weights, outs.len())?;
         let is_text = population.format.is_text();
         let mut outputs: Vec<Output<'_>> =
             outs.iter_mut().map(|out| Output::new(*out, is_text)).collect();

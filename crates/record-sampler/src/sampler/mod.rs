@@ -47,6 +47,16 @@ pub(crate) enum Amount {
     Share(f64),
 }
 
+impl Amount {
+    /// With fewer records than this the sample cannot be.
+    pub(crate) fn least(self) -> u64 {
+        match self {
+            Amount::Exactly(n) => n,
+            Amount::AtMost(_) | Amount::Share(_) => 0,
+        }
+    }
+}
+
 /// Tells the weight of a record.
 pub(crate) type WeightOf = Box<dyn Fn(&[u8]) -> f64>;
 

@@ -8,6 +8,10 @@ mod index;
 mod many;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_choices;
+#[cfg(feature = "parquet")]
+mod parquet_rows;
 mod refusals;
 mod streams;
 #[cfg(all(feature = "uring", target_os = "linux"))]

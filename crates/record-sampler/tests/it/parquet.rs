@@ -175,7 +175,7 @@ fn what_is_wrong_is_told() {
     SerializedFileWriter::new(out, schema, Arc::default()).unwrap().close().unwrap();
     check(&one, &[&sound, &other], ErrorKind::BadRequest, "other: its schema is not that of");
     for sampler in [Sampler::exactly(1).shuffled(), Sampler::exactly(1).with_replacement()] {
-        check(&sampler, &[&sound], ErrorKind::BadRequest, "rows of Parquet are chosen by");
+        check(&sampler, &[&sound], ErrorKind::BadRequest, "rows of Parquet stay in order");
     }
     let error = one.write_parquet([&sound], &mut Full).unwrap_err();
     assert_eq!(
@@ -184,6 +184,26 @@ fn what_is_wrong_is_told() {
     );
     let stopped = Sampler::exactly(1).watched(|_| false);
     check(&stopped, &[&sound], ErrorKind::Stopped, "stopped");
+}
+
+/// It made the library pass over rows without end.
+#[test]
+fn a_page_with_fewer_levels_than_it_says_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    write(&path, &[0..300], false, Compression::UNCOMPRESSED);
+    let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
+    let (start, _) = reader.metadata().row_group(0).column(2).byte_range();
+    let mut bytes = fs::read(&path).unwrap();
+    // In the header of the first page: the number of values, times 2, which becomes 8 more.
+    let header = &mut bytes[start as usize..][..40];
+    let at = header.windows(2).position(|bytes| bytes == [0x2c, 0x15]).unwrap() + 2;
+    assert!(header[at] & 0x7f < 0x70, "{header:x?}");
+    header[at] += 16;
+    fs::write(&path, bytes).unwrap();
+    let error = Sampler::exactly(1).inverted().write_parquet([&path], &mut Vec::new()).unwrap_err();
+    let text = "a page has fewer repetition levels than values";
+    assert!(error.to_string().contains(text), "{error}");
 }
 
 struct Full;

@@ -72,7 +72,8 @@ pub(crate) struct SampleArgs {
     pub(super) stats: bool,
 }
 
-const AFTER: &str = "A column is a name of the header or of a JSON member, or the number of a column of CSV.\n\
+const AFTER: &str = "A column is a name of the header, of a JSON member or of a column of Parquet, or the number of a column of CSV.\n\
+                     Parquet goes with neither --shuffle nor --with-replacement.\n\
                      Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
 
 #[derive(Clone, Copy, ValueEnum)]

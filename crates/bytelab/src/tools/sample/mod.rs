@@ -68,7 +68,11 @@ fn records(
     args: &SampleArgs,
 ) -> Result<Vec<Stats>> {
     match &args.split {
-        Some(parts) => split(sampler, population, parts),
+        Some(parts) => split(parts, |weights, outputs| {
+            let mut writers: Vec<&mut dyn Write> =
+                outputs.iter_mut().map(|output| output as &mut dyn Write).collect();
+            sampler.split(population, weights, &mut writers)
+        }),
         None => single(args, |mut out| sampler.write(population, &mut out)),
     }
 }
@@ -76,16 +80,20 @@ fn records(
 /// Of Parquet, into Parquet.
 #[cfg(feature = "parquet")]
 fn rows(sampler: &Sampler, args: &SampleArgs) -> Result<Vec<Stats>> {
-    ensure!(
-        args.split.is_none() && !args.header,
-        "Parquet goes neither with --split nor with --header"
-    );
+    ensure!(!args.header, "Parquet does not go with --header: its columns have names");
     ensure!(
         !args.files.is_empty() && args.files.iter().all(|file| file.as_os_str() != "-"),
         "Parquet is read from files, not from standard input"
     );
     let paths = source::expanded(&args.files)?;
-    single(args, |mut out| sampler.write_parquet(&paths, &mut out))
+    let Some(parts) = &args.split else {
+        return single(args, |mut out| sampler.write_parquet(&paths, &mut out));
+    };
+    split(parts, |weights, outputs| {
+        let mut writers: Vec<&mut (dyn Write + Send)> =
+            outputs.iter_mut().map(|output| output as &mut (dyn Write + Send)).collect();
+        sampler.split_parquet(&paths, weights, &mut writers)
+    })
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -110,19 +118,13 @@ fn single(
 
 /// All outputs appear, or none of them does.
 fn split(
-    sampler: &Sampler,
-    population: &mut Population,
     parts: &args::Parts,
+    write: impl FnOnce(&[f64], &mut [&Output]) -> record_sampler::Result<Vec<Stats>>,
 ) -> Result<Vec<Stats>> {
-    let mut outputs = Vec::new();
-    let mut weights = Vec::new();
-    for (path, weight) in &parts.0 {
-        outputs.push(Output::create(path)?);
-        weights.push(*weight);
-    }
-    let mut writers: Vec<&mut dyn Write> =
-        outputs.iter_mut().map(|output| &mut output.file as &mut dyn Write).collect();
-    let stats = sampler.split(population, &weights, &mut writers)?;
+    let outputs = parts.0.iter().map(|(path, _)| Output::create(path));
+    let outputs = outputs.collect::<Result<Vec<Output>>>()?;
+    let weights: Vec<f64> = parts.0.iter().map(|(_, weight)| *weight).collect();
+    let stats = write(&weights, &mut outputs.iter().collect::<Vec<&Output>>())?;
     for output in outputs {
         output.finish()?;
     }

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,10 @@ impl Output {
         Ok(Output { file, path, state })
     }
 
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+    }
+
     /// Gives it its name, in place of a file that may have it.
     pub(super) fn finish(self) -> Result<()> {
         let name = || self.path.display().to_string();
@@ -58,6 +62,17 @@ impl Output {
             #[cfg(target_os = "linux")]
             State::Nameless => link(&self.file, &self.path).with_context(name),
         }
+    }
+}
+
+/// One of several: its errors have its name.
+impl Write for &Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.file).write(bytes).map_err(|error| self.named(&error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&self.file).flush().map_err(|error| self.named(&error))
     }
 }
 

@@ -1,0 +1,85 @@
+//! Chosen rows into row groups of the outputs: as many of them at once as fit into memory.
+
+use super::columns::{self, Chosen};
+use super::outlet::{Writer, failed};
+use super::sources::{Group, Sources};
+use crate::Result;
+
+/// So many chosen rows are gathered; the values of one column at a time are in memory.
+const GATHERED: usize = 1 << 17;
+
+/// What was copied.
+pub(super) struct Copied {
+    /// The rows of each output.
+    pub(super) taken: Vec<u64>,
+    /// The row groups that hold one of them.
+    pub(super) groups: usize,
+}
+
+/// Copies the rows with these ranks, which ascend, each to the output with this number.
+pub(super) fn copy(
+    sources: &Sources<'_>,
+    writers: Vec<Writer<'_, '_>>,
+    rows: impl Iterator<Item = (u64, usize)>,
+) -> Result<Copied> {
+    let (outputs, mut rows) = (writers.len(), rows.peekable());
+    let mut gathered = Gathered { writers, chosen: Vec::new(), counts: vec![0; outputs] };
+    let mut copied = Copied { taken: vec![0; outputs], groups: 0 };
+    for group in sources.groups() {
+        let end = group.base + group.rows;
+        copied.groups += usize::from(rows.peek().is_some_and(|(rank, _)| *rank < end));
+        while let Some((rank, part)) = rows.next_if(|(rank, _)| *rank < end) {
+            copied.taken[part] += 1;
+            gathered.add(&group, rank - group.base, part);
+            if gathered.counts.iter().sum::<usize>() == GATHERED {
+                gathered.write(sources, (GATHERED / 8 / outputs).max(1))?;
+            }
+        }
+    }
+    gathered.write(sources, 1)?;
+    for writer in gathered.writers {
+        writer.close().map_err(failed)?;
+    }
+    Ok(copied)
+}
+
+struct Gathered<'a, 'b> {
+    writers: Vec<Writer<'a, 'b>>,
+    chosen: Vec<Chosen>,
+    /// Of each output.
+    counts: Vec<usize>,
+}
+
+impl Gathered<'_, '_> {
+    fn add(&mut self, group: &Group, row: u64, part: usize) {
+        self.counts[part] += 1;
+        let (file, number) = (group.file, group.number);
+        match self.chosen.last_mut() {
+            Some(last) if (last.file, last.group) == (file, number) => last.rows.push((row, part)),
+            _ => self.chosen.push(Chosen { file, group: number, rows: vec![(row, part)] }),
+        }
+    }
+
+    /// Writes a row group to each output that has at least so many rows. The others wait, so that an output
+    /// with a small share is not all small row groups; for their rows, pages may be read again.
+    fn write(&mut self, sources: &Sources<'_>, least: usize) -> Result<()> {
+        let is_due: Vec<bool> = self.counts.iter().map(|count| *count >= least).collect();
+        if !is_due.contains(&true) {
+            return Ok(());
+        }
+        let mut due = Vec::new();
+        for Chosen { file, group, rows } in std::mem::take(&mut self.chosen) {
+            let (now, later): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| is_due[row.1]);
+            for (rows, list) in [(now, &mut due), (later, &mut self.chosen)] {
+                if !rows.is_empty() {
+                    list.push(Chosen { file, group, rows });
+                }
+            }
+        }
+        columns::write(&mut self.writers, sources, &due, &is_due)?;
+        for (count, is_due) in self.counts.iter_mut().zip(is_due) {
+            *count = if is_due { 0 } else { *count };
+        }
+        Ok(())
+    }
+}

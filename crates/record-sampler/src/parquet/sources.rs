@@ -1,0 +1,155 @@
+//! Parquet files with one schema, as one population: what their footers say, and their columns to read.
+
+use std::sync::Arc;
+
+use parquet::column::reader::{ColumnReader, get_column_reader};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::page_index::offset_index::PageLocation;
+use parquet::file::reader::SerializedPageReader;
+use parquet::schema::types::SchemaDescriptor;
+
+use super::chunks::Chunks;
+use super::levels::Counted;
+use super::malformed;
+use crate::input::Population;
+use crate::sampler::Sampler;
+use crate::{Error, ErrorKind, Result};
+
+/// At least one file.
+pub(super) struct Sources<'a> {
+    population: &'a Population,
+    files: Vec<Source>,
+    /// The rows of all.
+    pub(super) total: u64,
+}
+
+struct Source {
+    chunks: Chunks,
+    metadata: ParquetMetaData,
+}
+
+/// A row group, and where its rows are.
+#[derive(Clone, Copy)]
+pub(super) struct Group {
+    pub(super) file: usize,
+    pub(super) number: usize,
+    /// The rank of its first row among the rows of all files.
+    pub(super) base: u64,
+    /// And its place in its file.
+    pub(super) row: u64,
+    pub(super) rows: u64,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn open(sampler: &Sampler, population: &'a Population) -> Result<Sources<'a>> {
+        let plain = population.files().ok_or_else(|| {
+            let text = "Parquet is read from plain files: their end tells where everything is";
+            Error::new(ErrorKind::BadRequest, text)
+        })?;
+        let mut files: Vec<Source> = Vec::new();
+        let mut total = 0u64;
+        for (file, input) in plain.iter().zip(&population.inputs) {
+            let named = |error: Error| error.of(&input.path);
+            let chunks = Chunks::new(file, sampler.watch.clone()).map_err(named)?;
+            let reader =
+                ParquetMetaDataReader::new().with_offset_index_policy(PageIndexPolicy::Optional);
+            let metadata = reader.parse_and_finish(&chunks);
+            let metadata = metadata.map_err(|error| named(chunks.explain(&error)))?;
+            if let Some(first) = files.first() {
+                let schema = |metadata: &ParquetMetaData| metadata.file_metadata().schema().clone();
+                if schema(&first.metadata) != schema(&metadata) {
+                    let text = "its schema is not that of the first file";
+                    return Err(named(Error::new(ErrorKind::BadRequest, text)));
+                }
+            }
+            let with = metadata.row_groups().iter().try_fold(total, |sum, group| {
+                u64::try_from(group.num_rows()).ok().and_then(|rows| sum.checked_add(rows))
+            });
+            total =
+                with.ok_or_else(|| named(malformed("the numbers of its rows are not sound")))?;
+            files.push(Source { chunks, metadata });
+        }
+        if files.is_empty() {
+            return Err(Error::new(ErrorKind::BadRequest, "no file is given"));
+        }
+        Ok(Sources { population, files, total })
+    }
+
+    /// What the footer of the first file says.
+    pub(super) fn first(&self) -> &ParquetMetaData {
+        &self.files[0].metadata
+    }
+
+    pub(super) fn schema(&self) -> &SchemaDescriptor {
+        self.first().file_metadata().schema_descr()
+    }
+
+    /// The row groups of all files, in order.
+    pub(super) fn groups(&self) -> Vec<Group> {
+        let mut base = 0;
+        let mut groups = Vec::new();
+        for (file, source) in self.files.iter().enumerate() {
+            let start = base;
+            for (number, group) in source.metadata.row_groups().iter().enumerate() {
+                let rows = group.num_rows() as u64;
+                groups.push(Group { file, number, base, row: base - start, rows });
+                base += rows;
+            }
+        }
+        groups
+    }
+
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.files.iter().map(|source| source.chunks.bytes_read()).sum()
+    }
+
+    /// What is behind an error of the library, with the name of the file.
+    pub(super) fn explain(&self, file: usize, error: &ParquetError) -> Error {
+        self.named(file, self.files[file].chunks.explain(error))
+    }
+
+    pub(super) fn named(&self, file: usize, error: Error) -> Error {
+        error.of(&self.population.inputs[file].path)
+    }
+
+    /// The values of a column in a row group; of its pages, those that are passed over are not read.
+    pub(super) fn reader(
+        &self,
+        file: usize,
+        group: usize,
+        column: usize,
+    ) -> Result<ColumnReader, ParquetError> {
+        let Source { chunks, metadata } = &self.files[file];
+        let of_group = metadata.row_group(group);
+        let chunk = of_group.columns().get(column);
+        let chunk = chunk.ok_or(ParquetError::IndexOutOfBound(column, of_group.columns().len()))?;
+        let rows = of_group.num_rows() as usize;
+        let index = metadata.page_index().and_then(|index| index.page_locations(group, column));
+        let (start, _) = chunk.byte_range();
+        let pages = index.filter(|pages| are_sound(pages, start, rows)).cloned();
+        let pages = SerializedPageReader::new(Arc::new(chunks.clone()), chunk, rows, pages)?;
+        let column = chunk.column_descr_ptr();
+        let pages = Counted::new(pages, column.max_rep_level());
+        Ok(get_column_reader(column, Box::new(pages)))
+    }
+}
+
+/// Whether an index can be followed: the first row of each page comes after those of the page before.
+fn are_sound(pages: &[PageLocation], start: u64, rows: usize) -> bool {
+    let is_ascending = pages.windows(2).all(|two| two[0].first_row_index < two[1].first_row_index);
+    let is_placed = |page: &PageLocation| {
+        u64::try_from(page.offset).is_ok_and(|offset| offset >= start)
+            && page.compressed_page_size > 0
+    };
+    let first = pages.first().map(|page| page.first_row_index);
+    let last = pages.last().and_then(|page| usize::try_from(page.first_row_index).ok());
+    is_ascending
+        && pages.iter().all(is_placed)
+        && first == Some(0)
+        && last.is_some_and(|at| at < rows)
+}
+
+pub(super) fn too_short(row: u64) -> ParquetError {
+    ParquetError::EOF(format!("a column ends before row {row} of its row group"))
+}

@@ -1,0 +1,121 @@
+//! Rows for tests, as Parquet and as text: keys with missing ones, weights, decimals, and columns that are neither.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use record_sampler::{Format, Population};
+
+use crate::files::file;
+
+const SCHEMA: &str = "message row { required int64 id; optional binary kind (UTF8); required double w; \
+                      optional int32 price (DECIMAL(9,2)); repeated int64 list; optional group g { required int64 x; } \
+                      required boolean flag; }";
+
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) id: i64,
+    pub(crate) kind: Option<&'static str>,
+    pub(crate) w: f64,
+    pub(crate) price: Option<i32>,
+}
+
+impl Row {
+    pub(crate) fn of(id: i64) -> Row {
+        let kind = [Some("a"), Some("bb"), None, Some("a"), Some("")][id as usize % 5];
+        Row { id, kind, w: (id % 7) as f64 / 4.0, price: Some(id as i32 % 9) }
+    }
+}
+
+pub(crate) fn rows(ids: Range<i64>) -> Vec<Row> {
+    ids.map(Row::of).collect()
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(crate) group_rows: usize,
+    pub(crate) page_rows: usize,
+    pub(crate) has_index: bool,
+    pub(crate) has_dictionary: bool,
+}
+
+pub(crate) const PAGES_OF_100: Layout =
+    Layout { group_rows: 10_000, page_rows: 100, has_index: true, has_dictionary: false };
+
+pub(crate) fn write(path: &Path, rows: &[Row], layout: Layout) {
+    let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
+    let properties = WriterProperties::builder()
+        .set_data_page_row_count_limit(layout.page_rows)
+        .set_write_batch_size(layout.page_rows)
+        .set_dictionary_enabled(layout.has_dictionary)
+        .set_offset_index_disabled(!layout.has_index)
+        .build();
+    let out = fs::File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties)).unwrap();
+    for rows in rows.chunks(layout.group_rows) {
+        let mut group = writer.next_row_group().unwrap();
+        write_group(&mut group, rows);
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+fn write_group(group: &mut SerializedRowGroupWriter<'_, fs::File>, rows: &[Row]) {
+    macro_rules! column {
+        ($type:ty, $values:expr, $definitions:expr, $repetitions:expr) => {
+            let values: Vec<_> = $values.collect();
+            let mut column = group.next_column().unwrap().unwrap();
+            column.typed::<$type>().write_batch(&values, $definitions, $repetitions).unwrap();
+            column.close().unwrap();
+        };
+    }
+    let zeros = vec![0i16; rows.len()];
+    let levels = |is_there: &dyn Fn(&Row) -> bool| -> Vec<i16> {
+        rows.iter().map(|row| i16::from(is_there(row))).collect()
+    };
+    let (kinds, prices) = (levels(&|row| row.kind.is_some()), levels(&|row| row.price.is_some()));
+    column!(Int64Type, rows.iter().map(|row| row.id), None, None);
+    let texts = rows.iter().filter_map(|row| row.kind).map(ByteArray::from);
+    column!(ByteArrayType, texts, Some(&kinds), None);
+    column!(DoubleType, rows.iter().map(|row| row.w), None, None);
+    column!(Int32Type, rows.iter().filter_map(|row| row.price), Some(&prices), None);
+    column!(Int64Type, std::iter::empty(), Some(&zeros), Some(&zeros));
+    column!(Int64Type, std::iter::empty(), Some(&zeros), None);
+    column!(BoolType, rows.iter().map(|row| row.id % 2 == 0), None, None);
+}
+
+/// The same rows as CSV and as JSON Lines.
+pub(crate) fn texts(dir: &Path, rows: &[Row]) -> [(PathBuf, Format); 2] {
+    let decimal = |price: Option<i32>| {
+        price.map_or("null".to_owned(), |p| format!("{}.{:02}", p / 100, p % 100))
+    };
+    let csv = rows.iter().map(|Row { id, kind, w, price }| {
+        format!("{id},{},{w:?},{}\n", kind.unwrap_or("null"), decimal(*price))
+    });
+    let json = rows.iter().map(|Row { id, kind, w, price }| {
+        let kind = kind.map_or("null".to_owned(), |kind| format!("\"{kind}\""));
+        let price = decimal(*price);
+        format!("{{\"id\":{id},\"kind\":{kind},\"w\":{w:?},\"price\":\"{price}\"}}\n")
+    });
+    let (csv, json) =
+        ("id,kind,w,price\n".to_owned() + &csv.collect::<String>(), json.collect::<String>());
+    [
+        (file(dir, "rows.csv", csv), Format::Csv { delimiter: b',' }),
+        (file(dir, "rows.jsonl", json), Format::JsonLines),
+    ]
+}
+
+pub(crate) fn open((path, format): &(PathBuf, Format)) -> Population {
+    let population = Population::open([path], *format).unwrap();
+    if *format == Format::JsonLines { population } else { population.with_header() }
+}
+
+pub(crate) fn id_of(record: &[u8]) -> i64 {
+    let text = String::from_utf8_lossy(record).replace("{\"id\":", "");
+    text.split(',').next().unwrap().parse().unwrap()
+}
