@@ -9,10 +9,50 @@
   const several = data.runs.length > 1;
   const config = { responsive: true, displaylogo: false, doubleClick: 'reset', modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'], toImageButtonOptions: { format: 'svg' } };
 
+  // The charts that are not drawn yet, and how each is drawn.
+  const waiting = new Map();
+  let opening = true;
+
   function draw(target, traces, layout) {
     const div = typeof target === 'string' ? $(target) : target;
-    const size = page.printing ? { width: 660 } : { width: undefined, autosize: true };
-    return Plotly.react(div, traces, { ...layout, ...size }, config);
+    const drawNow = () => {
+      waiting.delete(div);
+      div.style.minHeight = '';
+      const size = page.printing ? { width: 660 } : { width: undefined, autosize: true };
+      Plotly.react(div, traces, { ...layout, ...size }, config);
+    };
+    if (!opening) return drawNow();
+    // Its place is kept, so that nothing moves when it comes, and what is in sight is known.
+    div.style.minHeight = `${layout.height}px`;
+    waiting.set(div, drawNow);
+  }
+
+  function inSight(div) {
+    const { top, bottom } = div.getBoundingClientRect();
+    return top < innerHeight && bottom > 0;
+  }
+
+  // After the frame that shows what is drawn by now; a page that is in the background has no frames.
+  const task = () => new Promise(done => setTimeout(done));
+  const frame = () => (document.hidden ? task() : new Promise(done => requestAnimationFrame(() => setTimeout(done))));
+  const mark = name => { document.documentElement.dataset[name] = String(Math.round(performance.now())); };
+
+  // First what is in sight, then the rest chart by chart, so that a reader neither waits nor is stopped
+  // for what is further down. What is switched or printed before that is drawn at once, and waits no more.
+  async function drawWaiting() {
+    for (const div of [...waiting.keys()].filter(inSight)) waiting.get(div)();
+    await frame();
+    mark('seen');
+    while (waiting.size) {
+      await task();
+      const divs = [...waiting.keys()];
+      const next = divs.find(inSight) ?? divs[0];
+      // A panel that was taken away meanwhile, or a chart that was hidden.
+      if (next && !next.offsetWidth) waiting.delete(next);
+      waiting.get(next)?.();
+    }
+    await frame();
+    mark('drawn');
   }
 
   const context = {
@@ -28,7 +68,9 @@
   }
 
   async function library() {
-    const packed = Uint8Array.from(atob($('library').textContent), c => c.charCodeAt(0));
+    const text = atob($('library').textContent);
+    const packed = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i += 1) packed[i] = text.charCodeAt(i);
     const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
     const script = document.createElement('script');
     script.textContent = await new Response(unpacked).text();
@@ -58,7 +100,8 @@
     parts.distributions.suggestLog();
     if (data.sweeps.length) parts.sweeps.draw();
     parts.distributions.draw();
-    document.documentElement.dataset.drawn = String(Math.round(performance.now()));
+    opening = false;
+    await drawWaiting();
   } catch (error) {
     $('trouble').hidden = false;
     $('trouble').textContent = `The charts could not be drawn: ${error.message}. The tables are complete.`;

@@ -9,7 +9,8 @@ const distributions = context => {
   const SEEN_AT_FIRST = 7;
   const ROWS_MAX = 60;
   const DOTS_MAX = 500;
-  const group = number => number.toLocaleString('en');
+  const english = new Intl.NumberFormat('en');
+  const group = number => english.format(number);
 
   // What was shown or hidden by hand, by name.
   const picked = new Map();

@@ -95,13 +95,14 @@ const sweeps = context => {
     const places = $('panels');
     sweepLegend(sweep);
     while (places.children.length > sweep.panels.length) places.lastChild.remove();
+    // All of them before the first is drawn: how wide it is depends on whether it has a neighbour.
+    while (places.children.length < sweep.panels.length) {
+      const div = document.createElement('div');
+      div.className = 'chart';
+      div.setAttribute('role', 'img');
+      places.append(div);
+    }
     sweep.panels.forEach((panel, at) => {
-      if (!places.children[at]) {
-        const div = document.createElement('div');
-        div.className = 'chart';
-        div.setAttribute('role', 'img');
-        places.append(div);
-      }
       places.children[at].setAttribute('aria-label', `${metric.title} by ${sweep.param} ${panel.title}; the figures are in the table`);
       draw(places.children[at], ...sweepPanel(sweep, panel, metric, all));
     });
