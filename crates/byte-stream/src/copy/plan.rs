@@ -54,8 +54,8 @@ fn ways(from: Kind, output: BorrowedFd<'_>, to: &Stat, appends: bool) -> &'stati
         // Terminals and the like take what is written; /dev/null takes pages without a look at them.
         Kind::Character if !is_null(to) => &[Way::ReadWrite],
         _ if from == Kind::MadeUp || from == Kind::Character => &[Way::ReadWrite],
-        // Straight from a file the kernel would hold the pipe while it looks for pages, and its reader would wait.
-        Kind::Pipe if from_file => &[Way::SpliceThroughPipe, Way::Splice],
+        // Straight from there the kernel would hold the pipe while it looks for pages, and its reader would wait.
+        Kind::Pipe if from_file || from == Kind::Socket => &[Way::SpliceThroughPipe, Way::Splice],
         _ if from == Kind::Pipe || to_kind == Kind::Pipe => &[Way::Splice],
         Kind::Regular | Kind::InMemory if from == Kind::Regular || from == Kind::InMemory => {
             &[Way::CopyFileRange, Way::Sendfile]

@@ -68,6 +68,7 @@ fn the_cheap_ways_are_the_ones_that_are_taken() {
     };
     let through = (Way::SpliceThroughPipe, Way::SpliceThroughPipe);
     assert_eq!(finished(From::File, To::Pipe), through);
+    assert_eq!(finished(From::Unix, To::Pipe), through);
     assert_eq!(finished(From::Pipe, To::File), (Way::Splice, Way::Splice));
     assert_eq!(finished(From::Pipe, To::Null), (Way::Splice, Way::Splice));
     assert_eq!(finished(From::File, To::Null), through);
