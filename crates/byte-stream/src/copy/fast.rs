@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice as move_pages};
 
 use super::room::{Widened, grow, widen_pipes};
-use super::{Attempt, Job, is_final, plain};
+use super::{Attempt, Job, plain};
 use crate::{Error, Result};
 
 /// A non-blocking descriptor that says it is ready and then is not, so often in a row, is read and written.
@@ -56,10 +56,32 @@ fn each(
                 job.wait_input()?;
                 job.wait_output()?;
             }
-            Err(errno) if is_final(errno) => return Err(Error::io(errno).of_output()),
-            Err(_) => return Ok(Attempt::Refused),
+            Err(errno) if is_of_output(job, errno) => return Err(Error::io(errno).of_output()),
+            Err(errno) => return refused(job, errno),
         }
     }
+}
+
+/// An error of the output that writing would only meet again.
+fn is_of_output(job: &Job<'_>, errno: Errno) -> bool {
+    let reset = errno == Errno::CONNRESET && !job.from_socket;
+    reset || matches!(errno, Errno::PIPE | Errno::NOSPC | Errno::DQUOT)
+}
+
+/// Another way is tried, and `read` and `write` tell in the end which side is to blame. But a socket tells its error once,
+/// and then ends as if all had come.
+fn refused(job: &Job<'_>, errno: Errno) -> Result<Attempt> {
+    let is_refusal = matches!(
+        errno,
+        Errno::INVAL
+            | Errno::NOSYS
+            | Errno::OPNOTSUPP
+            | Errno::PERM
+            | Errno::ACCESS
+            | Errno::NOMEM
+            | Errno::BADF
+    );
+    if job.from_socket && !is_refusal { Err(Error::io(errno)) } else { Ok(Attempt::Refused) }
 }
 
 /// One of our own stands between.
@@ -87,7 +109,7 @@ pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
                 unready += 1;
                 job.wait_input()?;
             }
-            Err(_) => return Ok(Attempt::Refused),
+            Err(errno) => return refused(job, errno),
         }
     }
 }
@@ -108,7 +130,7 @@ fn drain(job: &mut Job<'_>, reader: &OwnedFd, mut held: usize) -> Result<Attempt
                 unready += 1;
                 job.wait_output().inspect_err(|_| plain::step_back(job.input, held))?;
             }
-            Err(errno) if is_final(errno) => {
+            Err(errno) if errno == Errno::CONNRESET || is_of_output(job, errno) => {
                 plain::step_back(job.input, held);
                 return Err(Error::io(errno).of_output());
             }

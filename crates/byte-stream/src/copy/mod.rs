@@ -13,13 +13,11 @@ mod to;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::event::PollFlags;
 #[cfg(target_os = "linux")]
-use rustix::io::Errno;
-
 use crate::cancel::{self, Cancel};
 use crate::options::OnProgress;
 use crate::{Error, Progress, Result};
+use rustix::event::PollFlags;
 
 use self::plan::Plan;
 
@@ -178,6 +176,8 @@ impl CopyOptions {
             step: if self.on_progress.is_some() || self.cancel.is_some() { STEP } else { STEP_MAX },
             // A descriptor that keeps one waiting is looked at before each step.
             waits: plan.waits && self.cancel.is_some(),
+            #[cfg(target_os = "linux")]
+            from_socket: plan.from_socket,
             on_progress: self.on_progress.as_mut(),
             cancel: self.cancel.as_ref(),
         };
@@ -218,6 +218,8 @@ struct Job<'a> {
     left: u64,
     step: usize,
     waits: bool,
+    #[cfg(target_os = "linux")]
+    from_socket: bool,
     on_progress: Option<&'a mut OnProgress>,
     cancel: Option<&'a Cancel>,
 }
@@ -284,11 +286,4 @@ impl Job<'_> {
         let waited = cancel::wait(Some(self.output), PollFlags::OUT, self.cancel, None);
         waited.map(drop).map_err(Error::of_output)
     }
-}
-
-/// An error that reading and writing would only meet again; all others are a way's refusal, and `read`
-/// and `write` then tell which side is to blame.
-#[cfg(target_os = "linux")]
-fn is_final(errno: Errno) -> bool {
-    matches!(errno, Errno::PIPE | Errno::NOSPC | Errno::DQUOT | Errno::CONNRESET)
 }

@@ -17,6 +17,8 @@ pub(super) struct Plan {
     pub(super) both_regular: bool,
     /// The input can keep one waiting.
     pub(super) waits: bool,
+    #[cfg(target_os = "linux")]
+    pub(super) from_socket: bool,
 }
 
 impl Plan {
@@ -33,6 +35,8 @@ impl Plan {
             ways: ways(from_kind, output, &to, appends(output)?),
             size_bytes: size.map(|size| size.saturating_sub(position)),
             both_regular: is_file && to_regular,
+            #[cfg(target_os = "linux")]
+            from_socket: from_kind == Kind::Socket,
             waits: matches!(from_kind, Kind::Pipe | Kind::Socket | Kind::Character),
         })
     }

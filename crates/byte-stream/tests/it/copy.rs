@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use byte_stream::{Cancel, CopyOptions, ErrorKind, Way, copy};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::kinds::{FROM, From, Input, Output, TO, To, bytes};
+use crate::server::reset_on_close;
 
 const WAYS: &[Way] =
     &[Way::CopyFileRange, Way::Splice, Way::SpliceThroughPipe, Way::Sendfile, Way::ReadWrite];
@@ -137,6 +139,29 @@ fn a_closed_pipe_is_an_error_of_the_output() {
     let error = copy(File::open("/proc/self/exe").unwrap(), writer).unwrap_err();
     assert!(error.is_of_output());
     assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::BrokenPipe);
+}
+
+/// A socket tells its error once; asked again it has ended.
+#[test]
+fn a_connection_that_is_reset_is_an_error_of_the_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let ways = WAYS.iter().map(|way| CopyOptions::new().way(*way));
+    for (n, mut options) in ways.chain([CopyOptions::new()]).enumerate() {
+        for to in TO {
+            let server = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut sender = TcpStream::connect(server.local_addr().unwrap()).unwrap();
+            let (input, _) = server.accept().unwrap();
+            sender.write_all(&bytes(100_000)).unwrap();
+            reset_on_close(&sender);
+            drop(sender);
+            let output = Output::new(*to, dir.path());
+            let error = options.copy(&input, &output.fd).unwrap_err();
+            output.bytes();
+            assert!(!error.is_of_output(), "{n} {to:?} {error}");
+            let kind = error.io_error().unwrap().kind();
+            assert_eq!(kind, std::io::ErrorKind::ConnectionReset, "{n} {to:?} {error}");
+        }
+    }
 }
 
 #[test]
