@@ -143,6 +143,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.cause.as_ref().map(|cause| cause as &dyn std::error::Error)
+        // The cause itself is told with the error.
+        self.0.cause.as_ref().and_then(|cause| cause.source())
     }
 }

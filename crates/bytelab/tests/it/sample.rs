@@ -147,6 +147,40 @@ fn a_split_gives_all_parts_or_none() {
 }
 
 #[test]
+fn two_parts_of_a_split_are_two_files() {
+    let (world, path) = world(&lines(100));
+    let dir = world.dir.path().to_str().unwrap();
+    for name in ["new", "old"] {
+        let split = format!("{dir}/{name}=0.5,{dir}/./{name}=0.5");
+        let ran = world.run(&["sample", &path, "--split", &split]);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("{dir}/./{name} is named twice")), "{}", ran.stderr);
+        std::fs::write(world.path("old"), "as it was").unwrap();
+    }
+    assert_eq!(names(&world), ["lines", "old"]);
+    let ran = world.run(&["sample", &path, "--split", "/dev/null=1,/dev/null=1"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn a_reader_of_one_part_that_goes_away_does_not_take_the_others_with_it_in_silence() {
+    let (world, path) = world(&lines(100_000));
+    let split = format!("{}=0.5,/dev/stdout=0.5", world.path("part").to_str().unwrap());
+    let mut child = world
+        .command(&["sample", &path, "--split", &split])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 2];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), told.contains("Broken pipe")), (Some(1), true), "{told}");
+    assert_eq!(names(&world), ["lines"]);
+}
+
+#[test]
 fn what_is_wrong_is_said_in_one_line() {
     let (world, path) = world("a\nb\n");
     let dir = world.dir.path().to_str().unwrap().to_owned();
@@ -185,12 +219,13 @@ fn what_is_wrong_is_said_in_one_line() {
         (
             vec![&path, "-n", "1", "-o", "/dev/full"],
             1,
-            "/dev/full: writing the sample: No space left",
+            "writing the sample: /dev/full: No space left",
         ),
     ] {
         let ran = world.run(&[&["sample"], args.as_slice()].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{args:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.matches("os error").count() < 2, "told twice: {}", ran.stderr);
     }
 }
 

@@ -48,7 +48,7 @@
       const divs = [...waiting.keys()];
       const next = divs.find(inSight) ?? divs[0];
       // A panel that was taken away meanwhile, or a chart that was hidden.
-      if (next && !next.offsetWidth) waiting.delete(next);
+      if (next && (!next.isConnected || next.closest('[hidden]'))) waiting.delete(next);
       waiting.get(next)?.();
     }
     await frame();
@@ -103,6 +103,7 @@
     opening = false;
     await drawWaiting();
   } catch (error) {
+    for (const div of waiting.keys()) div.style.minHeight = '';
     $('trouble').hidden = false;
     $('trouble').textContent = `The charts could not be drawn: ${error.message}. The tables are complete.`;
     console.error(error);

@@ -141,11 +141,6 @@ impl FromStr for Parts {
             let share: f64 =
                 share.parse().ok().with_context(|| format!("{share} is not a number"))?;
             ensure!(share.is_finite() && share > 0.0, "{share} is not a share above 0");
-            ensure!(
-                parts.iter().all(|(other, _)| *other != path),
-                "{} is named twice",
-                path.display()
-            );
             parts.push((path, share));
         }
         Ok(Parts(parts))

@@ -21,14 +21,15 @@ use output::Output;
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 
-/// Draws, or says in one line why not. A reader that has gone away is a success.
+/// Draws, or says in one line why not. A reader that has gone away is a success, unless others get nothing then.
 pub(crate) fn run(args: &SampleArgs) -> ExitCode {
     let error = match draw(args) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(error) => error,
     };
     let known = error.downcast_ref::<Error>();
-    if known.is_some_and(|error| error.io_kind() == Some(io::ErrorKind::BrokenPipe)) {
+    let is_left = known.is_some_and(|error| error.io_kind() == Some(io::ErrorKind::BrokenPipe));
+    if is_left && args.split.is_none() {
         return ExitCode::SUCCESS;
     }
     let mut text = format!("{error:#}");
@@ -73,7 +74,7 @@ fn records(
                 outputs.iter_mut().map(|output| output as &mut dyn Write).collect();
             sampler.split(population, weights, &mut writers)
         }),
-        None => single(args, |mut out| sampler.write(population, &mut out)),
+        None => single(args, |out| sampler.write(population, out)),
     }
 }
 
@@ -87,7 +88,7 @@ fn rows(sampler: &Sampler, args: &SampleArgs) -> Result<Vec<Stats>> {
     );
     let paths = source::expanded(&args.files)?;
     let Some(parts) = &args.split else {
-        return single(args, |mut out| sampler.write_parquet(&paths, &mut out));
+        return single(args, |out| sampler.write_parquet(&paths, out));
     };
     split(parts, |weights, outputs| {
         let mut writers: Vec<&mut (dyn Write + Send)> =
@@ -103,16 +104,16 @@ fn rows(_: &Sampler, _: &SampleArgs) -> Result<Vec<Stats>> {
 
 fn single(
     args: &SampleArgs,
-    write: impl FnOnce(&File) -> record_sampler::Result<Stats>,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> record_sampler::Result<Stats>,
 ) -> Result<Vec<Stats>> {
     let Some(path) = &args.output else {
         // Not through the line buffer of `Stdout`: what is written is large already.
         let stdout = io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
-        return Ok(vec![write(&File::from(stdout))?]);
+        return Ok(vec![write(&mut File::from(stdout))?]);
     };
     let output = Output::create(path)?;
-    let stats = write(&output.file).map_err(|error| named(error, path))?;
-    output.finish()?;
+    let stats = write(&mut &output)?;
+    output.ready()?.finish()?;
     Ok(vec![stats])
 }
 
@@ -123,19 +124,15 @@ fn split(
 ) -> Result<Vec<Stats>> {
     let outputs = parts.0.iter().map(|(path, _)| Output::create(path));
     let outputs = outputs.collect::<Result<Vec<Output>>>()?;
+    for (n, output) in outputs.iter().enumerate() {
+        let is_other = outputs[..n].iter().all(|other| !output.is(other));
+        ensure!(is_other, "{} is named twice", parts.0[n].0.display());
+    }
     let weights: Vec<f64> = parts.0.iter().map(|(_, weight)| *weight).collect();
     let stats = write(&weights, &mut outputs.iter().collect::<Vec<&Output>>())?;
-    for output in outputs {
-        output.finish()?;
-    }
+    let ready = outputs.into_iter().map(Output::ready).collect::<Result<Vec<Output>>>()?;
+    ready.into_iter().try_for_each(Output::finish)?;
     Ok(stats)
-}
-
-/// An error of the writer does not know the writer's name.
-fn named(error: Error, path: &std::path::Path) -> anyhow::Error {
-    let is_write = error.kind() == ErrorKind::Write && error.path().is_none();
-    let error = anyhow::Error::new(error);
-    if is_write { error.context(path.display().to_string()) } else { error }
 }
 
 /// Draws nothing where standard error is not a terminal.

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 pub(super) struct Output {
-    pub(super) file: File,
+    file: File,
     path: PathBuf,
     state: State,
 }
@@ -53,19 +53,43 @@ impl Output {
         io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
     }
 
+    /// Both would get the same name.
+    pub(super) fn is(&self, other: &Output) -> bool {
+        let place = |output: &Output| match output.state {
+            State::InPlace => None,
+            _ => Some((
+                fs::canonicalize(dir_of(&output.path)).ok()?,
+                output.path.file_name()?.to_owned(),
+            )),
+        };
+        place(self).is_some_and(|own| place(other) == Some(own))
+    }
+
+    /// Complete, and but for its name in its place: what could fail is done before the first of several is renamed.
+    pub(super) fn ready(self) -> Result<Output> {
+        match self.state {
+            #[cfg(target_os = "linux")]
+            State::Nameless => {
+                let temporary = link(&self.file, &self.path);
+                let temporary = temporary.with_context(|| self.path.display().to_string())?;
+                Ok(Output { state: State::Temporary(temporary), ..self })
+            }
+            _ => Ok(self),
+        }
+    }
+
     /// Gives it its name, in place of a file that may have it.
     pub(super) fn finish(self) -> Result<()> {
-        let name = || self.path.display().to_string();
         match self.state {
-            State::InPlace => Ok(()),
-            State::Temporary(temporary) => temporary.persist(&self.path).with_context(name),
-            #[cfg(target_os = "linux")]
-            State::Nameless => link(&self.file, &self.path).with_context(name),
+            State::Temporary(temporary) => {
+                temporary.persist(&self.path).with_context(|| self.path.display().to_string())
+            }
+            _ => Ok(()),
         }
     }
 }
 
-/// One of several: its errors have its name.
+/// Its errors have its name.
 impl Write for &Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         (&self.file).write(bytes).map_err(|error| self.named(&error))
@@ -111,12 +135,12 @@ fn beside(path: &Path, ending: &str) -> io::Result<OsString> {
 
 /// A link cannot replace a file, but a rename can.
 #[cfg(target_os = "linux")]
-fn link(file: &File, path: &Path) -> io::Result<()> {
+fn link(file: &File, path: &Path) -> io::Result<tempfile::TempPath> {
     use std::os::fd::AsRawFd;
 
     let own = format!("/proc/self/fd/{}", file.as_raw_fd());
     let name = beside(path, &format!(".{}.unfinished", std::process::id()))?;
-    let temporary = dir_of(path).join(name);
+    let temporary = std::path::absolute(dir_of(path))?.join(name);
     rustix::fs::linkat(CWD, &own, CWD, &temporary, AtFlags::SYMLINK_FOLLOW)?;
-    fs::rename(&temporary, path).inspect_err(|_| drop(fs::remove_file(&temporary)))
+    tempfile::TempPath::try_from_path(temporary)
 }
