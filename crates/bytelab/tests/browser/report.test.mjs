@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 
@@ -148,6 +148,20 @@ test('a chart that comes into sight is drawn before those above it', async () =>
   const after = (await page.evaluate(() => window.after)).filter(id => id && !before.includes(id));
   assert.ok(after.includes('ecdf') && after.indexOf('order') < after.indexOf('ecdf'), after.join());
   await done(opened);
+});
+
+test('a page that is opened where nobody sees it has its charts when it is shown', async () => {
+  const frame = join(dir, 'frame.html');
+  writeFileSync(frame, `<iframe src="${encodeURIComponent(basename(reports.one))}" style="display: none; width: 900px; height: 700px"></iframe>`);
+  const page = await browser.newPage();
+  await page.goto(`file://${frame}`);
+  const inner = page.frames()[1];
+  await inner.waitForFunction(() => document.getElementById('charts')?.hidden === false, null, { polling: 100 });
+  await page.$eval('iframe', frame => { frame.style.display = 'block'; });
+  await inner.waitForFunction(() => document.documentElement.dataset.drawn, null, { polling: 100 });
+  const missing = () => [...document.querySelectorAll('.chart')].filter(div => !div.closest('[hidden]') && !div.querySelector('.main-svg .xtitle')).map(div => div.id);
+  assert.deepEqual(await inner.evaluate(missing), []);
+  await page.close();
 });
 
 test('the table is sorted by mouse and by keyboard', async () => {
