@@ -44,7 +44,10 @@ pub(crate) fn shares(total: u64, weights: &[f64]) -> Vec<u64> {
     let exact: Vec<f64> = weights.iter().map(|w| total as f64 * w / sum).collect();
     let mut shares: Vec<u64> = exact.iter().map(|share| *share as u64).collect();
     let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by(|a, b| exact[*b].fract().total_cmp(&exact[*a].fract()));
+    // Without a buffer, which a stable sort has.
+    order.sort_unstable_by(|a, b| {
+        exact[*b].fract().total_cmp(&exact[*a].fract()).then_with(|| a.cmp(b))
+    });
     let missing = total.saturating_sub(shares.iter().sum());
     for part in order.into_iter().cycle().take(missing as usize) {
         shares[part] += 1;

@@ -41,7 +41,9 @@ impl<T> Reservoir<T> {
     /// ```
     pub fn new(rng: Rng, n: usize) -> Reservoir<T> {
         let next = if n == 0 { u64::MAX } else { 0 };
-        Reservoir { rng, n, items: Vec::new(), next, ln_w: 0.0 }
+        // Of strata there may be millions that hold one record each: a vector that grows begins with four.
+        let items = Vec::with_capacity(n.min(4));
+        Reservoir { rng, n, items, next, ln_w: 0.0 }
     }
 
     /// The rank of the next record that is wanted; all before it can be passed over unseen.

@@ -7,38 +7,47 @@ use super::{Reservoir, shares};
 use crate::random::Rng;
 use crate::{Error, ErrorKind, Result};
 
+/// A number for each key.
+type Counts = BTreeMap<Box<[u8]>, u64>;
+
 /// How many records have each key.
 #[derive(Default)]
-pub(crate) struct Sizes(BTreeMap<Vec<u8>, u64>);
+pub(crate) struct Sizes(Counts);
 
 impl Sizes {
     pub(crate) fn count(&mut self, key: &[u8]) {
         match self.0.get_mut(key) {
             Some(count) => *count += 1,
-            None => drop(self.0.insert(key.to_vec(), 1)),
+            None => drop(self.0.insert(key.into(), 1)),
         }
     }
 
     /// The share `p` of all, in whole records of each stratum, by the largest remainders.
     pub(crate) fn quota(self, p: f64) -> Quota {
-        let total: u64 = self.0.values().sum();
+        let Sizes(mut counts) = self;
+        let total: u64 = counts.values().sum();
         let wanted = (p * total as f64).round() as u64;
-        let sizes: Vec<f64> = self.0.values().map(|count| *count as f64).collect();
-        Quota::Of(self.0.into_keys().zip(shares(wanted, &sizes)).collect())
+        let sizes: Vec<f64> = counts.values().map(|count| *count as f64).collect();
+        for (count, share) in counts.values_mut().zip(shares(wanted, &sizes)) {
+            *count = share;
+        }
+        counts.retain(|_, share| *share > 0);
+        Quota::Of(counts)
     }
 }
 
 /// How many records are wanted of each stratum.
 pub(crate) enum Quota {
     Each(u64),
-    Of(BTreeMap<Vec<u8>, u64>),
+    /// None of the keys that it does not have.
+    Of(Counts),
 }
 
-/// A reservoir for each key that has come, with the number of records that have come with it.
+/// A reservoir for each key that has come and is wanted, with the number of records that have come with it.
 pub(crate) struct Strata<T> {
     seed: u64,
     quota: Quota,
-    by_key: BTreeMap<Vec<u8>, (u64, Reservoir<T>)>,
+    by_key: BTreeMap<Box<[u8]>, (u64, Reservoir<T>)>,
 }
 
 impl<T> Strata<T> {
@@ -49,12 +58,14 @@ impl<T> Strata<T> {
     /// The next record has this key; it is made only if it is wanted.
     pub(crate) fn offer(&mut self, key: &[u8], record: impl FnOnce() -> T) {
         if !self.by_key.contains_key(key) {
-            let quota = match &self.quota {
-                Quota::Each(n) => *n,
-                Quota::Of(quotas) => quotas.get(key).copied().unwrap_or(0),
+            let wanted = match &mut self.quota {
+                Quota::Each(0) => None,
+                Quota::Each(n) => Some((key.into(), *n)),
+                Quota::Of(counts) => counts.remove_entry(key),
             };
-            let rng = Rng::new(self.seed ^ key_seed(key));
-            self.by_key.insert(key.to_vec(), (0, Reservoir::new(rng, quota as usize)));
+            let Some((key, n)) = wanted else { return };
+            let rng = Rng::new(self.seed ^ key_seed(&key));
+            self.by_key.insert(key, (0, Reservoir::new(rng, n as usize)));
         }
         let Some((seen, reservoir)) = self.by_key.get_mut(key) else { return };
         if *seen == reservoir.next_rank() {
@@ -114,7 +125,26 @@ mod tests {
             sizes.count(key.as_bytes());
         }
         let Quota::Of(quotas) = sizes.quota(0.5) else { panic!("not of each") };
-        assert_eq!(quotas.into_values().collect::<Vec<u64>>(), [2, 2, 0]);
+        let quotas: Vec<(&[u8], u64)> = quotas.iter().map(|(key, n)| (&**key, *n)).collect();
+        assert_eq!(quotas, [(b"a".as_slice(), 2), (b"b", 2)]);
+    }
+
+    #[test]
+    fn no_more_is_held_than_is_wanted() {
+        let keys = ["a", "b", "a", "c", "a", "b", "a", "b"];
+        let mut sizes = Sizes::default();
+        for key in keys {
+            sizes.count(key.as_bytes());
+        }
+        for (quota, held) in [(sizes.quota(0.5), 2), (Quota::Each(0), 0), (Quota::Each(1), 3)] {
+            let mut strata = Strata::new(1, quota);
+            for key in keys {
+                strata.offer(key.as_bytes(), || ());
+            }
+            assert_eq!(strata.by_key.len(), held);
+            let left = if let Quota::Of(counts) = &strata.quota { counts.len() } else { 0 };
+            assert_eq!(left, 0);
+        }
     }
 
     #[test]

@@ -106,8 +106,8 @@ impl Cell<'_> {
             Cell::Bool(value) => write!(buffer, "{value}"),
             Cell::Signed(value) => write!(buffer, "{value}"),
             Cell::Unsigned(value) => write!(buffer, "{value}"),
-            Cell::Single(value) => write!(buffer, "{value:?}"),
-            Cell::Double(value) => write!(buffer, "{value:?}"),
+            Cell::Single(value) => write_real(widened(*value), buffer),
+            Cell::Double(value) => write_real(*value, buffer),
             Cell::Decimal(value, places) => write!(buffer, "{}", decimal(*value, *places)),
             Cell::Stamp(value) => write!(buffer, "{value}"),
         };
@@ -124,6 +124,16 @@ impl Cell<'_> {
             _ => weight(self.text(buffer)),
         }
     }
+}
+
+/// As the reader of JSON Lines writes a number: `null` if it is none, or infinite.
+fn write_real(value: f64, buffer: &mut Vec<u8>) -> std::io::Result<()> {
+    serde_json::to_writer(buffer, &value).map_err(Into::into)
+}
+
+/// With the digits that it has as a text: JSON knows one kind of number.
+fn widened(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::NAN)
 }
 
 fn decimal(value: i128, places: usize) -> String {
@@ -189,9 +199,19 @@ mod tests {
         check(Kind::Text.bytes(b" 2.5").unwrap(), " 2.5", Some(2.5));
         check(Kind::Text.bytes(b"\"x").unwrap(), "\"x", None);
         check(Cell::Double(0.1), "0.1", Some(0.1));
+        check(Cell::Double(2e-5), "0.00002", Some(2e-5));
+        check(Cell::Double(1e16), "1e+16", Some(1e16));
+        check(Cell::Double(-0.0), "-0.0", Some(-0.0));
+        check(Cell::Double(f64::INFINITY), "null", Some(f64::INFINITY));
         check(Cell::Single(0.5), "0.5", Some(0.5));
+        check(Cell::Single(0.1), "0.1", Some(f64::from(0.1f32)));
+        check(Cell::Single(1e15), "1000000000000000.0", Some(f64::from(1e15f32)));
+        check(Cell::Single(3e20), "3e+20", Some(f64::from(3e20f32)));
         check(Cell::Bool(true), "true", None);
         check(Cell::Null, "null", None);
+        for cell in [Cell::Double(f64::NAN), Cell::Single(f32::NAN), Cell::Single(f32::INFINITY)] {
+            assert_eq!(cell.text(&mut Vec::new()), b"null");
+        }
         assert!(Kind::Decimal(1).bytes(&[0; 17]).is_err());
         assert_eq!(decimal(i128::MIN, 38), "-1.70141183460469231731687303715884105728");
     }

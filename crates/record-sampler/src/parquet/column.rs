@@ -5,6 +5,7 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 
 use super::cell::{Cell, Kind};
+use super::contained;
 use super::sources::{Sources, too_short};
 use crate::draw::{Quota, Sizes, Strata, WeightedReservoir};
 use crate::input::Column;
@@ -166,7 +167,8 @@ fn each<T: DataType>(
         values.clear();
         definitions.clear();
         let wanted = (rows - done).min(DECODED as u64) as usize;
-        let (read, ..) = reader.read_records(wanted, Some(&mut definitions), None, &mut values)?;
+        let (read, ..) =
+            contained(|| reader.read_records(wanted, Some(&mut definitions), None, &mut values))?;
         // In a required column every row has a value, and no row a level.
         let is_short = definitions.is_empty() && values.len() < read;
         if read == 0 || is_short {

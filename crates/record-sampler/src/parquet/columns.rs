@@ -6,6 +6,7 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 
+use super::contained;
 use super::outlet::{Writer, failed};
 use super::sources::{Sources, too_short};
 use crate::Result;
@@ -39,13 +40,13 @@ pub(super) fn write(
             None => Ok(None),
         });
         let mut columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-        for part in chosen {
-            let reader = sources.reader(part.file, part.group, number);
-            let copied = reader.and_then(|reader| copy_any(reader, &mut columns, &part.rows));
-            copied.map_err(|error| sources.explain(part.file, &error))?;
+        for chosen in chosen {
+            let reader = sources.reader(chosen.file, chosen.group, number);
+            let copied = reader.and_then(|reader| copy_any(reader, &mut columns, &chosen.rows));
+            copied.map_err(|error| sources.explain(chosen.file, &error))?;
         }
         for column in columns.into_iter().flatten() {
-            column.close().map_err(failed)?;
+            contained(|| column.close()).map_err(failed)?;
         }
     }
     for group in groups.into_iter().flatten() {
@@ -89,22 +90,27 @@ fn copy<T: DataType>(
 ) -> Result<(), ParquetError> {
     let writers = columns.iter_mut().map(|column| {
         let writer = T::get_column_writer_mut(column.as_mut()?.untyped())?;
-        Some(Part { writer, values: Vec::new(), definitions: Vec::new(), repetitions: Vec::new() })
+        Some(Pending {
+            writer,
+            values: Vec::new(),
+            definitions: Vec::new(),
+            repetitions: Vec::new(),
+        })
     });
-    let mut parts: Vec<Option<Part<'_, '_, T>>> = writers.collect();
+    let mut pending: Vec<Option<Pending<'_, '_, T>>> = writers.collect();
     let mut at = 0;
     for run in rows.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 == b.1) {
-        let (first, part) = run[0];
-        let part = parts.get_mut(part).and_then(Option::as_mut).ok_or_else(|| {
+        let (first, output) = run[0];
+        let pending = pending.get_mut(output).and_then(Option::as_mut).ok_or_else(|| {
             ParquetError::General("a column of another type than its schema".to_owned())
         })?;
         let gap = (first - at) as usize;
-        if reader.skip_records(gap)? != gap {
+        if contained(|| reader.skip_records(gap))? != gap {
             return Err(too_short(first));
         }
         let mut left = run.len();
         while left > 0 {
-            let read = part.take(&mut reader, left.min(HELD), detach)?;
+            let read = pending.take(&mut reader, left.min(HELD), detach)?;
             if read == 0 {
                 return Err(too_short(first));
             }
@@ -112,18 +118,18 @@ fn copy<T: DataType>(
         }
         at = first + run.len() as u64;
     }
-    parts.into_iter().flatten().try_for_each(|mut part| part.flush())
+    pending.into_iter().flatten().try_for_each(|mut pending| pending.flush())
 }
 
 /// What is on its way to an output.
-struct Part<'a, 'b, T: DataType> {
+struct Pending<'a, 'b, T: DataType> {
     writer: &'a mut ColumnWriterImpl<'b, T>,
     values: Vec<T::T>,
     definitions: Vec<i16>,
     repetitions: Vec<i16>,
 }
 
-impl<T: DataType> Part<'_, '_, T> {
+impl<T: DataType> Pending<'_, '_, T> {
     /// Takes the next rows: how many there were.
     fn take(
         &mut self,
@@ -132,12 +138,10 @@ impl<T: DataType> Part<'_, '_, T> {
         detach: fn(&mut T::T),
     ) -> Result<usize, ParquetError> {
         let held = self.values.len();
-        let (read, ..) = reader.read_records(
-            rows,
-            Some(&mut self.definitions),
-            Some(&mut self.repetitions),
-            &mut self.values,
-        )?;
+        let (definitions, repetitions) = (&mut self.definitions, &mut self.repetitions);
+        let (read, ..) = contained(|| {
+            reader.read_records(rows, Some(definitions), Some(repetitions), &mut self.values)
+        })?;
         self.values.iter_mut().skip(held).for_each(detach);
         if self.values.len().max(self.definitions.len()) >= HELD {
             self.flush()?;
@@ -152,7 +156,7 @@ impl<T: DataType> Part<'_, '_, T> {
             (column.max_def_level() > 0, column.max_rep_level() > 0);
         let definitions = has_definitions.then_some(self.definitions.as_slice());
         let repetitions = has_repetitions.then_some(self.repetitions.as_slice());
-        self.writer.write_batch(&self.values, definitions, repetitions)?;
+        contained(|| self.writer.write_batch(&self.values, definitions, repetitions))?;
         self.values.clear();
         self.definitions.clear();
         self.repetitions.clear();

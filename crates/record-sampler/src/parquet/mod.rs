@@ -66,8 +66,8 @@ impl Sampler {
 
     /// Every row of Parquet files, which must have the same schema, into one of several Parquet files, as
     /// [`split`](Sampler::split) does it with records: exactly these shares, by the largest remainders. The files
-    /// are gone through once; pages are read again for outputs with a share so small that their row groups must
-    /// gather rows for longer.
+    /// are gone through once; for outputs with a share so small that their row groups must gather rows for longer,
+    /// pages are read again: each of them costs up to one more pass.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Sampler};
@@ -126,11 +126,7 @@ fn guarded<'b, P: AsRef<Path>, T>(
 ) -> Result<T> {
     // For a file that can be read in any place, and that is seen to change.
     let population = Population::open(paths, Format::Fixed(1))?;
-    // Decoders of foreign formats have panicked before: on hostile bytes that must be an error, too.
-    let drawn = catch_unwind(AssertUnwindSafe(|| draw(&population, &mut outlets)));
-    let drawn = drawn.unwrap_or_else(|_| {
-        Err(Error::new(ErrorKind::Malformed, "not a sound Parquet file: its decoder gave up"))
-    });
+    let drawn = draw(&population, &mut outlets);
     if let Some(error) = outlets.into_iter().find_map(|outlet| outlet.error) {
         return Err(Error::caused(ErrorKind::Write, "writing the sample", error));
     }
@@ -156,6 +152,12 @@ fn copy(
         reason: format!("{reason}{} of {groups} row groups hold a chosen row", copied.groups),
     };
     Ok(copied.taken.into_iter().map(stats).collect())
+}
+
+/// A call of the library. It has panicked before: on hostile bytes that must be an error, too.
+fn contained<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|_| Err(ParquetError::General("the library gave up".to_owned())))
 }
 
 fn malformed(text: &str) -> Error {

@@ -28,9 +28,9 @@ pub(super) fn copy(
     for group in sources.groups() {
         let end = group.base + group.rows;
         copied.groups += usize::from(rows.peek().is_some_and(|(rank, _)| *rank < end));
-        while let Some((rank, part)) = rows.next_if(|(rank, _)| *rank < end) {
-            copied.taken[part] += 1;
-            gathered.add(&group, rank - group.base, part);
+        while let Some((rank, output)) = rows.next_if(|(rank, _)| *rank < end) {
+            copied.taken[output] += 1;
+            gathered.add(&group, rank - group.base, output);
             if gathered.counts.iter().sum::<usize>() == GATHERED {
                 gathered.write(sources, (GATHERED / 8 / outputs).max(1))?;
             }
@@ -51,12 +51,14 @@ struct Gathered<'a, 'b> {
 }
 
 impl Gathered<'_, '_> {
-    fn add(&mut self, group: &Group, row: u64, part: usize) {
-        self.counts[part] += 1;
+    fn add(&mut self, group: &Group, row: u64, output: usize) {
+        self.counts[output] += 1;
         let (file, number) = (group.file, group.number);
         match self.chosen.last_mut() {
-            Some(last) if (last.file, last.group) == (file, number) => last.rows.push((row, part)),
-            _ => self.chosen.push(Chosen { file, group: number, rows: vec![(row, part)] }),
+            Some(last) if (last.file, last.group) == (file, number) => {
+                last.rows.push((row, output));
+            }
+            _ => self.chosen.push(Chosen { file, group: number, rows: vec![(row, output)] }),
         }
     }
 

@@ -11,7 +11,7 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::chunks::Chunks;
 use super::levels::Counted;
-use super::malformed;
+use super::{contained, malformed};
 use crate::input::Population;
 use crate::sampler::Sampler;
 use crate::{Error, ErrorKind, Result};
@@ -54,8 +54,9 @@ impl<'a> Sources<'a> {
             let chunks = Chunks::new(file, sampler.watch.clone()).map_err(named)?;
             let reader =
                 ParquetMetaDataReader::new().with_offset_index_policy(PageIndexPolicy::Optional);
-            let metadata = reader.parse_and_finish(&chunks);
+            let metadata = contained(|| reader.parse_and_finish(&chunks));
             let metadata = metadata.map_err(|error| named(chunks.explain(&error)))?;
+            are_inside(&metadata, file.size).map_err(named)?;
             if let Some(first) = files.first() {
                 let schema = |metadata: &ParquetMetaData| metadata.file_metadata().schema().clone();
                 if schema(&first.metadata) != schema(&metadata) {
@@ -128,11 +129,32 @@ impl<'a> Sources<'a> {
         let index = metadata.page_index().and_then(|index| index.page_locations(group, column));
         let (start, _) = chunk.byte_range();
         let pages = index.filter(|pages| are_sound(pages, start, rows)).cloned();
-        let pages = SerializedPageReader::new(Arc::new(chunks.clone()), chunk, rows, pages)?;
-        let column = chunk.column_descr_ptr();
-        let pages = Counted::new(pages, column.max_rep_level());
-        Ok(get_column_reader(column, Box::new(pages)))
+        contained(|| {
+            let pages = SerializedPageReader::new(Arc::new(chunks.clone()), chunk, rows, pages)?;
+            let column = chunk.column_descr_ptr();
+            let pages = Counted::new(pages, column.max_rep_level());
+            Ok(get_column_reader(column, Box::new(pages)))
+        })
     }
+}
+
+/// Whether each column is where the file has bytes; the library takes that for granted.
+fn are_inside(metadata: &ParquetMetaData, size: u64) -> Result<()> {
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        for column in group.columns() {
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            let len = column.compressed_size();
+            let end = start.checked_add(len).filter(|_| start >= 0 && len >= 0);
+            if end.is_none_or(|end| end as u64 > size) {
+                let path = column.column_path();
+                let text = format!(
+                    "not a sound Parquet file: column {path} of row group {number} has {len} bytes at offset {start} of {size}"
+                );
+                return Err(malformed(&text));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether an index can be followed: the first row of each page comes after those of the page before.

@@ -9,6 +9,8 @@ mod many;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
+mod parquet_broken;
+#[cfg(feature = "parquet")]
 mod parquet_choices;
 #[cfg(feature = "parquet")]
 mod parquet_rows;

@@ -20,7 +20,12 @@ const SCHEMA: &str =
     "message row { required int64 id; optional binary name (UTF8); repeated double list; }";
 
 /// Of row `id`: the name is missing in every third row, the list has `id % 4` numbers.
-fn write(path: &Path, ids: &[std::ops::Range<i64>], has_index: bool, compression: Compression) {
+pub(crate) fn write(
+    path: &Path,
+    ids: &[std::ops::Range<i64>],
+    has_index: bool,
+    compression: Compression,
+) {
     let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
     let properties = WriterProperties::builder()
         .set_data_page_row_count_limit(100)
@@ -214,19 +219,5 @@ impl std::io::Write for Full {
     }
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
-    }
-}
-
-#[test]
-fn a_broken_byte_anywhere_is_no_panic() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("file");
-    write(&path, &[0..250], true, Compression::SNAPPY);
-    let sound = fs::read(&path).unwrap();
-    for at in (0..sound.len()).step_by(61).chain((sound.len() - 600..sound.len()).step_by(7)) {
-        let mut broken = sound.clone();
-        broken[at] ^= 0x55;
-        fs::write(&path, broken).unwrap();
-        let _ = Sampler::exactly(20).write_parquet([&path], &mut Vec::new());
     }
 }

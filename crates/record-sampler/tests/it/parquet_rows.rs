@@ -1,11 +1,14 @@
 //! Rows for tests, as Parquet and as text: keys with missing ones, weights, decimals, and columns that are neither.
 
+use std::fmt::Write;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type,
+};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
@@ -15,7 +18,7 @@ use crate::files::file;
 
 const SCHEMA: &str = "message row { required int64 id; optional binary kind (UTF8); required double w; \
                       optional int32 price (DECIMAL(9,2)); repeated int64 list; optional group g { required int64 x; } \
-                      required boolean flag; }";
+                      required boolean flag; required float single; required double double; }";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -23,12 +26,16 @@ pub(crate) struct Row {
     pub(crate) kind: Option<&'static str>,
     pub(crate) w: f64,
     pub(crate) price: Option<i32>,
+    /// Keys, which may be no numbers, as a weight may not.
+    pub(crate) single: f32,
+    pub(crate) double: f64,
 }
 
 impl Row {
     pub(crate) fn of(id: i64) -> Row {
         let kind = [Some("a"), Some("bb"), None, Some("a"), Some("")][id as usize % 5];
-        Row { id, kind, w: (id % 7) as f64 / 4.0, price: Some(id as i32 % 9) }
+        let w = (id % 7) as f64 / 4.0;
+        Row { id, kind, w, price: Some(id as i32 % 9), single: w as f32, double: w }
     }
 }
 
@@ -87,23 +94,29 @@ fn write_group(group: &mut SerializedRowGroupWriter<'_, fs::File>, rows: &[Row])
     column!(Int64Type, std::iter::empty(), Some(&zeros), Some(&zeros));
     column!(Int64Type, std::iter::empty(), Some(&zeros), None);
     column!(BoolType, rows.iter().map(|row| row.id % 2 == 0), None, None);
+    column!(FloatType, rows.iter().map(|row| row.single), None, None);
+    column!(DoubleType, rows.iter().map(|row| row.double), None, None);
 }
 
-/// The same rows as CSV and as JSON Lines.
+/// The same rows as CSV, with numbers as JSON has them, and as JSON Lines, with numbers as Rust has them.
 pub(crate) fn texts(dir: &Path, rows: &[Row]) -> [(PathBuf, Format); 2] {
     let decimal = |price: Option<i32>| {
         price.map_or("null".to_owned(), |p| format!("{}.{:02}", p / 100, p % 100))
     };
-    let csv = rows.iter().map(|Row { id, kind, w, price }| {
-        format!("{id},{},{w:?},{}\n", kind.unwrap_or("null"), decimal(*price))
-    });
-    let json = rows.iter().map(|Row { id, kind, w, price }| {
+    let number = |text: String| if text.contains(['N', 'i']) { "null".to_owned() } else { text };
+    let of_json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap().to_string();
+    let (mut csv, mut json) = (String::new(), String::new());
+    for Row { id, kind, w, price, single, double } in rows {
+        let reals = [format!("{w:?}"), format!("{single:?}"), format!("{double:?}")].map(number);
+        let [w, single, double] = reals.each_ref().map(|text| of_json(text));
+        let (price, text) = (decimal(*price), kind.unwrap_or("null"));
+        writeln!(csv, "{id},{text},{w},{price},{single},{double}").unwrap();
+        let [w, single, double] = reals;
         let kind = kind.map_or("null".to_owned(), |kind| format!("\"{kind}\""));
-        let price = decimal(*price);
-        format!("{{\"id\":{id},\"kind\":{kind},\"w\":{w:?},\"price\":\"{price}\"}}\n")
-    });
-    let (csv, json) =
-        ("id,kind,w,price\n".to_owned() + &csv.collect::<String>(), json.collect::<String>());
+        write!(json, "{{\"id\":{id},\"kind\":{kind},\"w\":{w},\"price\":\"{price}\",").unwrap();
+        writeln!(json, "\"single\":{single},\"double\":{double}}}").unwrap();
+    }
+    let csv = "id,kind,w,price,single,double\n".to_owned() + &csv;
     [
         (file(dir, "rows.csv", csv), Format::Csv { delimiter: b',' }),
         (file(dir, "rows.jsonl", json), Format::JsonLines),
