@@ -13,7 +13,6 @@ mod to;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 
-#[cfg(target_os = "linux")]
 use crate::cancel::{self, Cancel};
 use crate::options::OnProgress;
 use crate::{Error, Progress, Result};
