@@ -56,16 +56,16 @@ fn each(
                 job.wait_input()?;
                 job.wait_output()?;
             }
-            Err(errno) if is_of_output(job, errno) => return Err(Error::io(errno).of_output()),
+            Err(Errno::CONNRESET) if job.from_socket => return Err(Error::io(Errno::CONNRESET)),
+            Err(errno) if is_of_output(errno) => return Err(Error::io(errno).of_output()),
             Err(errno) => return refused(job, errno),
         }
     }
 }
 
 /// An error of the output that writing would only meet again.
-fn is_of_output(job: &Job<'_>, errno: Errno) -> bool {
-    let reset = errno == Errno::CONNRESET && !job.from_socket;
-    reset || matches!(errno, Errno::PIPE | Errno::NOSPC | Errno::DQUOT)
+fn is_of_output(errno: Errno) -> bool {
+    matches!(errno, Errno::PIPE | Errno::NOSPC | Errno::DQUOT | Errno::CONNRESET)
 }
 
 /// Another way is tried, and `read` and `write` tell in the end which side is to blame. But a socket tells its error once,
@@ -130,7 +130,7 @@ fn drain(job: &mut Job<'_>, reader: &OwnedFd, mut held: usize) -> Result<Attempt
                 unready += 1;
                 job.wait_output().inspect_err(|_| plain::step_back(job.input, held))?;
             }
-            Err(errno) if errno == Errno::CONNRESET || is_of_output(job, errno) => {
+            Err(errno) if is_of_output(errno) => {
                 plain::step_back(job.input, held);
                 return Err(Error::io(errno).of_output());
             }

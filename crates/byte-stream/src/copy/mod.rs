@@ -13,10 +13,11 @@ mod to;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use rustix::event::PollFlags;
+
 use crate::cancel::{self, Cancel};
 use crate::options::OnProgress;
 use crate::{Error, Progress, Result};
-use rustix::event::PollFlags;
 
 use self::plan::Plan;
 

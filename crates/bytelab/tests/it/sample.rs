@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use crate::program::World;
 
@@ -17,6 +17,14 @@ fn world(text: &str) -> (World, String) {
     std::fs::write(&path, text).unwrap();
     let path = path.to_str().unwrap().to_owned();
     (world, path)
+}
+
+/// Run with a reader that goes away after two bytes.
+fn left_early(world: &World, args: &[&str]) -> Output {
+    let child = world.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.unwrap();
+    child.stdout.take().unwrap().read_exact(&mut [0; 2]).unwrap();
+    child.wait_with_output().unwrap()
 }
 
 fn names(world: &World) -> Vec<String> {
@@ -166,15 +174,7 @@ fn two_parts_of_a_split_are_two_files() {
 fn a_reader_of_one_part_that_goes_away_does_not_take_the_others_with_it_in_silence() {
     let (world, path) = world(&lines(100_000));
     let split = format!("{}=0.5,/dev/stdout=0.5", world.path("part").to_str().unwrap());
-    let mut child = world
-        .command(&["sample", &path, "--split", &split])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut first = [0; 2];
-    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = left_early(&world, &["sample", &path, "--split", &split]);
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), told.contains("Broken pipe")), (Some(1), true), "{told}");
     assert_eq!(names(&world), ["lines"]);
@@ -262,15 +262,7 @@ fn a_full_disk_leaves_the_output_as_it_was() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let (world, path) = world(&lines(100_000));
-    let mut child = world
-        .command(&["sample", &path, "-n", "100000"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut first = [0; 2];
-    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = left_early(&world, &["sample", &path, "-n", "100000"]);
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
 }
 

@@ -5,6 +5,7 @@ mod bus;
 mod output;
 mod source;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -113,7 +114,7 @@ fn single(
     };
     let output = Output::create(path)?;
     let stats = write(&mut &output)?;
-    output.ready()?.finish()?;
+    output.finish()?;
     Ok(vec![stats])
 }
 
@@ -124,9 +125,10 @@ fn split(
 ) -> Result<Vec<Stats>> {
     let outputs = parts.0.iter().map(|(path, _)| Output::create(path));
     let outputs = outputs.collect::<Result<Vec<Output>>>()?;
-    for (n, output) in outputs.iter().enumerate() {
-        let is_other = outputs[..n].iter().all(|other| !output.is(other));
-        ensure!(is_other, "{} is named twice", parts.0[n].0.display());
+    let mut places = BTreeSet::new();
+    for (output, (path, _)) in outputs.iter().zip(&parts.0) {
+        let is_new = output.place().is_none_or(|place| places.insert(place));
+        ensure!(is_new, "{} is named twice", path.display());
     }
     let weights: Vec<f64> = parts.0.iter().map(|(_, weight)| *weight).collect();
     let stats = write(&weights, &mut outputs.iter().collect::<Vec<&Output>>())?;

@@ -53,16 +53,12 @@ impl Output {
         io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
     }
 
-    /// Both would get the same name.
-    pub(super) fn is(&self, other: &Output) -> bool {
-        let place = |output: &Output| match output.state {
+    /// Where it gets its name, however that is written; none where it has no name to get.
+    pub(super) fn place(&self) -> Option<PathBuf> {
+        match self.state {
             State::InPlace => None,
-            _ => Some((
-                fs::canonicalize(dir_of(&output.path)).ok()?,
-                output.path.file_name()?.to_owned(),
-            )),
-        };
-        place(self).is_some_and(|own| place(other) == Some(own))
+            _ => Some(fs::canonicalize(dir_of(&self.path)).ok()?.join(self.path.file_name()?)),
+        }
     }
 
     /// Complete, and but for its name in its place: what could fail is done before the first of several is renamed.
@@ -80,9 +76,10 @@ impl Output {
 
     /// Gives it its name, in place of a file that may have it.
     pub(super) fn finish(self) -> Result<()> {
-        match self.state {
+        let Output { path, state, .. } = self.ready()?;
+        match state {
             State::Temporary(temporary) => {
-                temporary.persist(&self.path).with_context(|| self.path.display().to_string())
+                temporary.persist(&path).with_context(|| path.display().to_string())
             }
             _ => Ok(()),
         }
