@@ -241,6 +241,8 @@ fn civil(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::{ptr, slice};
+
     use super::*;
 
     #[test]
@@ -309,14 +311,21 @@ mod tests {
 
     #[test]
     fn touched_pages_are_counted_as_faults_of_this_process() {
+        use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+        // Not from the allocator: it gives out memory of before again, whose pages are there already.
+        let (length, access) = (1 << 20, ProtFlags::READ | ProtFlags::WRITE);
+        // SAFETY: a new mapping at an address that the kernel chooses.
+        let memory =
+            unsafe { mmap_anonymous(ptr::null_mut(), length, access, MapFlags::PRIVATE) }.unwrap();
         let before = Usage::own();
-        let pages = 64;
-        let mut memory = vec![0u8; 4096 * pages * 16];
-        for page in memory.chunks_mut(4096) {
-            page[0] = 1;
-        }
-        std::hint::black_box(&memory);
+        // SAFETY: the mapping is `length` zeros, may be written, and only this refers to it.
+        let bytes = unsafe { slice::from_raw_parts_mut(memory.cast::<u8>(), length) };
+        bytes.fill(1);
+        std::hint::black_box(&bytes);
         let usage = Usage::own().since(&before);
+        // SAFETY: the whole mapping, which is not used from here on.
+        unsafe { munmap(memory, length) }.unwrap();
         assert!(usage.minor_faults > 0, "{usage:?}");
     }
 }
