@@ -15,33 +15,55 @@ const PAUSE_NS: u64 = 1_000_000;
 /// How long a thread ran and waited for a CPU.
 type Times = (u64, u64);
 
-pub(super) fn record(shared: &Shared) -> Recording {
-    let mut recording = Recording::default();
-    let mut last: BTreeMap<u32, Times> = BTreeMap::new();
-    let mut last_ns = clock::now_ns();
-    loop {
-        let finishes = shared.finishes();
+/// What was seen so far, at all looks.
+pub(super) struct Looks {
+    recording: Recording,
+    last: BTreeMap<u32, Times>,
+    last_ns: u64,
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        let (recording, last) = (Recording::default(), BTreeMap::new());
+        Looks { recording, last, last_ns: clock::now_ns() }
+    }
+}
+
+impl Looks {
+    pub(super) fn look(&mut self, processes: &[u32]) {
         let now_ns = clock::now_ns();
         let mut seen = BTreeMap::new();
-        for (thread, task) in tree::threads(&shared.processes()) {
+        for (thread, task) in tree::threads(processes) {
             let times = counters::thread_times_ns(task.process, thread).unwrap_or_default();
-            let before = last.get(&thread).copied().unwrap_or_default();
+            let before = self.last.get(&thread).copied().unwrap_or_default();
             let state = state(tree::sleeps(thread), before, times);
-            recording.states.entry(thread).or_default().push((last_ns, state));
+            self.recording.states.entry(thread).or_default().push((self.last_ns, state));
             seen.insert(thread, times);
-            recording.tasks.insert(thread, task);
+            self.recording.tasks.insert(thread, task);
         }
-        for (thread, task) in &mut recording.tasks {
+        for (thread, task) in &mut self.recording.tasks {
             if !seen.contains_key(thread) {
                 task.end_ns.get_or_insert(now_ns);
             }
         }
-        (last, last_ns) = (seen, now_ns);
+        (self.last, self.last_ns) = (seen, now_ns);
+    }
+
+    pub(super) fn finish(&mut self) -> Recording {
+        self.recording.end_ns = self.last_ns;
+        std::mem::take(&mut self.recording)
+    }
+}
+
+pub(super) fn record(shared: &Shared) -> Recording {
+    loop {
+        let finishes = shared.finishes();
+        let start_ns = clock::now_ns();
+        shared.look();
         if finishes {
-            recording.end_ns = now_ns;
-            return recording;
+            return shared.looks().finish();
         }
-        rest(now_ns, 4, PAUSE_NS);
+        rest(start_ns, 4, PAUSE_NS);
     }
 }
 

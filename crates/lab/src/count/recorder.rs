@@ -3,10 +3,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use super::{happenings::Happenings, looks};
+use super::happenings::Happenings;
+use super::looks::{self, Looks};
 use crate::clock;
 use crate::trace::Recording;
 
@@ -47,6 +48,7 @@ pub(super) struct Shared {
     finish: AtomicBool,
     /// Of the children that were told so far.
     processes: Mutex<Vec<u32>>,
+    looks: Mutex<Looks>,
 }
 
 impl Shared {
@@ -56,6 +58,18 @@ impl Shared {
 
     pub(super) fn processes(&self) -> Vec<u32> {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn looks(&self) -> MutexGuard<'_, Looks> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn look(&self) {
+        self.looks().look(&self.processes());
+    }
+
+    fn add(&self, process: u32) {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner).push(process);
     }
 }
 
@@ -72,9 +86,13 @@ impl Recorder {
         Ok(Recorder { thread: Some(thread), shared, sources })
     }
 
-    /// A child has been started.
+    /// A child has been started. Where only looks are possible, the first one is here: on a busy machine
+    /// the thread may not have its turn before the child has ended.
     pub(crate) fn watch(&self, process: u32) {
-        self.shared.processes.lock().unwrap_or_else(PoisonError::into_inner).push(process);
+        self.shared.add(process);
+        if self.sources.sampled.is_some() {
+            self.shared.look();
+        }
     }
 
     pub(crate) fn finish(mut self) -> Recording {
@@ -109,4 +127,19 @@ fn record(shared: &Shared, ready: &Sender<TimelineSources>) -> Recording {
 pub(super) fn rest(start_ns: u64, times: u64, at_least_ns: u64) {
     let pause_ns = ((clock::now_ns() - start_ns) * times).max(at_least_ns);
     std::thread::sleep(std::time::Duration::from_nanos(pause_ns));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_seen_although_the_thread_has_no_turn_while_it_lives() {
+        let (thread, shared) = (None, Arc::default());
+        let recorder = Recorder { thread, shared, sources: TimelineSources::sampled("no rights") };
+        let own = std::process::id();
+        recorder.watch(own);
+        let recording = recorder.shared.looks().finish();
+        assert!(recording.states.contains_key(&own), "{recording:?}");
+    }
 }
