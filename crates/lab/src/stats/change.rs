@@ -185,19 +185,53 @@ mod tests {
         assert!(alarms <= 12, "{alarms} of 300");
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
-        #[test]
-        fn a_large_step_is_found_where_it_is(
-            before in 6usize..25, after in 6usize..25, seed: u64, up: bool,
-        ) {
-            let height = if up { 12.0 } else { -12.0 };
-            let found = changes(&series(seed, &[(before, 0.0), (after, height)]));
-            prop_assert!(found.contains(&before), "{before} {found:?}");
-            // Of what is left a false alarm is possible, and rare.
-            prop_assert!(found.len() <= 3);
-        }
+    /// A step of twelve standard deviations up or down, at a place that the seed decides.
+    fn with_step(seed: u64) -> (Vec<f64>, usize) {
+        let mut random = Random(seed ^ 0x57e9);
+        let mut below = |n: u64| (random.next() % n) as usize;
+        let (before, after) = (6 + below(19), 6 + below(19));
+        let height = if below(2) == 0 { 12.0 } else { -12.0 };
+        (series(seed, &[(before, 0.0), (after, height)]), before)
+    }
 
+    /// A false alarm in one of the two levels may move the step a little, or add more than two changes.
+    /// Of 8000 series with another random seed each, 9 had one: about 1 in 900.
+    #[test]
+    fn a_large_step_is_found_and_mostly_where_it_is() {
+        let mut inexact = Vec::new();
+        for seed in 0..150 {
+            let (values, step) = with_step(seed);
+            let found = changes(&values);
+            assert!(found.iter().any(|at| at.abs_diff(step) < LEAST), "{seed}: {step} {found:?}");
+            if !found.contains(&step) || found.len() > 3 {
+                inexact.push((seed, step, found));
+            }
+        }
+        // More than 2 have a chance of 1 in 1400.
+        assert!(inexact.len() <= 2, "{inexact:?}");
+    }
+
+    /// Those 9.
+    #[test]
+    fn a_false_alarm_beside_a_step_moves_it_by_less_than_a_level() {
+        let check = |seed, (before, after), height, expected: &[usize]| {
+            let found = changes(&series(seed, &[(before, 0.0), (after, height)]));
+            assert_eq!(found, expected);
+            assert!(found.iter().any(|at| at.abs_diff(before) < LEAST), "{before} {found:?}");
+        };
+        check(3_983_412_452_628_746_328, (12, 20), -12.0, &[4, 10, 13]);
+        check(2_694_072_948_606_151_602, (21, 7), -12.0, &[20, 23]);
+        check(16_115_268_449_221_864_531, (9, 11), 12.0, &[7, 10]);
+        check(15_425_473_907_016_966_807, (16, 21), -12.0, &[8, 14, 17]);
+        check(9_835_365_159_919_065_032, (7, 23), -12.0, &[7, 10, 23, 27]);
+        check(681_981_115_391_834_946, (13, 24), -12.0, &[6, 13, 20, 34]);
+        check(15_980_499_702_987_044_954, (23, 11), 12.0, &[11, 23, 26, 31]);
+        check(12_610_121_512_507_055_415, (19, 15), -12.0, &[4, 12, 19, 23, 28]);
+        check(4_664_814_169_207_065_373, (12, 19), -12.0, &[3, 8, 12, 26]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
         fn changes_do_not_depend_on_the_unit(
             values in prop::collection::vec(1.0..2.0f64, 0..30),
