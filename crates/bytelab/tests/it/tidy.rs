@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-/// The Rust files below a folder of the workspace, with what stands in them before their tests.
-fn sources(folder: &str) -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn rust_files(folder: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders: Vec<PathBuf> = vec![root.join(folder)];
+    let mut folders: Vec<PathBuf> = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {
         if folder.is_file() {
             found.push(folder);
@@ -17,13 +19,19 @@ fn sources(folder: &str) -> Vec<(String, String)> {
         folders.extend(entries.map(|entry| entry.unwrap().path()));
     }
     found.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    assert!(!found.is_empty(), "no Rust file in {folder}");
+    found
+}
+
+/// The Rust files below a folder of the workspace, with what stands in them before their tests.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let mut found = rust_files(folder);
     let tests = ["tests.rs", "suite.rs", "fixture.rs"];
     found.retain(|path| tests.iter().all(|name| !path.ends_with(name)));
-    assert!(!found.is_empty(), "no Rust file in {folder}");
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned();
-        (path.strip_prefix(&root).unwrap().to_string_lossy().into_owned(), code)
+        (path.strip_prefix(root()).unwrap().to_string_lossy().into_owned(), code)
     };
     found.into_iter().map(read).collect()
 }
@@ -114,8 +122,7 @@ fn the_parts_of_the_program_do_not_know_each_other() {
 
 #[test]
 fn the_lab_and_the_libraries_do_not_know_the_program() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    for entry in std::fs::read_dir(root).unwrap() {
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
         let folder = entry.unwrap().path();
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
@@ -132,4 +139,16 @@ fn nothing_is_left_unfinished() {
     let words = ["todo!(", "unimplemented!(", "FIXME", "XXX"];
     forbid("crates/lab/src", &words, &[]);
     forbid("crates/bytelab/src", &words, &[]);
+}
+
+#[test]
+fn property_tests_have_one_seed_and_keep_the_cases_that_fail() {
+    let config = std::fs::read_to_string(root().join(".cargo/config.toml")).unwrap();
+    assert!(config.contains("\nPROPTEST_RNG_SEED = \"") && config.contains("[env]"), "{config}");
+    let own_words = ["rng_seed", "failure_persistence"].map(|word| format!("{word}:"));
+    for path in rust_files("crates") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let found = own_words.iter().find(|word| text.contains(*word));
+        assert_eq!(found, None, "{}: the default is the same for all", path.display());
+    }
 }

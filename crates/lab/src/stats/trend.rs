@@ -109,7 +109,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
         fn falls_are_the_pairs_in_the_wrong_order(values in prop::collection::vec(-5i32..5, 0..40)) {
             let mut values: Vec<f64> = values.into_iter().map(f64::from).collect();

@@ -169,7 +169,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
         fn every_average_is_the_one_of_the_sorted_list(
             values in prop::collection::vec(prop_oneof![-1.0..1.0f64, -1e3..1e3f64, -1e-9..1e-9f64], 1..40),

@@ -72,7 +72,7 @@ fn consistent(analysis: &Analysis, c: &Comparison) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
     fn any_run_can_be_analyzed(cells in prop::collection::vec(any_cell(), 0..6)) {
         let mut run = run(cells);

@@ -3,10 +3,6 @@
 use lab::stats::{Walsh, hodges_lehmann, paired};
 use proptest::prelude::*;
 
-fn cases() -> ProptestConfig {
-    ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() }
-}
-
 /// The two-sided p by trying all signs: how often the smaller rank sum is at most the one seen. The
 /// values must be untied and not 0.
 fn p_of_all_signs(differences: &[f64]) -> f64 {
@@ -31,7 +27,7 @@ fn values(n: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Ve
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn the_interval_excludes_0_exactly_if_the_p_of_all_signs_is_below_5_percent(
