@@ -7,21 +7,10 @@ use crate::error::{Error, ErrorKind};
 use crate::wire::{tag, u16_at, u32_at, varint};
 
 impl Scan<'_> {
-    /// The root slot, of which nothing is within.
-    pub(super) fn slot(&mut self, at: usize, wide: bool, owner: usize) -> Result<usize> {
-        self.slot_of(at, wide, owner, 0)
-    }
-
-    /// Follows the slot at `at` of the collection at `owner`, looks at what it leads to if that is a string, marks it if a
-    /// collection, and says where it is.
+    /// Follows the slot at `at`, around which there are `depth` collections, looks at what it leads to if that is a string,
+    /// marks it if a collection, and says where it is.
     #[inline]
-    pub(super) fn slot_of(
-        &mut self,
-        at: usize,
-        wide: bool,
-        owner: usize,
-        depth: u16,
-    ) -> Result<usize> {
+    pub(super) fn slot(&mut self, at: usize, wide: bool, depth: u16) -> Result<usize> {
         let slot = if wide { self.follow_wide(at)? } else { self.follow_narrow(at)? };
         let target = slot.target;
         let first = self.bytes[target];
@@ -38,8 +27,9 @@ impl Scan<'_> {
             }
             return Ok(target);
         }
-        if target >= owner {
-            return self.mark_inner(target, depth);
+        if target >= self.reached {
+            self.mark_inner(target, end, depth);
+            return Ok(target);
         }
         let (word, bit) = (target / 128, 1 << (target / 2 % 64));
         if first >= 0x60 {
@@ -57,16 +47,13 @@ impl Scan<'_> {
         Ok(target)
     }
 
+    /// Marks what the scan will not come to any more.
     #[cold]
-    fn mark_inner(&mut self, target: usize, depth: u16) -> Result<usize> {
-        match self.inner.get(&target) {
-            None => {
-                self.inner.insert(target, depth);
-                self.inner_pending.push(target);
-                Ok(target)
-            }
-            Some(&known) if known >= depth => Ok(target),
-            Some(_) => Err(Error::at(ErrorKind::Overlap, target, "values overlap")),
+    fn mark_inner(&mut self, target: usize, end: usize, depth: u16) {
+        let known = self.inner.get(&target).copied();
+        if known.is_none_or(|known| known < depth) {
+            self.inner.insert(target, depth);
+            self.inner_pending.insert((end, target));
         }
     }
 

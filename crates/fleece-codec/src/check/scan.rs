@@ -7,7 +7,7 @@ use super::utf8::{HIGH_BITS, is_utf8};
 use crate::Result;
 use crate::error::{Error, ErrorKind};
 use crate::wire::{PARENT_KEY, chunk, tag, u16_at, varint};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -21,12 +21,16 @@ pub(super) struct Scan<'a> {
     pub(super) pending: Vec<u64>,
     /// One bit for each two bytes: a string begins here and was looked at.
     pub(super) checked: Vec<u64>,
-    /// The depth of a collection, by offset / 4: two that do not overlap cannot share a place. `DEEP` and more is in `deep`.
+    /// The depth of a collection, by offset / 4: two that do not overlap cannot share a place, and of two that do the greater
+    /// depth counts for both. `DEEP` and more is in `deep`.
     pub(super) depths: Vec<u8>,
     pub(super) deep: BTreeMap<usize, u16>,
-    /// Values that lie within the collection that points to them; only damaged files have such.
+    /// Where the scan has come to: the collection that it looks at, with all that lies within, begins here.
+    pub(super) reached: usize,
+    /// The depth of values that pointers lead to from `reached` on; only damaged files have such.
     pub(super) inner: BTreeMap<usize, u16>,
-    pub(super) inner_pending: Vec<usize>,
+    /// Those of them that are yet to be looked at, by their ends.
+    pub(super) inner_pending: BTreeSet<(usize, usize)>,
     /// Bytes that may still be looked at; only overlapping values can use this up.
     budget: usize,
 }
@@ -48,8 +52,9 @@ impl<'a> Scan<'a> {
             checked: Vec::new(),
             depths: Vec::new(),
             deep: BTreeMap::new(),
+            reached: usize::MAX,
             inner: BTreeMap::new(),
-            inner_pending: Vec::new(),
+            inner_pending: BTreeSet::new(),
             budget: bytes.len().saturating_mul(8),
         }
     }
@@ -69,11 +74,22 @@ impl<'a> Scan<'a> {
         // Where UTF-8 is not asked for, all strings are as good as looked at.
         self.checked = vec![if self.utf8 { 0 } else { u64::MAX }; len / 128 + 1];
         self.depths = vec![0; len / 4 + 1];
-        self.slot(trailer, false, usize::MAX)?;
+        self.slot(trailer, false, 0)?;
         self.scan()
     }
 
     /// Looks at every collection that a pointer leads to, from the end to the start.
+    ///
+    /// At any time, each collection that a slot leads to which was followed is
+    /// 1. in the slot, and was looked at with it, or
+    /// 2. before `reached` and pending: the scan will come to it, as `reached` only ever gets smaller, or
+    /// 3. at or after `reached`: among the inner ones, of which none is left before the scan moves on.
+    ///
+    /// So in the end all slots of all collections that the root leads to were followed, whatever overlaps.
+    ///
+    /// What a pointer leads to ends at or before the pointer, and so before the collection of the pointer does. Therefore
+    /// nothing that passes leads to itself; and of the inner ones the one that ends last is led to by none of the others,
+    /// so with that one first, each is looked at once while `reached` stays, at its greatest depth.
     fn scan(&mut self) -> Result<()> {
         let mut seen = 0;
         for index in (0..self.pending.len()).rev() {
@@ -93,8 +109,9 @@ impl<'a> Scan<'a> {
                     DEEP => self.deep.get(&(at / 4)).copied().unwrap_or_default(),
                     depth => u16::from(depth),
                 };
+                self.reached = at;
                 self.value(at, depth)?;
-                while let Some(at) = self.inner_pending.pop() {
+                while let Some((_, at)) = self.inner_pending.pop_last() {
                     self.value(at, self.inner[&at])?;
                 }
             }
@@ -180,7 +197,7 @@ impl<'a> Scan<'a> {
                 slot = follow_items(self.bytes, &mut self.checked, slot, layout.end, at);
             }
             if slot < layout.end {
-                self.slot_of(slot, WIDTH == 4, at, depth)?;
+                self.slot(slot, WIDTH == 4, depth)?;
                 slot += WIDTH;
             }
         }
@@ -190,7 +207,7 @@ impl<'a> Scan<'a> {
     fn dict<const WIDTH: usize>(&mut self, at: usize, layout: Layout, depth: u16) -> Result<()> {
         let mut first_key = layout.first;
         if u16_at(self.bytes, first_key) == Some(PARENT_KEY) {
-            let parent = self.slot_of(first_key + WIDTH, WIDTH == 4, at, depth)?;
+            let parent = self.slot(first_key + WIDTH, WIDTH == 4, depth)?;
             if self.bytes[parent] >> 4 != tag::DICT {
                 return Err(Error::at(ErrorKind::BadParent, at, "the parent is not a dict"));
             }
@@ -205,7 +222,7 @@ impl<'a> Scan<'a> {
                     break;
                 }
             }
-            let target = self.slot_of(slot, WIDTH == 4, at, depth)?;
+            let target = self.slot(slot, WIDTH == 4, depth)?;
             let first = self.bytes[target];
             // A string, or a short int that is not negative.
             if is_key(slot) && first >> 4 != tag::STRING && first >> 3 != 0 {

@@ -10,6 +10,7 @@
 mod api;
 mod delta;
 mod hostile;
+mod inner;
 mod json;
 mod reference;
 mod round_trip;
