@@ -1,7 +1,7 @@
 //! Dicts: lookup by binary search, and iteration in the order of storage.
 
 use crate::array::Slots;
-use crate::inherit::Merge;
+use crate::inherit::{GENERATIONS_MAX, Merge};
 use crate::key::{Key, Needle};
 use crate::value::Value;
 use crate::wire::{self, Context, PARENT_KEY, Source, tag, u16_at};
@@ -10,7 +10,8 @@ use core::fmt;
 
 /// A dict inside a document. Pairs are sorted by key: shared keys by number, then strings by bytes.
 ///
-/// A dict may have a *parent*, whose pairs it inherits; all functions but [`parent`](Dict::parent) show the whole.
+/// A dict may have a *parent*, whose pairs it inherits; all functions but [`parent`](Dict::parent) show the whole. Of a chain of parents
+/// 63 are read at most; [`Doc::check`](crate::Doc::check) refuses more.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};
@@ -134,6 +135,11 @@ impl<'a> Dict<'a> {
         (!same_source || parent.at < self.at).then_some(parent)
     }
 
+    /// This dict, its parent, the parent of that, and so on: those that are read.
+    pub(crate) fn generations(self) -> impl Iterator<Item = Self> {
+        core::iter::successors(Some(self), |dict| dict.parent()).take(GENERATIONS_MAX)
+    }
+
     #[inline(always)]
     pub(crate) fn has_parent(self) -> bool {
         self.slots.count > 0
@@ -164,14 +170,9 @@ impl<'a> Dict<'a> {
 
     #[cold]
     fn inherited_from(self, needle: &Needle<'_>) -> Option<Value<'a>> {
-        let mut dict = self;
-        while let Some(parent) = dict.parent() {
-            if let Some(index) = parent.slots.search(needle) {
-                return parent.own(index);
-            }
-            dict = parent;
-        }
-        None
+        let mut parents = self.generations().skip(1);
+        let found = parents.find_map(|parent| Some((parent, parent.slots.search(needle)?)));
+        found.and_then(|(parent, index)| parent.own(index))
     }
 }
 

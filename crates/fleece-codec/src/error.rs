@@ -21,11 +21,11 @@ pub enum ErrorKind {
     BadLength,
     /// A dict key is neither a string nor a shared key.
     BadKey,
-    /// The parent of a dict is not a dict.
+    /// The parent of a dict is not a dict before it.
     BadParent,
     /// A string is not UTF-8.
     BadUtf8,
-    /// Collections are nested more deeply than the limit allows.
+    /// Collections are nested more deeply than the limit allows, or a dict has too many parents.
     TooDeep,
     /// Values overlap so much that reading them all would take more than linear time.
     Overlap,

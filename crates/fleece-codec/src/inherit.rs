@@ -6,8 +6,9 @@ use crate::value::{Kind, Value};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-/// The encoder makes at most three; this bounds the cost of unchecked data.
-const GENERATIONS_MAX: usize = 64;
+/// A dict has this many generations at most, itself included: so many are read, and the check refuses more. The encoder makes
+/// at most three; this bounds the cost of foreign data.
+pub(crate) const GENERATIONS_MAX: usize = 64;
 
 #[derive(Clone)]
 pub(crate) struct Merge<'a> {
@@ -24,18 +25,15 @@ struct Generation<'a> {
 
 impl<'a> Merge<'a> {
     pub(crate) fn new(dict: Dict<'a>) -> Self {
-        let mut generations = Vec::new();
-        let mut next = Some(dict);
-        while let Some(dict) = next.filter(|_| generations.len() < GENERATIONS_MAX) {
+        let generations = dict.generations().map(|dict| {
             let mut rest = DictIter::stored(dict.slots);
             let has_parent = dict.has_parent();
             if has_parent {
                 rest.next();
             }
-            generations.push(Generation { next: rest.next(), rest, has_parent });
-            next = dict.parent();
-        }
-        Self { generations }
+            Generation { next: rest.next(), rest, has_parent }
+        });
+        Self { generations: generations.collect() }
     }
 
     pub(crate) fn next(&mut self) -> Option<(DictKey<'a>, Value<'a>)> {

@@ -4,7 +4,8 @@ use super::layout::{FIXED_SIZE, Layout};
 use super::scan::{DEEP, Scan};
 use crate::Result;
 use crate::error::{Error, ErrorKind};
-use crate::wire::{tag, u16_at, u32_at, varint};
+use crate::inherit::GENERATIONS_MAX;
+use crate::wire::{PARENT_KEY, tag, u16_at, u32_at, varint};
 
 impl Scan<'_> {
     /// Follows the slot at `at`, around which there are `depth` collections, looks at what it leads to if that is a string,
@@ -55,6 +56,31 @@ impl Scan<'_> {
             self.inner.insert(target, depth);
             self.inner_pending.insert((end, target));
         }
+    }
+
+    /// Looks at all generations of the dict at `at`, as reading does: parents lie before their children, and there are not too many.
+    #[cold]
+    pub(super) fn parents(&mut self, at: usize) -> Result<()> {
+        let mut dict = at;
+        for _ in 0..GENERATIONS_MAX {
+            let layout = Layout::of(self.bytes, dict).ok_or_else(|| bad_length(dict))?;
+            let is_child =
+                layout.first < layout.end && u16_at(self.bytes, layout.first) == Some(PARENT_KEY);
+            if !is_child {
+                return Ok(());
+            }
+            let slot = if layout.wide {
+                self.follow_wide(layout.first + 4)?
+            } else {
+                self.follow_narrow(layout.first + 2)?
+            };
+            if slot.target >= dict || self.bytes[slot.target] >> 4 != tag::DICT {
+                let message = "the parent is not a dict before its child";
+                return Err(Error::at(ErrorKind::BadParent, dict, message));
+            }
+            dict = slot.target;
+        }
+        Err(Error::at(ErrorKind::TooDeep, at, "a dict has more than 63 parents"))
     }
 
     #[inline]
@@ -122,13 +148,11 @@ impl Scan<'_> {
     /// Where a value with a varint in its header ends.
     #[inline(never)]
     fn end(&self, at: usize) -> Result<usize> {
-        let bad_length =
-            || Error::at(ErrorKind::BadLength, at, "a length is malformed or too large");
         if self.bytes[at] >> 4 <= tag::DATA {
-            let (len, start) = varint(self.bytes, at + 1).ok_or_else(bad_length)?;
+            let (len, start) = varint(self.bytes, at + 1).ok_or_else(|| bad_length(at))?;
             return Ok(start + len);
         }
-        Layout::of(self.bytes, at).map(|layout| layout.end).ok_or_else(bad_length)
+        Layout::of(self.bytes, at).map(|layout| layout.end).ok_or_else(|| bad_length(at))
     }
 }
 
@@ -137,6 +161,10 @@ struct Slot {
     target: usize,
     limit: usize,
     inline: bool,
+}
+
+fn bad_length(at: usize) -> Error {
+    Error::at(ErrorKind::BadLength, at, "a length is malformed or too large")
 }
 
 fn bad_pointer(at: usize) -> Error {

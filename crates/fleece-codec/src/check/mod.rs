@@ -40,7 +40,8 @@ impl CheckOptions {
         Self { depth_limit: 512, utf8: true, base: None }
     }
 
-    /// How many arrays and dicts may be within each other; a parent counts as within its child.
+    /// How many arrays and dicts may be within each other; a parent counts as within its child. Whatever the limit, a chain
+    /// of parents has at most 63 dicts.
     ///
     /// ```
     /// # use fleece_codec::{fleece, CheckOptions};

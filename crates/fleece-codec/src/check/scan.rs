@@ -207,10 +207,8 @@ impl<'a> Scan<'a> {
     fn dict<const WIDTH: usize>(&mut self, at: usize, layout: Layout, depth: u16) -> Result<()> {
         let mut first_key = layout.first;
         if u16_at(self.bytes, first_key) == Some(PARENT_KEY) {
-            let parent = self.slot(first_key + WIDTH, WIDTH == 4, depth)?;
-            if self.bytes[parent] >> 4 != tag::DICT {
-                return Err(Error::at(ErrorKind::BadParent, at, "the parent is not a dict"));
-            }
+            self.slot(first_key + WIDTH, WIDTH == 4, depth)?;
+            self.parents(at)?;
             first_key += 2 * WIDTH;
         }
         let is_key = |slot: usize| (slot - first_key).is_multiple_of(2 * WIDTH);

@@ -301,8 +301,8 @@ impl Encoder {
             if edit.changes.is_empty() {
                 return self.write_value(value);
             }
-            let generations = core::iter::successors(Some(dict), |dict| dict.parent());
-            let is_short = edit.changes.len() + 1 < edit.len() && generations.take(3).count() < 3;
+            let is_short =
+                edit.changes.len() + 1 < edit.len() && dict.generations().take(3).count() < 3;
             if is_short && self.is_in_base(value) {
                 return self.inherit(value, edit);
             }

@@ -12,6 +12,7 @@ mod delta;
 mod hostile;
 mod inner;
 mod json;
+mod parents;
 mod reference;
 mod round_trip;
 mod serde;
