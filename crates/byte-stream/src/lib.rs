@@ -11,6 +11,8 @@ mod options;
 mod asynchronous;
 
 mod copy;
+#[cfg(feature = "decode")]
+pub mod decode;
 #[cfg(feature = "http")]
 mod http;
 

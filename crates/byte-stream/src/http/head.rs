@@ -1,6 +1,6 @@
 //! The head of an answer: what it says of the body, held against the rules. Pure: bytes in, facts out.
 
-use super::decode::Encoding;
+use super::decoded::ContentEncoding;
 use super::framing::{Frame, Part};
 use super::settings::is_strong;
 use crate::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ pub(crate) struct Head {
     /// A strong one.
     pub(crate) etag: Option<String>,
     pub(crate) location: Option<String>,
-    pub(crate) encoding: Encoding,
+    pub(crate) encoding: ContentEncoding,
     pub(crate) range: Option<ContentRange>,
     pub(crate) retry_after_s: Option<u64>,
     /// The server will close the connection behind the body.
@@ -72,7 +72,7 @@ impl Head {
             frame: frame(status, is_old, &values("Transfer-Encoding"), &values("Content-Length"))?,
             etag: one("ETag")?.filter(|etag| is_strong(etag)),
             location: one("Location")?,
-            encoding: Encoding::of(&values("Content-Encoding")),
+            encoding: ContentEncoding::of(&values("Content-Encoding")),
             range: range.transpose()?,
             retry_after_s: one("Retry-After").ok().flatten().and_then(|value| value.parse().ok()),
             closes: closes || is_old,

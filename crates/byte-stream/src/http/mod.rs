@@ -1,9 +1,8 @@
 //! HTTP/1.1: one connection a stream, its bytes lent as they are received.
 
-mod brotli;
 mod client;
 mod connection;
-mod decode;
+mod decoded;
 mod framing;
 mod head;
 mod proxy;
@@ -16,7 +15,7 @@ mod url;
 use crate::choice::Choice;
 use crate::{Options, Result};
 
-use self::decode::{Decoded, Encoding};
+use self::decoded::{ContentEncoding, Decoded};
 use self::ranges::Ranges;
 use self::raw::Raw;
 pub(crate) use self::settings::Settings;
@@ -38,7 +37,7 @@ pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
         return ranges::open(url, options);
     }
     let raw = Raw::open(url, options)?;
-    if decode && raw.version().encoding != Encoding::Identity {
+    if decode && raw.version().encoding != ContentEncoding::Identity {
         return Ok(Body::Decoded(Decoded::new(raw)?));
     }
     Ok(Body::Raw(raw))

@@ -13,7 +13,7 @@ use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Options, Result};
 
 use super::client::{Answer, Client, Spare};
-use super::decode::Encoding;
+use super::decoded::ContentEncoding;
 use super::framing::{Frame, Step};
 use super::url::Url;
 
@@ -49,7 +49,7 @@ pub(crate) struct Raw {
 pub(crate) struct Version {
     pub(crate) etag: Option<String>,
     pub(crate) size: Option<u64>,
-    pub(crate) encoding: Encoding,
+    pub(crate) encoding: ContentEncoding,
 }
 
 impl Raw {

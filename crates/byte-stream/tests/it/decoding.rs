@@ -4,50 +4,10 @@ use std::io::Write;
 
 use byte_stream::ErrorKind;
 
+use crate::decode::{brotli, gzip, zstd};
 use crate::http::{get, once, patient};
 use crate::kinds::bytes;
 use crate::server::{Server, good, head, partial};
-
-fn gzip(data: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(data).unwrap();
-    encoder.finish().unwrap()
-}
-
-fn brotli(data: &[u8]) -> Vec<u8> {
-    // Meta-blocks of bytes as they are (RFC 7932, 9.2): a window of 16 bits, each up to 64 KiB, and the last one empty.
-    let (mut out, mut bits, mut held) = (Vec::new(), 0u64, 0u32);
-    let mut put = |out: &mut Vec<u8>, value: u64, n: u32| {
-        bits |= value << held;
-        held += n;
-        while held >= 8 {
-            out.push(bits as u8);
-            bits >>= 8;
-            held -= 8;
-        }
-    };
-    put(&mut out, 0, 1);
-    for block in data.chunks(1 << 16) {
-        put(&mut out, 0, 1);
-        put(&mut out, 0, 2);
-        put(&mut out, block.len() as u64 - 1, 16);
-        put(&mut out, 1, 1);
-        // To the next whole byte.
-        while !(out.is_empty()) && {
-            let before = out.len();
-            put(&mut out, 0, 1);
-            out.len() == before
-        } {}
-        out.extend_from_slice(block);
-    }
-    put(&mut out, 3, 2);
-    put(&mut out, 0, 7);
-    out
-}
-
-fn zstd(data: &[u8]) -> Vec<u8> {
-    ruzstd::encoding::compress_to_vec(data, ruzstd::encoding::CompressionLevel::Fastest)
-}
 
 fn server(coding: &'static str, body: Vec<u8>) -> Server {
     Server::new(move |_, s| {
@@ -97,6 +57,47 @@ fn what_is_cut_lengthened_or_damaged_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::Decode);
     let error = get(once().decode(true), &server("gzip, br", gzip(b"x")).url()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Decode);
+}
+
+#[test]
+fn a_flipped_bit_is_an_error_where_the_encoding_has_a_checksum() {
+    for (coding, encode) in [("gzip", gzip as Encode), ("zstd", zstd)] {
+        let mut damaged = encode(&bytes(3000));
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 1;
+        let error = get(once().decode(true), &server(coding, damaged).url()).err();
+        assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Decode), "{coding}");
+    }
+}
+
+#[test]
+fn a_zstd_frame_of_another_size_than_it_declares_is_an_error() {
+    let mut encoder = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.set_pledged_src_size(Some(3000)).unwrap();
+    encoder.write_all(&bytes(3000)).unwrap();
+    let mut encoded = encoder.finish().unwrap();
+    // A frame header of a size in two bytes, which lacks 256: a window of its own, no checksum.
+    assert_eq!(encoded[4..7], [0x60, (3000u32 - 256) as u8, ((3000u32 - 256) >> 8) as u8]);
+    encoded[5] ^= 1;
+    let error = get(once().decode(true), &server("zstd", encoded).url()).err();
+    assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Decode));
+}
+
+#[test]
+fn all_members_and_frames_are_decoded_and_padding_is_skipped() {
+    let (a, b) = (bytes(3000), bytes(70_000));
+    let both = [a.as_slice(), &b].concat();
+    let skippable = [0x51, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, b'a', b'b', b'c'];
+    for (coding, encoded) in [
+        ("gzip", [gzip(&a), gzip(&b)].concat()),
+        ("gzip", [gzip(&a), gzip(&b), vec![0; 1000]].concat()),
+        ("zstd", [zstd(&a), zstd(&b)].concat()),
+        ("zstd", [zstd(&a), skippable.to_vec(), zstd(b""), zstd(&b)].concat()),
+        ("zstd", [skippable.to_vec(), zstd(&a), zstd(&b), skippable.to_vec()].concat()),
+    ] {
+        let got = get(once().decode(true), &server(coding, encoded).url());
+        assert!(got.as_ref().is_ok_and(|got| *got == both), "{coding}: {:?}", got.err());
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 
 mod allocations;
 mod copy;
+#[cfg(feature = "decode")]
+mod decode;
 #[cfg(feature = "http")]
 mod decoding;
 #[cfg(feature = "http")]

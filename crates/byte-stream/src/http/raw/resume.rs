@@ -8,7 +8,7 @@ use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
 use super::super::client::{Answer, Wanted};
-use super::super::decode::Encoding;
+use super::super::decoded::ContentEncoding;
 use super::super::framing::Frame;
 use super::super::head::ContentRange;
 use super::{Raw, Version, changed};
@@ -132,7 +132,7 @@ impl Raw {
         // A part need not tell its encoding again; one that does must tell the same.
         let encoding_differs = self.next > self.first
             && new.encoding != known.encoding
-            && !(status == 206 && new.encoding == Encoding::Identity);
+            && !(status == 206 && new.encoding == ContentEncoding::Identity);
         if !is_first && (new.etag != known.etag || size_differs || encoding_differs) {
             return Err(changed());
         }

@@ -21,10 +21,6 @@ impl<R: BufRead> Brotli<R> {
     pub(crate) fn get_ref(&self) -> &R {
         &self.input
     }
-
-    pub(crate) fn get_mut(&mut self) -> &mut R {
-        &mut self.input
-    }
 }
 
 impl<R: BufRead> Read for Brotli<R> {
@@ -54,6 +50,9 @@ impl<R: BufRead> Read for Brotli<R> {
                     return Err(io::Error::new(io::ErrorKind::InvalidData, "damaged"));
                 }
             }
+        }
+        if self.ended && written == 0 && room > 0 && !self.input.fill_buf()?.is_empty() {
+            return Err(super::trailing());
         }
         Ok(written)
     }
