@@ -98,7 +98,7 @@ impl CopyOptions {
         CopyOptions::default()
     }
 
-    /// Keeps the holes of a regular file in a regular file.
+    /// Keeps the holes of a regular file in a regular file, unless that is open for appending.
     ///
     /// ```
     /// let input = tempfile::tempfile()?;
@@ -182,7 +182,7 @@ impl CopyOptions {
             cancel: self.cancel.as_ref(),
         };
         let chosen = self.way.unwrap_or(plan.ways()[0]);
-        let result = if self.sparse && plan.both_regular && self.most_bytes.is_none() {
+        let result = if self.sparse && plan.can_keep_holes && self.most_bytes.is_none() {
             sparse::copy(&mut job, chosen, &plan)
         } else {
             job.all(chosen, plan.ways())

@@ -14,7 +14,8 @@ pub(super) struct Plan {
     ways: &'static [Way],
     /// Left of a regular input.
     pub(super) size_bytes: Option<u64>,
-    pub(super) both_regular: bool,
+    /// Both are regular files, and the output is written where it stands: who appends to it cannot seek over a hole.
+    pub(super) can_keep_holes: bool,
     /// The input can keep one waiting.
     pub(super) waits: bool,
     #[cfg(target_os = "linux")]
@@ -31,10 +32,11 @@ impl Plan {
         let size = is_file.then_some(from.st_size as u64);
         let position = tell(input).unwrap_or(0);
         let to_regular = FileType::from_raw_mode(to.st_mode) == FileType::RegularFile;
+        let appends = appends(output)?;
         Ok(Plan {
-            ways: ways(from_kind, output, &to, appends(output)?),
+            ways: ways(from_kind, output, &to, appends),
             size_bytes: size.map(|size| size.saturating_sub(position)),
-            both_regular: is_file && to_regular,
+            can_keep_holes: is_file && to_regular && !appends,
             #[cfg(target_os = "linux")]
             from_socket: from_kind == Kind::Socket,
             waits: matches!(from_kind, Kind::Pipe | Kind::Socket | Kind::Character),

@@ -252,6 +252,21 @@ fn holes_stay_holes_when_asked_and_old_bytes_below_them_go() {
 }
 
 #[test]
+fn what_is_appended_to_a_file_gets_zeros_for_holes_and_keeps_what_was_there() {
+    let data = bytes(100_000);
+    let (input, expected) = with_holes(&[(1 << 20, &data)], 3 << 20);
+    let path = tempfile::NamedTempFile::new().unwrap();
+    let old = bytes(2_500_000);
+    std::fs::write(path.path(), &old).unwrap();
+    let output = OpenOptions::new().append(true).open(path.path()).unwrap();
+    let copied = CopyOptions::new().sparse(true).copy(&input, &output).unwrap();
+    assert_eq!(copied.bytes, expected.len() as u64);
+    let got = std::fs::read(path.path()).unwrap();
+    assert!(got[..old.len()] == old, "the beginning was overwritten");
+    assert!(got[old.len()..] == expected);
+}
+
+#[test]
 fn progress_ends_at_the_whole_and_a_cancelled_copy_stops() {
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut input = tempfile::tempfile().unwrap();
