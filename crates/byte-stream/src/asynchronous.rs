@@ -9,7 +9,8 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc::{Receiver, channel};
 
-use crate::{Cancel, Error, Result, Stream};
+use crate::stream::State;
+use crate::{Cancel, Error, ErrorKind, Result, Stream};
 
 /// Chunks that were read and not taken yet.
 const AHEAD: usize = 2;
@@ -33,7 +34,9 @@ const AHEAD: usize = 2;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct AsyncStream {
-    chunks: Receiver<Result<Bytes>>,
+    /// The end is a message, too: a thread that panics closes the channel without it.
+    chunks: Receiver<Result<Option<Bytes>>>,
+    state: State,
     /// What `AsyncRead` has taken a part of.
     rest: Bytes,
     cancel: Option<Cancel>,
@@ -74,19 +77,38 @@ impl From<Stream> for AsyncStream {
         let (sender, chunks) = channel(AHEAD);
         tokio::task::spawn_blocking(move || {
             loop {
-                let chunk = match stream.next_chunk() {
-                    Ok(Some(chunk)) => Ok(Bytes::copy_from_slice(chunk)),
-                    Ok(None) => return,
-                    Err(error) => Err(error),
-                };
-                let failed = chunk.is_err();
+                let chunk = stream.next_chunk().map(|chunk| chunk.map(Bytes::copy_from_slice));
+                let is_last = !matches!(chunk, Ok(Some(_)));
                 // The other end may have been dropped.
-                if sender.blocking_send(chunk).is_err() || failed {
+                if sender.blocking_send(chunk).is_err() || is_last {
                     return;
                 }
             }
         });
-        AsyncStream { chunks, rest: Bytes::new(), cancel: None }
+        AsyncStream { chunks, state: State::Open, rest: Bytes::new(), cancel: None }
+    }
+}
+
+impl AsyncStream {
+    /// None at the end, and from then on. After an error every call is an error.
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
+        let chunk = match self.state {
+            State::Open => ready!(self.chunks.poll_recv(context)).unwrap_or_else(|| {
+                let text = "the thread that reads has panicked, or the runtime is shutting down";
+                Err(Error::new(ErrorKind::Truncated, text))
+            }),
+            State::Ended => Ok(None),
+            State::Failed => {
+                let text = "the stream has failed before and cannot go on";
+                Err(Error::new(ErrorKind::Misuse, text))
+            }
+        };
+        match chunk {
+            Ok(Some(_)) => {}
+            Ok(None) => self.state = State::Ended,
+            Err(_) => self.state = State::Failed,
+        }
+        Poll::Ready(chunk)
     }
 }
 
@@ -100,7 +122,11 @@ impl futures_core::Stream for AsyncStream {
         if !self.rest.is_empty() {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.rest))));
         }
-        self.chunks.poll_recv(context)
+        // Such a stream ends with its first error.
+        if self.state == State::Failed {
+            return Poll::Ready(None);
+        }
+        self.poll_chunk(context).map(Result::transpose)
     }
 }
 
@@ -111,9 +137,8 @@ impl AsyncRead for AsyncStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.rest.is_empty() {
-            match ready!(self.chunks.poll_recv(context)) {
-                Some(Ok(chunk)) => self.rest = chunk,
-                Some(Err(error)) => return Poll::Ready(Err(error.into())),
+            match ready!(self.poll_chunk(context))? {
+                Some(chunk) => self.rest = chunk,
                 None => return Poll::Ready(Ok(())),
             }
         }
@@ -182,6 +207,30 @@ mod tests {
             let fd = std::os::fd::OwnedFd::from(reader);
             // The runtime waits for its threads: it would never end.
             drop(AsyncStream::open(Stream::options(), fd).await.unwrap());
+        });
+    }
+
+    #[test]
+    fn a_thread_that_ends_without_an_end_of_the_bytes_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![b'x'; 5_000_000]).unwrap();
+        run(async {
+            let options = || {
+                Stream::options()
+                    .on_progress(|progress| assert!(progress.done_bytes < 900_000, "a panic"))
+            };
+            let mut stream = AsyncStream::open(options(), file.path()).await.unwrap();
+            let mut bytes = Vec::new();
+            let read = stream.read_to_end(&mut bytes).await;
+            assert!(read.is_err(), "{read:?}");
+            assert!(stream.read(&mut [0]).await.is_err());
+
+            let mut stream = AsyncStream::open(options(), file.path()).await.unwrap();
+            let mut last = None;
+            while let Some(chunk) = poll_fn(|cx| Pin::new(&mut stream).poll_next(cx)).await {
+                last = Some(chunk.map_err(|error| error.kind()));
+            }
+            assert_eq!(last, Some(Err(ErrorKind::Truncated)));
         });
     }
 }

@@ -6,6 +6,7 @@ mod tests;
 
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -167,7 +168,7 @@ impl Drop for Ranges {
     fn drop(&mut self) {
         self.shared.end();
         for thread in self.threads.drain(..) {
-            // Its panic would be our mistake, and is told by the part that never comes.
+            // Its panic is the error of its part.
             let _ = thread.join();
         }
     }
@@ -207,7 +208,12 @@ impl Shared {
     fn work(&self, mut raw: Option<Raw>, client: &super::client::Client) {
         let mut given = raw.is_some().then(|| (0, Vec::new()));
         while let Some((index, mut part)) = given.take().or_else(|| self.claim()) {
-            let fetched = self.fetch(&mut raw, client, index, &mut part);
+            // A panic would leave the reader waiting for this part.
+            let fetch = AssertUnwindSafe(|| self.fetch(&mut raw, client, index, &mut part));
+            let fetched = catch_unwind(fetch).unwrap_or_else(|_| {
+                let text = "the thread that fetches a part has panicked";
+                Err(Error::io(std::io::Error::other(text)))
+            });
             let failed = fetched.is_err();
             self.put(index, fetched.map(|()| part));
             if failed {

@@ -69,3 +69,24 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
         (0..PARTS).map(|index| shared.take(index).expect("it has come").expect("its bytes"));
     assert!(parts.collect::<Vec<_>>().concat() == data());
 }
+
+#[test]
+fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            std::thread::spawn(move || drop(answer(socket)));
+        }
+    });
+    let mut options = Stream::options().proxy(None);
+    let (client, first, _) = Raw::asked(&url, &mut options).expect("a client");
+    let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
+    let version = begun.version().clone();
+    // No memory has room for such a part, and who asks for it panics.
+    let plan = Plan { version, first, size: u64::MAX, part_bytes: 1 << 63, connections: 1 };
+    let (shared, _arrival) = Shared::of(plan).expect("a pipe");
+    let work = || shared.work(Some(begun), &client);
+    std::thread::scope(|scope| drop(scope.spawn(work).join()));
+    assert!(shared.take(0).expect("the reader does not wait for ever").is_err());
+}
