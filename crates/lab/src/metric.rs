@@ -215,3 +215,6 @@ pub const TOLD_BY_METHODS: &[&str] = &[
 pub fn is_the_labs_own(name: &str) -> bool {
     METRICS.iter().any(|metric| metric.name == name) && !TOLD_BY_METHODS.contains(&name)
 }
+
+#[cfg(test)]
+mod tests;

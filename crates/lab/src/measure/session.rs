@@ -363,8 +363,8 @@ fn clock_stood(taken: &Taken) -> Option<String> {
 }
 
 fn wrong_payload(cell: &Cell, data: &Data, taken: &Taken) -> Option<Ended> {
-    let expected = data.payload_bytes?.checked_mul(taken.done.ops)?;
-    let got = taken.done.bytes;
+    let expected = u128::from(data.payload_bytes?) * u128::from(taken.done.ops);
+    let got = u128::from(taken.done.bytes);
     // A plain command cannot say what it handed over.
     let says = taken.startup_ns.is_none();
     (says && must_hand_over_all(cell) && got != expected)
@@ -407,3 +407,6 @@ fn push(cell: &mut Cell, taken: Taken, session: u32, place: Place, not_counted: 
     };
     cell.push(sample, &values);
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use super::*;
+use crate::param::Point;
+
+/// Of a file of 1000 bytes of which `payload_bytes` are handed over, if that is known.
+fn disproved(
+    cache: CacheState,
+    read_bytes: impl Into<Option<u64>>,
+    payload_bytes: impl Into<Option<u64>>,
+    bypasses_cache: bool,
+) -> String {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    std::io::Write::write_all(&mut file, &[7; 1000]).unwrap();
+    let (files, payload_bytes) = (vec![file.path().to_owned()], payload_bytes.into());
+    let data = Data { files, payload_bytes, ..Data::default() };
+    let mut taken = Taken::default();
+    taken.used.device_read_bytes = read_bytes.into();
+    disproved_by_device(cache, &taken, &data, bypasses_cache).unwrap_or_default()
+}
+
+#[test]
+fn a_warm_sample_that_the_device_served_does_not_count() {
+    let check = |read_bytes: Option<u64>, bypasses_cache, expected: &str| {
+        assert_eq!(disproved(CacheState::Warm, read_bytes, 1000, bypasses_cache), expected);
+    };
+    check(Some(0), false, "");
+    check(Some(1), false, "not warm: 1 bytes came from the device");
+    check(Some(4096), false, "not warm: 4096 bytes came from the device");
+    check(Some(4096), true, "");
+    check(None, false, "");
+}
+
+#[test]
+fn a_cold_sample_that_the_cache_served_does_not_count() {
+    let check = |read_bytes: Option<u64>, payload_bytes: Option<u64>, expected: &str| {
+        let said = disproved(CacheState::Cold, read_bytes, payload_bytes, false);
+        assert_eq!(said.split(" (").next().unwrap(), expected, "{read_bytes:?} {payload_bytes:?}");
+    };
+    check(Some(1000), Some(1000), "");
+    // A fiftieth may be missing.
+    check(Some(980), Some(1000), "");
+    check(Some(979), Some(1000), "not cold: 979 of 1000 bytes came from the device");
+    check(Some(0), Some(1000), "not cold: 0 of 1000 bytes came from the device");
+    // No more than the job hands over, or the files hold.
+    check(Some(98), Some(100), "");
+    check(Some(97), Some(100), "not cold: 97 of 100 bytes came from the device");
+    check(Some(979), Some(5000), "not cold: 979 of 1000 bytes came from the device");
+    // Where that is not known, anything.
+    check(Some(1), None, "");
+    check(Some(0), None, "not cold: 0 of 1 bytes came from the device");
+    check(None, Some(1000), "");
+}
+
+#[test]
+fn as_is_nothing_is_disproved() {
+    for read_bytes in [None, Some(0), Some(1000)] {
+        assert_eq!(disproved(CacheState::AsIs, read_bytes, 1000, false), "");
+    }
+}
+
+#[test]
+fn a_payload_that_no_count_can_hold_is_wrong_too() {
+    let cell = Cell::new("x", Point::default());
+    let data = Data { payload_bytes: Some(1 << 40), ..Data::default() };
+    let check = |ops, bytes, expected: Option<&str>| {
+        let mut taken = Taken::default();
+        (taken.done.ops, taken.done.bytes) = (ops, bytes);
+        let wrong = wrong_payload(&cell, &data, &taken);
+        assert_eq!(wrong, expected.map(|why| Ended::Failed(why.to_owned())));
+    };
+    check(2, 2 << 40, None);
+    check(2, 1 << 40, Some("handed over 1099511627776 bytes instead of 2199023255552"));
+    check(1 << 40, 0, Some("handed over 0 bytes instead of 1208925819614629174706176"));
+}
