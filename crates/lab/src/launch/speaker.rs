@@ -83,14 +83,10 @@ impl Speaker {
                 "says that it took {claimed_ns} ns, but answered after {elapsed_ns} ns"
             ));
         }
-        if let Some((name, _)) = done.metrics.iter().find(|(name, _)| metric::is_the_labs_own(name))
-        {
-            return failed(format!("protocol: {name} is not the method's to tell"));
+        match impossible(&done, n, ops) {
+            Some(reason) => failed(reason),
+            None => Ok(done),
         }
-        if done.n != n {
-            return failed(format!("answered sample {} when asked for {n}", done.n));
-        }
-        Ok(done)
     }
 
     /// When it said hello.
@@ -191,6 +187,24 @@ impl Drop for Speaker {
             self.process.wait_until_exit(clock::now_ns() + 1_000_000_000);
         }
     }
+}
+
+/// What of an answer cannot be, whatever the method did.
+fn impossible(done: &Done, n: u64, ops: u64) -> Option<String> {
+    if let Some((name, _)) = done.metrics.iter().find(|(name, _)| metric::is_the_labs_own(name)) {
+        return Some(format!("protocol: {name} is not the method's to tell"));
+    }
+    // Of a metric of its own only the method knows.
+    let negative = |(name, value): &&(String, f64)| metric::is_known(name) && *value < 0.0;
+    if let Some((name, value)) = done.metrics.iter().find(negative) {
+        return Some(format!("protocol: {name}={value} is below 0"));
+    }
+    if done.n != n {
+        return Some(format!("answered sample {} when asked for {n}", done.n));
+    }
+    let claimed = done.ops;
+    (claimed > ops)
+        .then(|| format!("protocol: says that it did {claimed} operations when asked for {ops}"))
 }
 
 fn out_of_turn(expected: &str, reply: &Reply) -> Ended {

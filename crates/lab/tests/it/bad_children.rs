@@ -103,6 +103,33 @@ fn a_child_that_tells_what_only_the_lab_can_know_is_out() {
 }
 
 #[test]
+fn a_child_that_tells_what_cannot_be_is_out() {
+    check(
+        &GOOD.replace("bytes=8", "bytes=8 ops=18446744073709551615"),
+        "protocol: says that it did 18446744073709551615 operations when asked for 1",
+    );
+    check(
+        &GOOD.replace("bytes=8", "bytes=16 ops=2"),
+        "protocol: says that it did 2 operations when asked for 1",
+    );
+    for name in ["allocations", "cpu_ns", "run_queue_wait_ns", "syscalls"] {
+        check(
+            &GOOD.replace("own_ns=7", &format!("{name}=-1")),
+            &format!("protocol: {name}=-1 is below 0"),
+        );
+    }
+    // What a difference is is the method's own affair.
+    let (status, _) = status_with(script("own", &GOOD.replace("own_ns=7", "own_ns=-7")), plan(1));
+    assert_eq!(status, Status::Measured);
+    check(&GOOD.replace("own_ns=7", "own_ns=inf"), "protocol: own_ns=\"inf\" is not a number");
+    check(&GOOD.replace("bytes=8", "bytes=-8"), "protocol: bytes \"-8\" is not a whole number");
+    check(
+        &GOOD.replace("bytes=8", "bytes=18446744073709551615"),
+        "handed over 18446744073709551615 bytes instead of 8",
+    );
+}
+
+#[test]
 fn a_child_that_answers_before_it_is_asked_is_out() {
     let eager = GOOD.replace("prepare) echo ready;;", "prepare) echo ready; echo done 1 wall=1;;");
     let (status, _) = status_with(script("bad", &eager), plan(1));
