@@ -1,7 +1,9 @@
 //! The wish to stop: set by a signal, looked at wherever something takes long.
+#![expect(unsafe_code, reason = "sigaction fills a struct that the caller gives")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{io, mem, ptr};
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,12 +12,17 @@ use anyhow::{Context, Result, ensure};
 pub struct Stop(Arc<AtomicUsize>);
 
 impl Stop {
-    /// From now on these signals set the flag instead of ending the process.
+    /// From now on these signals set the flag instead of ending the process. One that is ignored
+    /// since the start of the process, as by `nohup`, stays ignored.
     pub fn on_signals() -> Result<Stop> {
         let stop = Stop::default();
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            let catching = || format!("catching signal {signal}");
+            if is_ignored(signal).with_context(catching)? {
+                continue;
+            }
             signal_hook::flag::register_usize(signal, Arc::clone(&stop.0), signal as usize)
-                .with_context(|| format!("catching signal {signal}"))?;
+                .with_context(catching)?;
         }
         Ok(stop)
     }
@@ -38,4 +45,14 @@ impl Stop {
     pub fn raise(&self, signal: i32) {
         self.0.store(signal as usize, Ordering::Relaxed);
     }
+}
+
+fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
+    // SAFETY: a struct of integers and of an optional function, for which zeros are a value.
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
+    // SAFETY: `action` is valid for writing; without a new action nothing is changed.
+    if unsafe { libc::sigaction(signal, ptr::null(), &raw mut action) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(action.sa_sigaction == libc::SIG_IGN)
 }

@@ -32,11 +32,20 @@ impl World {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
+        self.in_world(env!("CARGO_BIN_EXE_bytelab"), args)
+    }
+
+    /// Started by another program, which gets the command as its arguments.
+    pub(crate) fn command_by(&self, program: &str, args: &[&str]) -> Command {
+        self.in_world(program, &[&[env!("CARGO_BIN_EXE_bytelab")], args].concat())
+    }
+
+    fn in_world(&self, program: &str, args: &[&str]) -> Command {
         #[expect(
             clippy::disallowed_methods,
             reason = "the program under test is started as a user would"
         )]
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bytelab"));
+        let mut command = Command::new(program);
         command
             .args(args)
             .env("HOME", self.dir.path())

@@ -7,13 +7,16 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::program::{World, cell, files_below};
 
+/// What goes on for longer than any test.
+const LONG: &[&str] = &[
+    "run", "reading", "--size", "64KiB", "--method", "read", "--rounds", "1000000", "--time", "1h",
+    "--json",
+];
+
 fn stopped_by(signal: Signal, code: i32) {
     let world = World::new();
     let (worker, fifo) = world.telling_worker(65_536);
-    let args = [
-        "run", "reading", "--size", "64KiB", "--method", "read", "--rounds", "1000000", "--time",
-        "1h", "--json", "--worker", &worker,
-    ];
+    let args = [LONG, &["--worker", &worker]].concat();
     let child = world.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The worker opens its end once it runs; then every sample is a line.
     let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
@@ -50,4 +53,23 @@ fn ctrl_c_keeps_what_was_measured() {
 #[test]
 fn sigterm_keeps_what_was_measured() {
     stopped_by(Signal::TERM, 143);
+}
+
+#[test]
+fn a_hangup_that_nohup_ignores_stays_ignored() {
+    let world = World::new();
+    let (worker, fifo) = world.telling_worker(65_536);
+    let args = [LONG, &["--worker", &worker]].concat();
+    let mut command = world.command_by("nohup", &args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
+    told.nth(5).unwrap().unwrap();
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::HUP).unwrap();
+    let after = told.by_ref().take(50).count();
+    kill_process(pid, Signal::TERM).unwrap();
+    assert!(told.count() < 1_000_000);
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((after, output.status.code()), (50, Some(143)), "{stderr}");
 }
