@@ -242,11 +242,11 @@ impl Cell {
         }
     }
 
-    /// The last sample and its values.
-    pub fn last(&self) -> Option<(&Sample, Vec<(&str, f64)>)> {
-        let sample = self.samples.last()?;
+    /// The `n`-th sample and its values.
+    pub fn nth(&self, n: usize) -> Option<(&Sample, Vec<(&str, f64)>)> {
+        let sample = self.samples.get(n)?;
         let values = self.values.iter().filter_map(|(name, column)| {
-            column.last().filter(|value| !value.is_nan()).map(|value| (name.as_str(), *value))
+            column.get(n).filter(|value| !value.is_nan()).map(|value| (name.as_str(), *value))
         });
         Some((sample, values.collect()))
     }

@@ -1,6 +1,8 @@
 //! From the first sample to the store, the line of progress, and the file of the timeline.
 
+use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lab::experiment::Data;
@@ -10,9 +12,12 @@ use lab::run::{Note, Run};
 
 use crate::owner;
 use crate::progress::ProgressLine;
-use crate::store::Store;
+use crate::store::{LOCK_LIMIT, Locked, Store};
 use crate::trace_file::TraceFile;
 use crate::workers::Toolchain;
+
+/// How long a sample waits for the store: the measuring goes on.
+const SHORT: Duration = Duration::from_millis(10);
 
 /// Where what is measured goes.
 pub(super) struct Output {
@@ -39,7 +44,11 @@ pub(super) fn record(
         stop: stop.clone(),
     };
     let Output { store, line, trace: file, toolchains } = output;
-    let mut recorder = Recorder { store, line, toolchains };
+    let mut recorder =
+        Recorder { store, line, toolchains, pending: Vec::new(), lock_limit: LOCK_LIMIT };
+    if !run.id.is_empty() {
+        recorder.set_lock_limit(SHORT)?;
+    }
     let mut measured = measure(job, run, &data, &mut launcher, &mut recorder, stop);
     if measured.is_ok()
         && run.complete
@@ -55,7 +64,10 @@ pub(super) fn record(
         run.notes.extend(left);
         recorder.finish(run)?;
     }
-    measured.map(|()| tidy)
+    let lost = recorder.lost(run);
+    let is_kept = lost.is_none();
+    run.notes.extend(lost);
+    measured.map(|()| tidy && is_kept)
 }
 
 /// What went wrong when the data was put away, each once.
@@ -78,6 +90,75 @@ struct Recorder {
     line: ProgressLine,
     /// What the workers of the run were built by.
     toolchains: Vec<Toolchain>,
+    /// What the store does not have yet, as another program keeps it locked: it is in the run.
+    pending: Vec<Change>,
+    /// How long the end of the run waits for the store.
+    lock_limit: Duration,
+}
+
+/// A change of the run that the store is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Cell(usize),
+    /// Of a cell, and which of its samples.
+    Sample(usize, usize),
+    End,
+}
+
+impl Recorder {
+    /// In the order in which the run has changed. What a locked store does not take stays for the
+    /// next time.
+    fn keep(&mut self, run: &Run, change: Change) -> Result<()> {
+        let Some(store) = &mut self.store else { return Ok(()) };
+        if change != Change::End || !self.pending.contains(&change) {
+            self.pending.push(change);
+        }
+        let mut kept = 0;
+        let mut ended = Ok(());
+        for change in &self.pending {
+            ended = put(store.as_mut(), run, *change);
+            if ended.is_err() {
+                break;
+            }
+            kept += 1;
+        }
+        self.pending.drain(..kept);
+        match ended {
+            Err(error) if error.is::<Locked>() => Ok(()),
+            ended => ended,
+        }
+    }
+
+    fn set_lock_limit(&mut self, limit: Duration) -> Result<()> {
+        self.store.as_mut().map_or(Ok(()), |store| store.set_lock_limit(limit))
+    }
+
+    /// What the store could not be given.
+    fn lost(&self, run: &Run) -> Option<Note> {
+        let samples = self.pending.iter().filter(|change| matches!(change, Change::Sample(..)));
+        let samples = samples.count();
+        (!self.pending.is_empty()).then(|| Note {
+            method: None,
+            point: None,
+            text: format!(
+                "another program keeps the store locked: {samples} samples and the end of this run \
+                 are shown here and not kept there; when it is done, measure them again with \
+                 bytelab run --resume {}",
+                run.id
+            ),
+        })
+    }
+}
+
+fn put(store: &mut dyn Store, run: &Run, change: Change) -> Result<()> {
+    match change {
+        Change::Cell(cell) => store.put_cell(&run.id, cell, &run.cells[cell]),
+        Change::Sample(cell, n) => match run.cells[cell].nth(n) {
+            Some((sample, values)) => store.append(&run.id, cell, sample, &values),
+            None => Ok(()),
+        },
+        Change::End => store.finish(&run.id, run.complete, &run.environment, &run.notes),
+    }
 }
 
 impl Record for Recorder {
@@ -89,20 +170,16 @@ impl Record for Recorder {
             Some(store) => store.begin(run)?,
             None => "not stored".to_owned(),
         };
-        Ok(())
+        self.set_lock_limit(SHORT)
     }
 
     fn cell(&mut self, run: &Run, cell: usize) -> Result<()> {
-        match &mut self.store {
-            Some(store) => store.put_cell(&run.id, cell, &run.cells[cell]),
-            None => Ok(()),
-        }
+        self.keep(run, Change::Cell(cell))
     }
 
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
-        let Some(store) = &mut self.store else { return Ok(()) };
-        let Some((sample, values)) = run.cells[cell].last() else { return Ok(()) };
-        store.append(&run.id, cell, sample, &values)
+        let last = run.cells[cell].samples.len().saturating_sub(1);
+        self.keep(run, Change::Sample(cell, last))
     }
 
     fn progress(&mut self, progress: &Progress<'_>) {
@@ -110,9 +187,61 @@ impl Record for Recorder {
     }
 
     fn finish(&mut self, run: &Run) -> Result<()> {
-        match &mut self.store {
-            Some(store) => store.finish(&run.id, run.complete, &run.environment, &run.notes),
-            None => Ok(()),
+        self.keep(run, Change::End)?;
+        if self.pending.is_empty() {
+            return Ok(());
         }
+        self.line.clear();
+        let seconds = self.lock_limit.as_secs();
+        let waiting =
+            format!("another program keeps the store locked; waiting for it up to {seconds} s");
+        let _ = writeln!(io::stderr(), "bytelab: {waiting}");
+        self.set_lock_limit(self.lock_limit)?;
+        let ended = self.keep(run, Change::End);
+        self.set_lock_limit(SHORT)?;
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{self, suite};
+
+    #[test]
+    fn what_a_locked_store_does_not_take_is_kept_later_or_said_to_be_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs.sqlite");
+        let store = Some(store::open(Some(path.clone().into())).unwrap());
+        let mut recorder = Recorder {
+            store,
+            line: ProgressLine::new(),
+            toolchains: Vec::new(),
+            pending: Vec::new(),
+            lock_limit: Duration::ZERO,
+        };
+        let mut run = suite::new_run("locked");
+        recorder.begin(&mut run).unwrap();
+        let other = rusqlite::Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        for round in 0..3 {
+            run.cells[0].push(suite::new_sample(round, 0), &suite::new_values(round));
+            recorder.sample(&run, 0).unwrap();
+        }
+        run.complete = true;
+        recorder.finish(&run).unwrap();
+        let lost = recorder.lost(&run).unwrap().text;
+        assert!(lost.contains("locked: 3 samples and the end of this run"), "{lost}");
+        assert!(lost.ends_with(&format!("bytelab run --resume {}", run.id)), "{lost}");
+
+        other.execute_batch("ROLLBACK").unwrap();
+        recorder.finish(&run).unwrap();
+        assert_eq!(recorder.lost(&run), None);
+        let kept = recorder.store.as_mut().unwrap().load(&run.id).unwrap();
+        assert!(kept.complete);
+        assert_eq!(
+            (&kept.cells[0].samples, &kept.cells[0].values),
+            (&run.cells[0].samples, &run.cells[0].values)
+        );
     }
 }

@@ -4,10 +4,11 @@
 mod columns;
 mod sqlite;
 #[cfg(test)]
-mod suite;
+pub(crate) mod suite;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use lab::run::{Cell, Environment, Listed, Note, Run, Sample};
@@ -19,6 +20,10 @@ pub(crate) trait Store {
 
     /// Keeps a run that was measured elsewhere: all of it, or nothing.
     fn add(&mut self, run: &Run) -> Result<String>;
+
+    /// How long each change waits from now on where another program keeps the store locked. The error is then a
+    /// [`Locked`], and nothing was changed.
+    fn set_lock_limit(&mut self, limit: Duration) -> Result<()>;
 
     /// Adds the cell at the next position of the run, or replaces all of a cell but its samples.
     fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()>;
@@ -59,6 +64,21 @@ pub(crate) trait Store {
     /// Removes the name; the run stays.
     fn delete_baseline(&mut self, name: &str) -> Result<()>;
 }
+
+/// How long one process waits for others that write, if nothing else is said.
+pub(crate) const LOCK_LIMIT: Duration = Duration::from_secs(30);
+
+/// Another program has kept the store locked for too long.
+#[derive(Debug)]
+pub(crate) struct Locked(String);
+
+impl std::fmt::Display for Locked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Locked {}
 
 /// A name for a run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -10,6 +10,7 @@ mod refusals;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use lab::run::{Cell, Environment, Listed, Note, Pass, Run, Sample};
@@ -64,6 +65,11 @@ impl Store for Sqlite {
             transaction.execute(complete, params![number(&id)?, run.complete])?;
             Ok(id)
         })
+    }
+
+    fn set_lock_limit(&mut self, limit: Duration) -> Result<()> {
+        let set = self.connection.busy_timeout(limit);
+        set.map_err(|error| opening::explain(&self.path, error.into()))
     }
 
     fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()> {

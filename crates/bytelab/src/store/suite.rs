@@ -23,7 +23,7 @@ pub(super) fn all(store: &mut dyn Store) {
 }
 
 /// A run as it is before anything was measured.
-pub(super) fn new_run(experiment: &str) -> Run {
+pub(crate) fn new_run(experiment: &str) -> Run {
     let mut point = Point::default();
     point.set("size", 1 << 27_u64);
     point.set("file", "a b");
@@ -91,7 +91,7 @@ fn new_cell(method: &str, point: &Point) -> Cell {
     }
 }
 
-pub(super) fn new_sample(round: u32, slot: u32) -> Sample {
+pub(crate) fn new_sample(round: u32, slot: u32) -> Sample {
     Sample {
         pass: if round == 4 { Pass::Counting } else { Pass::Timing },
         session: 0,
@@ -106,7 +106,7 @@ pub(super) fn new_sample(round: u32, slot: u32) -> Sample {
 }
 
 /// The values of a sample with thirteen metrics, as many as a timing pass takes.
-pub(super) fn new_values(round: u32) -> Vec<(&'static str, f64)> {
+pub(crate) fn new_values(round: u32) -> Vec<(&'static str, f64)> {
     lab::metric::METRICS
         .iter()
         .filter(|metric| metric.pass == Pass::Timing)

@@ -15,6 +15,7 @@ mod import;
 mod kill;
 mod languages;
 mod latency;
+mod locked;
 mod numbers;
 mod output;
 mod own;

@@ -6,11 +6,12 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
+
+use crate::store::{LOCK_LIMIT, Locked};
 
 /// What marks an SQLite file as ours: "bylb".
 const APPLICATION_ID: i32 = 0x6279_6c62;
@@ -19,9 +20,6 @@ const APPLICATION_ID: i32 = 0x6279_6c62;
 /// this program knows. One that has been released is never changed.
 pub(super) const MIGRATIONS: &[&str] =
     &[include_str!("schema-1.sql"), include_str!("schema-2.sql")];
-
-/// How long one process waits for others that write.
-const BUSY_LIMIT: Duration = Duration::from_secs(30);
 
 /// A run seldom makes more pages than this. So the log is written back into the file, and that
 /// waits for the device, when the run ends and not between two samples.
@@ -127,7 +125,7 @@ fn connect(path: &Path, migrations: &[&str]) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let log_was_there = fs::metadata(beside(path, "-wal")).is_ok();
     let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_LIMIT)?;
+    connection.busy_timeout(LOCK_LIMIT)?;
     if let Err(error) = check(&connection, migrations.len()) {
         // Else the last one to close writes the log back into the file.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_was_there)?;
@@ -230,10 +228,10 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let meaning = match code(&error) {
         Some(ErrorCode::NotADatabase) => NOT_SQLITE.to_owned(),
         Some(ErrorCode::DatabaseCorrupt) => format!("damaged; {RESTORE}"),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => format!(
-            "another program has kept it locked for {} s: try again when it is done",
-            BUSY_LIMIT.as_secs()
-        ),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            let meaning = "another program keeps it locked: try again when it is done";
+            return Locked(format!("store {shown}: {meaning} ({text})")).into();
+        }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             NOT_WRITABLE.to_owned()
         }
