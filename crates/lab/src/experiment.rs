@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::param::{Param, Point};
+use crate::param::{Param, Point, Value};
 use crate::run::Role;
 use crate::stop::Stop;
 
@@ -79,7 +79,8 @@ pub struct Method {
     /// Whether it is measured when no method is named.
     pub default: bool,
     /// Where an experiment has several jobs: the word of its param `job`, `source` or `kind` at which the method competes,
-    /// or some of them with `|` between. None: at every point.
+    /// or some of them with `|` between; or `name=word|word` for another param, or several such with
+    /// a space between, which must all hold. None: at every point.
     pub job: Option<&'static str>,
 }
 
@@ -109,9 +110,20 @@ impl Experiment {
 impl Method {
     /// Whether it does the job of this point.
     pub fn competes_at(&self, point: &Point) -> bool {
-        let job = JOB_PARAMS.iter().find_map(|name| point.get(name));
-        let (Some(own), Some(job)) = (self.job, job) else { return true };
-        own.split('|').any(|own| *job == own.into())
+        let is_one =
+            |words: &str, value: &Value| words.split('|').any(|word| *value == word.into());
+        self.job.unwrap_or_default().split_ascii_whitespace().all(|condition| {
+            let (value, words) = match condition.split_once('=') {
+                Some((name, words)) => (point.get(name), words),
+                None => (JOB_PARAMS.iter().find_map(|name| point.get(name)), condition),
+            };
+            value.is_none_or(|value| is_one(words, value))
+        })
+    }
+
+    /// Whether `job` names a job, rather than where the method can do that of all others.
+    pub fn has_own_job(&self) -> bool {
+        self.job.is_some_and(|job| !job.contains('='))
     }
 }
 
@@ -301,5 +313,17 @@ mod tests {
         assert!(at("source", "http") && at("source", "https") && at("job", "https"));
         assert!(!at("source", "file") && !at("source", "http|https") && !at("job", "h"));
         assert!(at("place", "file"), "there is no job to choose");
+    }
+
+    #[test]
+    fn a_method_may_be_for_some_values_of_several_params() {
+        let at = |input: &str, output: &str| {
+            let mut point = Point::default();
+            point.set("input", input);
+            point.set("output", output);
+            method("", Some("input=file output=file|pipe"), &[]).competes_at(&point)
+        };
+        assert!(at("file", "file") && at("file", "pipe"));
+        assert!(!at("pipe", "file") && !at("file", "null") && !at("file", "file|pipe"));
     }
 }

@@ -41,7 +41,8 @@ pub(super) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> 
     page.line(&[(Style::Plain, "Methods:")]);
     for method in &experiment.methods {
         // The first one of each job.
-        let first = experiment.methods.iter().find(|other| other.job == method.job);
+        let job = |method: &Method| method.job.filter(|_| method.has_own_job());
+        let first = experiment.methods.iter().find(|other| job(other) == job(method));
         let is_reference = first.is_some_and(|first| first.name == method.name);
         entry(&mut page, &method.name, width, &about(method, is_reference));
     }
@@ -60,7 +61,8 @@ pub(super) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> 
 
 fn about(method: &Method, is_reference: bool) -> String {
     let mut marks = Vec::new();
-    marks.extend(method.job.map(|job| format!("job {job}")));
+    let where_it_is = if method.has_own_job() { "job" } else { "only with" };
+    marks.extend(method.job.map(|job| format!("{where_it_is} {job}")));
     if is_reference {
         marks.push("the reference".to_owned());
     }

@@ -6,6 +6,7 @@ mod bad_input;
 mod cat;
 mod check;
 mod compare;
+mod copying;
 mod counting;
 mod decoding;
 mod export;

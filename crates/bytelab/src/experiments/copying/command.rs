@@ -3,11 +3,11 @@
 use std::os::fd::OwnedFd;
 
 use anyhow::Result;
-use lab::experiment::{Method, Task, skip};
+use lab::experiment::{Build, Method, Task};
 use lab::param::Point;
 
 use super::super::filter::{self, must_be_installed};
-use super::job::{Copying, Cpu, contender, task};
+use super::job::{Copying, Cpu, between, contender, task};
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
@@ -23,22 +23,31 @@ pub(super) fn methods() -> Vec<Method> {
                 command(point, &["dd", &block, "status=none"])
             },
         ),
-        contender("gnu-cat", "GNU cat of another version, if it is there as gcat", &[], |point| {
+        if_installed("gcat", "gnu-cat", "GNU cat of another version, named gcat", |point| {
             command(point, &["gcat"])
         }),
-        contender("uutils-cat", "cat of uutils coreutils, its start included", &[], |point| {
-            command(point, &["coreutils", "cat"])
-        }),
-        contender("pv", "pv --quiet, its start included", &[], |point| {
+        if_installed(
+            "coreutils",
+            "uutils-cat",
+            "cat of uutils coreutils, its start included",
+            |point| command(point, &["coreutils", "cat"]),
+        ),
+        if_installed("pv", "pv", "pv --quiet, its start included", |point| {
             command(point, &["pv", "--quiet"])
         }),
-        contender("cp", "cp /dev/stdin /dev/stdout, its start included", &[], |point| {
-            if point.text("input")? != "file" || point.text("output")? != "file" {
-                return Err(skip("cp is from file to file only"));
-            }
-            command(point, &["cp", "/dev/stdin", "/dev/stdout"])
-        }),
+        between(
+            "input=file output=file",
+            contender("cp", "cp /dev/stdin /dev/stdout, its start included", &[], |point| {
+                command(point, &["cp", "/dev/stdin", "/dev/stdout"])
+            }),
+        ),
     ]
+}
+
+/// One that few machines have. It takes part unnamed where it is.
+fn if_installed(program: &str, name: &str, about: &str, build: Build) -> Method {
+    let default = must_be_installed(program).is_ok();
+    Method { default, ..contender(name, about, &[], build) }
 }
 
 struct Command(Vec<String>);

@@ -32,6 +32,11 @@ pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: 
     }
 }
 
+/// One that works only between some kinds of ends, as `input=file output=pipe|socket`.
+pub(super) fn between(ends: &'static str, method: Method) -> Method {
+    Method { job: Some(ends), ..method }
+}
+
 pub(super) fn task<C: Copying + 'static>(point: &Point, copying: C) -> Result<Box<dyn Task>> {
     Ok(Box::new(Job { setup: Setup::of(point)?, copying, cpu: Cpu::default(), ops: 1 }))
 }

@@ -16,7 +16,7 @@ use rustix::pipe::{
     IoSliceRaw, PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice, vmsplice,
 };
 
-use super::job::{Copying, Cpu, contender, task};
+use super::job::{Copying, Cpu, between, contender, task};
 
 const PIPE_BYTES: usize = 1 << 20;
 const STEP_BYTES: usize = 0x7fff_f000;
@@ -33,19 +33,15 @@ pub(super) fn methods() -> Vec<Method> {
             let size = fcntl_setpipe_size(&writer, PIPE_BYTES)?;
             task(point, ThroughPipe { reader, writer, size })
         }),
-        kernel("sendfile", "sendfile", |point| {
-            if point.text("input")? != "file" {
-                return Err(skip("sendfile takes files only"));
-            }
-            task(point, Sendfile)
-        }),
-        kernel("vmsplice", "read into memory whose pages are lent to the pipe", vmsplicing),
-        kernel("copy-file-range", "copy_file_range", |point| {
-            if point.text("input")? != "file" || point.text("output")? != "file" {
-                return Err(skip("copy_file_range is from file to file only"));
-            }
-            task(point, Range)
-        }),
+        between("input=file", kernel("sendfile", "sendfile", |point| task(point, Sendfile))),
+        between(
+            "output=pipe",
+            kernel("vmsplice", "read into memory whose pages are lent to the pipe", vmsplicing),
+        ),
+        between(
+            "input=file output=file",
+            kernel("copy-file-range", "copy_file_range", |point| task(point, Range)),
+        ),
     ]
 }
 
@@ -55,9 +51,6 @@ struct Vmsplice {
 }
 
 fn vmsplicing(point: &Point) -> Result<Box<dyn Task>> {
-    if point.text("output")? != "pipe" {
-        return Err(skip("vmsplice is to pipes only"));
-    }
     let buffer = || MmapMut::map_anon(PIPE_BYTES).context("a buffer");
     task(point, Vmsplice { buffers: [buffer()?, buffer()?] })
 }

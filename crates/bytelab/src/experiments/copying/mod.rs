@@ -29,6 +29,9 @@ pub(crate) use self::languages::{filtering, language_of};
 /// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
 pub(crate) const FILTER: &str = "__filter";
 
+const NOTHING_MOVED: &str = "with output=null nothing is moved: /dev/null looks at no byte, and a method that reads none \
+     is the fastest; compare methods with --output pipe, socket or file";
+
 pub(crate) fn experiment() -> Experiment {
     Experiment {
         name: "copying",
@@ -53,8 +56,8 @@ fn params() -> Vec<Param> {
         param(
             "output",
             Kind::Word(&["null", "file", "pipe", "socket"]),
-            "null",
-            "what is copied to; a pipe or socket is drained by a thread",
+            "pipe",
+            "what is copied to; a pipe or socket is drained by a thread, and null takes no byte",
         ),
         param(
             "reader",
@@ -90,5 +93,8 @@ fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     let path = files[0].to_str().with_context(|| format!("{} is not UTF-8", dir.display()))?;
     let mut arguments = point.clone();
     arguments.set("file", path);
-    Ok(Data { arguments, files: files.clone(), payload_bytes: Some(size), ..Data::default() })
+    let to_null = point.text("output")? == "null";
+    let notes = to_null.then(|| NOTHING_MOVED.to_owned()).into_iter().collect();
+    let (files, payload_bytes) = (files.clone(), Some(size));
+    Ok(Data { arguments, files, payload_bytes, notes, ..Data::default() })
 }

@@ -9,10 +9,10 @@ use std::sync::mpsc::sync_channel;
 
 use anyhow::{Context, Result};
 use lab::clock;
-use lab::experiment::{Build, Method, skip};
+use lab::experiment::{Build, Method};
 use memmap2::MmapOptions;
 
-use super::job::{Copying, Cpu, contender, task};
+use super::job::{Copying, Cpu, between, contender, task};
 
 /// What `mmap-write` maps and writes at once.
 const WINDOW: u64 = 2 << 20;
@@ -42,16 +42,14 @@ pub(super) fn methods() -> Vec<Method> {
             task(point, Whole)
         }),
         contender("io-copy", "std::io::copy", &[], |point| task(point, IoCopy)),
-        contender(
-            "mmap-write",
-            "the file mapped in windows of 2 MiB, then written",
-            &[],
-            |point| {
-                if point.text("input")? != "file" {
-                    return Err(skip("only a file can be mapped"));
-                }
-                task(point, MapWrite)
-            },
+        between(
+            "input=file",
+            contender(
+                "mmap-write",
+                "the file mapped in windows of 2 MiB, then written",
+                &[],
+                |point| task(point, MapWrite),
+            ),
         ),
     ]
 }
