@@ -269,12 +269,15 @@ impl Launcher {
     fn worker(&self, experiment: &str, method: &Method) -> Vec<String> {
         vec![
             self.program.to_string_lossy().into_owned(),
-            "__worker".to_owned(),
+            BUILT_IN.to_owned(),
             experiment.to_owned(),
             method.name.clone(),
         ]
     }
 }
+
+/// The first argument of this program where it is started for a built-in method.
+const BUILT_IN: &str = "__worker";
 
 /// How long a child may take, where it works, and what ends the waiting early.
 #[derive(Clone)]
