@@ -27,6 +27,7 @@ impl Source {
     }
 
     /// The descriptor of what is local.
+    #[cfg_attr(not(feature = "http"), expect(clippy::unnecessary_wraps, reason = "a URL has none"))]
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
         match self {
             Source::Read(source) => Some(source.fd()),
