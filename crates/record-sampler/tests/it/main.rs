@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 
 mod choices;
+#[cfg(feature = "decode")]
+mod compressed;
 mod files;
 mod index;
 mod many;

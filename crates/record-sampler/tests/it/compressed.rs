@@ -1,0 +1,100 @@
+//! Compressed files: all that they hold, or an error, and never records that nobody has written.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use record_sampler::{ErrorKind, Format, Population, Sampler};
+
+use crate::files::{CSV, file};
+
+fn text(n: usize) -> String {
+    (0..n).fold(String::new(), |text, i| text + &format!("record {i}, {}\n", i * i % 97))
+}
+
+/// With a checksum and the size, as the program `zstd` writes them.
+fn zstd(text: &str) -> Vec<u8> {
+    let mut encoder = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.set_pledged_src_size(Some(text.len() as u64)).unwrap();
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::default());
+    encoder.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+fn all(path: &Path, format: Format) -> record_sampler::Result<String> {
+    let mut population = Population::open([path], format)?;
+    let records = Sampler::at_most(u64::MAX).records(&mut population)?;
+    Ok(String::from_utf8_lossy(&records.concat()).into_owned())
+}
+
+#[test]
+fn a_flipped_bit_is_an_error_or_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let expected = text(40);
+    for (name, sound) in [("a.zst", zstd(&expected)), ("a.gz", gzip(&expected))] {
+        let mut errors = 0;
+        for bit in 0..8 * sound.len() {
+            let mut broken = sound.clone();
+            broken[bit / 8] ^= 1 << (bit % 8);
+            let path = file(dir.path(), name, &broken);
+            match all(&path, Format::Lines) {
+                Ok(records) => assert!(records == expected, "{name}: bit {bit}: {records}"),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Io, "{name}: bit {bit}: {error}");
+                    assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
+                    errors += 1;
+                }
+            }
+        }
+        assert!(errors > 7 * sound.len(), "{name}: {errors} of {}", 8 * sound.len());
+    }
+}
+
+#[test]
+fn a_cut_file_is_an_error_wherever_it_is_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, sound) in [("a.zst", zstd(&text(40))), ("a.gz", gzip(&text(40)))] {
+        for len in 0..sound.len() {
+            let path = file(dir.path(), name, &sound[..len]);
+            let error = all(&path, Format::Lines).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io, "{name}: {len}: {error}");
+        }
+    }
+}
+
+#[test]
+fn all_frames_and_members_are_one_text_and_what_pads_them_is_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let texts = ["a,1\nb", ",2\n", "", "c,3\n"];
+    let skippable = [&[0x5a, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"notes"].concat();
+    let frames: Vec<Vec<u8>> = texts.iter().map(|text| zstd(text)).collect();
+    let members: Vec<Vec<u8>> = texts.iter().map(|text| gzip(text)).collect();
+    for (name, parts) in [
+        ("frames.zst", frames.clone()),
+        ("behind.zst", [&frames[..], std::slice::from_ref(&skippable)].concat()),
+        ("before.zst", [std::slice::from_ref(&skippable), &frames[..]].concat()),
+        ("between.zst", [&frames[..1], &[skippable], &frames[1..]].concat()),
+        ("members.gz", members.clone()),
+        ("padded.gz", [&members[..], &[vec![0; 512]]].concat()),
+    ] {
+        let path = file(dir.path(), name, parts.concat());
+        for format in [Format::Lines, CSV] {
+            assert_eq!(all(&path, format).unwrap(), texts.concat(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn garbage_behind_the_end_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, sound) in [("a.zst", zstd("a\n")), ("a.gz", gzip("a\n"))] {
+        let path = file(dir.path(), name, [&sound[..], b"garbage"].concat());
+        assert_eq!(all(&path, Format::Lines).unwrap_err().kind(), ErrorKind::Io, "{name}");
+    }
+}
