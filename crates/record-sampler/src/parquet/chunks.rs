@@ -90,7 +90,11 @@ impl ChunkReader for Chunks {
             let text = format!("{length} bytes at offset {start} of {}", self.0.size);
             return Err(ParquetError::EOF(text));
         }
-        let mut buffer = vec![0; length];
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(length).map_err(|_| {
+            ParquetError::General(format!("no memory for {length} bytes at offset {start}"))
+        })?;
+        buffer.resize(length, 0);
         At { chunks: self.clone(), offset: start }.read_exact(&mut buffer)?;
         Ok(buffer.into())
     }

@@ -32,11 +32,12 @@ pub(super) fn write(
     is_due: &[bool],
 ) -> Result<()> {
     let due = writers.iter_mut().zip(is_due);
-    let groups = due.map(|(writer, is_due)| is_due.then(|| writer.next_row_group()).transpose());
+    let groups = due
+        .map(|(writer, is_due)| is_due.then(|| contained(|| writer.next_row_group())).transpose());
     let mut groups = groups.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     for number in 0..sources.schema().num_columns() {
         let columns = groups.iter_mut().map(|group| match group {
-            Some(group) => group.next_column(),
+            Some(group) => contained(|| group.next_column()),
             None => Ok(None),
         });
         let mut columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
@@ -50,7 +51,7 @@ pub(super) fn write(
         }
     }
     for group in groups.into_iter().flatten() {
-        group.close().map_err(failed)?;
+        contained(|| group.close()).map_err(failed)?;
     }
     Ok(())
 }

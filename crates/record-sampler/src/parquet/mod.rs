@@ -29,7 +29,7 @@ use crate::{Error, ErrorKind, Format, Result};
 
 impl Sampler {
     /// Writes the chosen rows of Parquet files, which must have the same schema, as a Parquet file. Rows stay in
-    /// their order, each at most once; codecs are gzip, Snappy and LZ4. Of the files only the footers, and the row
+    /// their order, each at most once, by the codecs that they have. Of the files only the footers, and the row
     /// groups and pages that hold a chosen row, are read; for `weighted_by` and `per` that column, too, and alone.
     /// It is the same sample as of a CSV file or of JSON Lines with the same rows.
     ///

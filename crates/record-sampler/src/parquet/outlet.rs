@@ -9,8 +9,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-use super::malformed;
 use super::sources::Sources;
+use super::{contained, malformed};
 use crate::{Error, Result};
 
 pub(super) type Writer<'a, 'b> = SerializedFileWriter<&'a mut Outlet<'b>>;
@@ -29,7 +29,9 @@ pub(super) fn writers<'a, 'b>(
     let properties = Arc::new(properties(sources.first()));
     let schema = sources.schema().root_schema_ptr();
     let writer = |outlet| {
-        SerializedFileWriter::new(outlet, schema.clone(), properties.clone()).map_err(failed)
+        let made =
+            contained(|| SerializedFileWriter::new(outlet, schema.clone(), properties.clone()));
+        made.map_err(failed)
     };
     outlets.iter_mut().map(writer).collect()
 }

@@ -1,6 +1,7 @@
 //! Chosen rows into row groups of the outputs: as many of them at once as fit into memory.
 
 use super::columns::{self, Chosen};
+use super::contained;
 use super::outlet::{Writer, failed};
 use super::sources::{Group, Sources};
 use crate::Result;
@@ -38,7 +39,7 @@ pub(super) fn copy(
     }
     gathered.write(sources, 1)?;
     for writer in gathered.writers {
-        writer.close().map_err(failed)?;
+        contained(|| writer.close()).map_err(failed)?;
     }
     Ok(copied)
 }

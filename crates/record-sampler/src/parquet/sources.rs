@@ -1,7 +1,9 @@
 //! Parquet files with one schema, as one population: what their footers say, and their columns to read.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use parquet::basic::Compression;
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
@@ -57,12 +59,10 @@ impl<'a> Sources<'a> {
             let metadata = contained(|| reader.parse_and_finish(&chunks));
             let metadata = metadata.map_err(|error| named(chunks.explain(&error)))?;
             are_inside(&metadata, file.size).map_err(named)?;
+            have_codecs(&metadata).map_err(named)?;
             if let Some(first) = files.first() {
-                let schema = |metadata: &ParquetMetaData| metadata.file_metadata().schema().clone();
-                if schema(&first.metadata) != schema(&metadata) {
-                    let text = "its schema is not that of the first file";
-                    return Err(named(Error::new(ErrorKind::BadRequest, text)));
-                }
+                let path = &population.inputs[0].path;
+                have_one_schema(&first.metadata, &metadata, path).map_err(named)?;
             }
             let with = metadata.row_groups().iter().try_fold(total, |sum, group| {
                 u64::try_from(group.num_rows()).ok().and_then(|rows| sum.checked_add(rows))
@@ -155,6 +155,45 @@ fn are_inside(metadata: &ParquetMetaData, size: u64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether each column can be decompressed. The library tells it only when it is read or written.
+fn have_codecs(metadata: &ParquetMetaData) -> Result<()> {
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        let odd = group.columns().iter().find(|column| column.compression() == Compression::LZO);
+        if let Some(column) = odd {
+            let path = column.column_path();
+            let text = format!(
+                "column {path} of row group {number} is compressed by LZO, which is not supported: \
+                 write the file by another codec"
+            );
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file has the schema of the first one.
+fn have_one_schema(first: &ParquetMetaData, other: &ParquetMetaData, path: &Path) -> Result<()> {
+    let [first, other] = [first, other].map(|metadata| metadata.file_metadata().schema_descr());
+    if first.root_schema() == other.root_schema() {
+        return Ok(());
+    }
+    let columns = first.columns().iter().zip(other.columns());
+    let same = columns.take_while(|(first, other)| first == other).count();
+    let name = |schema: &SchemaDescriptor| {
+        let column = schema.columns().get(same)?;
+        Some(format!("{} ({})", column.path(), column.physical_type()))
+    };
+    let place = match [first, other].map(name) {
+        [None, None] => String::new(),
+        [first, other] => {
+            let [first, other] = [first, other].map(|name| name.unwrap_or("nothing".to_owned()));
+            format!(", from column {} on: {other} instead of {first}", same + 1)
+        }
+    };
+    let text = format!("its schema is not that of {}{place}", path.display());
+    Err(Error::new(ErrorKind::BadRequest, text))
 }
 
 /// Whether an index can be followed: the first row of each page comes after those of the page before.

@@ -15,6 +15,8 @@ mod parquet_broken;
 #[cfg(feature = "parquet")]
 mod parquet_choices;
 #[cfg(feature = "parquet")]
+mod parquet_codecs;
+#[cfg(feature = "parquet")]
 mod parquet_rows;
 mod refusals;
 mod streams;

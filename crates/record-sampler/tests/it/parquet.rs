@@ -69,12 +69,12 @@ pub(crate) fn write(
 }
 
 /// The rows of a Parquet file as text, by the library's own assembly.
-fn rows(bytes: Vec<u8>) -> Vec<String> {
+pub(crate) fn rows(bytes: Vec<u8>) -> Vec<String> {
     let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
     reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect()
 }
 
-fn row(id: i64) -> String {
+pub(crate) fn row(id: i64) -> String {
     let name = if id % 3 == 0 { "null".to_owned() } else { format!("\"the name of {id}\"") };
     let list: Vec<String> = (0..id % 4).map(|place| format!("{}.0", id * 10 + place)).collect();
     format!("{{id: {id}, name: {name}, list: [{}]}}", list.join(", "))
@@ -178,7 +178,11 @@ fn what_is_wrong_is_told() {
     let schema = Arc::new(parse_message_type("message row { required int32 id; }").unwrap());
     let out = fs::File::create(&other).unwrap();
     SerializedFileWriter::new(out, schema, Arc::default()).unwrap().close().unwrap();
-    check(&one, &[&sound, &other], ErrorKind::BadRequest, "other: its schema is not that of");
+    let text = format!(
+        "other: its schema is not that of {}, from column 1 on: \"id\" (INT32) instead of \"id\" (INT64)",
+        sound.display()
+    );
+    check(&one, &[&sound, &other], ErrorKind::BadRequest, &text);
     for sampler in [Sampler::exactly(1).shuffled(), Sampler::exactly(1).with_replacement()] {
         check(&sampler, &[&sound], ErrorKind::BadRequest, "rows of Parquet stay in order");
     }
