@@ -126,7 +126,7 @@ impl Chooser<'_> {
     }
 
     fn slots(&self, scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<Kept>> {
-        let mut slots = Slots::new(rng, n as usize);
+        let mut slots = Slots::new(rng, n)?;
         while scan.go_to(slots.next_rank().unwrap_or(u64::MAX))? {
             let Some(kept) = self.next(scan)? else { break };
             slots.offer(&kept);

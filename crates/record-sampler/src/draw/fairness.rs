@@ -110,7 +110,7 @@ fn places_and_pairs_of_places_are_equally_probable() {
 fn draws_with_replacement_are_independent() {
     type Of = fn(u64) -> Vec<u64>;
     let from_stream = |seed: u64| {
-        let mut slots = Slots::new(Rng::new(seed), 3);
+        let mut slots = Slots::new(Rng::new(seed), 3).unwrap();
         while let Some(rank) = slots.next_rank().filter(|rank| *rank < 5) {
             slots.offer(&rank);
         }
@@ -222,7 +222,7 @@ fn a_seed_gives_the_same_ranks_for_ever() {
             weighted.offer(rank);
         }
     }
-    let mut slots = Slots::new(rng(), 5);
+    let mut slots = Slots::new(rng(), 5).unwrap();
     while let Some(rank) = slots.next_rank().filter(|rank| *rank < 1_000_000) {
         slots.offer(&rank);
     }

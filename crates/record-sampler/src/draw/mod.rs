@@ -21,3 +21,16 @@ pub use reservoir::Reservoir;
 pub(crate) use rest::Rest;
 pub(crate) use strata::{Quota, Sizes, Strata};
 pub use weighted::WeightedReservoir;
+
+use crate::{Error, ErrorKind, Result};
+
+/// Room for `n` items, a number that a user has given: more than memory holds is an error.
+pub(crate) fn reserve<T>(items: &mut Vec<T>, n: u64) -> Result<()> {
+    let reserved = usize::try_from(n).ok().and_then(|n| items.try_reserve_exact(n).ok());
+    reserved.ok_or_else(|| {
+        let text = format!(
+            "memory cannot hold {n} records at once: draw fewer, or from a file and in its order"
+        );
+        Error::new(ErrorKind::BadRequest, text)
+    })
+}

@@ -4,6 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::reserve;
+use crate::Result;
 use crate::random::{Rng, exp, ln};
 
 /// `n` independent uniform draws of `total` ranks, ascending, with repetitions, in constant memory.
@@ -59,9 +61,13 @@ pub(crate) struct Slots<T> {
 }
 
 impl<T: Clone> Slots<T> {
-    pub(crate) fn new(rng: Rng, n: usize) -> Slots<T> {
-        let changes = (0..n).map(|slot| Reverse((0, slot))).collect();
-        Slots { rng, held: (0..n).map(|_| None).collect(), changes }
+    pub(crate) fn new(rng: Rng, n: u64) -> Result<Slots<T>> {
+        let (mut held, mut changes) = (Vec::new(), Vec::new());
+        reserve(&mut held, n)?;
+        reserve(&mut changes, n)?;
+        held.resize(n as usize, None);
+        changes.extend((0..n as usize).map(|slot| Reverse((0, slot))));
+        Ok(Slots { rng, held, changes: changes.into() })
     }
 
     /// The rank of the next record that is wanted.

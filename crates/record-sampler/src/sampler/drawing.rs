@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{Amount, Sampler, Stats};
-use crate::draw::{Partition, shares};
+use crate::draw::{Partition, reserve, shares};
 use crate::fetch::{Method, fetch_places, probe};
 use crate::input::Population;
 use crate::one_pass;
@@ -125,6 +125,7 @@ impl Sampler {
             return ranked.fetch(population, ranks, expected, sink);
         }
         let mut places = Places::default();
+        reserve(&mut places.0, expected)?;
         let mut stats = ranked.fetch(population, ranks, expected, &mut places)?;
         shuffle(&mut places.0, self.seed);
         stats.bytes_read += fetch_places(population, &places.0, sink)?;

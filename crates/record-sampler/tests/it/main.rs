@@ -6,6 +6,7 @@ mod choices;
 #[cfg(feature = "decode")]
 mod compressed;
 mod files;
+mod huge;
 mod index;
 mod many;
 #[cfg(feature = "parquet")]
