@@ -28,6 +28,10 @@ pub enum ErrorKind {
     BadColumn,
     /// A weight that is negative or not finite.
     BadWeight,
+    /// Inputs have different headers.
+    MixedHeaders,
+    /// A record is larger than it may be.
+    TooLarge,
     /// What was asked for cannot be, or not of such an input.
     BadRequest,
     /// The caller asked to stop.

@@ -32,6 +32,11 @@ pub enum Format {
 }
 
 impl Format {
+    /// Whether a byte order mark is no part of the first record: it would become one of the first column.
+    pub(crate) fn drops_bom(self) -> bool {
+        matches!(self, Format::Csv { .. } | Format::JsonLines)
+    }
+
     pub(crate) fn is_text(self) -> bool {
         !matches!(self, Format::Fixed(_))
     }
@@ -45,8 +50,12 @@ impl Format {
 /// Finds the ends of records in a row of pieces.
 pub(crate) struct Splitter {
     format: Format,
+    /// The largest record that is gone through.
+    max: u64,
     /// Bytes of the record that have been seen, with empty lines before it.
     seen: u64,
+    /// Of them, those of the empty lines.
+    empty: u64,
     /// Of them, those of the line it begins with: 0 or 1 byte mean that the line may be empty.
     content: u64,
     last: Option<u8>,
@@ -63,14 +72,21 @@ enum Quote {
     Closing,
 }
 
+/// A record is too large. It begins so many bytes after the start of the piece, mostly before it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct TooLarge(pub(crate) i64);
+
 impl Splitter {
-    pub(crate) fn new(format: Format) -> Splitter {
-        Splitter { format, seen: 0, content: 0, last: None, quote: Quote::Outside, opened: 0 }
+    /// The size of a fixed record is known, and may be any.
+    pub(crate) fn new(format: Format, max: u64) -> Splitter {
+        let max = if format.is_text() { max } else { u64::MAX };
+        let (quote, last) = (Quote::Outside, None);
+        Splitter { format, max, seen: 0, empty: 0, content: 0, last, quote, opened: 0 }
     }
 
     /// The length up to the end of the record, or none if the piece ends before.
     #[inline]
-    pub(crate) fn end(&mut self, piece: &[u8]) -> Option<usize> {
+    pub(crate) fn end(&mut self, piece: &[u8]) -> Result<Option<usize>, TooLarge> {
         let end = match self.format {
             Format::Fixed(len) => {
                 let left = len - self.seen;
@@ -79,12 +95,21 @@ impl Splitter {
             Format::Lines | Format::JsonLines => memchr(b'\n', piece).map(|at| at + 1),
             Format::Csv { delimiter } => self.csv_end(piece, delimiter),
         };
-        if end.is_some() {
-            *self = Splitter::new(self.format);
-        } else {
-            self.seen += piece.len() as u64;
+        let seen = self.seen + end.unwrap_or(piece.len()) as u64;
+        if seen - self.empty > self.max {
+            return Err(TooLarge(self.empty as i64 - self.seen as i64));
         }
-        end
+        if end.is_some() {
+            *self = Splitter::new(self.format, self.max);
+        } else {
+            self.seen = seen;
+        }
+        Ok(end)
+    }
+
+    /// Whether all that has been seen since the last record are empty lines.
+    pub(crate) fn is_between(&self) -> bool {
+        self.seen == self.empty
     }
 
     fn csv_end(&mut self, piece: &[u8], delimiter: u8) -> Option<usize> {
@@ -125,6 +150,7 @@ impl Splitter {
                             return Some(at);
                         }
                         (self.content, self.last) = (0, None);
+                        self.empty = self.seen + at as u64;
                         continue;
                     }
                     if self.last.is_none_or(|last| last == delimiter) {
@@ -143,18 +169,19 @@ impl Splitter {
         self.content == 0 || self.content == 1 && self.last == Some(b'\r')
     }
 
-    /// Passes over at most `limit` records: how many, and how many bytes they take.
-    pub(crate) fn pass(&mut self, piece: &[u8], limit: u64) -> (u64, usize) {
+    /// Passes over at most `limit` records: how many, and how many bytes they take. Lines may be of any size.
+    pub(crate) fn pass(&mut self, piece: &[u8], limit: u64) -> Result<(u64, usize), TooLarge> {
         if self.format.is_lines() {
-            return pass_lines(piece, limit);
+            return Ok(pass_lines(piece, limit));
         }
         let (mut passed, mut at) = (0, 0);
         while passed < limit {
-            let Some(end) = self.end(&piece[at..]) else { return (passed, piece.len()) };
+            let end = self.end(&piece[at..]).map_err(|TooLarge(n)| TooLarge(n + at as i64))?;
+            let Some(end) = end else { return Ok((passed, piece.len())) };
             at += end;
             passed += 1;
         }
-        (passed, at)
+        Ok((passed, at))
     }
 
     /// At the end of the input: whether a record without terminator has been seen. An error tells what
@@ -195,12 +222,12 @@ mod tests {
 
     /// The records of a text, fed in pieces of this many bytes, joined by `|`; or what is wrong.
     fn split(format: Format, text: &str, piece: usize) -> String {
-        let mut splitter = Splitter::new(format);
+        let mut splitter = Splitter::new(format, u64::MAX);
         let (mut records, mut open) = (Vec::new(), Vec::new());
         for piece in text.as_bytes().chunks(piece) {
             let mut rest = piece;
             while !rest.is_empty() {
-                let end = splitter.end(rest);
+                let end = splitter.end(rest).unwrap();
                 let (record, more) = rest.split_at(end.unwrap_or(rest.len()));
                 open.extend_from_slice(record);
                 if end.is_some() {
@@ -261,10 +288,27 @@ mod tests {
     fn passing_over_records_stops_at_the_limit() {
         let text = "ab\n".repeat(2000);
         for limit in [0u64, 1, 341, 342, 1500, 2000, 3000] {
-            let (passed, bytes) = Splitter::new(Format::Lines).pass(text.as_bytes(), limit);
-            assert_eq!((passed, bytes), (limit.min(2000), (limit.min(2000) * 3) as usize));
-            let (passed, bytes) = Splitter::new(CSV).pass(text.as_bytes(), limit);
-            assert_eq!((passed, bytes), (limit.min(2000), (limit.min(2000) * 3) as usize));
+            for format in [Format::Lines, CSV] {
+                let passed = Splitter::new(format, 3).pass(text.as_bytes(), limit);
+                assert_eq!(passed, Ok((limit.min(2000), (limit.min(2000) * 3) as usize)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_too_large_is_found_where_it_begins() {
+        let text = "ab\n\n\nabc\n";
+        for (max, begins) in [(4, None), (3, Some(5)), (2, Some(0))] {
+            for piece in [1, 2, 3, 5, 1000] {
+                let mut splitter = Splitter::new(CSV, max);
+                let found = (0i64..).step_by(piece).zip(text.as_bytes().chunks(piece)).find_map(
+                    |(start, piece)| {
+                        let TooLarge(at) = splitter.pass(piece, u64::MAX).err()?;
+                        Some(start + at)
+                    },
+                );
+                assert_eq!(found, begins, "{max} by {piece}");
+            }
         }
     }
 }

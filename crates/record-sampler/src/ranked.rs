@@ -9,7 +9,8 @@ use crate::fetch::{
 };
 use crate::index::LineIndex;
 use crate::input::{
-    Access, Advice, Density, PlainFile, Population, Records, advise, cached_share, fault_bytes, map,
+    Access, Advice, Density, Header, PlainFile, Population, Records, advise, cached_share,
+    fault_bytes, map,
 };
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
@@ -102,11 +103,9 @@ impl Ranked {
 
     fn count_lines(&mut self, sampler: &Sampler, population: &Population) -> Result<()> {
         let files = population.files().unwrap_or_default();
+        self.header = headers(population)?;
         for (file, input) in files.iter().zip(&population.inputs) {
             let named = |error: Error| error.of(&input.path);
-            if self.header_lines > 0 && self.indexes.is_empty() {
-                self.header = first_line(file).map_err(named)?;
-            }
             let is_mapped = sampler.method == Method::Mmap && file.size > 0;
             let mapped = is_mapped.then(|| map(file, Density::Dense)).transpose().map_err(named)?;
             let access = mapped.as_ref().map_or(Access::Read(file), |map| Access::Map(file, map));
@@ -209,7 +208,9 @@ impl Ranked {
             let lines = index.lines().saturating_sub(self.header_lines);
             let share = expected as f64 * lines as f64 / self.total.max(1) as f64;
             let is_sparse = share < file.size as f64 / index.block_bytes as f64 / 2.0;
+            let named = |error: Error| error.of(&input.path);
             let line_file = LineFile {
+                first: file.bom_bytes(population.format).map_err(named)?,
                 access: advised(file, self.maps[number].as_ref(), is_sparse),
                 index,
                 base,
@@ -224,7 +225,7 @@ impl Ranked {
                 }
                 threads => fetch_many(&line_file, threads, &mut ranks, sink, &self.watch),
             };
-            bytes_read += read.map_err(|error| error.of(&input.path))?;
+            bytes_read += read.map_err(named)?;
             base += lines;
             start += file.size;
         }
@@ -249,11 +250,29 @@ fn advised<'a>(file: &'a PlainFile, map: Option<&'a Mmap>, is_sparse: bool) -> A
     Access::Read(file)
 }
 
-fn first_line(file: &PlainFile) -> Result<Vec<u8>> {
+/// The header of files of lines, if they have one; it must be that of all of them.
+fn headers(population: &Population) -> Result<Vec<u8>> {
+    let mut header = Header::default();
+    let files = population.files().filter(|_| population.header).unwrap_or_default();
+    for (file, input) in files.iter().zip(&population.inputs) {
+        if population.mixed_headers && !header.bytes.is_empty() {
+            break;
+        }
+        let line = first_line(file, population);
+        line.and_then(|line| match line.as_slice() {
+            [] => Ok(()),
+            line => header.add(&input.path, line, population.format),
+        })
+        .map_err(|error| error.of(&input.path))?;
+    }
+    Ok(header.bytes)
+}
+
+fn first_line(file: &PlainFile, population: &Population) -> Result<Vec<u8>> {
     let copy =
         file.file.try_clone().map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e))?;
-    let mut records =
-        Records::new(crate::input::FileReader { file: copy, offset: 0 }, Format::Lines);
+    let reader = crate::input::FileReader { file: copy, offset: 0 };
+    let mut records = Records::new(reader, population.format, population.max_record);
     let found = records.find()?;
     Ok(found.map(|found| records.bytes(&found).to_vec()).unwrap_or_default())
 }

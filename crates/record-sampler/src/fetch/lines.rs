@@ -16,6 +16,8 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) struct LineFile<'a> {
     pub(crate) access: Access<'a>,
     pub(crate) index: &'a LineIndex,
+    /// Where its first line begins: behind a byte order mark.
+    pub(crate) first: u64,
     /// The rank of its first line, and where its first byte is, among all files.
     pub(crate) base: u64,
     pub(crate) start: u64,
@@ -57,7 +59,8 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
 ) -> Result<u64> {
     let end = file.base + file.lines();
     let before = window.bytes_read;
-    let mut cursor = Cursor { index: file.index, block: 0, at: 0, line: 0, limit: file.limit() };
+    let (index, at, limit) = (file.index, file.first, file.limit());
+    let mut cursor = Cursor { index, block: 0, at, line: 0, limit };
     let mut told = 0;
     while let Some(rank) = next_below(ranks, end) {
         cursor.seek(window, rank - file.base + file.header_lines)?;

@@ -26,7 +26,8 @@ pub(crate) fn probe(
 ) -> Result<(Vec<Place>, u64)> {
     let mut files = Vec::new();
     let mut end = 0;
-    for file in population.files().unwrap_or_default() {
+    let input_files = population.files().unwrap_or_default();
+    for file in &input_files {
         let last_len = usize::from(file.size > 0);
         let mut last = Window::new(Access::Read(file), last_len);
         let is_open = file.size > 0 && last.at(file.size - 1, 1)? != b"\n";
@@ -35,9 +36,7 @@ pub(crate) fn probe(
         end += file.size + u64::from(is_open);
         files.push((end, start, Window::new(Access::Read(file), 512)));
     }
-    let bases: Vec<u64> = population
-        .files()
-        .unwrap_or_default()
+    let bases: Vec<u64> = input_files
         .iter()
         .scan(0, |sum, file| {
             *sum += file.size;
@@ -61,7 +60,11 @@ pub(crate) fn probe(
         let (_, start, window) = &mut files[number];
         let named = |error: Error| error.of(&population.inputs[number].path);
         let line = line_at(window, offset - *start, u64::from(min_len)).map_err(named)?;
-        let Some(line) = line else { continue };
+        let Some(mut line) = line else { continue };
+        if line.at == 0 {
+            let bom = input_files[number].bom_bytes(population.format).map_err(named)?;
+            line = Place { at: bom, len: line.len - bom };
+        }
         if chosen.insert((number, line.at)) {
             found.push(Place { at: line.at + bases[number], len: line.len });
             repeats = 0;

@@ -115,7 +115,7 @@ fn member<'r>(record: &[u8], name: &str) -> Result<Cow<'r, [u8]>> {
 }
 
 /// The fields of a CSV record without their quotes.
-fn fields(record: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
+pub(super) fn fields(record: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
     let record = record.strip_suffix(b"\n").unwrap_or(record);
     let record = record.strip_suffix(b"\r").unwrap_or(record);
     let mut rest = Some(record);

@@ -4,6 +4,7 @@ mod advice;
 mod cache;
 mod column;
 mod compressed;
+mod header;
 mod map;
 mod records;
 mod scan;
@@ -20,6 +21,7 @@ pub use column::Column;
 pub(crate) use column::Picker;
 #[cfg(feature = "parquet")]
 pub(crate) use column::weight;
+pub(crate) use header::Header;
 pub(crate) use map::{Density, fault_bytes, map};
 pub(crate) use records::{Found, Records};
 pub(crate) use scan::{FileReader, Scan, Scanned};
@@ -45,8 +47,15 @@ use crate::{Error, ErrorKind, Format, Result};
 pub struct Population {
     pub(crate) format: Format,
     pub(crate) header: bool,
+    /// Whether the headers may differ.
+    pub(crate) mixed_headers: bool,
+    /// The largest record that is held in memory.
+    pub(crate) max_record: u64,
     pub(crate) inputs: Vec<Input>,
 }
+
+/// A record that is longer is more often a quote that is missing.
+const MAX_RECORD: u64 = 64 << 20;
 
 /// One file or stream.
 pub(crate) struct Input {
@@ -67,18 +76,37 @@ pub(crate) struct PlainFile {
     pub(crate) modified_ns: i128,
 }
 
+/// The byte order mark of UTF-8, which some programs put before a text.
+pub(crate) const BOM: &[u8; 3] = b"\xef\xbb\xbf";
+
+pub(crate) fn without_bom(text: &[u8]) -> &[u8] {
+    text.strip_prefix(BOM).unwrap_or(text)
+}
+
 impl std::fmt::Debug for Population {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let paths: Vec<&PathBuf> = self.inputs.iter().map(|input| &input.path).collect();
         f.debug_struct("Population")
             .field("format", &self.format)
             .field("header", &self.header)
+            .field("mixed_headers", &self.mixed_headers)
+            .field("max_record", &self.max_record)
             .field("inputs", &paths)
             .finish()
     }
 }
 
 impl Population {
+    fn new(format: Format) -> Population {
+        Population {
+            format,
+            header: false,
+            mixed_headers: false,
+            max_record: MAX_RECORD,
+            inputs: Vec::new(),
+        }
+    }
+
     /// Opens files. A regular file is read in the places it must be; a pipe or a device, and a file whose
     /// name ends in `.gz` or `.zst`, is read once from start to end.
     ///
@@ -91,7 +119,7 @@ impl Population {
         paths: impl IntoIterator<Item = P>,
         format: Format,
     ) -> Result<Population> {
-        let mut population = Population { format, header: false, inputs: Vec::new() };
+        let mut population = Population::new(format);
         check_format(format)?;
         for path in paths {
             population.inputs.push(Input::open(path.as_ref()).map_err(|e| e.of(path.as_ref()))?);
@@ -108,7 +136,7 @@ impl Population {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn stream(reader: impl Read + Send + 'static, format: Format) -> Population {
-        let mut population = Population { format, header: false, inputs: Vec::new() };
+        let mut population = Population::new(format);
         population.push_stream("-", reader);
         population
     }
@@ -128,7 +156,8 @@ impl Population {
     }
 
     /// The first record of each input is not part of the population. That of the first one stands first
-    /// in what is written.
+    /// in what is written. Inputs with different headers are an error of the kind `MixedHeaders`; an input
+    /// without any record has no header.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -141,6 +170,45 @@ impl Population {
     #[must_use]
     pub fn with_header(mut self) -> Population {
         self.header = true;
+        self
+    }
+
+    /// As [`with_header`](Self::with_header), and the headers may differ: columns are found in the first one.
+    ///
+    /// ```
+    /// use record_sampler::{ErrorKind, Format, Population, Sampler};
+    /// let population = || {
+    ///     let mut population = Population::stream(&b"a,b\n1,2\n"[..], Format::Csv { delimiter: b',' });
+    ///     population.push_stream("second", &b"a,c\n3,4\n"[..]);
+    ///     population
+    /// };
+    /// let all = Sampler::at_most(9);
+    /// let error = all.records(&mut population().with_header()).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::MixedHeaders);
+    /// assert_eq!(all.records(&mut population().with_mixed_headers())?, [b"1,2\n", b"3,4\n"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_mixed_headers(mut self) -> Population {
+        self.mixed_headers = true;
+        self.with_header()
+    }
+
+    /// The largest record that is held in memory, in bytes, instead of 64 MiB: a larger one is an error of the
+    /// kind `TooLarge`. It is any record of CSV, as a stray quote makes one of all that follows; of lines and
+    /// JSON Lines those that are chosen from a stream, or looked at for a key or a weight: lines of a file are
+    /// otherwise copied in pieces.
+    ///
+    /// ```
+    /// use record_sampler::{ErrorKind, Format, Population, Sampler};
+    /// let text = "1,a stray\n2,\"quote\n3,b\n4,c\n";
+    /// let population = Population::stream(text.as_bytes(), Format::Csv { delimiter: b',' });
+    /// let error = Sampler::at_most(9).records(&mut population.with_max_record(10)).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::TooLarge);
+    /// ```
+    #[must_use]
+    pub fn with_max_record(mut self, bytes: u64) -> Population {
+        self.max_record = bytes;
         self
     }
 
@@ -217,6 +285,16 @@ fn may_hold_more(_: &Metadata) -> bool {
 impl PlainFile {
     fn new(file: File, metadata: &Metadata) -> PlainFile {
         PlainFile { file, size: metadata.len(), modified_ns: modified_ns(metadata) }
+    }
+
+    /// How many bytes of a byte order mark stand before the first record.
+    pub(crate) fn bom_bytes(&self, format: Format) -> Result<u64> {
+        if !format.drops_bom() || self.size < BOM.len() as u64 {
+            return Ok(0);
+        }
+        let mut start = [0; BOM.len()];
+        read_exactly(self, &mut start, 0)?;
+        Ok(if start == *BOM { BOM.len() as u64 } else { 0 })
     }
 
     pub(crate) fn check_unchanged(&self) -> Result<()> {

@@ -2,8 +2,8 @@
 
 use std::io::{ErrorKind as Io, Read};
 
-use super::PAGE_BYTES;
-use crate::format::{Splitter, trimmed};
+use super::{BOM, PAGE_BYTES};
+use crate::format::{Splitter, TooLarge, trimmed};
 use crate::{Error, ErrorKind, Format, Result};
 
 /// With a page to align it, and one for what is left of a record. A fuzzer makes hundreds of them a second, and is to
@@ -23,6 +23,8 @@ pub(crate) struct Found {
 pub(crate) struct Records<R> {
     reader: R,
     format: Format,
+    /// The largest record.
+    max: u64,
     splitter: Splitter,
     buffer: Vec<u8>,
     /// What of the buffer is still to be handed over.
@@ -35,11 +37,12 @@ pub(crate) struct Records<R> {
 }
 
 impl<R: Read> Records<R> {
-    pub(crate) fn new(reader: R, format: Format) -> Records<R> {
+    pub(crate) fn new(reader: R, format: Format, max: u64) -> Records<R> {
         Records {
             reader,
             format,
-            splitter: Splitter::new(format),
+            max,
+            splitter: Splitter::new(format, max),
             buffer: vec![0; BUFFER],
             start: 0,
             end: 0,
@@ -59,10 +62,19 @@ impl<R: Read> Records<R> {
         let mut looked_at = 0;
         let len = loop {
             let piece = &self.buffer[self.start + looked_at..self.end];
-            if let Some(end) = self.splitter.end(piece) {
+            let piece_len = piece.len();
+            let found = self.splitter.end(piece);
+            if let Some(end) = found.map_err(|begin| self.too_large(looked_at, &begin))? {
                 break looked_at + end;
             }
-            looked_at += piece.len();
+            looked_at += piece_len;
+            if self.splitter.is_between() {
+                // Empty lines, which need not be held. What is before them stays the line before.
+                let last_two = self.last_two;
+                self.consume(looked_at);
+                (self.last_two, looked_at) = (last_two, 0);
+                self.splitter = Splitter::new(self.format, self.max);
+            }
             if !self.fill()? {
                 if !self.finish()? {
                     self.consume(looked_at);
@@ -93,7 +105,8 @@ impl<R: Read> Records<R> {
         let mut is_within = false;
         while skipped < n {
             let piece = &self.buffer[self.start..self.end];
-            let (passed, bytes) = self.splitter.pass(piece, n - skipped);
+            let found = self.splitter.pass(piece, n - skipped);
+            let (passed, bytes) = found.map_err(|begin| self.too_large(0, &begin))?;
             skipped += passed;
             is_within = match self.format.is_lines() {
                 // A vector count knows no state: what follows the last line feed is a record's start.
@@ -104,7 +117,7 @@ impl<R: Read> Records<R> {
             self.consume(bytes);
             if skipped < n && !self.fill()? {
                 let is_record = if self.format.is_lines() { is_within } else { self.finish()? };
-                self.splitter = Splitter::new(self.format);
+                self.splitter = Splitter::new(self.format, self.max);
                 return Ok(skipped + u64::from(is_record));
             }
         }
@@ -124,15 +137,44 @@ impl<R: Read> Records<R> {
     /// Whether a record without terminator is left at the end of the stream.
     fn finish(&mut self) -> Result<bool> {
         let finished = self.splitter.finish();
-        self.splitter = Splitter::new(self.format);
+        self.splitter = Splitter::new(self.format, self.max);
         finished.map_err(|(text, before_end)| {
             let offset = self.bytes_read() - before_end;
             Error::new(ErrorKind::Malformed, format!("{text} at offset {offset}"))
         })
     }
 
-    /// Reads more behind what is there: false at the end. The buffer grows if a record fills it.
+    /// The error for a record that begins there, counted from the piece that was looked at.
+    fn too_large(&self, looked_at: usize, TooLarge(begin): &TooLarge) -> Error {
+        let offset = (self.offset + looked_at as u64).saturating_add_signed(*begin);
+        let quote = if let Format::Csv { .. } = self.format { "close its quote, or " } else { "" };
+        let text = format!(
+            "the record at offset {offset} has more than {} bytes: {quote}allow larger records",
+            self.max
+        );
+        Error::new(ErrorKind::TooLarge, text)
+    }
+
+    /// Reads more behind what is there: false at the end. A byte order mark is passed over.
     fn fill(&mut self) -> Result<bool> {
+        let is_first = self.format.drops_bom() && self.bytes_read() == 0;
+        if !self.read_more()? {
+            return Ok(false);
+        }
+        if is_first {
+            let starts =
+                |records: &Self| BOM.starts_with(&records.buffer[records.start..records.end]);
+            while starts(self) && self.end - self.start < BOM.len() && self.read_more()? {}
+            if self.buffer[self.start..self.end].starts_with(BOM) {
+                self.start += BOM.len();
+                self.offset += BOM.len() as u64;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The buffer grows if a record fills it.
+    fn read_more(&mut self) -> Result<bool> {
         if self.has_ended {
             return Ok(false);
         }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-use super::{Found, Population, Records, Source};
+use super::{Found, Header, Population, Records, Source};
 use crate::watch::{Watch, Watched};
 use crate::{Error, ErrorKind, Format, Result};
 
@@ -19,8 +19,7 @@ pub(crate) struct Scan<'a> {
     base: u64,
     /// The rank of the next record.
     rank: u64,
-    /// Of the first input.
-    header: Vec<u8>,
+    header: Header,
     bytes_before: u64,
 }
 
@@ -34,7 +33,7 @@ pub(crate) struct Scanned<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Opens the first input, so that the header is known.
+    /// Opens the first input that has one, so that the header is known.
     pub(crate) fn new(population: &'a mut Population, watch: Watch) -> Result<Scan<'a>> {
         let mut scan = Scan {
             population,
@@ -43,7 +42,7 @@ impl<'a> Scan<'a> {
             next_input: 0,
             base: 0,
             rank: 0,
-            header: Vec::new(),
+            header: Header::default(),
             bytes_before: 0,
         };
         scan.open_next()?;
@@ -51,12 +50,12 @@ impl<'a> Scan<'a> {
     }
 
     pub(crate) fn header(&self) -> &[u8] {
-        &self.header
+        &self.header.bytes
     }
 
     /// Where the names of columns are found.
     pub(crate) fn header_if_any(&self) -> Option<&[u8]> {
-        self.population.header.then_some(self.header.as_slice())
+        self.population.header.then_some(self.header.bytes.as_slice())
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -121,37 +120,59 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Goes on with the next input that has more than a header, or with none.
     fn open_next(&mut self) -> Result<()> {
+        loop {
+            self.close();
+            let Some(mut records) = self.open()? else { return Ok(()) };
+            let is_begun = !self.population.header || self.read_header(&mut records)?;
+            self.current = Some(records);
+            if is_begun {
+                return Ok(());
+            }
+        }
+    }
+
+    fn close(&mut self) {
         self.bytes_before += self.current.take().map_or(0, |records| records.bytes_read());
         let before = self.next_input.checked_sub(1).map(|i| &self.population.inputs[i].source);
         if let Some(Source::File(file)) = before {
             self.base += file.size;
         }
-        let Some(input) = self.population.inputs.get_mut(self.next_input) else { return Ok(()) };
+    }
+
+    fn open(&mut self) -> Result<Option<Records<Box<dyn Read + Send>>>> {
+        let Some(input) = self.population.inputs.get_mut(self.next_input) else { return Ok(None) };
         self.next_input += 1;
-        let path = input.path.clone();
         let reader: Box<dyn Read + Send> = match &mut input.source {
             Source::File(file) => {
                 let copy = file.file.try_clone();
-                let file = copy
-                    .map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e).of(&path))?;
+                let file = copy.map_err(|e| {
+                    Error::caused(ErrorKind::Io, "opening it again", e).of(&input.path)
+                })?;
                 Box::new(FileReader { file, offset: 0 })
             }
             Source::Stream(stream) => stream.take().ok_or_else(|| {
                 Error::new(ErrorKind::BadRequest, "passes by only once, and has been read")
-                    .of(&path)
+                    .of(&input.path)
             })?,
         };
         let reader: Box<dyn Read + Send> = Box::new(Watched { reader, watch: self.watch.clone() });
-        let mut records = Records::new(reader, self.population.format);
-        if self.population.header {
-            let found = records.find().map_err(|error| error.of(&path))?;
-            if let Some(found) = found.filter(|_| self.next_input == 1) {
-                self.header = records.bytes(&found).to_vec();
-            }
+        Ok(Some(Records::new(reader, self.population.format, self.population.max_record)))
+    }
+
+    /// Whether there is a header: if not, there is no record, either.
+    fn read_header(&mut self, records: &mut Records<Box<dyn Read + Send>>) -> Result<bool> {
+        let Some(found) = records.find().map_err(|error| self.named(error))? else {
+            return Ok(false);
+        };
+        let Population { format, mixed_headers, ref inputs, .. } = *self.population;
+        let path = &inputs[self.next_input - 1].path;
+        if self.header.bytes.is_empty() || !mixed_headers {
+            let added = self.header.add(path, records.bytes(&found), format);
+            added.map_err(|error| error.of(path))?;
         }
-        self.current = Some(records);
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -6,8 +6,10 @@ mod choices;
 #[cfg(feature = "decode")]
 mod compressed;
 mod files;
+mod headers;
 mod huge;
 mod index;
+mod limits;
 mod many;
 #[cfg(feature = "parquet")]
 mod parquet;
