@@ -24,6 +24,7 @@ mod program;
 mod readme;
 mod report;
 mod sample;
+mod sample_input;
 #[cfg(feature = "parquet")]
 mod sample_parquet;
 mod signals;

@@ -15,8 +15,8 @@ use super::non_empty;
 #[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SampleArgs {
-    /// Files, or patterns of files, taken together; `-`, or none, is standard input. Those named .gz and
-    /// .zst are decompressed
+    /// Files, or patterns of files, taken together; `-`, or none, is standard input. Those named .gz, .zst
+    /// and .br are decompressed
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Exactly N records, without repetition
@@ -37,9 +37,15 @@ pub(crate) struct SampleArgs {
     /// What a record is: lines, csv, tsv, jsonl, fixed:BYTES, or parquet, if it is built with that feature
     #[arg(short, long, value_name = "FORMAT", default_value = "lines")]
     pub(super) format: Asked,
-    /// The first record of each file is a header: it is written first, and once
+    /// The first record of each file is a header, the same in all files: it is written first, and once
     #[arg(long)]
     pub(super) header: bool,
+    /// Files may have different headers: the first one is written, and columns are found in it
+    #[arg(long, requires = "header")]
+    pub(super) mixed_headers: bool,
+    /// The largest record of CSV, or other record that must be held in memory [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(super) max_record: Option<u64>,
     /// The same seed gives the same records [default: another one each time]
     #[arg(long, value_name = "SEED")]
     pub(super) seed: Option<u64>,

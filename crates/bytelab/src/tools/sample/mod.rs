@@ -34,9 +34,12 @@ pub(crate) fn run(args: &SampleArgs) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut text = format!("{error:#}");
-    if known.is_some_and(|error| error.kind() == ErrorKind::TooFew && args.count.is_some()) {
-        text.push_str("; --at-most takes all of them");
-    }
+    text.push_str(match known.map(Error::kind) {
+        Some(ErrorKind::TooFew) if args.count.is_some() => "; --at-most takes all of them",
+        Some(ErrorKind::MixedHeaders) => "; --mixed-headers takes them together",
+        Some(ErrorKind::TooLarge) => " by --max-record",
+        _ => "",
+    });
     let _ = writeln!(io::stderr(), "bytelab sample: {text}");
     let is_data = known.is_some_and(|error| error.kind() != ErrorKind::BadRequest);
     let is_system = error.downcast_ref::<io::Error>().is_some();
@@ -83,6 +86,7 @@ fn records(
 #[cfg(feature = "parquet")]
 fn rows(sampler: &Sampler, args: &SampleArgs) -> Result<Vec<Stats>> {
     ensure!(!args.header, "Parquet does not go with --header: its columns have names");
+    ensure!(args.max_record.is_none(), "Parquet does not go with --max-record: no row is held");
     ensure!(
         !args.files.is_empty() && args.files.iter().all(|file| file.as_os_str() != "-"),
         "Parquet is read from files, not from standard input"

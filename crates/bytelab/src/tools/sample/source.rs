@@ -26,10 +26,14 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
     } else {
         Population::open(&paths, format)?
     };
-    if args.header {
-        population = population.with_header();
+    if let Some(bytes) = args.max_record {
+        population = population.with_max_record(bytes);
     }
-    Ok(population)
+    Ok(match (args.header, args.mixed_headers) {
+        (_, true) => population.with_mixed_headers(),
+        (true, false) => population.with_header(),
+        (false, false) => population,
+    })
 }
 
 /// A name that no file has may be a pattern; what it stands for comes in the order of the names.
@@ -60,7 +64,7 @@ pub(super) fn bytes_to_go_through(args: &SampleArgs) -> Option<u64> {
     let mut size = 0;
     for path in &paths {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-        if ["gz", "gzip", "zst", "zstd"].contains(&extension) {
+        if ["gz", "gzip", "zst", "zstd", "br"].contains(&extension) {
             return None;
         }
         size += path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();

@@ -1,0 +1,100 @@
+//! `bytelab sample` of inputs that are not as they should be, as a user sees it.
+
+use std::io::Write;
+use std::process::{Output, Stdio};
+
+use crate::program::World;
+
+/// Run with this text on a pipe.
+fn piped(world: &World, args: &[&str], text: &[u8]) -> Output {
+    let mut child = world
+        .command(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It may end before it has read all.
+    let _ = child.stdin.take().unwrap().write_all(text);
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn files_with_different_headers_are_taken_together_only_if_it_is_said() {
+    let world = World::new();
+    let [a, b] = [("a.csv", "id,cost\n1,2\n"), ("b.csv", "id,price\n3,4\n")].map(|(name, text)| {
+        std::fs::write(world.path(name), text).unwrap();
+        world.path(name).to_str().unwrap().to_owned()
+    });
+    let args = ["sample", &a, &b, "-n", "2", "--format", "csv", "--header"];
+    let ran = world.run(&args);
+    let expected = format!(
+        "bytelab sample: {b}: its header differs in column 2 from that of {a}: \
+         \"price\" instead of \"cost\"; --mixed-headers takes them together\n"
+    );
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr), (1, "", expected));
+    let ran = world.run(&[&args[..], &["--mixed-headers"]].concat());
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "id,cost\n1,2\n3,4\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_record_that_is_too_large_is_told_with_its_place_and_what_to_do() {
+    let world = World::new();
+    let text = format!("a,b\n1,\"2\n{}", "3,4\n".repeat(1000));
+    for (max, code) in [("1KiB", 1), ("1MiB", 1), ("1x", 2)] {
+        let args = ["sample", "-n", "1", "--format", "csv", "--max-record", max];
+        let output = piped(&world, &args, text.as_bytes());
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        let expected = match max {
+            "1KiB" => {
+                "bytelab sample: -: the record at offset 4 has more than 1024 bytes: \
+                 close its quote, or allow larger records by --max-record\n"
+            }
+            "1MiB" => "bytelab sample: -: a quote is never closed, it is opened at offset 6\n",
+            _ => "not a number of bytes (examples: 65536, 64KiB, 1.5MiB)",
+        };
+        assert!(stderr.contains(expected), "{max}: {stderr}");
+    }
+}
+
+#[test]
+fn more_draws_than_memory_holds_are_told_in_one_line() {
+    let world = World::new();
+    let path = world.path("lines").to_str().unwrap().to_owned();
+    std::fs::write(&path, "a\nb\n").unwrap();
+    for n in [u64::MAX, 1 << 60, 1 << 45].map(|n| n.to_string()) {
+        let pipe = piped(&world, &["sample", "-n", &n, "--with-replacement"], b"a\nb\n");
+        let shuffled = ["sample", &path, "-n", &n, "--with-replacement", "--shuffle"];
+        let file = world.command(&shuffled).output().unwrap();
+        for output in [pipe, file] {
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            let expected = format!("bytelab sample: memory cannot hold {n} records at once: ");
+            assert_eq!(output.status.code(), Some(2), "{stderr}");
+            assert!(stderr.starts_with(&expected) && stderr.lines().count() == 1, "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_zstd_file_gives_no_sample_with_success() {
+    let world = World::new();
+    let path = world.path("a.zst");
+    let text = b"a\nb\n";
+    // RFC 8878: a frame of one segment with its size, and a last block of raw bytes; 4 in the first byte behind
+    // the magic number says that a checksum follows, which here is wrong.
+    let frame = |flags: u8| {
+        let magic = [0x28, 0xb5, 0x2f, 0xfd];
+        let len = text.len() as u8;
+        [&magic[..], &[flags, len, len << 3 | 1, 0, 0], text].concat()
+    };
+    let sample = |bytes: Vec<u8>| {
+        std::fs::write(&path, bytes).unwrap();
+        world.run(&["sample", path.to_str().unwrap(), "-n", "2"])
+    };
+    let ran = sample(frame(0x20));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "a\nb\n"), "{}", ran.stderr);
+    let ran = sample([frame(0x24), vec![0; 4]].concat());
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a.zst: reading at offset "), "{}", ran.stderr);
+}
