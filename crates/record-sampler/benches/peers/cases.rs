@@ -92,6 +92,7 @@ pub(crate) fn all(place: &Place) -> Vec<Case> {
 }
 
 const MAPPED: &str = "-n 1000 --method mmap";
+const SHUFFLED: &str = "-n 1000000 --shuffle";
 
 fn lines(place: &Place) -> Vec<Case> {
     let Place { lines: path, indexed, bytelab, .. } = place;
@@ -126,13 +127,21 @@ fn lines(place: &Place) -> Vec<Case> {
         case("lines mapped n=1000, xsv", "", MAPPED, peer("xsv sample --no-headers", 1000)),
         case("lines read n=1000", "18", "-n 1000 --method pread", peer("shuf -n", 1000)),
         case("lines auto n=1000", "25", "-n 1000", peer("shuf -n", 1000)),
+        // `shuf` and `tsv-sample` put their lines in random order, which of many is most of the work.
+        case("lines shuffled n=1000000", "", SHUFFLED, peer("shuf -n", 1_000_000)),
+        case("lines shuffled n=1000000, tsv", "", SHUFFLED, peer("tsv-sample --num", 1_000_000)),
         case(
-            "lines mapped n=1000000",
-            "17",
+            "lines mapped n=1000000, in order",
+            "",
             "-n 1000000 --method mmap",
-            peer("shuf -n", 1_000_000),
+            peer("tsv-sample --inorder --num", 1_000_000),
         ),
-        case("lines auto n=1000000", "17", "-n 1000000", peer("shuf -n", 1_000_000)),
+        case(
+            "lines auto n=1000000, in order",
+            "",
+            "-n 1000000",
+            peer("tsv-sample --inorder --num", 1_000_000),
+        ),
         piped("lines piped by cat n=1000", "17", "cat"),
         piped("lines piped by bytelab n=1000", "17", &format!("{bytelab} cat")),
         indexed("lines index n=10", "1000", 10),
