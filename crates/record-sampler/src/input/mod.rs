@@ -108,7 +108,7 @@ impl Population {
     }
 
     /// Opens files. A regular file is read in the places it must be; a pipe or a device, and a file whose
-    /// name ends in `.gz` or `.zst`, is read once from start to end.
+    /// name ends in `.gz`, `.zst` or `.br`, is read once from start to end.
     ///
     /// ```
     /// use record_sampler::{Format, Population};
