@@ -16,6 +16,7 @@ mod parents;
 mod reference;
 mod round_trip;
 mod serde;
+mod structure;
 mod vectors;
 
 /// A file of `tests/data`.
