@@ -3,12 +3,17 @@
 use crate::dict::Dict;
 use crate::number::Number;
 use crate::value::{Kind, Value};
-use alloc::vec;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 /// Values are equal if they mean the same: numbers by value (`2` is `2.0`; NaN is unlike anything), strings and data by bytes, arrays by
 /// their items, dicts by names and values. How they are encoded, shared or inherited does not matter.
+///
+/// What is shared is compared once, so that two small documents that hold very much are soon compared, too; so are arrays that contain
+/// themselves, of which only unchecked data has any: they are equal if no way into them leads to a difference. It takes a number of steps
+/// that is at most eight times that of the bytes. Values that are not shown to be equal by then are unequal: only crafted data has such, in
+/// which collections overlap, or very many dicts have the same large parent.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc};
@@ -19,9 +24,16 @@ use core::cmp::Ordering;
 /// ```
 impl PartialEq for Value<'_> {
     fn eq(&self, other: &Self) -> bool {
-        let mut pairs = vec![(*self, *other)];
-        while let Some((a, b)) = pairs.pop() {
-            if !equal(a, b, &mut pairs) {
+        let mut comparison = Comparison {
+            open: Vec::new(),
+            classes: Classes::default(),
+            steps_left: STEPS_PER_BYTE * (size_bytes(*self) + size_bytes(*other)),
+        };
+        if !comparison.value(*self, *other) {
+            return false;
+        }
+        while let Some((a, b)) = comparison.open.pop() {
+            if !comparison.collection(a, b) {
                 return false;
             }
         }
@@ -29,33 +41,126 @@ impl PartialEq for Value<'_> {
     }
 }
 
-/// Compares two values; what is within them is left to be compared.
-fn equal<'a>(a: Value<'a>, b: Value<'a>, inner: &mut Vec<(Value<'a>, Value<'a>)>) -> bool {
-    let kind = a.kind();
-    if kind != b.kind() {
-        return false;
-    }
-    match kind {
-        Kind::Null | Kind::Undefined => true,
-        Kind::Bool => a.as_bool() == b.as_bool(),
-        Kind::Number => equal_numbers(a.number(), b.number()),
-        Kind::String | Kind::Data => a.payload() == b.payload(),
-        // The same bytes are equal, unless there is a NaN in them, which is not worth the time to look for.
-        Kind::Array | Kind::Dict if is_same(a, b) => true,
-        Kind::Array => {
-            let (Some(a), Some(b)) = (a.as_array(), b.as_array()) else { return false };
-            inner.extend(a.iter().zip(b.iter()));
-            a.len() == b.len()
+/// A checked document has at most four slots for each of its bytes, and each is looked at once; those of a parent, once for each child.
+const STEPS_PER_BYTE: usize = 8;
+/// Longer strings and data are compared once, however many refer to them.
+const SHORT_BYTES: usize = 64;
+
+/// What must be equal for two values to be so: in the end all of it is, or the first difference was found.
+struct Comparison<'a> {
+    /// Pairs of collections that are taken for equal and are yet to be compared.
+    open: Vec<(Value<'a>, Value<'a>)>,
+    classes: Classes,
+    steps_left: usize,
+}
+
+impl<'a> Comparison<'a> {
+    /// Compares two values; what is within collections is left to be compared.
+    fn value(&mut self, a: Value<'a>, b: Value<'a>) -> bool {
+        let kind = a.kind();
+        if kind != b.kind() {
+            return false;
         }
-        Kind::Dict => match (a.as_dict(), b.as_dict()) {
-            (Some(a), Some(b)) => equal_dicts(a, b, inner),
-            _ => false,
-        },
+        match kind {
+            Kind::Null | Kind::Undefined => true,
+            Kind::Bool => a.as_bool() == b.as_bool(),
+            Kind::Number => equal_numbers(a.number(), b.number()),
+            Kind::String | Kind::Data => self.payload(a, b),
+            // The same bytes are equal, unless there is a NaN in them, which is not worth the time to look for.
+            Kind::Array | Kind::Dict => {
+                if !is_same(a, b) && self.classes.join(Node::of(a), Node::of(b)) {
+                    self.open.push((a, b));
+                }
+                true
+            }
+        }
+    }
+
+    fn payload(&mut self, a: Value<'a>, b: Value<'a>) -> bool {
+        let (own, other) = (a.payload().unwrap_or_default(), b.payload().unwrap_or_default());
+        if own.len() != other.len() || own.len() <= SHORT_BYTES {
+            return own == other;
+        }
+        !self.classes.join(Node::of(a), Node::of(b)) || self.spend(own.len()) && own == other
+    }
+
+    fn collection(&mut self, a: Value<'a>, b: Value<'a>) -> bool {
+        if let (Some(a), Some(b)) = (a.as_array(), b.as_array()) {
+            return a.len() == b.len()
+                && self.spend(a.len())
+                && a.iter().zip(b.iter()).all(|(a, b)| self.value(a, b));
+        }
+        let (Some(a), Some(b)) = (a.as_dict(), b.as_dict()) else { return false };
+        let (own, other) = (sorted_pairs(a), sorted_pairs(b));
+        own.len() == other.len()
+            && self.spend(own.len())
+            && own.iter().zip(&other).all(|((a_key, a), (b_key, b))| {
+                a_key.is_some() && a_key == b_key && self.value(*a, *b)
+            })
+    }
+
+    /// Whether so many steps may still be taken.
+    fn spend(&mut self, steps: usize) -> bool {
+        let left = self.steps_left.checked_sub(steps);
+        self.steps_left = left.unwrap_or(0);
+        left.is_some()
     }
 }
 
+/// Where a value is: in memory, and in whose context. The same bytes mean something else with other shared keys or another base.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Node {
+    byte: usize,
+    context: usize,
+}
+
+impl Node {
+    fn of(value: Value<'_>) -> Self {
+        let context = value.source.context.map_or(0, |context| core::ptr::from_ref(context).addr());
+        Self { byte: value.source.bytes.as_ptr().addr() + value.at, context }
+    }
+}
+
+/// Values that are taken for equal, in classes: what is equal to the same is equal. So there are fewer comparisons than values, and none
+/// is made again while it is under way.
+#[derive(Default)]
+struct Classes {
+    /// From a value to another one of its class, and so on to the one that stands for the class.
+    links: BTreeMap<Node, Node>,
+}
+
+impl Classes {
+    /// Makes one class of those of two values; false if that is what they are.
+    fn join(&mut self, a: Node, b: Node) -> bool {
+        let (a, b) = (self.class(a), self.class(b));
+        if a == b {
+            return false;
+        }
+        self.links.insert(a, b);
+        true
+    }
+
+    fn class(&mut self, node: Node) -> Node {
+        let mut class = node;
+        while let Some(&next) = self.links.get(&class) {
+            class = next;
+        }
+        // The next time it is one step for all on the way.
+        let mut node = node;
+        while let Some(next) = self.links.get_mut(&node).filter(|next| **next != class) {
+            node = core::mem::replace(next, class);
+        }
+        class
+    }
+}
+
+fn size_bytes(value: Value<'_>) -> usize {
+    let base = value.source.context.and_then(|context| context.base.as_ref());
+    value.source.bytes.len() + base.map_or(0, |base| base.bytes.len())
+}
+
 fn is_same(a: Value<'_>, b: Value<'_>) -> bool {
-    core::ptr::eq(a.source.bytes, b.source.bytes) && a.at == b.at
+    core::ptr::eq(a.source.bytes, b.source.bytes) && Node::of(a) == Node::of(b)
 }
 
 fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {
@@ -89,15 +194,6 @@ impl From<Number> for Exact {
         let is_negative_zero = float.to_bits() == (-0.0_f64).to_bits();
         if is_whole || is_negative_zero { Self::Int(whole) } else { Self::Float(float) }
     }
-}
-
-fn equal_dicts<'a>(a: Dict<'a>, b: Dict<'a>, inner: &mut Vec<(Value<'a>, Value<'a>)>) -> bool {
-    let (own, other) = (sorted_pairs(a), sorted_pairs(b));
-    own.len() == other.len()
-        && own.iter().zip(&other).all(|((a_key, a), (b_key, b))| {
-            inner.push((*a, *b));
-            a_key.is_some() && a_key == b_key
-        })
 }
 
 fn sorted_pairs(dict: Dict<'_>) -> Vec<(Option<&[u8]>, Value<'_>)> {

@@ -9,6 +9,7 @@
 
 mod api;
 mod delta;
+mod equality;
 mod hostile;
 mod inner;
 mod json;
