@@ -29,7 +29,7 @@ pub enum ErrorKind {
     TooDeep,
     /// Values overlap so much that reading them all would take more than linear time.
     Overlap,
-    /// A shared key without a name in the table.
+    /// A shared key without a name in the table, or a table that does not go with the document.
     UnknownSharedKey,
     /// Two pairs of a dict have the same key, and the options forbid it.
     DuplicateKey,

@@ -214,6 +214,11 @@ impl SharedKeys {
         }
     }
 
+    /// Whether the names that both have room for are the same.
+    pub(crate) fn begins_like(&self, other: &Self) -> bool {
+        self.names.iter().zip(&other.names).all(|(own, other)| own == other)
+    }
+
     pub(crate) fn identity(&self) -> u64 {
         self.identity
     }

@@ -84,6 +84,11 @@ impl Encoder {
         if self.frame.expects == Expects::Key {
             self.fail(ErrorKind::State, "a collection where a key is due");
         }
+        if expects == Expects::Key
+            && let Some(message) = self.base.as_ref().and_then(|base| base.mismatch)
+        {
+            self.fail(ErrorKind::UnknownSharedKey, message);
+        }
         self.outer.push(self.frame);
         self.frame = Frame::new(expects, self.slots.len(), self.keys.len());
     }

@@ -1,15 +1,11 @@
-//! Copying values from other documents, and referring to those of the amended one.
+//! Copying values from other documents.
 
-use super::strings::SHARED_LEN_MAX;
-use super::{Amended, Encoder, POINTER, Packed};
+use super::Encoder;
 use crate::array::ArrayIter;
 use crate::dict::DictIter;
 use crate::error::ErrorKind;
-use crate::value::{Kind, Value};
+use crate::value::Value;
 use crate::wire::{tag, u16_at};
-use crate::{Doc, Result};
-use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// Deeper values than this are only found in unchecked data, where they may have no end.
@@ -20,47 +16,8 @@ enum Open<'a> {
     Dict(DictIter<'a>),
 }
 
-/// Copies and amendments.
+/// Copies.
 impl Encoder {
-    /// An encoder of changes to `base` that are to be appended to it: `base` and what [`finish`](Self::finish) returns are together
-    /// one document.
-    ///
-    /// ```
-    /// use fleece_codec::{fleece, Doc, Edit, Encoder};
-    /// let base = fleece!({"born": 1815, "died": 1852, "name": "Ada"});
-    /// let base: std::sync::Arc<[u8]> = base.into();
-    /// let base_doc = Doc::open(base.clone())?;
-    /// let mut edit = Edit::of_dict(base_doc.root().as_dict().unwrap());
-    /// edit.set("born", 0);
-    /// let mut encoder = Encoder::amend_append(base.clone())?;
-    /// encoder.write_edit(&edit)?;
-    /// let amended = Doc::open([&base, &encoder.finish()?[..]].concat())?;
-    /// assert_eq!(amended.root().get("born").unwrap().as_i64(), Some(0));
-    /// assert_eq!(amended.root().get("died").unwrap().as_i64(), Some(1852));
-    /// # Ok::<(), fleece_codec::Error>(())
-    /// ```
-    pub fn amend_append(base: Arc<[u8]>) -> Result<Self> {
-        Doc::open(&base)?;
-        let mut encoder = Self::new();
-        encoder.start = base.len();
-        encoder.base = Some(Amended { bytes: base });
-        encoder.load_base_strings();
-        Ok(encoder)
-    }
-
-    /// An encoder of changes to `base` that are kept apart from it, to be opened with [`Doc::open_delta`].
-    ///
-    /// ```
-    /// # use fleece_codec::{fleece, Encoder};
-    /// let encoder = Encoder::amend_extern(fleece!({"a": 1}).into())?;
-    /// # Ok::<(), fleece_codec::Error>(())
-    /// ```
-    pub fn amend_extern(base: Arc<[u8]>) -> Result<Self> {
-        let mut encoder = Self::amend_append(base)?;
-        encoder.extern_before = encoder.start;
-        Ok(encoder)
-    }
-
     /// Copies a value of any document; what lies in the amended document is referred to instead.
     ///
     /// ```
@@ -161,65 +118,5 @@ impl Encoder {
             self.push_pointer();
             self.append_16(bytes, len);
         }
-    }
-
-    /// Whether `value` belongs to the amended document, and is long enough to be worth a pointer, which is then written.
-    pub(super) fn write_pointer_to_base(&mut self, value: Value<'_>) -> bool {
-        let in_base = self.is_in_base(value) && !is_inline(value);
-        if in_base {
-            self.push_slot(POINTER | value.at as u32);
-        }
-        in_base
-    }
-
-    pub(super) fn is_in_base(&self, value: Value<'_>) -> bool {
-        let base = self.base.as_ref();
-        base.is_some_and(|base| core::ptr::eq(&raw const *base.bytes, value.source.bytes))
-    }
-
-    /// Makes the short strings of the amended document known, so that they are not written again.
-    pub(super) fn load_base_strings(&mut self) {
-        let Some(bytes) = self.base.as_ref().map(|base| base.bytes.clone()) else { return };
-        let Ok(doc) = Doc::open(&bytes) else { return };
-        let mut seen = vec![0_u64; bytes.len() / 128 + 1];
-        let mut open = vec![doc.root()];
-        while let Some(value) = open.pop() {
-            let (word, bit) = (value.at / 128, 1 << (value.at / 2 % 64));
-            if seen[word] & bit != 0 {
-                continue;
-            }
-            seen[word] |= bit;
-            if let Some(array) = value.as_array() {
-                open.extend(array.iter());
-            } else if let Some(dict) = value.as_dict() {
-                let mut pairs = DictIter::stored(dict.slots);
-                open.extend(pairs.by_ref().flat_map(|(key, value)| [key.value, value]));
-            } else if let Some(string) = value.as_str_bytes() {
-                self.load_string(string, value.at as u32);
-            }
-        }
-    }
-
-    fn load_string(&mut self, string: &[u8], at: u32) {
-        if (2..=SHARED_LEN_MAX).contains(&string.len()) {
-            let packed = Packed::new(string);
-            let hash = packed.hash(self.strings.seed());
-            let place = self.strings.place(packed, hash);
-            // Of two copies the later one stays within reach for longer.
-            if *place == super::strings::NOWHERE || *place < at {
-                *place = at;
-            }
-        }
-    }
-}
-
-/// Whether a value fits into a slot of two bytes.
-fn is_inline(value: Value<'_>) -> bool {
-    match value.kind() {
-        Kind::Number => value.first_byte() >> 4 == tag::SHORT_INT,
-        Kind::String | Kind::Data => value.payload().is_none_or(|bytes| bytes.len() < 2),
-        Kind::Array => value.as_array().is_none_or(crate::Array::is_empty),
-        Kind::Dict => value.as_dict().is_none_or(|dict| dict.slots.count == 0),
-        _ => true,
     }
 }

@@ -138,7 +138,7 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn remove(&mut self, key: &str) {
         let dict = self.as_dict();
-        if dict.original(key).is_some() {
+        if dict.original(key).is_some() || dict.may_hold(key) {
             dict.changes.insert(key.into(), None);
         } else {
             dict.changes.remove(key);
@@ -225,6 +225,19 @@ impl<'a> DictEdit<'a> {
     }
 
     /// The number of pairs after the changes.
+    /// Whether a pair may have this name that a lookup does not find without the right table; then writing the edit is an error.
+    fn may_hold(&self, key: &str) -> bool {
+        let mut pairs = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
+        pairs.any(|(name, _)| name.as_bytes().is_none_or(|name| name == key.as_bytes()))
+    }
+
+    /// Whether a shared key has no name in the table that the document was opened with. Numbers come first.
+    fn lacks_names(&self) -> bool {
+        let pairs = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
+        let mut numbers = pairs.take_while(|(key, _)| key.shared_index().is_some());
+        numbers.any(|(key, _)| key.as_bytes().is_none())
+    }
+
     fn len(&self) -> usize {
         let before = self.original.map_or(0, |(_, dict)| dict.len());
         self.changes.iter().fold(before, |len, (key, change)| {
@@ -301,6 +314,13 @@ impl Encoder {
             if edit.changes.is_empty() {
                 return self.write_value(value);
             }
+            if edit.lacks_names() {
+                let message = "a dict to edit has shared keys: open it with their table";
+                return self.fail(ErrorKind::UnknownSharedKey, message);
+            }
+            if self.is_in_base(value) {
+                self.match_table_of(value);
+            }
             let is_short =
                 edit.changes.len() + 1 < edit.len() && dict.generations().take(3).count() < 3;
             if is_short && self.is_in_base(value) {
@@ -312,7 +332,7 @@ impl Encoder {
         for (key, value) in originals {
             match key.as_str() {
                 Some(key) => drop(pairs.insert(key, Pair::Original(value))),
-                None => self.fail(ErrorKind::UnknownSharedKey, "a key without a name"),
+                None => self.fail(ErrorKind::BadUtf8, "a key of a dict to edit is not UTF-8"),
             }
         }
         for (key, change) in &edit.changes {

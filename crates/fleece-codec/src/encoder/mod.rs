@@ -1,6 +1,7 @@
 //! The encoder: values in, a document out, byte for byte as the original writes it.
 
 mod append;
+mod base;
 mod collection;
 mod copy;
 mod edit;
@@ -15,8 +16,8 @@ use crate::Result;
 use crate::error::{Error, ErrorKind};
 use crate::shared_keys::SharedKeys;
 use crate::wire::{NARROW_MAX_BYTES, SIZE_LIMIT_BYTES};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
+use base::Amended;
 pub(crate) use collection::Expects;
 use collection::Frame;
 use order::Shapes;
@@ -42,12 +43,6 @@ pub enum DuplicateKeys {
     Reject,
     /// All stay, as in the original; which one a lookup finds is undefined.
     KeepAll,
-}
-
-/// A document to amend.
-#[derive(Debug)]
-struct Amended {
-    bytes: Arc<[u8]>,
 }
 
 /// Writes a document. Calls follow the order of JSON text; the encoder does not allocate for each value.
@@ -178,6 +173,7 @@ impl Encoder {
     /// ```
     pub fn set_shared_keys(&mut self, keys: SharedKeys) {
         self.shared_keys = Some(keys);
+        self.match_keys();
     }
 
     /// Takes the table back.
@@ -187,7 +183,9 @@ impl Encoder {
     /// assert!(Encoder::new().take_shared_keys().is_none());
     /// ```
     pub fn take_shared_keys(&mut self) -> Option<SharedKeys> {
-        self.shared_keys.take()
+        let keys = self.shared_keys.take();
+        self.match_keys();
+        keys
     }
 
     /// Ends the document and returns its bytes. The encoder is then ready for the next one.
@@ -268,7 +266,7 @@ impl Encoder {
         self.strings.clear();
         self.failure = None;
         self.document = self.document.wrapping_add(1);
-        self.load_base_strings();
+        self.load_base();
     }
 }
 

@@ -7,6 +7,7 @@
     reason = "one line a call"
 )]
 
+mod amend_keys;
 mod api;
 mod delta;
 mod equality;
