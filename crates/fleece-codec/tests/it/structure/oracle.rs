@@ -1,4 +1,5 @@
-//! The rules of a sound document, written down as plainly as possible: every pointer is followed, with recursion.
+//! The rules of a sound document, written down as plainly as possible: every pointer is followed, with recursion. The fuzzer has this file,
+//! too.
 
 use super::generator::Laid;
 use std::collections::{BTreeMap, BTreeSet};
