@@ -171,8 +171,8 @@ fn what_holds_no_dict_needs_no_table() {
 
 #[test]
 fn a_base_in_which_everything_overlaps_is_soon_amended() {
-    // Every two bytes begin another array of 2046 items, and these are the arrays behind it.
-    let mut bytes = [0x67, 0xFE].repeat(250_000);
+    // Every six bytes begin an array of all that comes behind it.
+    let mut bytes = [0x67, 0xFF, 0xFF, 0xFF, 0x7F, 0x00].repeat(40_000);
     let root = (1 << 31) + bytes.len() as u32 / 2;
     bytes.extend(root.to_be_bytes());
     bytes.extend([0x80, 0x02]);
