@@ -74,7 +74,8 @@ pub struct Visit<'a> {
 impl<'a> Value<'a> {
     /// This value and all values within it, parents before children, in the order of storage. Needs no recursion.
     ///
-    /// A value that is referred to several times is visited as often.
+    /// A value that is referred to several times is visited as often, so the walk over foreign data, checked or not, may be without end:
+    /// `take` bounds it.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};

@@ -68,7 +68,7 @@ fn jobs<'a>(
     let doc: &'a Doc<&'a [u8]> = Box::leak(Box::new(doc));
     let (key, index) = (Key::new("name"), tree.as_array().map_or(0, Vec::len) / 8);
     assert_eq!(visit(doc.root()), visit_tree(tree), "both visit the same");
-    let name_len = |name: Option<&[u8]>| name.map_or(0, |name| name.len() as u64);
+    let name_len = |name: Option<&str>| name.map_or(0, |name| name.len() as u64);
     let dom = |text: &str| u64::from(sonic_rs::from_str::<sonic_rs::Value>(text).is_ok());
     let ours = |text: &str| json::to_fleece(text.as_bytes()).map_or(0, |bytes| bytes.len() as u64);
     let sonic_tree: sonic_rs::Value = sonic_rs::from_str(pretty).expect("it is JSON");
@@ -82,16 +82,14 @@ fn jobs<'a>(
         job("convert, minified", 1, move || ours(minified)),
         job("check", 1, move || u64::from(Doc::check(black_box(fleece)).is_ok())),
         job("open trusted", 10_000, move || Doc::open(black_box(fleece)).map_or(0, |_| 1)),
-        job("serde_json lookup", 10_000, move || {
-            name_len(black_box(tree)[index]["name"].as_str().map(str::as_bytes))
-        }),
+        job("serde_json lookup", 10_000, move || name_len(black_box(tree)[index]["name"].as_str())),
         job("lookup", 10_000, move || {
             let person = black_box(doc).root().at(index);
-            name_len(person.and_then(|person| person.get("name")?.as_str_bytes()))
+            name_len(person.and_then(|person| person.get("name")?.as_str()))
         }),
         job("lookup, Key", 10_000, move || {
             let person = black_box(doc).root().at(index).and_then(Value::as_dict);
-            name_len(person.and_then(|person| person.get_key(&key)?.as_str_bytes()))
+            name_len(person.and_then(|person| person.get_key(&key)?.as_str()))
         }),
         job("serde_json traverse", 1, move || visit_tree(black_box(tree))),
         job("traverse", 1, move || visit(black_box(doc).root())),
@@ -114,7 +112,7 @@ fn job<'a>(name: &'static str, repeats: u32, run: impl FnMut() -> u64 + 'a) -> J
 /// The sum over all values: lengths of strings and keys, numbers cut to integers, booleans.
 fn visit(value: Value<'_>) -> u64 {
     match value.kind() {
-        Kind::String => value.as_str_bytes().map_or(0, |text| text.len() as u64),
+        Kind::String => value.as_str().map_or(0, |text| text.len() as u64),
         Kind::Number => value.as_f64().unwrap_or(0.0) as i64 as u64,
         Kind::Bool => u64::from(value.to_bool()),
         Kind::Array => value.as_array().map_or(0, visit_array),
@@ -129,7 +127,7 @@ fn visit_array(array: Array<'_>) -> u64 {
 
 fn visit_dict(dict: Dict<'_>) -> u64 {
     dict.iter().fold(0, |sum, (key, value)| {
-        let key = key.as_bytes().map_or(0, |key| key.len() as u64);
+        let key = key.as_str().map_or(0, |key| key.len() as u64);
         sum.wrapping_add(key).wrapping_add(visit(value))
     })
 }

@@ -1,4 +1,5 @@
-//! fleece-codec: read in place, by name or with keys that remember where they were found.
+//! fleece-codec: read in place, by name or with keys that remember where they were found. Texts and keys are handed over as `&str`, as all
+//! others do; the library looks at each of them then, even after a check.
 
 use std::borrow::Cow;
 
@@ -92,15 +93,15 @@ impl Format for FleeceKey {
 
 #[inline]
 fn mark(value: Value<'_>) -> u64 {
-    match value.as_str_bytes() {
-        Some(text) => mark_of_text(text),
+    match value.as_str() {
+        Some(text) => mark_of_text(text.as_bytes()),
         None => value.as_f64().map_or(u64::from(value.to_bool()), mark_of_number),
     }
 }
 
 fn visit(value: Value<'_>) -> u64 {
     match value.kind() {
-        Kind::String => value.as_str_bytes().map_or(0, |text| text.len() as u64),
+        Kind::String => value.as_str().map_or(0, |text| text.len() as u64),
         Kind::Number => value.as_f64().map_or(0, whole),
         Kind::Bool => u64::from(value.to_bool()),
         Kind::Array => value.as_array().map_or(0, visit_array),
@@ -115,7 +116,7 @@ fn visit_array(array: Array<'_>) -> u64 {
 
 fn visit_dict(dict: Dict<'_>) -> u64 {
     dict.iter().fold(0, |sum, (key, value)| {
-        let key = key.as_bytes().map_or(0, |key| key.len() as u64);
+        let key = key.as_str().map_or(0, |key| key.len() as u64);
         sum.wrapping_add(key).wrapping_add(visit(value))
     })
 }
