@@ -252,3 +252,13 @@ fn a_small_document_does_not_become_an_endless_text() {
     assert!(ran.stderr.contains("--trusted"), "{}", ran.stderr);
     assert!(text(&world, &["dump"], &bomb).stdout.lines().count() < 200);
 }
+
+#[test]
+fn a_dump_of_values_that_overlap_has_an_end() {
+    let world = World::new();
+    // Every two bytes begin an array of 2046 items, and these are the arrays behind it.
+    let mut damaged = [0x67, 0xFE].repeat(2000);
+    damaged.extend([0x87, 0xD0]);
+    assert_eq!(text(&world, &["check"], &damaged).code, 1);
+    assert!(text(&world, &["dump"], &damaged).stdout.lines().count() < 2100);
+}

@@ -31,6 +31,9 @@ pub(super) fn stored<'d>(doc: &'d Doc<&[u8]>) -> BTreeMap<usize, (Value<'d>, usi
             if *slots > 1 {
                 continue;
             }
+        } else if value.range().end > slot.at + slot.len {
+            // Only in damaged documents; what would be in it are other slots.
+            continue;
         }
         open.extend(slots(doc, value));
     }
