@@ -1,7 +1,12 @@
 //! The only reader of time. Intervals come from one monotonic clock; the date is for records alone.
-#![expect(unsafe_code, reason = "clock_gettime and getrusage fill structs that the caller gives")]
+#![expect(
+    unsafe_code,
+    reason = "clock_gettime, getrusage and wait4 fill structs that the caller gives"
+)]
 
 use std::ops::{Add, Sub};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{io, mem};
 
@@ -101,13 +106,58 @@ pub fn own_thread_cpu() -> Cpu {
     Cpu { all_ns: own_thread_cpu_ns(), user_ns }
 }
 
-/// The user time of all children that have ended and been waited for.
-pub(crate) fn ended_children_user_ns() -> u64 {
-    user_ns(&usage(libc::RUSAGE_CHILDREN))
+/// What processes have used, with all that they started and waited for: a child for which its parent did
+/// not wait is in no account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeUsage {
+    pub cpu: Cpu,
+    pub counts: Usage,
+}
+
+impl TreeUsage {
+    /// Of all children of this process that have ended and been waited for.
+    pub(crate) fn of_ended_children() -> TreeUsage {
+        TreeUsage::of(&usage(libc::RUSAGE_CHILDREN))
+    }
+
+    fn of(usage: &libc::rusage) -> TreeUsage {
+        let user_ns = user_ns(usage);
+        let cpu = Cpu { all_ns: user_ns + time_ns(usage.ru_stime), user_ns };
+        TreeUsage { cpu, counts: Usage::of(usage) }
+    }
+
+    /// What came to `before` since.
+    #[must_use]
+    pub(crate) fn since(&self, before: &TreeUsage) -> TreeUsage {
+        TreeUsage { cpu: self.cpu - before.cpu, counts: self.counts.since(&before.counts) }
+    }
+}
+
+/// Waits for the end of a child and takes it away, with what it has used.
+pub(crate) fn reap(child: u32) -> io::Result<(ExitStatus, TreeUsage)> {
+    // SAFETY: a struct of integers, for which zeros are a value.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    let mut status = 0;
+    loop {
+        // SAFETY: both are valid for writing; a number that is no child's is answered with an error.
+        let reaped =
+            unsafe { libc::wait4(child as libc::pid_t, &raw mut status, 0, &raw mut usage) };
+        if reaped >= 0 {
+            return Ok((ExitStatus::from_raw(status), TreeUsage::of(&usage)));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
 }
 
 fn user_ns(usage: &libc::rusage) -> u64 {
-    usage.ru_utime.tv_sec as u64 * 1_000_000_000 + usage.ru_utime.tv_usec as u64 * 1000
+    time_ns(usage.ru_utime)
+}
+
+fn time_ns(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
 }
 
 fn usage(whose: libc::c_int) -> libc::rusage {
@@ -131,12 +181,25 @@ pub struct Usage {
 impl Usage {
     /// `ru_maxrss` is left out: it includes the memory of the process that started this one.
     pub fn own() -> Self {
-        let usage = usage(libc::RUSAGE_SELF);
+        Self::of(&usage(libc::RUSAGE_SELF))
+    }
+
+    fn of(usage: &libc::rusage) -> Self {
         Self {
             minor_faults: usage.ru_minflt as u64,
             major_faults: usage.ru_majflt as u64,
             voluntary_switches: usage.ru_nvcsw as u64,
             involuntary_switches: usage.ru_nivcsw as u64,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            minor_faults: self.minor_faults + other.minor_faults,
+            major_faults: self.major_faults + other.major_faults,
+            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
         }
     }
 

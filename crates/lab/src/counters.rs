@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::clock::{self, CpuClock};
+use crate::clock::{self, CpuClock, TreeUsage};
 
 mod parse;
 
@@ -31,6 +31,8 @@ pub struct Reading {
     pub device_read_bytes: Option<u64>,
     pub device_write_bytes: Option<u64>,
     pub minor_faults: Option<u64>,
+    /// Of the children that it has waited for, and of theirs. No process ends without one.
+    pub minor_faults_of_children: Option<u64>,
     pub major_faults: Option<u64>,
     /// Of the main thread.
     pub voluntary_switches: Option<u64>,
@@ -221,6 +223,24 @@ impl OwnWait {
 }
 
 impl Reading {
+    /// With what the process and all that it waited for have used, in place of its own.
+    #[must_use]
+    pub(crate) fn of_tree(&self, tree: &TreeUsage) -> Self {
+        Self {
+            cpu_ns: Some(tree.cpu.all_ns),
+            minor_faults: Some(tree.counts.minor_faults),
+            major_faults: Some(tree.counts.major_faults),
+            voluntary_switches: Some(tree.counts.voluntary_switches),
+            involuntary_switches: Some(tree.counts.involuntary_switches),
+            ..*self
+        }
+    }
+
+    /// Whether a process that it started has ended and was waited for.
+    pub(crate) fn has_children(&self) -> bool {
+        self.minor_faults_of_children.is_some_and(|faults| faults > 0)
+    }
+
     /// What came to `before` since; the peak and the number of threads are those of now.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
@@ -232,6 +252,10 @@ impl Reading {
             device_read_bytes: less(self.device_read_bytes, before.device_read_bytes),
             device_write_bytes: less(self.device_write_bytes, before.device_write_bytes),
             minor_faults: less(self.minor_faults, before.minor_faults),
+            minor_faults_of_children: less(
+                self.minor_faults_of_children,
+                before.minor_faults_of_children,
+            ),
             major_faults: less(self.major_faults, before.major_faults),
             voluntary_switches: less(self.voluntary_switches, before.voluntary_switches),
             involuntary_switches: less(self.involuntary_switches, before.involuntary_switches),

@@ -47,13 +47,25 @@ const PMU: &str = "perf event of the processor, kernel included";
 const ALLOCATOR: &str =
     "the program's allocator; of other programs a preloaded library, or their own account";
 
+const FAULTS: &str = "getrusage of the method, else /proc/PID/stat; of a plain command wait4";
+const SWITCHES: &str = "getrusage of the method, else /proc/PID/status; of a plain command wait4";
+
 /// Those of the timing pass, then those of the counting pass, in the order in which reports show them.
 /// All but the throughput and the peaks are per operation; a sample of `ops` operations is divided by
 /// `ops`.
 pub const METRICS: &[Metric] = &[
     noisy("wall_ns", "ns", "the method's own monotonic clock, between `go` and `done`"),
-    noisy("wall_less_wait_ns", "ns", "wall_ns − run_queue_wait_ns, for single-threaded methods"),
-    noisy("cpu_ns", "ns", "CPU clock of the process, read by the method, else from outside"),
+    noisy(
+        "wall_less_wait_ns",
+        "ns",
+        "wall_ns − run_queue_wait_ns, where the main thread computed all that time",
+    ),
+    noisy(
+        "cpu_ns",
+        "ns",
+        "CPU clock of the process, read by the method, else from outside; of a plain command wait4, \
+         with all processes that were waited for",
+    ),
     noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat, read by the method, else from outside"),
     Metric {
         name: "throughput_bytes_per_s",
@@ -71,10 +83,10 @@ pub const METRICS: &[Metric] = &[
     ),
     count("device_read_bytes", "bytes", "/proc/PID/io read_bytes"),
     count("device_write_bytes", "bytes", "/proc/PID/io write_bytes"),
-    count("minor_faults", "count", "getrusage of the method, else /proc/PID/stat"),
-    count("major_faults", "count", "getrusage of the method, else /proc/PID/stat"),
-    count("voluntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
-    count("involuntary_switches", "count", "getrusage of the method, else /proc/PID/status"),
+    count("minor_faults", "count", FAULTS),
+    count("major_faults", "count", FAULTS),
+    count("voluntary_switches", "count", SWITCHES),
+    count("involuntary_switches", "count", SWITCHES),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
     noisy(
         "noop_ns",
@@ -134,9 +146,6 @@ pub fn unit(name: &str) -> &'static str {
     }
 }
 
-/// A method is taken for single-threaded in a sample when its main thread did nearly all the work.
-const MAIN_THREAD_SHARE: f64 = 0.99;
-
 /// The metrics of the timing pass of one sample, per operation. What could not be had is left out.
 pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
     let (done, used) = (&taken.done, &taken.used);
@@ -147,7 +156,8 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
     if done.bytes > 0 && done.wall_ns > 0 {
         values.push(("throughput_bytes_per_s", done.bytes as f64 * 1e9 / wall_ns));
     }
-    if let Some(peak_bytes) = used.peak_rss_bytes {
+    let known = |name: &str| unknown(taken).is_none_or(|(names, _)| !names.contains(&name));
+    if let Some(peak_bytes) = used.peak_rss_bytes.filter(|_| known(PEAK_RSS)) {
         values.push((PEAK_RSS, peak_bytes as f64));
     }
     let per_op = [
@@ -163,7 +173,8 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
         ("startup_ns", taken.startup_ns),
         ("noop_ns", taken.noop_ns),
     ];
-    values.extend(per_op.iter().filter_map(|(name, total)| Some((*name, (*total)? as f64 / ops))));
+    let per_op = per_op.iter().filter(|(name, _)| known(name));
+    values.extend(per_op.filter_map(|(name, total)| Some((*name, (*total)? as f64 / ops))));
     if let Some(Fresh { startup_ns, prepare_ns }) = taken.fresh {
         let [startup_ns, prepare_ns] = [startup_ns as f64, prepare_ns as f64];
         values.push(("startup_ns", startup_ns));
@@ -174,20 +185,60 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
     values
 }
 
-/// Of a single-threaded sample whose wait is known for the timed interval itself: told by the method,
-/// or that of a plain command. Seen from outside, a worker's wait includes that before and after.
+/// What is not known of a sample in which the method started processes, and why. Of a plain command the
+/// kernel gives the sums with `wait4`; a worker may tell its own.
+fn unknown(taken: &Taken) -> Option<(&'static [&'static str], &'static str)> {
+    if !taken.used.has_children() {
+        return None;
+    }
+    if taken.startup_ns.is_some() {
+        let why = "it starts processes, and the wait of each for a CPU is not known";
+        return Some((&["run_queue_wait_ns"], why));
+    }
+    let why =
+        "its work is done by processes that it starts, of which this is not known from outside";
+    Some((OF_ONE_PROCESS, why))
+}
+
+/// Read of the process of the method, and of no other.
+const OF_ONE_PROCESS: &[&str] = &[
+    "cpu_ns",
+    "run_queue_wait_ns",
+    PEAK_RSS,
+    "minor_faults",
+    "major_faults",
+    "voluntary_switches",
+    "involuntary_switches",
+];
+
+/// The metrics that a sample lacks for a reason that only the sample shows.
+pub fn missing(taken: &Taken) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let told = |name: &&&str| taken.done.metrics.iter().any(|(told, _)| *told == **name);
+    let (names, why) = unknown(taken).unwrap_or_default();
+    names.iter().filter(move |name| !told(name)).map(move |name| (*name, why))
+}
+
+/// What is left without the wait must be the time in which the main thread computed, but for this share:
+/// then no other thread, child or server can have been waited for, whose own wait for a CPU is not known.
+const COMPUTED_SHARE: f64 = 0.99;
+
+/// Only of a sample whose wait is known for the timed interval itself: told by the method, or that of a
+/// plain command. Seen from outside, a worker's wait includes that before and after.
 fn wall_less_wait_ns(taken: &Taken) -> Option<f64> {
     let (done, used) = (&taken.done, &taken.used);
     let ops = done.ops as f64;
     let own = |name: &str| done.metrics.iter().find(|(n, _)| n == name).map(|(_, ns)| ns * ops);
     let of_command = taken.startup_ns.and(used.run_queue_wait_ns).map(|ns| ns as f64);
     let wait_ns = own("run_queue_wait_ns").or(of_command)?;
-    let cpu_ns = own("cpu_ns").unwrap_or(used.cpu_ns? as f64);
-    let main_share = used.main_thread_cpu_ns? as f64 / (used.cpu_ns?.max(1)) as f64;
+    let main_ns = used.main_thread_cpu_ns? as f64;
+    let single = main_ns >= used.cpu_ns? as f64 * COMPUTED_SHARE;
+    // What the method tells leaves out what it does around the interval.
+    let cpu_ns = own("cpu_ns").unwrap_or(main_ns).min(main_ns);
     let left_ns = done.wall_ns as f64 - wait_ns;
     // One thread cannot use more CPU time than what is left; a little is used around the interval.
-    let possible = left_ns > 0.0 && left_ns + AROUND_NS >= cpu_ns * MAIN_THREAD_SHARE;
-    (used.at_rest && main_share >= MAIN_THREAD_SHARE && possible).then_some(left_ns)
+    let possible = left_ns > 0.0 && left_ns + AROUND_NS >= cpu_ns * COMPUTED_SHARE;
+    let computed = cpu_ns >= left_ns * COMPUTED_SHARE;
+    (used.at_rest && single && possible && computed && !used.has_children()).then_some(left_ns)
 }
 
 /// The CPU time that reading the counters takes, which is in the CPU time of a sample but not in its wall.

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 
 use anyhow::{Context, Result, bail};
 
-use crate::clock::{self, Usage};
+use crate::clock::{self, TreeUsage, Usage};
 use crate::count::{self, CountingAllocator, Mark, OwnCounts};
 use crate::counters::OwnWait;
 use crate::experiment::{How, Method, Skip, Task};
@@ -118,6 +118,7 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
         CountingAllocator::start();
     }
     let before = Usage::own();
+    let children_before = TreeUsage::of_ended_children();
     // The CPU time is read outside the wait: reading it brings the scheduler's account up to date, and
     // may cost the process its CPU.
     let cpu_before_ns = clock::own_cpu_ns();
@@ -137,12 +138,15 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let counts_after = edge.counts.map(OwnCounts::after);
     let wait_after_ns = edge.wait.read_ns();
     let cpu_ns = clock::own_cpu_ns() - cpu_before_ns;
-    let used = Usage::own().since(&before);
+    let children = TreeUsage::of_ended_children().since(&children_before);
+    let used = Usage::own().since(&before).plus(&children.counts);
     let allocated = edge.allocations.then(CountingAllocator::stop);
     let work = outcome?;
     let waited_ns = wait_after_ns.zip(wait_before_ns).map(|(after, before)| after - before);
+    // What the processes that the job started waited for a CPU is not known.
+    let waited_ns = waited_ns.filter(|_| children.counts == Usage::default());
     let totals = [
-        ("cpu_ns", Some(cpu_ns)),
+        ("cpu_ns", Some(cpu_ns + children.cpu.all_ns)),
         ("run_queue_wait_ns", waited_ns),
         ("minor_faults", Some(used.minor_faults)),
         ("major_faults", Some(used.major_faults)),

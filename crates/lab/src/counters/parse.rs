@@ -29,7 +29,8 @@ pub(super) fn stat(text: &[u8], this_cpu: u64, reading: &mut Reading) {
     let mut fields = text[end + 1..].split(|byte| *byte == b' ').skip(1);
     let state = fields.next();
     reading.minor_faults = fields.nth(6).and_then(number);
-    reading.major_faults = fields.nth(1).and_then(number);
+    reading.minor_faults_of_children = fields.next().and_then(number);
+    reading.major_faults = fields.next().and_then(number);
     let cpu = fields.nth(26).and_then(number);
     reading.at_rest = state.is_some_and(|state| state != b"R" || cpu == Some(this_cpu));
 }
@@ -127,6 +128,7 @@ mod tests {
             let reading = parse_stat(&text, 0);
             let faults = (reading.minor_faults, reading.major_faults);
             assert_eq!((faults, reading.at_rest), ((Some(104), Some(17)), rest), "{text}");
+            assert_eq!(reading.minor_faults_of_children, Some(5), "{text}");
         };
         check("cat", "S", true);
         check("cat", "R", false);

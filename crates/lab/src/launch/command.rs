@@ -53,7 +53,8 @@ impl CommandRunner {
         let wall_ns = clock::now_ns() - start_ns;
         // It has ended but is not reaped: the kernel still has its counters, though no memory.
         let used = Counters::open(process.child.id()).read();
-        let status = process.end().map_err(|error| failed("waiting for it", &error))?;
+        let ended = process.end_with_usage();
+        let (status, tree) = ended.map_err(|error| failed("waiting for it", &error))?;
         if !status.success() {
             let how = describe(status);
             let tail = process.quoted_tail();
@@ -61,6 +62,7 @@ impl CommandRunner {
         }
         let answer = self.output.answer()?;
         let done = Done { n, wall_ns, ops: 1, bytes: self.bytes, answer, ..Done::default() };
+        let used = used.of_tree(&tree);
         Ok(Taken { done, used, startup_ns: Some(startup_ns), ..Taken::default() })
     }
 

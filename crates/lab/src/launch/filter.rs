@@ -4,27 +4,23 @@ use std::os::fd::OwnedFd;
 
 use super::process::{Process, Talk, describe};
 use super::{Ended, Limits};
-use crate::clock::{self, Cpu, CpuClock};
+use crate::clock::{self, Cpu};
 use crate::stop::Stop;
 
-/// Runs a command from `input` to `output`, which it closes, and waits for its end. What it used, its start
-/// included. The processes that end meanwhile must be its own.
+/// Runs a command from `input` to `output`, which it closes, and waits for its end. What it and all that it
+/// waited for used, its start included.
 pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu, Ended> {
     // The lab that waits for the method sets the limit.
     let limits = Limits { answer_ns: u64::MAX, dir: None, stop: Stop::default() };
-    let before_ns = clock::ended_children_user_ns();
     let mut process = Process::spawn(argv, Talk::Given(input, output), &[], None)?;
     let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(&limits, clock::now_ns().saturating_add(u64::MAX >> 1))?;
-    // It has ended but is not reaped: the kernel still has its clock.
-    let cpu_ns = CpuClock::of(process.child.id()).and_then(CpuClock::read_ns);
-    let status = process.end().map_err(|error| failed(&error))?;
+    let (status, used) = process.end_with_usage().map_err(|error| failed(&error))?;
     if !status.success() {
         let tail = process.quoted_tail();
         return Err(Ended::Failed(format!("{} {}{tail}", argv[0], describe(status))));
     }
-    let user_ns = clock::ended_children_user_ns() - before_ns;
-    Ok(Cpu { all_ns: cpu_ns.map_err(|error| failed(&error))?, user_ns })
+    Ok(used.cpu)
 }
 
 #[cfg(test)]
@@ -45,6 +41,18 @@ mod tests {
         // It ends only if nobody else has the other end of the pipe.
         reader.read_to_string(&mut text).unwrap();
         assert_eq!(text, "hello");
+    }
+
+    #[test]
+    fn what_the_processes_of_a_command_used_is_its_own() {
+        let null = || std::fs::File::options().read(true).write(true).open("/dev/null").unwrap();
+        let burn = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
+        let script = format!("sh -c '{burn}'; true");
+        let argv = ["sh", "-c", &script].map(str::to_owned);
+        let used = filter(&argv, null().into(), null().into()).unwrap();
+        // The shell only starts another one, which computes for longer than it takes to start both.
+        let nothing = filter(&argv[..1], null().into(), null().into()).unwrap();
+        assert!(used.all_ns > 4 * nothing.all_ns, "{used:?} {nothing:?}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 
 use super::output::OUTPUT_LIMIT_BYTES;
 use super::{Ended, Limits};
-use crate::clock;
+use crate::clock::{self, TreeUsage};
 use crate::count::VARIABLE;
 use crate::worker::FRESH_VARIABLE;
 
@@ -28,7 +28,8 @@ pub(super) struct Process {
     name: String,
     stderr: Option<ChildStderr>,
     tail: Vec<u8>,
-    reaped: bool,
+    /// How it ended, and what it used, once it is reaped.
+    ended: Option<(ExitStatus, TreeUsage)>,
     /// Where it prints to, if that is not to grow without end.
     pub(super) watched: Option<File>,
 }
@@ -82,7 +83,7 @@ impl Process {
             name: name.clone(),
             stderr,
             tail: Vec::new(),
-            reaped: false,
+            ended: None,
             watched: None,
         };
         if let Some(stderr) = &process.stderr {
@@ -185,13 +186,19 @@ impl Process {
     /// Kills the whole group and reaps the leader. The group is killed before the leader is reaped:
     /// until then its number cannot belong to anyone else.
     pub(super) fn end(&mut self) -> io::Result<ExitStatus> {
-        if !self.reaped {
-            let _ = kill_process_group(self.pid(), Signal::KILL);
+        self.end_with_usage().map(|(status, _)| status)
+    }
+
+    /// The same, with what it and all that it waited for have used.
+    pub(super) fn end_with_usage(&mut self) -> io::Result<(ExitStatus, TreeUsage)> {
+        if let Some(ended) = self.ended {
+            return Ok(ended);
         }
-        self.reaped = true;
-        let status = self.child.wait();
+        let _ = kill_process_group(self.pid(), Signal::KILL);
+        let ended = clock::reap(self.child.id())?;
+        self.ended = Some(ended);
         self.take_stderr();
-        status
+        Ok(ended)
     }
 
     pub(super) fn pid(&self) -> Pid {

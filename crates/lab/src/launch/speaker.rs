@@ -7,7 +7,7 @@ use std::process::{ChildStdin, ChildStdout};
 use super::process::{Process, Talk, set_nonblocking};
 use super::{BUILT_IN, Ended, Limits, Ready, Runner, Taken};
 use crate::clock;
-use crate::counters::{Counters, Reading};
+use crate::counters::Counters;
 use crate::metric;
 use crate::param::Point;
 use crate::protocol::{Done, LINE_LIMIT_BYTES, Order, Reply, quote};
@@ -22,8 +22,6 @@ pub(super) struct Speaker {
     /// What was read and not yet understood.
     heard: Vec<u8>,
     counters: Counters,
-    /// The counters after the last sample: the child has only waited since.
-    last: Option<Reading>,
     language: Option<String>,
     hello_ns: u64,
     limits: Limits,
@@ -49,7 +47,6 @@ impl Speaker {
             replies,
             heard: Vec::new(),
             counters,
-            last: None,
             language: None,
             hello_ns: 0,
             limits,
@@ -152,7 +149,6 @@ impl Speaker {
 impl Runner for Speaker {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
         self.say(&Order::prepare(arguments))?;
-        self.last = None;
         match self.hear()? {
             Reply::Ready { digest } => Ok(Ready { language: self.language.clone(), digest }),
             other => Err(out_of_turn("ready", &other)),
@@ -160,18 +156,11 @@ impl Runner for Speaker {
     }
 
     fn go(&mut self, n: u64, ops: u64) -> Result<Taken, Ended> {
-        let before = match self.last.take().filter(|last| last.at_rest) {
-            Some(last) => {
-                // Where the peak cannot be set back, it is not read either.
-                let _ = self.counters.reset_peak();
-                last
-            }
-            None => self.counters.start(),
-        };
+        // Not the reading after the last sample: runtimes compile, collect and write between samples.
+        let before = self.counters.start();
         let done = self.ask(n, ops, false)?;
-        let after = self.counters.read();
-        self.last = Some(after);
-        Ok(Taken { done, used: after.since(&before), ..Taken::default() })
+        let used = self.counters.read().since(&before);
+        Ok(Taken { done, used, ..Taken::default() })
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {

@@ -308,6 +308,10 @@ impl Session<'_> {
             disproved_by_device(cache, &taken, &self.data[live.point], live.bypasses_cache)
         });
         let wrong = wrong_payload(&self.run.cells[index], &self.data[live.point], &taken);
+        for (metric, why) in metric::missing(&taken) {
+            let method = self.run.cells[index].method.clone();
+            note_missing(self.run, Some(&method), metric, why);
+        }
         let wall_ns = taken.done.wall_ns;
         live.last = (wall_ns, taken.done.ops);
         live.tells_device_bytes = taken.used.device_read_bytes.is_some();

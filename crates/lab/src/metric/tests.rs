@@ -28,3 +28,34 @@ fn the_cpu_time_of_a_process_that_is_still_on_a_cpu_is_not_known() {
         assert_eq!(value("major_faults", at_rest), None);
     }
 }
+
+/// A sample of 1 ms of which the main thread computed so much, and waited for a CPU so long.
+fn taken(computed_ns: u64, waited_ns: f64) -> Taken {
+    let metrics = [("run_queue_wait_ns", waited_ns), ("cpu_ns", computed_ns as f64)];
+    let metrics = metrics.map(|(name, ns)| (name.to_owned(), ns)).to_vec();
+    let done = Done { wall_ns: 1_000_000, ops: 1, metrics, ..Done::default() };
+    let used = Reading {
+        cpu_ns: Some(computed_ns + 5_000),
+        main_thread_cpu_ns: Some(computed_ns + 5_000),
+        minor_faults_of_children: Some(0),
+        at_rest: true,
+        ..Reading::default()
+    };
+    Taken { done, used, ..Taken::default() }
+}
+
+#[test]
+fn a_time_without_the_wait_is_of_a_thread_that_computed_all_of_it() {
+    assert_eq!(wall_less_wait_ns(&taken(1_000_000, 0.0)), Some(1e6));
+    assert_eq!(wall_less_wait_ns(&taken(400_000, 600_000.0)), Some(4e5));
+    // A part of it the thread waited for something else: whose wait for a CPU that was is not known.
+    assert_eq!(wall_less_wait_ns(&taken(380_000, 600_000.0)), None);
+    // More than there can be.
+    assert_eq!(wall_less_wait_ns(&taken(500_000, 600_000.0)), None);
+    let mut with_children = taken(1_000_000, 0.0);
+    with_children.used.minor_faults_of_children = Some(60);
+    assert_eq!(wall_less_wait_ns(&with_children), None);
+    let mut with_threads = taken(1_000_000, 0.0);
+    with_threads.used.cpu_ns = Some(1_100_000);
+    assert_eq!(wall_less_wait_ns(&with_threads), None);
+}

@@ -6,6 +6,7 @@
 
 mod allocations;
 mod bad_children;
+mod children;
 mod counting;
 mod fresh;
 mod hooks;

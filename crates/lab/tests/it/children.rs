@@ -1,0 +1,175 @@
+//! What a sample uses is that of all its processes, or it is not known; and nothing of what came before.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use lab::experiment::{Command, How, Method};
+use lab::launch::{Launch, Launcher, Runner, Stop, Taken};
+use lab::metric;
+use lab::param::Point;
+use lab::run::Plan;
+
+use crate::script::{cell, method, plan, run, script};
+
+/// Some ten milliseconds of CPU time of a shell.
+const BURN: &str = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
+
+fn shell(name: &str, text: &str) -> Method {
+    let argv = vec![text.to_owned()];
+    method(name, How::Command(Command { argv, shell: true, ..Command::default() }))
+}
+
+fn started(method: &Method) -> Box<dyn Runner> {
+    let mut launcher = Launcher {
+        program: "/nonexistent".into(),
+        sample_limit_ns: 60_000_000_000,
+        fresh: false,
+        dir: None,
+        stop: Stop::default(),
+    };
+    let mut runner = launcher.start("", method).unwrap();
+    runner.prepare(&Point::default()).unwrap();
+    runner
+}
+
+fn value(taken: &Taken, name: &str) -> Option<f64> {
+    let told = taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
+    told.chain(metric::values(taken)).find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn of_a_command_all_processes_count() {
+    let by_child = shell("", &format!("sh -c '{BURN}'; true"));
+    let taken = started(&by_child).go(1, 1).unwrap();
+    let own_ns = taken.used.main_thread_cpu_ns.unwrap() as f64;
+    // The shell only starts another one, which does the work.
+    let cpu_ns = value(&taken, "cpu_ns").unwrap();
+    assert!(cpu_ns > 3.0 * own_ns, "{cpu_ns} {taken:?}");
+    // Each process touches pages of its own.
+    let alone = value(&started(&shell("", "true")).go(1, 1).unwrap(), "minor_faults").unwrap();
+    let faults = value(&taken, "minor_faults").unwrap();
+    assert!(faults > 1.5 * alone, "{faults} {alone}");
+    // Each process waits in a run queue of its own, and only that of the first is known.
+    assert_eq!(value(&taken, "run_queue_wait_ns"), None, "{taken:?}");
+    assert_eq!(value(&taken, "wall_less_wait_ns"), None, "{taken:?}");
+}
+
+/// A child that is not waited for, or a server, is no descendant of which anything is known: a
+/// command that waits for anything at all has no time without a wait.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_command_that_waits_for_another_process_has_no_time_without_the_wait() {
+    let text = format!("mkfifo $0.$$; (sh -c '{BURN}'; : >$0.$$) & read -r x <$0.$$; rm $0.$$");
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("fifo");
+    let argv = ["/bin/sh", "-c", &text, fifo.to_str().unwrap()];
+    let command = method("", How::Command(Command::plain(argv)));
+    let taken = started(&command).go(1, 1).unwrap();
+    assert_eq!(value(&taken, "wall_less_wait_ns"), None, "{taken:?}");
+}
+
+/// A worker whose work is done by a process that it starts. It says that it never waited, which is
+/// true of itself.
+fn by_a_child() -> String {
+    format!(
+        r#"echo "hello 1 name=parent lang=sh"
+        while read -r verb n rest; do
+            case $verb in
+                prepare) echo ready;;
+                go) sh -c '{BURN}'
+                    echo "done $n wall=50000000 bytes=8 answer=2a run_queue_wait_ns=0";;
+                bye) exit 0;;
+            esac
+        done"#
+    )
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn of_a_worker_that_starts_others_nothing_of_its_own_stands_for_all() {
+    let mut runner = started(&script("", &by_a_child()));
+    let taken = runner.go(1, 1).unwrap();
+    runner.bye();
+    for name in [
+        "wall_less_wait_ns",
+        "cpu_ns",
+        "peak_rss_bytes",
+        "minor_faults",
+        "major_faults",
+        "voluntary_switches",
+        "involuntary_switches",
+    ] {
+        assert_eq!(value(&taken, name), None, "{name} {taken:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_not_known_of_a_tree_has_its_reason() {
+    let command = shell("command", &format!("sh -c '{BURN}'; true"));
+    let run = run(vec![script("worker", &by_a_child()), command], Plan { counting: 0, ..plan(2) });
+    let why = |method: &str, metric: &str| {
+        let of = |note: &&lab::run::Note| note.method.as_deref() == Some(method);
+        let start = format!("{metric}: ");
+        run.notes.iter().filter(of).filter(|note| note.text.starts_with(&start)).count()
+    };
+    assert_eq!(why("worker", "cpu_ns"), 1, "{:?}", run.notes);
+    assert_eq!(why("worker", "peak_rss_bytes"), 1, "{:?}", run.notes);
+    assert_eq!(why("command", "run_queue_wait_ns"), 1, "{:?}", run.notes);
+    assert_eq!(why("command", "cpu_ns"), 0, "{:?}", run.notes);
+    assert_eq!(cell(&run, "worker").counted("cpu_ns").count(), 0);
+}
+
+/// After its first sample it rests, then computes and writes, then says so, and rests again.
+const BUSY_BETWEEN: &str = r#"
+    echo "hello 1 name=busy lang=sh"
+    while read -r verb n rest; do
+        case $verb in
+            prepare) echo ready;;
+            go) echo "done $n wall=2000000 bytes=8 answer=2a"
+                if [ $n = 1 ]; then
+                    read -r x <$0/begin
+                    i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done
+                    head -c 1000000 /dev/zero >$0/written
+                    echo busy no more >$0/end
+                fi;;
+            bye) exit 0;;
+        esac
+    done"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_worker_does_between_samples_is_in_none() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let fifo = |name: &str| {
+        let path = dir.path().join(name);
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        path
+    };
+    let (begin, end) = (fifo("begin"), fifo("end"));
+    let argv = ["/bin/sh", "-c", BUSY_BETWEEN, dir.path().to_str().unwrap()];
+    let argv = argv.map(str::to_owned).to_vec();
+    let mut runner = started(&method("", How::Worker { argv }));
+    runner.go(1, 1).unwrap();
+    let before = busy(&begin, &end);
+    let taken = runner.go(2, 1).unwrap();
+    runner.bye();
+    // It may not have come to rest in time; then the value is left out.
+    let cpu_ns = value(&taken, "cpu_ns").unwrap_or_default();
+    assert!(cpu_ns < before / 2.0, "{cpu_ns} of {before} {taken:?}");
+    assert_eq!(value(&taken, "device_write_bytes"), Some(0.0), "{taken:?}");
+}
+
+/// Lets it go on and waits until it is done. What it must have used for that at the very least: a turn of
+/// the loop of a shell takes more than 100 ns of any processor.
+fn busy(begin: &Path, end: &Path) -> f64 {
+    let mut begin = std::fs::File::options().write(true).open(begin).unwrap();
+    begin.write_all(b"go on\n").unwrap();
+    drop(begin);
+    let mut text = String::new();
+    std::fs::File::open(end).unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(text, "busy no more\n");
+    200_000.0 * 100.0
+}
