@@ -69,9 +69,8 @@ pub struct Family {
     pub reference: Option<usize>,
     /// Contenders that were measured and gave the right answer, the reference among them.
     pub compared: Vec<usize>,
-    /// What decides: `wall_ns`, or `wall_less_wait_ns` where a single-threaded contender waited for a
-    /// CPU for more than 5 % of its time. Then comparisons in which one method has several threads
-    /// are still decided by `wall_ns`.
+    /// What decides between all of them: `wall_ns`, or `wall_less_wait_ns` where one waited for a CPU for
+    /// more than 5 % of its time and all have it, also in families that share a cell with this one.
     pub metric: &'static str,
     /// The best contender, by its ratio to the reference, and those not shown slower than it.
     pub best: Vec<usize>,

@@ -183,11 +183,11 @@ impl Foot<'_> {
             said.push("± the longer half of the 95 % interval.".to_owned());
         }
         if self.rows().any(|row| row.comparison.is_some()) {
-            let less_wait = self.all.iter().any(Rows::less_wait);
-            let metric = if less_wait {
-                " (wall less run-queue wait; of methods with several threads wall)"
-            } else {
-                ""
+            let less_wait = self.all.iter().filter(|rows| rows.less_wait()).count();
+            let metric = match self.all.len() - less_wait {
+                _ if less_wait == 0 => "",
+                0 => " (wall less run-queue wait)",
+                _ => " (wall less run-queue wait in the tables that show it, else wall)",
             };
             said.push(format!(
                 "ratio: time{metric} divided by that of the reference, in the same round; its \

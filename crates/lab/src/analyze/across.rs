@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::compare::{Pair, WALL, WALL_LESS_WAIT, is_single_threaded};
-use super::family::{ALPHA, WAIT_SHARE, wait_share};
+use super::compare::{Pair, WALL};
+use super::family::{ALPHA, measure};
 use super::{Across, Comparison};
 use crate::param::{Point, Value};
-use crate::run::{Cell, Run, Status};
+use crate::run::{Run, Status};
 
 /// What tells jobs apart, which are not to be compared.
 const JOB: &str = "job";
@@ -70,10 +70,8 @@ fn text_params(run: &Run) -> Vec<String> {
 fn across(run: &Run, param: &str, cell: usize, reference: usize, alpha: f64) -> Option<Across> {
     let cells = [cell, reference].map(|i| &run.cells[i]);
     let pair = Pair { run, point: &cells[0].point, cell, reference, alpha };
-    let waited = |cell: &&Cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE);
-    let single = cells.iter().all(|cell| is_single_threaded(cell));
-    let metric = if single && cells.iter().any(waited) { WALL_LESS_WAIT } else { WALL };
-    let comparison: Comparison = pair.comparisons(metric).into_iter().find(|c| c.decides)?;
+    let comparison: Comparison =
+        pair.comparisons(measure(cells.into_iter())).into_iter().find(|c| c.decides)?;
     let value = |i: usize| run.cells[i].point.get(param).map(ToString::to_string);
     Some(Across {
         param: param.to_owned(),

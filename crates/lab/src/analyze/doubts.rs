@@ -171,7 +171,7 @@ fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
     note(run, Kind { what: "no verdict", advice }, found.collect(), notes);
 }
 
-/// The wait for a CPU: taken out where the method has one thread, else part of the wall time.
+/// The wait for a CPU: taken out where that can be done for all methods of a table, else part of the wall time.
 fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
     let (mut taken_out, mut left_in) = (Found::new(), Found::new());
     for (i, cell) in run.cells.iter().enumerate() {
@@ -182,9 +182,10 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
         list.push((i, format!("{} of its wall time", percent(share))));
     }
     let what = "waited for a CPU";
-    let advice = "verdicts between single-threaded methods take this wait out (wall_less_wait_ns)";
+    let advice = "verdicts take this wait out (wall_less_wait_ns)";
     note(run, Kind { what, advice }, taken_out, notes);
-    let advice = "the wait of its threads is in its wall time; measure on a quieter machine";
+    let advice = "the wait is in the wall time, by which verdicts are: not all methods of the table \
+                  computed in one thread all the time; measure on a quieter machine";
     note(run, Kind { what, advice }, left_in, notes);
 }
 

@@ -20,23 +20,23 @@ pub(super) const ALPHA: f64 = 0.05;
 
 /// A pair of cells that is in several families is compared in the first of them.
 pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, Vec<Comparison>) {
-    let mut families = Vec::new();
+    let families = run.points.iter().map(|point| family(run, wrong, point));
+    let mut families: Vec<Family> = families.collect();
+    choose_measures(run, &mut families);
     let mut comparisons: Vec<Comparison> = Vec::new();
     let mut of_pair: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
-    for point in &run.points {
-        let mut family = family(run, wrong, point);
+    for family in &mut families {
         let mut own = Vec::new();
-        for pair in pairs(run, &family) {
+        for pair in pairs(run, family) {
             let indices = of_pair.entry((pair.cell, pair.reference)).or_insert_with(|| {
                 let start = comparisons.len();
-                comparisons.extend(compare(&pair, &family, wrong));
+                comparisons.extend(compare(&pair, family, wrong));
                 (start..comparisons.len()).collect()
             });
             own.extend_from_slice(indices);
         }
         correct(&mut comparisons, &own);
-        family.best = best(run, &family, &comparisons, &own);
-        families.push(family);
+        family.best = best(run, family, &comparisons, &own);
     }
     (families, comparisons)
 }
@@ -52,19 +52,48 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
             && cell.counted(WALL).next().is_some()
     };
     let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
-    let waited = |i: &usize| {
-        let cell = &run.cells[*i];
-        is_single_threaded(cell) && wait_share(cell).is_some_and(|share| share > WAIT_SHARE)
-    };
-    let metric = if compared.iter().any(waited) { WALL_LESS_WAIT } else { WALL };
     Family {
         point: point.clone(),
         cells,
         reference: compared.first().copied(),
-        metric,
+        metric: WALL,
         best: Vec::new(),
-        pareto: pareto(run, &compared, metric),
+        pareto: Vec::new(),
         compared,
+    }
+}
+
+/// One measure for all methods of a family, and for families that share a cell, as a pair is compared only
+/// once: what is left without the wait, where one waited and all have it; else the wall time.
+fn choose_measures(run: &Run, families: &mut [Family]) {
+    let mut group: Vec<usize> = (0..families.len()).collect();
+    let mut of_cell: HashMap<usize, usize> = HashMap::new();
+    for (i, family) in families.iter().enumerate() {
+        for cell in &family.compared {
+            let (from, to) = (group[i], group[*of_cell.entry(*cell).or_insert(i)]);
+            group.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+        }
+    }
+    let measures: Vec<&'static str> = group
+        .iter()
+        .map(|group_of_this| {
+            let all = group.iter().zip(families.iter()).filter(|(of, _)| *of == group_of_this);
+            measure(all.flat_map(|(_, family)| &family.compared).map(|i| &run.cells[*i]))
+        })
+        .collect();
+    for (family, metric) in families.iter_mut().zip(measures) {
+        family.metric = metric;
+        family.pareto = pareto(run, &family.compared, metric);
+    }
+}
+
+/// By what all of these cells are compared.
+pub(super) fn measure<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> &'static str {
+    let waited = |cell: &Cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE);
+    if cells.clone().any(waited) && cells.clone().all(is_single_threaded) {
+        WALL_LESS_WAIT
+    } else {
+        WALL
     }
 }
 
@@ -160,15 +189,15 @@ fn best(run: &Run, family: &Family, comparisons: &[Comparison], own: &[usize]) -
 const EQUAL_TIME: f64 = 0.01;
 const EQUAL_MEMORY: f64 = 0.05;
 
-/// Those that no other is at least as good as in all metrics, and better in one, by p50. Where one
-/// has no value, it beats nobody that has one.
+/// Those that no other is at least as good as in all metrics, and better in one, by p50. One that lacks a
+/// metric that another has is none of them, and beats nobody that has it.
 fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
     let middle = |cell: usize, metric: &str| summary::middle(&run.cells[cell], metric);
     let middles: Vec<[(Option<f64>, f64); 3]> = compared
         .iter()
         .map(|cell| {
             [
-                (middle(*cell, time).or_else(|| middle(*cell, WALL)), EQUAL_TIME),
+                (middle(*cell, time), EQUAL_TIME),
                 (middle(*cell, CPU), EQUAL_TIME),
                 (middle(*cell, "peak_rss_bytes"), EQUAL_MEMORY),
             ]
@@ -182,7 +211,12 @@ fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
             orders.contains(&Ordering::Greater) && !orders.contains(&Ordering::Less)
         })
     };
-    (0..compared.len()).filter(|one| !beaten(*one)).map(|one| compared[one]).collect()
+    let is_known = |one: &usize| {
+        let lacks = |metric: usize, cell: &[(Option<f64>, f64); 3]| cell[metric].0.is_none();
+        (0..3).all(|m| !lacks(m, &middles[*one]) || middles.iter().all(|other| lacks(m, other)))
+    };
+    let unbeaten = (0..compared.len()).filter(is_known).filter(|one| !beaten(*one));
+    unbeaten.map(|one| compared[one]).collect()
 }
 
 fn order(one: Option<f64>, other: Option<f64>, equal: f64) -> Ordering {

@@ -13,13 +13,13 @@ use serde::Serialize;
 
 use self::cells::{InRun, Match, matches};
 pub use self::refuse::refusal;
-use super::compare::{CPU, WALL, WALL_LESS_WAIT, is_single_threaded, verdict};
-use super::family::{ALPHA, WAIT_SHARE, wait_share};
+use super::compare::{CPU, WALL, WALL_LESS_WAIT, verdict};
+use super::family::{ALPHA, measure};
 use super::values::{absolute, mean, relative};
 use super::{Percentile, Verdict, summary};
 use crate::metric::{Better, METRICS, Metric};
 use crate::param::Point;
-use crate::run::{Role, Run};
+use crate::run::{Cell, Role, Run};
 use crate::stats::{self, RUNS_A_SIDE, Shift};
 
 /// Two sides, of one experiment. Derived, never stored.
@@ -103,7 +103,8 @@ pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> Sides {
     for found in &matches {
         let (reference, contenders) = families.get(&found.family).copied().unwrap_or_default();
         let alpha = ALPHA / contenders.max(1) as f64;
-        let mut of_method = lines_of(found, reference, alpha);
+        let deciding = deciding(&matches, &found.family);
+        let mut of_method = lines_of(found, reference, deciding, alpha);
         if !in_rounds {
             for line in &mut of_method {
                 line.relative = None;
@@ -114,9 +115,13 @@ pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> Sides {
     Sides { lines, alone }
 }
 
-fn lines_of(found: &Match<'_>, reference: Option<&Match<'_>>, alpha: f64) -> Vec<Line> {
+fn lines_of(
+    found: &Match<'_>,
+    reference: Option<&Match<'_>>,
+    deciding: &str,
+    alpha: f64,
+) -> Vec<Line> {
     let reference = reference.filter(|reference| reference.method != found.method);
-    let deciding = deciding(found, reference);
     let metrics = METRICS.iter().map(|metric| metric.name);
     metrics
         .filter_map(|metric| {
@@ -145,11 +150,11 @@ pub(super) fn sign(metric: &str) -> f64 {
     if METRICS.iter().filter(more).any(|known| known.name == metric) { -1.0 } else { 1.0 }
 }
 
-/// Wall time; less the wait for a CPU where all are single-threaded and one waited for it.
-fn deciding(found: &Match<'_>, reference: Option<&Match<'_>>) -> &'static str {
-    let cells = || found.cells().chain(reference.into_iter().flat_map(Match::cells));
-    let waited = cells().any(|cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE));
-    if waited && cells().all(is_single_threaded) { WALL_LESS_WAIT } else { WALL }
+/// Of all methods at a point: wall time; less the wait for a CPU where one waited and all have that.
+fn deciding(matches: &[Match<'_>], point: &Point) -> &'static str {
+    let family = matches.iter().filter(|found| found.family == *point);
+    let cells: Vec<&Cell> = family.flat_map(Match::cells).collect();
+    measure(cells.into_iter())
 }
 
 fn half(side: &[InRun<'_>], metric: &str) -> Option<Half> {

@@ -168,8 +168,8 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
     Fastest here: mmap — 11.0 % less time than read (95 % interval 10.5–11.5 %,
     run-queue wait left out), in 130 MiB of memory.
 
-    Figures are p50. ratio: time (wall less run-queue wait; of methods with several
-    threads wall) divided by that of the reference, in the same round; its intervals
-    hold at 95 % for all of a table together.
+    Figures are p50. ratio: time (wall less run-queue wait) divided by that of the
+    reference, in the same round; its intervals hold at 95 % for all of a table
+    together.
     ");
 }

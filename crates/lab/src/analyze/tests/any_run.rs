@@ -88,7 +88,8 @@ proptest! {
                 let contender = run.cells[*cell].role == Role::Contender;
                 prop_assert_eq!(analysis.decision(family, *cell).is_some(), contender);
             }
-            prop_assert!(!family.best.is_empty() && !family.pareto.is_empty());
+            prop_assert!(!family.best.is_empty());
+            prop_assert!(family.pareto.iter().all(|cell| family.compared.contains(cell)));
         }
         prop_assert!(analysis.notes.iter().all(|note| !note.text.contains('\n')));
         prop_assert!(serde_json::to_string(&analysis).is_ok());

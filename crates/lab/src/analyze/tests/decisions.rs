@@ -177,9 +177,9 @@ fn too_few_rounds_give_a_ratio_and_no_verdict() {
     assert!(of(7).low.is_some());
 }
 
-/// Three methods share one wandering load; `c` has several threads, whose wait cannot be taken out.
+/// Three methods share one wandering load. Of `c` what is left without the wait is not known at first.
 #[test]
-fn the_wait_is_taken_out_between_single_threaded_methods() {
+fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
     let waited = |seed, factor: f64| {
         let own = times(&noisy(seed, 0.005), factor);
         let wait = noisy(seed + 100, 0.5);
@@ -193,20 +193,24 @@ fn the_wait_is_taken_out_between_single_threaded_methods() {
     for (cell, name) in cells.iter_mut().zip(["a", "b", "c"]) {
         name.clone_into(&mut cell.method);
     }
-    // More than a sample in ten lacks it: it has several threads.
+    let deciding = |analysis: &Analysis| -> Vec<String> {
+        let decisions = analysis.comparisons.iter().filter(|c| c.decides);
+        decisions.map(|c| format!("{} {} {:?}", c.method, c.metric, c.verdict)).collect()
+    };
+    let known = cells[2].values["wall_less_wait_ns"].clone();
+    // More than a sample in ten lacks it: it has several threads, or starts processes.
     for lacking in cells[2].values.get_mut("wall_less_wait_ns").unwrap().iter_mut().step_by(5) {
         *lacking = f64::NAN;
     }
     let analysis = analyze(&run(cells.clone()));
+    assert_eq!(analysis.families[0].metric, "wall_ns");
+    assert_eq!(deciding(&analysis), ["b wall_ns Undecided", "c wall_ns Undecided"]);
+    cells[2].values.insert("wall_less_wait_ns".to_owned(), known);
+    let analysis = analyze(&run(cells.clone()));
     assert_eq!(analysis.families[0].metric, "wall_less_wait_ns");
-    let deciding: Vec<String> = analysis
-        .comparisons
-        .iter()
-        .filter(|c| c.decides)
-        .map(|c| format!("{} {} {:?}", c.method, c.metric, c.verdict))
-        .collect();
-    assert_eq!(deciding, ["b wall_less_wait_ns Faster", "c wall_ns Undecided"]);
-    assert_eq!(analysis.families[0].best, [1, 2]);
+    let expected = ["b wall_less_wait_ns Faster", "c wall_less_wait_ns Same"];
+    assert_eq!(deciding(&analysis), expected);
+    assert_eq!(analysis.families[0].best, [1]);
     // Without such a wait the wall time decides, and what is left without it is shown beside it.
     for cell in &mut cells {
         cell.values.get_mut("run_queue_wait_ns").unwrap().fill(10.0);
@@ -261,24 +265,54 @@ fn the_best_set_holds_what_is_not_shown_slower() {
     assert_eq!(best, [1, 2]);
 }
 
+/// `cat` does not depend on the buffer: it is the reference of both tables, and compared once with `cp`.
+#[test]
+fn tables_that_share_a_method_are_compared_by_one_measure() {
+    let at = |name: &str, buffer: &[(&str, u64)], wait: f64| {
+        let cell = Cell { point: point(buffer), ..cell(name, [10.0; 20]) };
+        let cell = with(cell, "wall_less_wait_ns", move |wall_ns| wall_ns - wait);
+        with(cell, "run_queue_wait_ns", move |_| wait)
+    };
+    let buffers = [[("buffer", 1)], [("buffer", 2)]];
+    let cells = vec![
+        at("cat", &[], 0.0),
+        at("cp", &[], 0.0),
+        at("dd", &buffers[0], 0.0),
+        at("dd", &buffers[1], 5.0),
+    ];
+    let points = buffers.iter().map(|buffer| point(buffer)).collect();
+    let run = Run { points, ..run(cells) };
+    let analysis = analyze(&run);
+    let measures: Vec<&str> = analysis.families.iter().map(|family| family.metric).collect();
+    assert_eq!(measures, ["wall_less_wait_ns", "wall_less_wait_ns"]);
+    assert!(analysis.comparisons.iter().all(|c| c.decides == (c.metric == "wall_less_wait_ns")));
+}
+
 #[test]
 fn pareto_methods_are_beaten_by_none_in_all() {
     let method = |name, wall, cpu: f64, rss: f64| {
         let cell = with(cell(name, [wall; 10]), "cpu_ns", move |_| cpu);
         with(cell, "peak_rss_bytes", move |_| rss)
     };
-    let mut unknown = method("unknown", 9.0, 1.0, 0.0);
+    let mut unknown = method("unknown", 1.0, 1.0, 0.0);
     unknown.values.remove("peak_rss_bytes");
-    let analysis = analyze(&run(vec![
+    let mut cells = vec![
         method("fast", 5.0, 5.0, 5.0),
         method("small", 9.0, 9.0, 1.0),
         method("worse", 9.0, 9.0, 5.0),
         method("twin", 5.0, 5.0, 5.0),
         unknown,
         method("cheap", 9.0, 2.0, 9.0),
-    ]));
-    assert_eq!(analysis.families[0].pareto, [0, 1, 3, 4, 5]);
+    ];
+    let analysis = analyze(&run(cells.clone()));
+    // What lacks a metric that another has is neither praised nor held against it.
+    assert_eq!(analysis.families[0].pareto, [0, 1, 3, 5]);
     assert!(analysis.cells[0].pareto && !analysis.cells[2].pareto);
+    // What all lack is no matter.
+    for cell in &mut cells {
+        cell.values.remove("peak_rss_bytes");
+    }
+    assert_eq!(analyze(&run(cells)).families[0].pareto, [4]);
 }
 
 #[test]

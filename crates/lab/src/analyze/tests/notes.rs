@@ -117,14 +117,25 @@ fn waiting_and_steal_are_noted() {
         .map(|cell| with(cell, "run_queue_wait_ns", |wall_ns| 0.2 * wall_ns))
         .collect();
     run.cells.truncate(3);
-    run.cells[0] = with(run.cells[0].clone(), "wall_less_wait_ns", |wall_ns| 0.8 * wall_ns);
+    let less_wait = |cell: Cell| with(cell, "wall_less_wait_ns", |wall_ns| 0.8 * wall_ns);
+    run.cells[0] = less_wait(run.cells[0].clone());
     run.environment.facts.insert("steal_share".to_owned(), 0.034.into());
     check(
         &run,
         &[
-            "m0: waited for a CPU: 20 % of its wall time; verdicts between single-threaded",
-            "m1: waited for a CPU: 20 % of its wall time; the wait of its threads",
-            "m2: waited for a CPU: 20 % of its wall time; the wait of its threads",
+            "m0: waited for a CPU: 20 % of its wall time; the wait is in the wall time",
+            "m1: waited for a CPU: 20 % of its wall time; the wait is in the wall time",
+            "m2: waited for a CPU: 20 % of its wall time; the wait is in the wall time",
+            "the hypervisor took 3.4 % of the CPU time (steal)",
+        ],
+    );
+    run.cells = run.cells.into_iter().map(less_wait).collect();
+    check(
+        &run,
+        &[
+            "m0: waited for a CPU: 20 % of its wall time; verdicts take this wait out",
+            "m1: waited for a CPU: 20 % of its wall time; verdicts take this wait out",
+            "m2: waited for a CPU: 20 % of its wall time; verdicts take this wait out",
             "the hypervisor took 3.4 % of the CPU time (steal)",
         ],
     );
