@@ -300,3 +300,36 @@ fn the_examples_run() {
     listed.sort();
     assert_eq!(listed, names, "all of them are tested");
 }
+
+#[test]
+fn a_copy_has_the_payload_of_its_data_whatever_copies_it() {
+    let world = World::new();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/copy.toml");
+    let small = ["--size", "64KiB", "--buffer", "4KiB", "--sessions", "1"];
+    let args = [&["run", file], FEW, &small].concat();
+    let ran = world.run(&args);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = world.run(&["export", "latest", "--format", "json"]);
+    let run: Value = serde_json::from_str(&ran.stdout).unwrap();
+    for method in ["cp", "dd", "cat"] {
+        let samples = cell(&run, method)["samples"].as_array().unwrap();
+        assert!(!samples.is_empty() && samples.iter().all(|s| s["bytes"] == 65536), "{method}");
+    }
+}
+
+/// Directly and by a shell it is the same work. The CPU time is that of all processes, and what is left
+/// without the wait of the shell, which only waits, decides nothing.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_work_of_a_child_is_the_work_of_its_command() {
+    let text = "[data]\nsize = \"1MiB\"\ncontent = \"text\"\n
+        [[method]]\nname = \"direct\"\ncommand = \"gzip -c {file}\"\n
+        [[method]]\nname = \"shell\"\ncommand = \"gzip -c {file}; true\"\nshell = true\n";
+    let (code, json) = World::new().own_json(text);
+    assert_eq!(code, 0, "{json}");
+    let of = |method: &str, metric: &str| cell(&json, method)["metrics"][metric]["p50"].as_f64();
+    let [direct, shell] = ["direct", "shell"].map(|method| of(method, "cpu_ns").unwrap());
+    assert!(shell > direct / 2.0, "{shell} {direct}");
+    assert_eq!(of("shell", "wall_less_wait_ns"), None, "{json}");
+    assert_eq!(json["families"][0]["metric"], "wall_ns");
+}

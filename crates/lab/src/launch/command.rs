@@ -19,7 +19,7 @@ pub(super) struct CommandRunner {
     command: Command,
     filled: Filled,
     output: Output,
-    /// The sizes of the files that its arguments name: a command cannot say what it read.
+    /// The size of the data, or of its input: a command cannot say what it read.
     bytes: u64,
     limits: Limits,
     /// The others are asked for what came before the first touch.
@@ -97,9 +97,9 @@ impl Runner for CommandRunner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
         self.filled = Filled::new(&self.command, arguments);
         self.output = Output::new(&self.filled.answer, &self.limits)?;
-        let files = self.filled.named.iter().map(|word| path(word, &self.limits));
-        let files = files.filter_map(|file| std::fs::metadata(file).ok());
-        self.bytes = files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum();
+        let data = arguments.text("file").ok().or(self.filled.input.as_deref());
+        let data = data.and_then(|file| std::fs::metadata(path(file, &self.limits)).ok());
+        self.bytes = data.filter(std::fs::Metadata::is_file).map_or(0, |file| file.len());
         Ok(Ready::default())
     }
 
@@ -136,4 +136,41 @@ pub(super) fn input(file: Option<&str>, limits: &Limits) -> Result<OwnedFd, Ende
     let path = path(file.unwrap_or("/dev/null"), limits);
     let opened = File::open(&path).map(OwnedFd::from);
     opened.map_err(|error| Ended::Failed(format!("its input {}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::Stop;
+
+    #[test]
+    fn the_payload_is_the_data_else_the_input_and_no_other_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str, len: usize| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, vec![0; len]).unwrap();
+            path.display().to_string()
+        };
+        let (data, input, other) = (file("data", 7), file("input", 100), file("other", 1000));
+        let check = |has_data: bool, input: Option<&str>, words: &[&str], shell: bool, bytes| {
+            let mut point = Point::default();
+            point.set("other", other.as_str());
+            if has_data {
+                point.set("file", data.as_str());
+            }
+            let input = input.map(str::to_owned);
+            let command = Command { shell, input, ..Command::plain(words.iter().copied()) };
+            let limits = Limits { answer_ns: 1, dir: None, stop: Stop::default() };
+            let mut runner = CommandRunner::new(command, limits, false);
+            runner.prepare(&point).unwrap();
+            assert_eq!(runner.bytes, bytes, "{words:?} {has_data}");
+        };
+        check(true, None, &["cat", "{file}"], false, 7);
+        check(true, None, &["{other}", "{file}", "if={file}"], false, 7);
+        check(true, None, &["cat {file} {other} >{other}"], true, 7);
+        check(true, Some("{file}"), &["cat"], false, 7);
+        check(false, Some(&input), &["cat", "{other}"], false, 100);
+        check(false, Some("/dev/null"), &["{other}"], false, 0);
+        check(false, None, &["{other}"], false, 0);
+    }
 }

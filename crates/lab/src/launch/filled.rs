@@ -2,15 +2,13 @@
 
 use crate::experiment::{Answer, Command};
 use crate::param::Point;
-use crate::template::{fill, names};
+use crate::template::fill;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filled {
     pub(super) argv: Vec<String>,
     pub(super) input: Option<String>,
     pub(super) answer: Answer,
-    /// The words that hold a value: the files among them are what it reads.
-    pub(super) named: Vec<String>,
     pub(super) shell: bool,
 }
 
@@ -27,14 +25,7 @@ impl Filled {
             other => other.clone(),
         };
         let input = command.input.as_ref().map(plain);
-        let named = command.argv.iter().flat_map(|word| {
-            let values = names(word).into_iter().filter_map(|name| arguments.get(name));
-            let values = values.map(ToString::to_string).filter(|_| command.shell);
-            let word = Some(plain(word)).filter(|filled| filled != word && !command.shell);
-            values.chain(word).collect::<Vec<String>>()
-        });
-        let named = named.chain(input.clone()).collect();
-        Filled { named, argv, input, answer, shell: command.shell }
+        Filled { argv, input, answer, shell: command.shell }
     }
 
     /// What the command is called in errors.
