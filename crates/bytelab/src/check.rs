@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use lab::analyze::{Allowed, Check, Checked, Outcome, check};
 use lab::experiment::Experiment;
 use lab::launch::Stop;
-use lab::metric;
+use lab::metric::{self, left_out};
 use lab::run::Run;
 
 use crate::report::{self, Layout};
@@ -117,6 +117,7 @@ pub(crate) fn run(
     }
     let mut store = store::open(store_flag.map(OsStr::to_owned))?;
     let baseline = baseline(&mut *store, &args.baseline)?;
+    ensure_same_definitions(&baseline, &args.allow)?;
     let before = before(&mut *store, &baseline)?;
     let stop = Stop::on_signals()?;
     let mut now: Vec<Run> = Vec::new();
@@ -193,6 +194,19 @@ fn ensure_repeatable(run: &Run) -> Result<()> {
         run.id,
         run.id
     );
+    Ok(())
+}
+
+/// What an older definition got wrong cannot be held against what is measured now.
+fn ensure_same_definitions(run: &Run, allowed: &[Allowed]) -> Result<()> {
+    let older = left_out(run).find(|(_, metric)| allowed.iter().any(|a| a.metric == *metric));
+    if let Some((method, metric)) = older {
+        bail!(
+            "run {} measured {metric} of {method} by an older definition: measure it again, and give \
+             that run the name of the baseline",
+            run.id
+        );
+    }
     Ok(())
 }
 

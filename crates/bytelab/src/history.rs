@@ -9,6 +9,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use lab::analyze::series;
 use lab::clock;
+use lab::metric::left_out;
 use lab::run::{Listed, Run};
 
 use crate::check::metric_named;
@@ -71,6 +72,15 @@ pub(crate) fn run(
     let runs = listed.iter().map(|run| store.load(&run.id)).collect::<Result<Vec<Run>>>()?;
     let metric = metric_named(&args.metric);
     let all = series(&runs, method, metric);
+    let lacks = |run: &&Run| left_out(run).any(|lacking| lacking == (method.as_str(), metric));
+    let older: Vec<&str> = runs.iter().filter(lacks).map(|run| run.id.as_str()).collect();
+    if !older.is_empty() {
+        let older = older.join(", ");
+        writeln!(
+            io::stderr(),
+            "bytelab: runs left out, as {metric} of {method} had an older definition there: {older}"
+        )?;
+    }
     ensure!(
         !all.is_empty(),
         "no value of {metric} of a method {method} in {} runs; `bytelab history` lists all, `bytelab \

@@ -11,6 +11,7 @@ mod import;
 mod import_file;
 mod init;
 mod numbers;
+mod older;
 mod owner;
 mod pattern;
 mod progress;

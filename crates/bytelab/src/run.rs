@@ -10,6 +10,7 @@ use lab::clock;
 use lab::experiment::{Data, Experiment, Method};
 use lab::launch::Stop;
 use lab::measure::{Job, new_run, prepare_data};
+use lab::metric;
 use lab::param::Point;
 use lab::run::{Definition, Note, Plan, Role, Run};
 
@@ -77,6 +78,10 @@ pub(crate) fn resume(
     let mut run = store.load(id)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
     ensure!(!owner::is_imported(&run.environment), "run {id} was imported: start a new one");
+    ensure!(
+        run.plan.metric_versions == metric::versions(),
+        "run {id} was begun by a bytelab that defines its metrics in another way: start a new one"
+    );
     let declared = run.plan.definition.as_ref().map(|old| same_file(old, id)).transpose()?;
     let experiment = match &declared {
         Some(declared) => &declared.experiment,
@@ -219,6 +224,7 @@ fn plan(measuring: &MeasureArgs) -> Result<Plan> {
         counting: measuring.counting,
         fresh: measuring.fresh,
         definition: None,
+        metric_versions: std::collections::BTreeMap::new(),
         imported: None,
     })
 }

@@ -20,6 +20,7 @@ use crate::clock;
 use crate::environment::{self, Noise};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
+use crate::metric;
 use crate::param::Point;
 use crate::run::{
     CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status,
@@ -149,7 +150,7 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         started: clock::utc_rfc3339(),
         complete: false,
         environment: Environment::default(),
-        plan,
+        plan: Plan { metric_versions: metric::versions(), ..plan },
         points,
         cells,
         notes: Vec::new(),
@@ -347,6 +348,7 @@ mod tests {
             counting: 0,
             fresh: false,
             definition: None,
+            metric_versions: std::collections::BTreeMap::new(),
             imported: None,
         };
         let sample = |session, round| crate::run::Sample {

@@ -1,9 +1,15 @@
 //! The metrics every sample may have: name, unit, which direction is better, how exact, from where.
 
+mod mended;
+
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::launch::{Fresh, Taken};
 use crate::run::Pass;
+
+pub use self::mended::{Ran, leave_out_mended, left_out};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
@@ -15,6 +21,20 @@ pub struct Metric {
     pub source: &'static str,
     /// In which pass it is taken.
     pub pass: Pass,
+    /// Of its definition: values of two versions are not compared where the older one was wrong.
+    pub version: u32,
+}
+
+impl Metric {
+    const fn version(self, version: u32) -> Metric {
+        Metric { version, ..self }
+    }
+}
+
+/// Of the metrics whose definition has been mended, as a run keeps them.
+pub fn versions() -> BTreeMap<String, u32> {
+    let mended = METRICS.iter().filter(|metric| metric.version > 1);
+    mended.map(|metric| (metric.name.to_owned(), metric.version)).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,11 +46,19 @@ pub enum Better {
 }
 
 const fn noisy(name: &'static str, unit: &'static str, source: &'static str) -> Metric {
-    Metric { name, unit, better: Better::Less, exact: false, source, pass: Pass::Timing }
+    Metric {
+        name,
+        unit,
+        better: Better::Less,
+        exact: false,
+        source,
+        pass: Pass::Timing,
+        version: 1,
+    }
 }
 
 const fn count(name: &'static str, unit: &'static str, source: &'static str) -> Metric {
-    Metric { name, unit, better: Better::Less, exact: true, source, pass: Pass::Timing }
+    Metric { name, unit, better: Better::Less, exact: true, source, pass: Pass::Timing, version: 1 }
 }
 
 /// Of the counting pass.
@@ -40,7 +68,7 @@ const fn apart(
     unit: &'static str,
     source: &'static str,
 ) -> Metric {
-    Metric { name, unit, better: Better::Less, exact, source, pass: Pass::Counting }
+    Metric { name, unit, better: Better::Less, exact, source, pass: Pass::Counting, version: 1 }
 }
 
 const PMU: &str = "perf event of the processor, kernel included";
@@ -59,14 +87,17 @@ pub const METRICS: &[Metric] = &[
         "wall_less_wait_ns",
         "ns",
         "wall_ns − run_queue_wait_ns, where the main thread computed all that time",
-    ),
+    )
+    .version(2),
     noisy(
         "cpu_ns",
         "ns",
         "CPU clock of the process, read by the method, else from outside; of a plain command wait4, \
          with all processes that were waited for",
-    ),
-    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat, read by the method, else from outside"),
+    )
+    .version(2),
+    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat, read by the method, else from outside")
+        .version(2),
     Metric {
         name: "throughput_bytes_per_s",
         unit: "bytes/s",
@@ -74,19 +105,21 @@ pub const METRICS: &[Metric] = &[
         exact: false,
         source: "payload bytes / wall time",
         pass: Pass::Timing,
+        version: 2,
     },
     noisy(
         PEAK_RSS,
         "bytes",
         "/proc/PID/clear_refs, then VmHWM of /proc/PID/status; of a plain command's largest process \
          at its end, by ptrace, in the counting pass",
-    ),
-    count("device_read_bytes", "bytes", "/proc/PID/io read_bytes"),
-    count("device_write_bytes", "bytes", "/proc/PID/io write_bytes"),
-    count("minor_faults", "count", FAULTS),
-    count("major_faults", "count", FAULTS),
-    count("voluntary_switches", "count", SWITCHES),
-    count("involuntary_switches", "count", SWITCHES),
+    )
+    .version(2),
+    count("device_read_bytes", "bytes", "/proc/PID/io read_bytes").version(2),
+    count("device_write_bytes", "bytes", "/proc/PID/io write_bytes").version(2),
+    count("minor_faults", "count", FAULTS).version(2),
+    count("major_faults", "count", FAULTS).version(2),
+    count("voluntary_switches", "count", SWITCHES).version(2),
+    count("involuntary_switches", "count", SWITCHES).version(2),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
     noisy(
         "noop_ns",
@@ -126,7 +159,7 @@ pub fn is_known(name: &str) -> bool {
 
 /// What a sample of so many operations has of it, for one operation; a peak is that of all of them.
 pub fn per_operation(name: &str, total: u64, ops: u64) -> f64 {
-    let ops = if name == "peak_live_bytes" { 1 } else { ops.max(1) };
+    let ops = if ["peak_live_bytes", PEAK_RSS].contains(&name) { 1 } else { ops.max(1) };
     total as f64 / ops as f64
 }
 

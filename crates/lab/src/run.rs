@@ -67,6 +67,9 @@ pub struct Plan {
     /// Where the experiment is not one of the program's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Definition>,
+    /// Versions of the definitions of the metrics, by name; those that are not named are of version 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metric_versions: BTreeMap<String, u32>,
     /// Where another program measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,

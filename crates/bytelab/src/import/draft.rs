@@ -178,6 +178,7 @@ impl Draft {
             counting: 0,
             fresh: false,
             definition: None,
+            metric_versions: std::collections::BTreeMap::new(),
             imported: Some(Imported { tool: self.tool, file: source.file.to_owned() }),
         };
         Ok(Run {

@@ -287,6 +287,7 @@ fn plan() -> Plan {
         counting: 0,
         fresh: false,
         definition: None,
+        metric_versions: std::collections::BTreeMap::new(),
         imported: None,
     }
 }

@@ -18,6 +18,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::columns::{self, Values, to_json};
 use super::{Baseline, Store};
+use crate::older;
 
 pub(super) struct Sqlite {
     connection: Connection,
@@ -119,7 +120,10 @@ impl Store for Sqlite {
     fn load(&mut self, id: &str) -> Result<Run> {
         self.read(|transaction| {
             let number = existing(transaction, id)?;
-            reading::load(transaction, number).with_context(|| format!("run {id}"))
+            let mut run =
+                reading::load(transaction, number).with_context(|| format!("run {id}"))?;
+            older::leave_out(&mut run);
+            Ok(run)
         })
     }
 

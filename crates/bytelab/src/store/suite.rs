@@ -47,6 +47,7 @@ pub(crate) fn new_run(experiment: &str) -> Run {
                 max: 0.1,
             }],
         }),
+        metric_versions: lab::metric::versions(),
         imported: Some(Imported { tool: "fio 3.33".to_owned(), file: "a b.json".to_owned() }),
     };
     Run {

@@ -18,6 +18,7 @@ mod languages;
 mod latency;
 mod locked;
 mod numbers;
+mod older;
 mod output;
 mod own;
 mod program;

@@ -322,7 +322,7 @@ fn a_copy_has_the_payload_of_its_data_whatever_copies_it() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_work_of_a_child_is_the_work_of_its_command() {
-    let text = "[data]\nsize = \"1MiB\"\ncontent = \"text\"\n
+    let text = "[plan]\ncache = \"as-is\"\n\n[data]\nsize = \"1MiB\"\ncontent = \"text\"\n
         [[method]]\nname = \"direct\"\ncommand = \"gzip -c {file}\"\n
         [[method]]\nname = \"shell\"\ncommand = \"gzip -c {file}; true\"\nshell = true\n";
     let (code, json) = World::new().own_json(text);

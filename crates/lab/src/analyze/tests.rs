@@ -42,6 +42,7 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
             counting: 0,
             fresh: false,
             definition: None,
+            metric_versions: std::collections::BTreeMap::new(),
             imported: None,
         },
         points: vec![Point::default()],

@@ -60,6 +60,7 @@ pub(crate) fn plan(rounds: u32) -> Plan {
         counting: 0,
         fresh: false,
         definition: None,
+        metric_versions: std::collections::BTreeMap::new(),
         imported: None,
     }
 }

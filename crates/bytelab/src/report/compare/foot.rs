@@ -2,6 +2,7 @@
 //! doubts.
 
 use lab::analyze::{Change, Sides, Verdict};
+use lab::metric::left_out;
 use lab::run::{Imported, Run};
 use lab::stats::RUNS_A_SIDE;
 
@@ -62,6 +63,7 @@ pub(super) fn notes(a: &Side, b: &Side) -> Vec<String> {
     }
     let machine = |side: &Side| side.runs[0].environment.fingerprint.clone();
     notes.extend(imported(a, b));
+    notes.extend(of_older_definitions(a, b));
     let order = |side: &Side| {
         let started = || side.runs.iter().map(|run| run.started.as_str());
         Some((started().min()?.to_owned(), started().max()?.to_owned()))
@@ -119,4 +121,26 @@ fn imported(a: &Side, b: &Side) -> Vec<String> {
         );
     }
     notes
+}
+
+/// What is not compared because one side measured something else by the same name.
+fn of_older_definitions(a: &Side, b: &Side) -> Option<String> {
+    let (mut runs, mut metrics) = (Vec::new(), Vec::new());
+    for run in a.runs.iter().chain(&b.runs) {
+        for (_, metric) in left_out(run) {
+            if !runs.contains(&run.id.as_str()) {
+                runs.push(&run.id);
+            }
+            if !metrics.contains(&metric) {
+                metrics.push(metric);
+            }
+        }
+    }
+    let (of, metrics) = (runs.join(", "), metrics.join(", "));
+    (!runs.is_empty()).then(|| {
+        format!(
+            "run {of}: where an older definition of {metrics} was wrong, the values are left out and \
+             compared with nothing"
+        )
+    })
 }

@@ -1,0 +1,49 @@
+//! Runs that an older bytelab measured: what it got wrong is left out when they are loaded.
+
+use lab::experiment::How;
+use lab::metric::{self, Ran, leave_out_mended};
+use lab::run::{Cell, Run};
+
+use crate::experiments::{self, copying, self_test};
+
+/// The methods of the experiments that come with bytelab whose work is done by processes that they start.
+const STARTERS: [(&str, &[&str]); 3] = [
+    ("copying", &["cat", "dd", "gnu-cat", "uutils-cat", "pv", "cp"]),
+    ("sampling", &["shuf", "awk", "sort", "sqlite", "duckdb"]),
+    ("threads", &["posix-spawn", "fork-exec", "fork-only"]),
+];
+
+pub(crate) fn leave_out(run: &mut Run) {
+    let now = metric::versions();
+    let then = &run.plan.metric_versions;
+    if now.iter().all(|(name, version)| then.get(name).is_some_and(|then| then >= version)) {
+        return;
+    }
+    let mut known = experiments::all();
+    known.push(self_test::experiment());
+    // A file of the user's may have the name of an experiment.
+    let declared = run.plan.definition.is_some();
+    let known = known.into_iter().find(|known| !declared && known.name == run.experiment);
+    leave_out_mended(run, |cell| {
+        let how = known.iter().flat_map(|known| &known.methods);
+        let how = how.filter(|method| method.name == cell.method).map(|method| &method.how).next();
+        ran(known.as_ref().map_or("", |known| known.name), how, cell)
+    });
+}
+
+fn ran(experiment: &str, how: Option<&How>, cell: &Cell) -> Ran {
+    let starts = STARTERS
+        .iter()
+        .any(|(of, methods)| *of == experiment && methods.contains(&cell.method.as_str()));
+    // The start-up of a plain command is in each of its samples; that of a worker comes with its `prepare`.
+    let has = |metric: &str| cell.values.contains_key(metric);
+    match how {
+        _ if has("startup_ns") && !has("prepare_ns") => Ran::Command,
+        Some(How::BuiltIn(_)) if starts => Ran::ByOthers,
+        Some(How::BuiltIn(_)) => Ran::BuiltIn,
+        Some(How::Worker { argv }) if argv.iter().any(|word| word == copying::FILTER) => {
+            Ran::ByOthers
+        }
+        _ => Ran::Worker,
+    }
+}

@@ -1,0 +1,119 @@
+//! What a definition got wrong before it was mended. A run keeps the versions of the metrics with which it was
+//! measured; what an older version is known to have got wrong is left out when the run is loaded.
+
+use super::PEAK_RSS;
+use crate::run::{Cell, Note, Run};
+
+/// How a method of a stored run did its job, as far as definitions differ by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// Built in, by its own process.
+    BuiltIn,
+    /// By processes that the method started.
+    ByOthers,
+    /// By a program that speaks the line protocol.
+    Worker,
+    /// By a program that was started for each sample.
+    Command,
+}
+
+/// What was wrong below this version of the metrics.
+struct Mended {
+    metrics: &'static [&'static str],
+    version: u32,
+    of: &'static [Ran],
+    why: &'static str,
+}
+
+const THROUGHPUT: &str = "throughput_bytes_per_s";
+
+const MENDED: &[Mended] = &[
+    Mended {
+        metrics: &[
+            "wall_less_wait_ns",
+            "cpu_ns",
+            "run_queue_wait_ns",
+            "minor_faults",
+            "major_faults",
+            "voluntary_switches",
+            "involuntary_switches",
+        ],
+        version: 2,
+        of: &[Ran::ByOthers, Ran::Command],
+        why: "left out the processes that the method starts",
+    },
+    Mended {
+        metrics: &[PEAK_RSS],
+        version: 2,
+        of: &[Ran::ByOthers],
+        why: "was that of a process of bytelab",
+    },
+    Mended {
+        metrics: &[
+            "wall_less_wait_ns",
+            "cpu_ns",
+            "run_queue_wait_ns",
+            "device_read_bytes",
+            "device_write_bytes",
+            "minor_faults",
+            "major_faults",
+            "voluntary_switches",
+            "involuntary_switches",
+        ],
+        version: 2,
+        of: &[Ran::Worker],
+        why: "held what the worker did between samples",
+    },
+    Mended {
+        metrics: &[THROUGHPUT],
+        version: 2,
+        of: &[Ran::Command],
+        why: "took every file that the command names for payload",
+    },
+];
+
+/// So begins the reason of what was left out.
+const OLDER: &str = "measured by an older definition";
+
+/// Takes the values out of a loaded run that an older definition got wrong; a note says of each why it is
+/// missing. What another program measured has definitions of its own.
+pub fn leave_out_mended(run: &mut Run, ran: impl Fn(&Cell) -> Ran) {
+    if !run.in_rounds() {
+        return;
+    }
+    for Mended { metrics, version, of, why } in MENDED {
+        for metric in *metrics {
+            if run.plan.metric_versions.get(*metric).copied().unwrap_or(1) >= *version {
+                continue;
+            }
+            for at in 0..run.cells.len() {
+                if of.contains(&ran(&run.cells[at])) {
+                    leave_out(run, at, metric, why);
+                }
+            }
+        }
+    }
+}
+
+fn leave_out(run: &mut Run, at: usize, metric: &str, why: &str) {
+    let cell = &mut run.cells[at];
+    if metric == THROUGHPUT {
+        cell.samples.iter_mut().for_each(|sample| sample.bytes = 0);
+    }
+    if cell.values.remove(metric).is_none() {
+        return;
+    }
+    let text = format!("{metric}: {OLDER}, which {why}");
+    let note = Note { method: Some(cell.method.clone()), point: None, text };
+    if !run.notes.contains(&note) {
+        run.notes.push(note);
+    }
+}
+
+/// The methods and metrics of which values were left out when the run was loaded.
+pub fn left_out(run: &Run) -> impl Iterator<Item = (&str, &str)> {
+    run.notes.iter().filter_map(|note| {
+        let (metric, why) = note.text.split_once(": ")?;
+        note.method.as_deref().filter(|_| why.starts_with(OLDER)).map(|method| (method, metric))
+    })
+}
