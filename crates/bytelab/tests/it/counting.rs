@@ -166,3 +166,21 @@ fn the_table_shows_system_calls_in_80_columns() {
     }
     assert!(show("60").contains("reference"), "{}", show("60"));
 }
+
+/// The process that starts it, which is one of bytelab, has several times as much memory.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_peak_of_a_command_is_not_that_of_the_method_that_starts_it() {
+    let size = ["--size", "64KiB", "--output", "file", "--cache", "as-is"];
+    let few = ["--method", "cat,read-write", "--rounds", "2", "--counting", "2", "--json"];
+    let ran = World::new().run(&[&["run", "copying"], &size[..], &few].concat());
+    let json = document(ran.stdout.as_bytes());
+    if !counted(&json) {
+        return;
+    }
+    let peak = |method: &str| {
+        cell(&json, method)["metrics"]["peak_rss_bytes"]["p50"].as_f64().unwrap_or_default()
+    };
+    let [cat, read_write] = ["cat", "read-write"].map(peak);
+    assert!(cat > 100_000.0 && 2.0 * cat < read_write, "{cat} {read_write}");
+}

@@ -25,6 +25,8 @@ pub(crate) enum Window {
     Program,
     /// No call at all: only how much memory its processes had when they ended.
     Memory,
+    /// The same of the processes that it starts, which have all ended when this is finished.
+    Children,
 }
 
 /// A process that is watched.
@@ -174,6 +176,7 @@ impl Watch {
                 }
                 self.open |= matches!(self.window, Window::Program) && task == self.root;
             }
+            Stop::Ending if self.is_left_out(task) => {}
             Stop::Ending => {
                 let peak = counters::peak_rss_bytes(task);
                 self.calls.peak_rss_bytes = self.calls.peak_rss_bytes.max(peak);
@@ -190,7 +193,13 @@ impl Watch {
     }
 
     fn is_of_memory(&self) -> bool {
-        matches!(self.window, Window::Memory)
+        matches!(self.window, Window::Memory | Window::Children)
+    }
+
+    /// Whether it is a thread of the process itself where only its children are meant.
+    fn is_left_out(&self, task: u32) -> bool {
+        let own = || std::fs::exists(format!("/proc/{}/task/{task}", self.root));
+        matches!(self.window, Window::Children) && own().unwrap_or(true)
     }
 
     fn call(&mut self, task: u32, info: &Info) {
@@ -233,6 +242,7 @@ impl Watch {
             Window::Marked => !self.open,
             Window::Protocol { .. } => self.tasks.keys().all(|task| tree::sleeps(*task)),
             Window::Program | Window::Memory => false,
+            Window::Children => true,
         }
     }
 

@@ -14,6 +14,7 @@ use super::speaker::Speaker;
 use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
 use crate::clock;
 use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window};
+use crate::counters::Counters;
 use crate::experiment::Command;
 use crate::metric::PEAK_RSS;
 use crate::param::Point;
@@ -34,8 +35,10 @@ impl CountingRunner for BuiltIn {
     }
 
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
+        let started = faults_of_children(&self.0);
         let done = self.0.ask(n, ops, false)?;
-        Ok(Counted { done, counts: Vec::new(), same_interval: true })
+        let counts = peak_of_children(&mut self.0, started, n, ops)?;
+        Ok(Counted { done, counts, same_interval: true })
     }
 
     fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended> {
@@ -123,7 +126,10 @@ impl CountingRunner for Foreign {
     }
 
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
-        self.count_events(n, ops)
+        let started = faults_of_children(&self.speaker);
+        let mut counted = self.count_events(n, ops)?;
+        counted.counts.extend(peak_of_children(&mut self.speaker, started, n, ops)?);
+        Ok(counted)
     }
 
     fn allocations(&mut self, n: u64, ops: u64) -> Result<Vec<(&'static str, u64)>, Ended> {
@@ -286,6 +292,29 @@ impl CountingRunner for Program {
     }
 
     fn bye(&mut self) {}
+}
+
+/// More than before if processes that it started have ended.
+fn faults_of_children(speaker: &Speaker) -> Option<u64> {
+    Counters::open(speaker.pid()).read().minor_faults_of_children
+}
+
+/// How much memory the largest of the processes had that the method starts, if it has started any since;
+/// from a sample of its own, as each start and end of a process is stopped for it.
+fn peak_of_children(
+    speaker: &mut Speaker,
+    started: Option<u64>,
+    n: u64,
+    ops: u64,
+) -> Result<Vec<(&'static str, u64)>, Ended> {
+    if faults_of_children(speaker) <= started {
+        return Ok(Vec::new());
+    }
+    let tracer = Tracer::attach(speaker.pid(), Window::Children);
+    speaker.ask(n, ops, false)?;
+    // Where it cannot be watched, the timing pass has said that the peak is not known.
+    let peak = tracer.and_then(Tracer::finish).ok().and_then(|calls| calls.peak_rss_bytes);
+    Ok(peak.map(|bytes| (PEAK_RSS, bytes)).into_iter().collect())
 }
 
 fn traced(calls: Result<Calls, String>, done: Done) -> (Traced, Option<u64>) {

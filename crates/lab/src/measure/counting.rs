@@ -370,6 +370,14 @@ impl Counting<'_> {
                 note_missing(self.run, Some(&method), "no system calls by name", &why);
             }
         }
+        // The timing pass does not know the peak of processes that a method starts.
+        let unknown = format!("{PEAK_RSS}: ");
+        let run = &mut *self.run;
+        run.notes.retain(|note| {
+            let of = |cell: &&Cell| Some(cell.method.as_str()) == note.method.as_deref();
+            let known = run.cells.iter().filter(of).any(|cell| has(cell, PEAK_RSS));
+            !(known && note.text.starts_with(&unknown))
+        });
         let user_only = self.sources.without_kernel().join(", ");
         if !user_only.is_empty() {
             let text = "what the kernel does for a method is left out; see \

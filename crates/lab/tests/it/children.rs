@@ -9,6 +9,7 @@ use lab::metric;
 use lab::param::Point;
 use lab::run::Plan;
 
+use crate::counting::traced;
 use crate::script::{cell, method, plan, run, script};
 
 /// Some ten milliseconds of CPU time of a shell.
@@ -119,6 +120,28 @@ fn what_is_not_known_of_a_tree_has_its_reason() {
     assert_eq!(why("command", "run_queue_wait_ns"), 1, "{:?}", run.notes);
     assert_eq!(why("command", "cpu_ns"), 0, "{:?}", run.notes);
     assert_eq!(cell(&run, "worker").counted("cpu_ns").count(), 0);
+}
+
+/// The counting pass sees each of these processes when it is about to end.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_peak_of_a_worker_that_starts_others_is_that_of_the_largest_of_them() {
+    // Its word of 20 MB is kept in the memory of the shell.
+    let large = by_a_child().replace("sh -c '", "sh -c 'x=$(printf %020000000d 0); ");
+    let methods = vec![script("small", &by_a_child()), script("large", &large)];
+    let run = run(methods, Plan { counting: 2, ..plan(1) });
+    if !traced(&run) {
+        return;
+    }
+    let peak = |method: &str| cell(&run, method).counted("peak_rss_bytes").map(|(_, value)| value);
+    let known = |method: &str, least: f64| {
+        let all: Vec<f64> = peak(method).collect();
+        assert!(all.len() == 2 && all.iter().all(|bytes| *bytes > least), "{method} {all:?}");
+        all[0]
+    };
+    let [small, large] = [known("small", 100_000.0), known("large", 20e6)];
+    assert!(small < 20e6 && large < 200e6, "{small} {large}");
+    assert!(!run.notes.iter().any(|note| note.text.starts_with("peak_rss_bytes")));
 }
 
 /// After its first sample it rests, then computes and writes, then says so, and rests again.

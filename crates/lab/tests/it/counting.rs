@@ -29,7 +29,7 @@ fn by_name(cell: &Cell) -> &BTreeMap<String, f64> {
 
 /// Not on this machine: without ptrace there are no names, without tracepoint and ptrace no numbers.
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
-fn traced(run: &Run) -> bool {
+pub(crate) fn traced(run: &Run) -> bool {
     let refused = run.notes.iter().find(|note| note.text.contains("ptrace is not permitted"));
     if let Some(note) = refused {
         println!("skipped: {}", note.text);
