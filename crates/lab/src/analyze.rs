@@ -72,8 +72,11 @@ pub struct Family {
     /// What decides between all of them: `wall_ns`, or `wall_less_wait_ns` where one waited for a CPU for
     /// more than 5 % of its time and all have it, also in families that share a cell with this one.
     pub metric: &'static str,
-    /// The best contender, by its ratio to the reference, and those not shown slower than it.
+    /// The winner, which has the smallest ratio of those shown faster than the reference or is the reference, and
+    /// those not shown slower than it.
     pub best: Vec<usize>,
+    /// Not shown slower than the winner either, but they may take twice its time: too little is known of them.
+    pub undecided: Vec<usize>,
     /// Contenders that no other contender beats in wall, CPU and memory at once, by p50; one that is
     /// equal in some of them and better in the rest beats, too.
     pub pareto: Vec<usize>,

@@ -1,7 +1,7 @@
 //! The answer to the experiment's question, in one sentence: what is fastest, by how much, how sure
 //! that is; or that nothing can be said, and why.
 
-use lab::analyze::{Comparison, RELEVANT_PERCENT, Verdict};
+use lab::analyze::{Comparison, Family, RELEVANT_PERCENT, Verdict};
 
 use super::Varying;
 use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
@@ -78,11 +78,11 @@ impl<'r, 'a> Standing<'r, 'a> {
         Standing { rows, reference: rows.reference(), others }
     }
 
-    /// The lowest ratio of those that are faster; before it, one that is also among the best.
+    /// The winner, if it is not the reference.
     fn faster(&self) -> Option<&(&'r Row<'a>, &'a Comparison, f64)> {
-        let faster = || self.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Faster);
-        let best = |row: &Row<'_>| self.rows.family.best.contains(&row.index);
-        faster().find(|(row, ..)| best(row)).or_else(|| faster().next())
+        let winner = self.rows.family.best.first()?;
+        let faster = |c: &Comparison| c.verdict == Verdict::Faster;
+        self.others.iter().find(|(row, c, _)| row.index == *winner && faster(c))
     }
 
     fn all(&self, verdict: Verdict) -> bool {
@@ -94,18 +94,19 @@ impl<'r, 'a> Standing<'r, 'a> {
         self.faster().map(|(row, ..)| *row).or(self.reference.filter(|_| reference_wins))
     }
 
-    /// Those that are not shown slower than this row. The analysis tells it of the one with the lowest
-    /// ratio; of another one it is so where the intervals overlap, which hold together.
-    fn not_slower(&self, than: &Row<'_>) -> Vec<&'a str> {
-        let best = &self.rows.family.best;
-        if best.first() == Some(&than.index) || self.rows.is_reference(than) {
-            let others = best.iter().filter(|index| **index != than.index);
-            return others.filter_map(|index| Some(self.rows.get(*index)?.name())).collect();
-        }
-        let high = than.comparison.and_then(|comparison| comparison.high).unwrap_or(f64::NAN);
-        let others = self.others.iter().filter(|(row, ..)| row.index != than.index);
-        let slower = |low: Option<f64>| low.is_some_and(|low| low > high);
-        others.filter(|(_, c, _)| !slower(c.low)).map(|(row, ..)| row.name()).collect()
+    /// `; not shown slower: mmap; undecided beside it: go-read`, of those beside the winner.
+    fn beside_the_winner(&self) -> String {
+        let Family { best, undecided, .. } = self.rows.family;
+        let names = |cells: &[usize]| {
+            let names = cells.iter().filter_map(|index| Some(self.rows.get(*index)?.name()));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let list = |what: &str, names: String| match names.as_str() {
+            "" => names,
+            names => format!("; {what}: {names}"),
+        };
+        list("not shown slower", names(best.get(1..).unwrap_or_default()))
+            + &list("undecided beside it", names(undecided))
     }
 }
 
@@ -140,12 +141,7 @@ fn compared(rows: &Rows<'_>) -> String {
         return format!("No difference to {name} can be shown{found}.");
     }
     let found = would_have_been_found(&standing, "a difference");
-    let others = standing.not_slower(reference);
-    let others = if others.is_empty() {
-        String::new()
-    } else {
-        format!("; not shown slower: {}", others.join(", "))
-    };
+    let others = standing.beside_the_winner();
     format!("No method is shown faster than {name}, the reference{others}{found}.")
 }
 
@@ -158,7 +154,6 @@ fn faster(
 ) -> String {
     let than = format!(" than {}", reference.name());
     let peak = row.p50("peak_rss_bytes").map(|peak| amount("bytes", peak.value));
-    let others = standing.not_slower(row);
     let parts = [
         format!("Fastest here: {} — {}", row.name(), difference(comparison, ratio, &than)),
         peak.map(|peak| format!(", in {peak} of memory")).unwrap_or_default(),
@@ -167,11 +162,7 @@ fn faster(
         } else {
             String::new()
         },
-        if others.is_empty() {
-            String::new()
-        } else {
-            format!("; not shown slower: {}", others.join(", "))
-        },
+        standing.beside_the_winner(),
     ];
     parts.concat() + "."
 }
@@ -261,6 +252,15 @@ mod tests {
 
     /// Against `read`, which takes 10 ms: a method per verdict with its ratio and interval.
     fn check(others: &[(Verdict, [f64; 3])], best: &[usize], expected: &str) {
+        check_with(others, best, &[], expected);
+    }
+
+    fn check_with(
+        others: &[(Verdict, [f64; 3])],
+        best: &[usize],
+        undecided: &[usize],
+        expected: &str,
+    ) {
         let mut f = Fixture::new();
         f.measured("read", [10.0, 10.0, 2.0]);
         for (i, (verdict, ratio)) in others.iter().enumerate() {
@@ -271,6 +271,7 @@ mod tests {
             }
         }
         f.family().best = best.to_vec();
+        f.family().undecided = undecided.to_vec();
         assert_eq!(answer(&f), expected);
     }
 
@@ -304,9 +305,31 @@ mod tests {
     fn what_is_undecided_does_not_win_over_what_is_shown() {
         check(
             &[(Undecided, [0.5, 0.2, 1.3]), (Faster, [0.9, 0.89, 0.91]), (Slower, [1.2, 1.1, 1.3])],
-            &[1, 0, 2],
+            &[2, 1],
             "Fastest here: m2 — 10.0 % less time than read (95 % interval 9.0–11.0 %), in 4.5 MiB \
              of memory; not shown slower: m1.",
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_beside_the_winner_is_not_called_as_fast() {
+        check_with(
+            &[
+                (Faster, [0.6, 0.59, 0.61]),
+                (Undecided, [19.0, NAN, NAN]),
+                (Slower, [2.0, 1.9, 2.1]),
+            ],
+            &[1],
+            &[2],
+            "Fastest here: m1 — 40.0 % less time than read (95 % interval 39.0–41.0 %), in 4.5 MiB of \
+             memory; undecided beside it: m2.",
+        );
+        check_with(
+            &[(Undecided, [19.0, NAN, NAN]), (Slower, [2.0, 1.9, 2.1])],
+            &[0],
+            &[1],
+            "No method is shown faster than read, the reference; undecided beside it: m1; a difference \
+             of ≥ 3.0 % would have been found 4 times out of 5 (one of 1 % would take 270 rounds).",
         );
     }
 

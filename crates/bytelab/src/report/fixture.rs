@@ -84,6 +84,7 @@ impl Fixture {
             compared: Vec::new(),
             metric: "wall_ns",
             best: Vec::new(),
+            undecided: Vec::new(),
             pareto: Vec::new(),
         });
         self

@@ -280,6 +280,7 @@ impl Serialize for Families<'_> {
             reference: Option<&'a str>,
             metric: &'a str,
             best: Vec<&'a str>,
+            undecided: Vec<&'a str>,
             pareto: Vec<&'a str>,
         }
         let Families(run, analysis) = self;
@@ -289,6 +290,7 @@ impl Serialize for Families<'_> {
             reference: family.reference.as_ref().and_then(name),
             metric: family.metric,
             best: family.best.iter().filter_map(name).collect(),
+            undecided: family.undecided.iter().filter_map(name).collect(),
             pareto: family.pareto.iter().filter_map(name).collect(),
         }))
     }

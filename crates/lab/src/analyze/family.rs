@@ -12,9 +12,6 @@ use crate::stats;
 /// From this share of its wall time on, what a method waited for a CPU is taken out.
 pub(super) const WAIT_SHARE: f64 = 0.05;
 
-/// The fewest rounds from which anything is concluded.
-const ENOUGH_ROUNDS: usize = 6;
-
 /// Chance of a false verdict in a family.
 pub(super) const ALPHA: f64 = 0.05;
 
@@ -36,7 +33,7 @@ pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, 
             own.extend_from_slice(indices);
         }
         correct(&mut comparisons, &own);
-        family.best = best(run, family, &comparisons, &own);
+        (family.best, family.undecided) = best(run, family, &comparisons, &own);
     }
     (families, comparisons)
 }
@@ -58,6 +55,7 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
         reference: compared.first().copied(),
         metric: WALL,
         best: Vec::new(),
+        undecided: Vec::new(),
         pareto: Vec::new(),
         compared,
     }
@@ -153,35 +151,71 @@ fn correct(comparisons: &mut [Comparison], family: &[usize]) {
     }
 }
 
-/// The method with the smallest ratio to the reference, then those not shown slower than it. That the
-/// truly best one is missing has at most the chance of a false verdict: for that, one of the others
-/// must be falsely shown faster, and there are as many as the level allows for. One that was slower in
-/// every single round is out, too, where its neighbouring rounds are too much alike for a verdict.
-fn best(run: &Run, family: &Family, comparisons: &[Comparison], own: &[usize]) -> Vec<usize> {
-    let Some(reference) = family.reference else { return Vec::new() };
-    let decided = own.iter().map(|i| &comparisons[*i]).filter(|c| c.decides);
-    let ratios = decided.filter_map(|c| Some((c.cell, c.ratio?)));
-    let ratios: Vec<(usize, f64)> = std::iter::once((reference, 1.0)).chain(ratios).collect();
-    let smallest = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(reference, |r| r.0);
-    let not_slower = |cell: &usize| {
-        let pair = Pair {
-            run,
-            point: &family.point,
-            cell: *cell,
-            reference: smallest,
-            alpha: alpha(family),
-        };
-        let all = pair.comparisons(family.metric);
-        let always_slower = |metric: &str| {
-            log_ratios(&run.cells[*cell], &run.cells[smallest], metric).is_ok_and(|logs| {
-                let logs = logs.concat();
-                logs.len() >= ENOUGH_ROUNDS && logs.iter().all(|log| *log > 0.0)
-            })
-        };
-        all.iter().any(|c| c.decides && c.verdict != Verdict::Slower && !always_slower(&c.metric))
+/// An upper bound from which on it says too little to call a method as fast as the winner.
+const MAY_TAKE: f64 = 2.0;
+
+/// The winner and those not shown slower than it; then those of which too little is known beside it. The winner is
+/// the method with the smallest ratio of those shown faster than the reference, or the reference. Which method
+/// wins is chance among equal ones, so that each of the pairs has its share of the level.
+fn best(
+    run: &Run,
+    family: &Family,
+    comparisons: &[Comparison],
+    own: &[usize],
+) -> (Vec<usize>, Vec<usize>) {
+    let Some(reference) = family.reference else { return (Vec::new(), Vec::new()) };
+    let decided = own.iter().map(|i| &comparisons[*i]).filter(|c| c.decides && c.ratio.is_some());
+    let ratio = |c: &&Comparison| c.ratio.unwrap_or(f64::INFINITY);
+    let faster = decided.clone().filter(|c| c.verdict == Verdict::Faster);
+    let smallest = faster.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let winner = smallest.map_or(reference, |c| c.cell);
+    let bounds = |c: &Comparison| c.low.zip(c.high);
+    let winner_bounds = smallest.map_or(Some((1.0, 1.0)), bounds);
+    let others = std::iter::once((reference, Some((1.0, 1.0))))
+        .chain(decided.map(|c| (c.cell, bounds(c))))
+        .filter(|(cell, _)| *cell != winner);
+    let (mut best, mut undecided) = (vec![winner], Vec::new());
+    for (cell, bounds) in others {
+        // By both intervals beside the reference, which hold together.
+        let beside_reference = bounds.zip(winner_bounds).map(|(a, b)| (a.0 / b.1, a.1 / b.0));
+        match beside_winner(run, family, winner, cell, beside_reference) {
+            Some(Verdict::Slower) => {}
+            Some(_) => best.push(cell),
+            None => undecided.push(cell),
+        }
+    }
+    (best, undecided)
+}
+
+/// The verdict on a cell beside the winner, none where too little is known. It is decided by the rounds that both
+/// share; else by what is known of both beside the reference; else, where neighbouring rounds are too much alike
+/// for an interval, by whether it was slower in every single one.
+fn beside_winner(
+    run: &Run,
+    family: &Family,
+    winner: usize,
+    cell: usize,
+    beside_reference: Option<(f64, f64)>,
+) -> Option<Verdict> {
+    let k = family.compared.len() as f64;
+    let alpha = ALPHA / (k * (k - 1.0) / 2.0).max(1.0);
+    let pair = Pair { run, point: &family.point, cell, reference: winner, alpha };
+    let comparisons = pair.comparisons(family.metric);
+    let direct = comparisons.iter().find(|c| c.decides)?;
+    let always_slower = || {
+        log_ratios(&run.cells[cell], &run.cells[winner], &direct.metric).is_ok_and(|logs| {
+            let logs = logs.concat();
+            logs.len() >= stats::pairs_needed(alpha) && logs.iter().all(|log| *log > 0.0)
+        })
     };
-    let others = ratios.iter().map(|(cell, _)| *cell).filter(|cell| *cell != smallest);
-    std::iter::once(smallest).chain(others.filter(not_slower)).collect()
+    let bounds = direct.low.zip(direct.high).or(beside_reference);
+    if direct.verdict == Verdict::Slower || beside_reference.is_some_and(|(low, _)| low > 1.0) {
+        Some(Verdict::Slower)
+    } else if direct.low.is_none() && always_slower() {
+        Some(Verdict::Slower)
+    } else {
+        bounds.filter(|(_, high)| *high <= MAY_TAKE).map(|_| Verdict::Undecided)
+    }
 }
 
 /// What counts as equal in time and in memory when methods are held against each other in three

@@ -39,7 +39,7 @@ pub struct Paired {
     pub rounds: usize,
     /// So many neighbouring rounds were averaged.
     pub block: usize,
-    /// The sessions were compared as wholes, as they differ by more than their rounds do.
+    /// The sessions were compared as wholes, as they differ by more than their rounds do, or as these are too few.
     pub by_session: bool,
     /// Neighbouring blocks still depend on each other: there is no interval and no p.
     pub dependent: bool,
@@ -49,11 +49,11 @@ pub struct Paired {
 
 /// The shift over the rounds of all sessions, each session in order. What a process costs for all its
 /// life (where its memory lies, on which CPU it sits) makes the rounds of a session alike; where that
-/// is seen, the session is the unit. Within them the signed-rank test takes its values as
+/// is seen, or the rounds are too few for an interval, the session is the unit. Within them the signed-rank test takes its values as
 /// independent; where neighbours are alike, blocks of 2, 4, 8 rounds are averaged until they are not.
 pub fn paired(sessions: &[Vec<f64>], alpha: f64) -> Option<Paired> {
     let found = in_blocks(&sessions.concat(), alpha)?;
-    if !found.dependent && sessions::alike(sessions) {
+    if found.shift.interval.is_some() && sessions::alike(sessions) {
         return Some(found);
     }
     let Some(shift) = sessions::shift(sessions, alpha) else { return Some(found) };
@@ -147,6 +147,18 @@ mod tests {
         let session = |i: u32| (0..10).map(|r| 1.0 + f64::from(10 * i + r) * 1e-3).collect();
         let found = paired(&(0..10).map(session).collect::<Vec<_>>(), 0.05).unwrap();
         assert!(found.by_session && found.shift.interval.unwrap().0 > 1.0);
+    }
+
+    #[test]
+    fn where_rounds_are_too_few_the_sessions_decide() {
+        let sessions: Vec<Vec<f64>> =
+            (0..6).map(|i| vec![3.0 + f64::from(i * 5 % 6) * 0.01]).collect();
+        let alpha = 0.05 / 26.0;
+        let found = paired(&sessions, alpha).unwrap();
+        assert!(found.by_session && found.shift.interval.unwrap().0 > 2.9, "{found:?}");
+        // The same rounds of fewer sets of processes.
+        assert_eq!(paired(&[sessions.concat()], alpha).unwrap().shift.interval, None);
+        assert_eq!(paired(&sessions[..4], alpha).unwrap().shift.interval, None);
     }
 
     #[test]
