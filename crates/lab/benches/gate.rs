@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use gate::{MACHINES, Shares, checks, sides};
+use gate::{Checked, MACHINES, Shares, checks, sides};
 
 #[path = "../tests/it/statistics/gate.rs"]
 mod gate;
@@ -28,17 +28,19 @@ fn main() -> ExitCode {
     }
     println!("check wall=5%: ok / slower / undecided, % of {SETS}");
     for shared in MACHINES {
-        for methods in [1, 5, 20] {
-            let same = checks(shared, methods, 1.0, SETS);
+        for (methods, earlier) in [(1, 0), (5, 0), (20, 0), (1, 9), (5, 9), (20, 9)] {
+            let same = checks(shared, Checked { methods, earlier, factor: 1.0 }, SETS);
             wrong += u32::from(same.slower > 0.01);
-            println!("{:<8} {methods:>2} methods  the same {}", shared.name, line(same));
+            let what = format!("{methods:>2} methods {earlier} runs before");
+            println!("{:<8} {what}  the same {}", shared.name, line(same));
         }
         for percent in [5.0, 10.0, 20.0] {
-            let slower = checks(shared, 5, 1.0 + percent / 100.0, SETS / 4);
+            let slower = Checked { methods: 5, earlier: 0, factor: 1.0 + percent / 100.0 };
+            let slower = checks(shared, slower, SETS / 4);
             println!("{:<8}  5 methods  +{percent:<3} %   {}", shared.name, line(slower));
         }
     }
-    println!("{wrong} of 20 out of bounds");
+    println!("{wrong} of 32 out of bounds");
     ExitCode::from(u8::from(wrong > 0))
 }
 

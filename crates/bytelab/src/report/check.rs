@@ -78,8 +78,7 @@ fn told(line: &CheckLine, several: bool) -> String {
     if let Some(reference) = &line.reference {
         let _ = write!(text, " beside {reference}");
     }
-    let bounds = line.low.zip(line.high);
-    let bounds = bounds.map(|(low, high)| format!("{}–{}", ratio(low, 3), ratio(high, 3)));
+    let bounds = interval(line);
     let allowed = format!("allowed {} %", line.allowed_percent);
     let inside: Vec<String> = bounds.into_iter().chain([allowed]).collect();
     let _ = write!(text, " ({})", inside.join("; "));
@@ -89,16 +88,25 @@ fn told(line: &CheckLine, several: bool) -> String {
     text
 }
 
+/// `0.995–1.030 at 95 %`; a count has none.
+fn interval(line: &CheckLine) -> Option<String> {
+    let (low, high) = line.low.zip(line.high)?;
+    let level = line.level?;
+    // 99.75 % is not 100 %.
+    let level = 100.0 * level;
+    let digits = usize::from(level > 95.05) + usize::from(level > 99.05);
+    Some(format!("{}–{} at {level:.digits$} %", ratio(low, 3), ratio(high, 3)))
+}
+
 /// A section to be appended to `GITHUB_STEP_SUMMARY`.
 pub(crate) fn markdown(asked: &Asked<'_>, checked: &Checked) -> String {
     let mut text = format!("### bytelab check: {}\n\n", word(checked.outcome).0);
     text += &escaped(against(asked).trim());
-    text += "\n\n| outcome | method | point | metric | baseline | now | ratio | 95 % | allowed | |\n\
+    text += "\n\n| outcome | method | point | metric | baseline | now | ratio | interval | allowed | |\n\
              |---|---|---|---|--:|--:|--:|---|--:|---|\n";
     for line in &checked.lines {
         let unit = metric::unit(&line.metric);
         let value = |value: Option<f64>| value.map_or(String::new(), |value| amount(unit, value));
-        let bounds = line.low.zip(line.high);
         let cells = [
             word(line.outcome).0.to_owned(),
             line.method.clone(),
@@ -107,7 +115,7 @@ pub(crate) fn markdown(asked: &Asked<'_>, checked: &Checked) -> String {
             value(line.baseline),
             value(line.now),
             line.ratio.map_or(String::new(), |value| ratio(value, 3)),
-            bounds.map_or(String::new(), |(l, h)| format!("{}–{}", ratio(l, 3), ratio(h, 3))),
+            interval(line).unwrap_or_default(),
             format!("{} %", line.allowed_percent),
             match (&line.reason, &line.reference) {
                 (Some(reason), _) => reason.clone(),
@@ -180,6 +188,7 @@ mod tests {
             ratio: Some(1.012),
             low: Some(0.995),
             high: Some(1.0304),
+            level: Some(0.95),
             outcome,
             reason: None,
         }
@@ -192,17 +201,18 @@ mod tests {
     #[test]
     fn a_line_per_metric_and_the_outcome_last() {
         let mut hostile = line("a|<b>\u{1b}", Outcome::Undecided);
+        hostile.level = Some(0.9975);
         hostile.reason = Some("a\nreason".to_owned());
         let lines = vec![line("mmap", Outcome::Ok), hostile];
         let checked = Checked { outcome: Outcome::Undecided, lines };
         let layout = Layout { width: 80, colour: false };
         insta::assert_snapshot!(text(&asked(), &checked, &layout), @r"
-        ok        mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030; allowed 5 %)
-        undecided a|<b>\u{1b} wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030; allowed 5 %): a reason
+        ok        mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030 at 95 %; allowed 5 %)
+        undecided a|<b>\u{1b} wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030 at 99.75 %; allowed 5 %): a reason
         check: undecided (runs 8 and 9 against main, run 7)
         ");
         let markdown = markdown(&asked(), &checked);
-        assert!(markdown.contains("| ok | mmap |  | wall&#95;ns | 6.1 ms | 6.2 ms | 1.012 | 0.995–1.030 | 5 % | beside read |"), "{markdown}");
+        assert!(markdown.contains("| ok | mmap |  | wall&#95;ns | 6.1 ms | 6.2 ms | 1.012 | 0.995–1.030 at 95 % | 5 % | beside read |"), "{markdown}");
         assert!(markdown.contains("a&#124;&lt;b&gt;&#92;u{1b}"), "{markdown}");
         assert!(!markdown.contains("<b>") && !markdown.contains('\u{1b}'));
         let json: serde_json::Value =

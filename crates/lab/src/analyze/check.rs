@@ -14,9 +14,9 @@ use super::{summary, values};
 use crate::metric::{is_counted_apart, unit};
 use crate::param::Point;
 use crate::run::{Cell, Run};
-use crate::stats;
+use crate::stats::{self, Shift};
 
-/// Of the interval that is shown.
+/// Of the interval by which a line is ok, and of all lines together for one to be slower.
 const ALPHA: f64 = 0.05;
 /// So many runs must each show that something is slower.
 const CONFIRMED: usize = 2;
@@ -40,7 +40,8 @@ pub enum Outcome {
     Undecided,
     /// It was not measured, or its answer is wrong.
     Missing,
-    /// The reference, by which the speed of the machine is taken out of the others.
+    /// The reference, by which the speed of the machine is taken out of the others, where the baseline is of
+    /// another machine: whether it got slower itself cannot be known.
     Reference,
 }
 
@@ -56,10 +57,12 @@ pub struct CheckLine {
     /// The p50 of the baseline and of now.
     pub baseline: Option<f64>,
     pub now: Option<f64>,
-    /// Now / baseline, with the 95 % interval.
+    /// Now / baseline, with the interval that decides: of all runs of now, or of the one that shows the least.
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
+    /// The level of that interval.
+    pub level: Option<f64>,
     pub outcome: Outcome,
     /// Why there is no interval, or why it is not decided.
     pub reason: Option<String>,
@@ -114,7 +117,7 @@ impl Judge<'_> {
     fn line(&self) -> CheckLine {
         let Contender { baseline, now, reference, .. } = self.contender;
         let metric = self.metric();
-        let is_time = matches!(unit(metric), "ns" | "bytes/s");
+        let is_time = is_time(metric);
         let relative = reference.as_ref().filter(|_| is_time && !self.contender.is_reference);
         let p50 = |cells: &[&Cell]| {
             let middles = cells.iter().filter_map(|cell| summary::middle(cell, metric));
@@ -131,6 +134,7 @@ impl Judge<'_> {
             ratio: None,
             low: None,
             high: None,
+            level: None,
             outcome: Outcome::Missing,
             reason: self.contender.wrong.clone(),
         };
@@ -145,19 +149,27 @@ impl Judge<'_> {
             Ok(found) => self.judge(&mut line, &found),
             Err(reason) => (line.outcome, line.reason) = (Outcome::Undecided, Some(reason)),
         }
-        let shown = is_time && self.contender.is_reference && reference.is_some();
-        let same =
-            self.asked.now.iter().all(|run| {
-                run.environment.fingerprint == self.asked.baseline.environment.fingerprint
-            });
-        if shown {
-            (line.outcome, line.reason) = (Outcome::Reference, None);
-        } else if is_time && relative.is_none() && !same {
-            let reason = "the baseline is of another machine: only a method beside it in the same \
-                          rounds can be compared";
-            (line.outcome, line.reason) = (Outcome::Undecided, Some(reason.to_owned()));
+        if is_time && relative.is_none() && !self.same_machine() {
+            let (outcome, what) = if self.is_implied_reference() {
+                (Outcome::Reference, "whether it got slower itself cannot be known")
+            } else {
+                let what = "only a method beside it in the same rounds can be compared";
+                (Outcome::Undecided, what)
+            };
+            let reason = format!("the baseline is of another machine: {what}");
+            (line.outcome, line.reason) = (outcome, Some(reason));
         }
         line
+    }
+
+    fn same_machine(&self) -> bool {
+        let machine = &self.asked.baseline.environment.fingerprint;
+        self.asked.now.iter().all(|run| run.environment.fingerprint == *machine)
+    }
+
+    /// The others are compared relative to it; it is compared as it is, unasked.
+    fn is_implied_reference(&self) -> bool {
+        self.contender.is_reference && self.contender.reference.is_some()
     }
 
     fn metric(&self) -> &str {
@@ -227,22 +239,40 @@ impl Judge<'_> {
             return;
         };
         let (limit, sign) = (self.limit(&line.metric), sign(&line.metric));
-        line.ratio = Some(all.estimate.exp());
-        let (low, high) = all.interval.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        (line.low, line.high) = (Some(low.exp()), Some(high.exp()));
-        let worst = (sign * low).max(sign * high);
-        let each_is_slower = after.iter().all(|run| {
-            let one = stats::between_single(before, std::slice::from_ref(run), *run_sd, self.alpha);
-            let interval = one.and_then(|shift| shift.interval);
-            interval.is_some_and(|(low, high)| (sign * low).min(sign * high) > limit)
-        });
-        if worst <= limit {
+        let bounds = |shift: &Shift| {
+            let (low, high) = shift.interval.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+            ((sign * low).min(sign * high), (sign * low).max(sign * high))
+        };
+        let (least, most) = bounds(&all);
+        show(line, &all, ALPHA);
+        if most <= limit {
             line.outcome = Outcome::Ok;
-        } else if each_is_slower {
-            line.outcome = self.slower(line);
-        } else {
-            line.outcome = Outcome::Undecided;
+            return;
+        }
+        line.outcome = Outcome::Undecided;
+        if least <= limit {
             line.reason = Some("the interval holds what is allowed and more".to_owned());
+            return;
+        }
+        // Each of the runs must show it, at the level of all lines; the one that shows it least decides.
+        let each = after.iter().filter_map(|run| {
+            stats::between_single(before, std::slice::from_ref(run), *run_sd, self.alpha)
+        });
+        let Some(one) = each.min_by(|a, b| bounds(a).0.total_cmp(&bounds(b).0)) else { return };
+        show(line, &one, self.alpha);
+        if bounds(&one).0 <= limit {
+            let of = if after.len() > 1 { "in one of the runs " } else { "" };
+            line.reason = Some(format!(
+                "{of}the interval at the level that all lines together take holds what is allowed and more"
+            ));
+        } else if self.is_implied_reference() && is_time(&line.metric) && run_sd.is_none() {
+            line.reason = Some(format!(
+                "more than is allowed, but what runs on this machine differ by is not known: measure the \
+                 job until the store has {} runs of it, or check with --absolute",
+                stats::RUNS_A_SIDE
+            ));
+        } else {
+            line.outcome = self.slower(line);
         }
     }
 
@@ -254,6 +284,17 @@ impl Judge<'_> {
         line.reason = Some("slower in one run, which a second one has to confirm".to_owned());
         Outcome::Undecided
     }
+}
+
+fn is_time(metric: &str) -> bool {
+    matches!(unit(metric), "ns" | "bytes/s")
+}
+
+fn show(line: &mut CheckLine, shift: &Shift, alpha: f64) {
+    let (low, high) = shift.interval.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+    line.ratio = Some(shift.estimate.exp());
+    (line.low, line.high) = (Some(low.exp()), Some(high.exp()));
+    line.level = Some(1.0 - alpha);
 }
 
 struct Sessions {

@@ -41,20 +41,30 @@ pub(crate) struct Shares {
     pub(crate) undecided: f64,
 }
 
-/// Of many checks with `wall=5%`, each against its own baseline, all methods but the reference taking
-/// `factor` of their time before. As the program does it: a second run only where the first is not ok.
-pub(crate) fn checks(shared: Shared, methods: usize, factor: f64, sets: u32) -> Shares {
+/// What is checked, `earlier` runs of the same being in the store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Checked {
+    pub(crate) methods: usize,
+    pub(crate) earlier: u32,
+    /// What all methods but the reference take of their time before.
+    pub(crate) factor: f64,
+}
+
+/// Of many checks with `wall=5%`, each against its own baseline. As the program does it: a second run only where
+/// the first is not ok.
+pub(crate) fn checks(shared: Shared, checked: Checked, sets: u32) -> Shares {
+    let Checked { methods, earlier, factor } = checked;
     let mut random = Random::new(11);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
     let mut shares = Shares::default();
     for _ in 0..sets {
-        let baseline = run(shared, methods, 1.0, &mut random);
+        let before: Vec<Run> =
+            (0..=earlier).map(|_| run(shared, methods, 1.0, &mut random)).collect();
+        let baseline = before[earlier as usize].clone();
         let mut now = vec![run(shared, methods, factor, &mut random)];
         let outcome = |now: &[Run]| {
-            let before = std::slice::from_ref(&baseline);
-            let asked =
-                Check { baseline: &baseline, now, before, allowed: &allowed, absolute: false };
-            check(&asked).outcome
+            let (baseline, before, allowed) = (&baseline, &before, &allowed);
+            check(&Check { baseline, now, before, allowed, absolute: false }).outcome
         };
         let mut found = outcome(&now);
         if found != Outcome::Ok {
