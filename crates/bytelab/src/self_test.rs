@@ -125,7 +125,7 @@ impl Bench {
         let experiment = experiment();
         let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
         let methods = names.iter().filter_map(chosen).collect();
-        let job = Job { experiment: &experiment, methods, guests: Vec::new() };
+        let job = Job { experiment: &experiment, methods };
         let mut points = vec![Point::default()];
         let data = prepare_data(&experiment, &mut points, self.dir.path(), cache, &self.stop)?;
         let plan = Plan {

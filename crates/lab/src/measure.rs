@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use self::course::Course;
+pub use self::course::at_most_ns;
 use self::session::Session;
 pub(crate) use self::tracing::JOB_START;
 pub use self::tracing::trace;
@@ -31,9 +32,6 @@ pub struct Job<'a> {
     pub experiment: &'a Experiment,
     /// Those of the experiment that were chosen, and the user's own; the first is the reference.
     pub methods: Vec<Method>,
-    /// Names of methods that stand beside the others to be held against them: they take part in every third round, so
-    /// that the others keep theirs.
-    pub guests: Vec<String>,
 }
 
 /// Sees the run grow: the store, and the progress line.
@@ -179,6 +177,7 @@ pub fn measure(
         record.begin(run)?;
     }
     let noise = Noise::start();
+    let ends_ns = clock::now_ns().saturating_add(at_most_ns(&run.plan));
     let rounds = sessions.iter().map(|(_, rounds)| rounds).sum();
     let mut course = Course::new(&run.plan, sessions.len() as u32, rounds, run.cells.len());
     let mut finished = true;
@@ -212,7 +211,7 @@ pub fn measure(
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
     }
     if finished {
-        finished = counting::pass(job, run, data, launch, record, stop)?;
+        finished = counting::pass(job, run, data, launch, record, stop, ends_ns)?;
     }
     run.complete = finished;
     record.finish(run)
@@ -313,11 +312,6 @@ fn note_missing(run: &mut Run, method: Option<&str>, metric: &str, why: &str) {
 fn are_of_reference(job: &Job<'_>, run: &Run) -> Vec<bool> {
     let reference = job.methods.first().map(|method| method.name.as_str());
     run.cells.iter().map(|cell| Some(cell.method.as_str()) == reference).collect()
-}
-
-/// By cell, whether it is one of a guest.
-fn are_guests(job: &Job<'_>, run: &Run) -> Vec<bool> {
-    run.cells.iter().map(|cell| job.guests.contains(&cell.method)).collect()
 }
 
 /// The first full point that holds the cell's values.

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::course::slow_by;
+use super::course;
 use super::order::order;
 use super::{Job, Progress, Record, are_of_reference, arguments, note_missing, point_of};
 use crate::cache;
@@ -20,7 +20,8 @@ const FIRST_NUMBER: u64 = 1000;
 /// Looking at each of so many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
 
-/// What the plan asks and the run does not have yet. False if a signal stopped it.
+/// What the plan asks and the run does not have yet, but nothing more is begun after `ends_ns`. False if a
+/// signal stopped it.
 pub(super) fn pass(
     job: &Job<'_>,
     run: &mut Run,
@@ -28,6 +29,7 @@ pub(super) fn pass(
     launch: &mut dyn Launch,
     record: &mut dyn Record,
     stop: &Stop,
+    ends_ns: u64,
 ) -> Result<bool> {
     if (0..run.cells.len()).all(|cell| samples_left(run, cell) == 0) {
         return Ok(true);
@@ -38,7 +40,8 @@ pub(super) fn pass(
     let cells = run.cells.iter().map(|_| State::Idle).collect();
     let session = session.unwrap_or(0);
     let slow = slow(job, run);
-    let counting = Counting { job, run, data, launch, record, stop, sources, session, slow, cells };
+    let counting =
+        Counting { job, run, data, launch, record, stop, ends_ns, sources, session, slow, cells };
     match counting.run() {
         Ok(()) => Ok(true),
         Err(Halt::Stopped) => Ok(false),
@@ -54,7 +57,7 @@ fn samples_left(run: &Run, index: usize) -> usize {
     (run.plan.counting as usize).saturating_sub(cell.n(Pass::Counting))
 }
 
-/// The cells that did not take part in every round: minutes would go to their counts.
+/// The cells that took part once in a session: minutes would go to their counts.
 fn slow(job: &Job<'_>, run: &Run) -> Vec<bool> {
     let samples_ns = run.cells.iter().map(|cell| {
         let mut walls =
@@ -62,10 +65,7 @@ fn slow(job: &Job<'_>, run: &Run) -> Vec<bool> {
         walls.next().unwrap_or_default() as u64
     });
     let samples_ns: Vec<u64> = samples_ns.collect();
-    slow_by(&samples_ns, &are_of_reference(job, run), run.plan.time_limit_ns)
-        .into_iter()
-        .map(|every| every > 1)
-        .collect()
+    course::slow(&samples_ns, &are_of_reference(job, run), run.plan.time_limit_ns)
 }
 
 struct Counting<'a> {
@@ -75,6 +75,7 @@ struct Counting<'a> {
     launch: &'a mut dyn Launch,
     record: &'a mut dyn Record,
     stop: &'a Stop,
+    ends_ns: u64,
     sources: Sources,
     session: u32,
     /// By cell of the run: it is counted once.
@@ -145,6 +146,11 @@ impl Counting<'_> {
                 continue;
             }
             self.go_on_unless_stopped()?;
+            if clock::now_ns() >= self.ends_ns {
+                let why = "no time was left; give more --time, or choose fewer methods";
+                self.cells[cell] = State::Lost(why.to_owned());
+                continue;
+            }
             let method = &self.run.cells[cell].method;
             let of = self.run.cells.len();
             self.record.progress(&Progress::Preparing { method, done: cell, of });
@@ -220,9 +226,12 @@ impl Counting<'_> {
         let first = last.map_or(1, |last| last + 1);
         let start_ns = clock::now_ns();
         for i in 0..rounds {
-            let spent_ns = clock::now_ns() - start_ns;
+            let now_ns = clock::now_ns();
+            let spent_ns = now_ns - start_ns;
             let half_round_ns = spent_ns.checked_div(i as u64).unwrap_or_default() / 2;
-            if i > 0 && spent_ns + half_round_ns > self.run.plan.time_limit_ns {
+            let is_over = spent_ns + half_round_ns > self.run.plan.time_limit_ns
+                || now_ns + half_round_ns > self.ends_ns;
+            if i > 0 && is_over {
                 break;
             }
             let round = first + i as u32;

@@ -3,18 +3,23 @@
 
 use crate::run::Plan;
 
-/// Rounds without which several methods get no verdict; for so many a run may take twice its time.
+/// Rounds without which several methods get no verdict; for them a run may take twice its time.
 const LEAST_ROUNDS: u32 = 12;
-/// Each session costs the rounds that warm it up, and so should have this many that count.
+/// Each session costs the rounds that warm it up, and so should have this many with them.
 const ROUNDS_PER_SESSION: u64 = 4;
 /// A sample that takes more than this part of all the time, and that many times as long as those of most cells,
-/// is not taken in every round.
+/// is taken once in a session.
 const SLOW_PART: u64 = 30;
 const SLOW_TIMES: u64 = 10;
-/// A guest takes part in every so many-th round.
-const GUEST_EVERY: u32 = 3;
-/// With fewer sessions they cannot be compared as wholes.
-const LEAST_SESSIONS: u64 = 5;
+/// With fewer than five sessions they cannot be compared as wholes; a sixth makes the intervals a third shorter.
+const LEAST_SESSIONS: [u32; 2] = [6, 5];
+/// All that a run does takes at most its time this many times, the counting pass included.
+const TIMES_AT_MOST: u64 = 3;
+
+/// How long a run takes at most, if a round does not take longer.
+pub fn at_most_ns(plan: &Plan) -> u64 {
+    plan.time_limit_ns.saturating_mul(TIMES_AT_MOST)
+}
 
 #[derive(Default)]
 pub(super) struct Course {
@@ -22,42 +27,36 @@ pub(super) struct Course {
     pub(super) ops: Vec<Option<u64>>,
     /// What the lab itself needed for each sample.
     pub(super) between_ns: Vec<u64>,
-    /// By cell, where they are known, in which rounds it takes part.
-    turns: Vec<Turn>,
-    /// For all rounds that are left, at most.
+    /// By cell, where it is known, whether it takes part in one round of a session only.
+    slow: Vec<bool>,
+    /// What the samples of the slow ones take together.
+    slow_ns: u64,
+    /// For all rounds that are left; a multiple of it is the limit of what they must have.
     limit_ns: u64,
     sessions: u32,
     rounds: u32,
     begun: u32,
+    /// When measuring began, and when the session in hand did.
+    began_ns: Option<u64>,
+    session_began_ns: u64,
+    /// What starting the processes of a session takes.
+    start_ns: Option<u64>,
     /// When the first round that counts began, and what the first round took, also if it was a warm-up.
     started_ns: Option<u64>,
     round_ns: Option<u64>,
-    /// Rounds that count.
+    /// Rounds of the session in hand that count.
     taken: u32,
 }
 
-/// In every so many-th round, from which one on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Turn {
-    every: u32,
-    first: u32,
-    warms_up: bool,
-    /// What it adds to a round on average beside those that take part in all.
-    mean_ns: u64,
-}
-
-/// By cell, in every how many-th round it takes part: the slow ones share the time of the run with the others,
-/// and must not take it all. All are compared with the reference, which takes part in every round.
-pub(super) fn slow_by(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec<u32> {
+/// By cell, whether it is slow: the slow ones share the time of the run with the others, and must not take it all.
+/// The reference, which all are compared with, is never slow.
+pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec<bool> {
     let mut sorted: Vec<u64> = samples_ns.iter().copied().filter(|ns| *ns > 0).collect();
     sorted.sort_unstable();
     let median_ns = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
     let bearable_ns = (limit_ns / SLOW_PART).max(median_ns.saturating_mul(SLOW_TIMES)).max(1);
-    let every = |(sample_ns, is_reference): (&u64, &bool)| {
-        let every = sample_ns.div_ceil(bearable_ns).clamp(1, u64::from(u32::MAX)) as u32;
-        if *is_reference { 1 } else { every }
-    };
-    samples_ns.iter().zip(reference).map(every).collect()
+    let is_slow = |(ns, is_reference): (&u64, &bool)| !is_reference && *ns > bearable_ns;
+    samples_ns.iter().zip(reference).map(is_slow).collect()
 }
 
 impl Course {
@@ -74,13 +73,18 @@ impl Course {
         }
     }
 
-    /// Whether a session is begun: there must be time to warm it up and for a round.
+    /// Whether a session is begun: there must be time to start its processes, to warm them up and for a round.
     pub(super) fn begins_session(&mut self, now_ns: u64) -> bool {
-        let needs_ns = self.round_ns.unwrap_or_default().saturating_mul(2);
-        let begins = self.begun == 0
-            || self.begun < self.worth_sessions()
-                && self.spent_ns(now_ns).saturating_add(needs_ns) <= self.limit_ns;
+        let began_ns = *self.began_ns.get_or_insert(now_ns);
+        let ends_ns = now_ns.saturating_sub(began_ns).saturating_add(self.session_ns(2));
+        let in_time = self.spent_ns(now_ns).saturating_add(self.session_ns(2)) <= self.limit_ns;
+        // What the verdicts need is taken after the time is over, too.
+        let needed = self.begun < LEAST_SESSIONS[0]
+            && ends_ns <= self.limit_ns.saturating_mul(TIMES_AT_MOST);
+        let begins = self.begun == 0 || self.begun < self.worth_sessions() && (in_time || needed);
         self.begun += u32::from(begins);
+        self.session_began_ns = now_ns;
+        self.taken = 0;
         begins
     }
 
@@ -89,35 +93,32 @@ impl Course {
         self.started_ns.get_or_insert(now_ns);
     }
 
-    /// How long the samples of each cell take, and which are of the reference and of guests. It is told once,
-    /// so that all sessions are alike.
-    pub(super) fn learn(&mut self, samples_ns: &[u64], reference: &[bool], guests: &[bool]) {
-        if !self.turns.is_empty() {
+    /// The processes of a session are started. How long the samples of each cell take, and which are of the
+    /// reference, is told once, so that all sessions are alike.
+    pub(super) fn learn(&mut self, samples_ns: &[u64], reference: &[bool], now_ns: u64) {
+        if self.start_ns.is_some() {
             return;
         }
-        let slow_by = slow_by(samples_ns, reference, self.limit_ns);
-        let mut others = 0;
-        for (cell, by) in slow_by.into_iter().enumerate() {
-            let every = if guests[cell] { by.max(GUEST_EVERY) } else { by };
-            // Not all of them in one round.
-            let first = if every > 1 { others % every } else { 0 };
-            others += u32::from(every > 1);
-            let mean_ns = if every > 1 { samples_ns[cell] / u64::from(every) } else { 0 };
-            self.turns.push(Turn { every, first, warms_up: by == 1, mean_ns });
-        }
+        self.slow = slow(samples_ns, reference, self.limit_ns);
+        let slow = samples_ns.iter().zip(&self.slow).filter(|(_, slow)| **slow);
+        self.slow_ns = slow.map(|(ns, _)| *ns).sum();
+        // The first session also took a sample of each to find this out.
+        let samples_ns: u64 = samples_ns.iter().sum();
+        let took_ns = now_ns.saturating_sub(self.session_began_ns);
+        self.start_ns = Some(took_ns.saturating_sub(samples_ns));
     }
 
     /// Whether the cell takes part in the next round. What is slow is not warmed up again in each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
-        // There may be one round only.
-        let counts = |turn: &Turn| self.taken == 0 || self.taken % turn.every == turn.first;
-        self.turns.get(cell).is_none_or(|turn| if warm_up { turn.warms_up } else { counts(turn) })
+        if !self.slow.get(cell).is_some_and(|slow| *slow) {
+            return true;
+        }
+        !warm_up && self.taken == 0 && self.has_time_for_slow()
     }
 
     /// A round has been taken, in this time.
     pub(super) fn took(&mut self, round_ns: u64, counts: bool) {
-        let slow_ns: u64 = self.turns.iter().map(|turn| turn.mean_ns).sum();
-        self.round_ns.get_or_insert(round_ns + slow_ns);
+        self.round_ns.get_or_insert(round_ns);
         self.taken += u32::from(counts);
     }
 
@@ -128,26 +129,55 @@ impl Course {
         if worth < self.sessions { self.rounds.div_ceil(worth) } else { asked }
     }
 
-    /// Whether the session in hand has time for another round: at least half of it must fit.
+    /// Whether the session in hand has time for another round: at least half of it must fit. For the rounds
+    /// without which there is no verdict there is twice the time.
     pub(super) fn has_time(&self, now_ns: u64) -> bool {
-        let share_ns = self.limit_ns / u64::from(self.worth_sessions());
-        let end_ns = share_ns.saturating_mul(u64::from(self.begun));
+        let worth = self.worth_sessions();
         let half_ns = self.round_ns.unwrap_or_default() / 2;
-        let fits = |end_ns: u64| self.spent_ns(now_ns).saturating_add(half_ns) <= end_ns;
-        let last = self.begun >= self.worth_sessions();
-        fits(end_ns) || last && self.taken < LEAST_ROUNDS && fits(self.limit_ns.saturating_mul(2))
+        let fits = |limit_ns: u64| {
+            let end_ns = (limit_ns / u64::from(worth)).saturating_mul(u64::from(self.begun));
+            self.spent_ns(now_ns).saturating_add(half_ns) <= end_ns
+        };
+        let needed = self.taken < LEAST_ROUNDS.div_ceil(worth);
+        fits(self.limit_ns) || needed && fits(self.limit_ns.saturating_mul(2))
     }
 
     pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
         self.started_ns.map_or(0, |started_ns| now_ns.saturating_sub(started_ns))
     }
 
-    /// All that were asked for, or as many as the time allows when a round is long.
+    /// All that were asked for, or as many as the time allows when a round is long. Before they are fewer than
+    /// can be compared as wholes, the run takes longer; where that is not enough either, one is left.
     fn worth_sessions(&self) -> u32 {
-        let Some(round_ns) = self.round_ns else { return self.sessions };
-        let worth = self.limit_ns / round_ns.saturating_mul(ROUNDS_PER_SESSION).max(1);
-        let worth = if worth < LEAST_SESSIONS { 1 } else { worth };
-        self.sessions.min(u32::try_from(worth).unwrap_or(u32::MAX)).max(1)
+        if self.round_ns.is_none() {
+            return self.sessions;
+        }
+        let worth = |slow_ns: u64| {
+            let fit = |limit_ns: u64, rounds| {
+                limit_ns / self.session_ns(rounds).saturating_add(slow_ns).max(1)
+            };
+            let whole = fit(self.limit_ns, ROUNDS_PER_SESSION).min(u64::from(self.sessions)) as u32;
+            // The first one also finds out how long the samples take.
+            let first_ns = self.session_ns(1).saturating_add(slow_ns);
+            let most_ns = self.limit_ns.saturating_mul(TIMES_AT_MOST).saturating_sub(first_ns);
+            let least = LEAST_SESSIONS.into_iter().find(|n| fit(most_ns, 2) >= u64::from(*n));
+            least.map(|least| whole.max(least))
+        };
+        // What is too slow for that does not cost the others their sessions.
+        let sessions = worth(self.slow_ns).or_else(|| worth(0)).unwrap_or(1);
+        sessions.min(self.sessions).max(1)
+    }
+
+    /// What a session with this many rounds takes, those that warm it up among them and what is slow not.
+    fn session_ns(&self, rounds: u64) -> u64 {
+        let round_ns = self.round_ns.unwrap_or_default();
+        round_ns.saturating_mul(rounds).saturating_add(self.start_ns.unwrap_or_default())
+    }
+
+    /// Whether there is time for the slow ones in the session in hand.
+    fn has_time_for_slow(&self) -> bool {
+        let all_ns = self.slow_ns.saturating_mul(u64::from(self.begun));
+        self.begun < 2 || all_ns <= self.limit_ns.saturating_mul(2)
     }
 }
 
@@ -155,13 +185,18 @@ impl Course {
 mod tests {
     use super::*;
 
-    /// The counted rounds of each session of a run of 30 s, whose rounds take so long.
-    fn check(sessions: u32, round_ms: u64, expected: &[u32]) {
-        let round_ns = round_ms * 1_000_000;
-        let limit_ns = 30_000_000_000;
-        let mut course = Course { limit_ns, sessions, rounds: 100, ..Course::default() };
+    const LIMIT_NS: u64 = 30_000_000_000;
+
+    /// The counted rounds of each session of a run of 30 s, whose processes start and whose rounds are taken in
+    /// so many ms; and the seconds that it takes.
+    fn simulate(sessions: u32, start_ms: u64, round_ms: u64) -> (Vec<u32>, u64) {
+        let (start_ns, round_ns) = (start_ms * 1_000_000, round_ms * 1_000_000);
+        let mut course = Course { limit_ns: LIMIT_NS, sessions, rounds: 100, ..Course::default() };
         let (mut now_ns, mut taken) = (0, Vec::new());
         while course.begins_session(now_ns) {
+            // In the first one, also a sample of each.
+            now_ns += start_ns + if taken.is_empty() { round_ns } else { 0 };
+            course.learn(&[round_ns], &[true], now_ns);
             now_ns += round_ns;
             course.took(round_ns, false);
             course.starts(now_ns);
@@ -175,77 +210,81 @@ mod tests {
             }
             taken.push(rounds);
         }
+        (taken, now_ns / 1_000_000_000)
+    }
+
+    fn check(sessions: u32, round_ms: u64, expected: &[u32]) {
+        let (taken, _) = simulate(sessions, 0, round_ms);
         assert_eq!(taken, expected, "{sessions} sessions, rounds of {round_ms} ms");
     }
 
-    /// In which of the first rounds each cell takes part, in a run of 30 s.
-    fn check_turns(samples_ms: &[u64], expected: &[&str]) {
-        let samples_ns: Vec<u64> = samples_ms.iter().map(|ms| ms * 1_000_000).collect();
-        let reference: Vec<bool> = (0..samples_ms.len()).map(|cell| cell == 0).collect();
-        let mut course = Course { limit_ns: 30_000_000_000, sessions: 1, ..Course::default() };
-        course.learn(&samples_ns, &reference, &vec![false; samples_ms.len()]);
-        let mut rounds = vec![String::new(); samples_ms.len()];
-        for _ in 0..expected[0].len() {
-            for (cell, marks) in rounds.iter_mut().enumerate() {
-                marks.push(if course.takes_part(cell, false) { 'x' } else { '.' });
-                let is_slow = course.turns[cell].every > 1;
-                assert_eq!(course.takes_part(cell, true), !is_slow, "{samples_ms:?}");
-            }
-            course.took(1_000_000, true);
-        }
-        assert_eq!(rounds, expected, "{samples_ms:?}");
-    }
-
     #[test]
-    fn what_is_slow_beside_the_others_takes_part_in_fewer_rounds() {
-        check_turns(
-            &[10, 10, 200, 999, 10],
-            &["xxxxxxxx", "xxxxxxxx", "xxxxxxxx", "xxxxxxxx", "xxxxxxxx"],
-        );
-        check_turns(
-            &[10, 10, 2500, 10, 3900],
-            &["xxxxxxxx", "xxxxxxxx", "x..x..x.", "xxxxxxxx", "xx...x.."],
-        );
+    fn what_is_slow_beside_the_others_takes_part_once_in_a_session() {
+        let of = |samples_ms: &[u64]| {
+            let samples_ns: Vec<u64> = samples_ms.iter().map(|ms| ms * 1_000_000).collect();
+            let reference: Vec<bool> = (0..samples_ms.len()).map(|cell| cell == 0).collect();
+            slow(&samples_ns, &reference, LIMIT_NS)
+        };
+        assert_eq!(of(&[10, 10, 200, 999, 10]), [false; 5]);
+        assert_eq!(of(&[10, 10, 2500, 10, 3900]), [false, false, true, false, true]);
         // A reference takes part in all, and where all are slow, all do.
-        check_turns(&[9000, 10, 10], &["xxx", "xxx", "xxx"]);
-        check_turns(&[5000, 6000, 20_000], &["xxx", "xxx", "xxx"]);
-        check_turns(&[0, 0], &["x", "x"]);
+        assert_eq!(of(&[9000, 10, 10]), [false; 3]);
+        assert_eq!(of(&[5000, 6000, 20_000]), [false; 3]);
+        assert_eq!(of(&[0, 0]), [false; 2]);
     }
 
-    #[test]
-    fn a_guest_takes_part_in_every_third_round_and_is_warmed_up() {
-        let mut course = Course { limit_ns: 30_000_000_000, sessions: 1, ..Course::default() };
-        course.learn(&[10, 20, 20], &[true, false, false], &[false, true, true]);
-        let mut rounds = [String::new(), String::new(), String::new()];
-        for _ in 0..6 {
-            for (cell, marks) in rounds.iter_mut().enumerate() {
-                assert!(course.takes_part(cell, true));
-                marks.push(if course.takes_part(cell, false) { 'x' } else { '.' });
-            }
-            course.took(1, true);
-        }
-        assert_eq!(rounds, ["xxxxxx", "x..x..", "xx..x."]);
-    }
-
-    #[test]
-    fn slow_samples_count_in_what_a_round_takes() {
+    /// In how many rounds of each session a cell of samples of so many ms takes part, beside others of 10 ms.
+    fn check_slow(sample_ms: u64, expected: &[u32]) {
+        let samples_ns = [10_000_000, 10_000_000, 10_000_000, sample_ms * 1_000_000];
         let mut course =
-            Course { limit_ns: 30_000_000_000, sessions: 10, rounds: 100, ..Course::default() };
-        let samples_ns = [10_000_000, 10_000_000, 10_000_000, 3_900_000_000, 300_000_000];
-        let only = |cell: usize| [0, 1, 2, 3, 4].map(|other| other == cell);
-        course.learn(&samples_ns, &only(0), &only(4));
-        course.took(20_000_000, false);
-        assert_eq!(course.round_ns, Some(20_000_000 + 975_000_000 + 100_000_000));
+            Course { limit_ns: LIMIT_NS, sessions: 10, rounds: 100, ..Course::default() };
+        let (mut now_ns, mut taken) = (0, Vec::new());
+        while course.begins_session(now_ns) {
+            now_ns += 100_000_000;
+            course.learn(&samples_ns, &[true, false, false, false], now_ns);
+            assert!(!course.takes_part(3, true), "it is warmed up");
+            course.took(30_000_000, false);
+            course.starts(now_ns);
+            let (mut rounds, mut own) = (0, 0);
+            while rounds < course.session_rounds(10) && (rounds == 0 || course.has_time(now_ns)) {
+                let takes_part = u32::from(course.takes_part(3, false));
+                now_ns += 30_000_000 + u64::from(takes_part) * samples_ns[3];
+                course.took(30_000_000, true);
+                (rounds, own) = (rounds + 1, own + takes_part);
+            }
+            taken.push(own);
+        }
+        assert_eq!(taken, expected, "{sample_ms} ms");
+        assert!(now_ns < TIMES_AT_MOST * LIMIT_NS, "{sample_ms} ms: {now_ns}");
+    }
+
+    #[test]
+    fn what_is_slow_has_enough_sessions_for_a_verdict_where_there_is_time() {
+        check_slow(1500, &[1; 10]);
+        check_slow(3900, &[1; 7]);
+        check_slow(9000, &[1; 6]);
+        check_slow(20_000, &[1, 1, 1, 0, 0, 0]);
     }
 
     #[test]
     fn short_rounds_are_taken_in_all_sessions_and_long_ones_in_few() {
         check(10, 1, &[10; 10]);
         check(10, 600, &[5, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
-        check(10, 1500, &[4, 3, 3, 3, 3]);
-        check(10, 2500, &[12]);
-        check(10, 4000, &[12]);
+        check(10, 1500, &[3, 3, 2, 2, 3, 2]);
+        check(10, 2500, &[2; 6]);
+        check(10, 4000, &[2, 2, 2, 1, 2, 1]);
         check(10, 20_000, &[3]);
         check(1, 600, &[50]);
+    }
+
+    /// Six rounds at the least, in sessions enough to be compared as wholes, within three times the time.
+    #[test]
+    fn rounds_of_some_seconds_are_enough_for_a_verdict() {
+        for (start_ms, round_ms) in [(500, 1000), (2000, 2000), (2000, 3000), (4000, 4000)] {
+            let (taken, seconds) = simulate(10, start_ms, round_ms);
+            let rounds: u32 = taken.iter().sum();
+            assert!(taken.len() >= 6 && rounds >= 6, "{round_ms} ms: {taken:?}");
+            assert!(seconds <= 90, "{round_ms} ms: {seconds} s");
+        }
     }
 }

@@ -5,8 +5,7 @@ use anyhow::Result;
 use super::course::Course;
 use super::order::order;
 use super::{
-    Job, Progress, Record, are_guests, are_of_reference, arguments, must_hand_over_all,
-    note_missing, point_of,
+    Job, Progress, Record, are_of_reference, arguments, must_hand_over_all, note_missing, point_of,
 };
 use crate::cache;
 use crate::clock;
@@ -108,8 +107,8 @@ impl Session<'_> {
             None => 0,
         });
         let samples_ns: Vec<u64> = samples_ns.collect();
-        let guests = are_guests(self.job, self.run);
-        self.course.learn(&samples_ns, &are_of_reference(self.job, self.run), &guests);
+        let reference = are_of_reference(self.job, self.run);
+        self.course.learn(&samples_ns, &reference, clock::now_ns());
         Ok(Next::On)
     }
 

@@ -73,7 +73,7 @@ pub(crate) fn run_with(
     watch: impl FnMut(&Run, usize),
 ) -> Run {
     let experiment = experiment();
-    let job = Job { experiment: &experiment, methods, guests: Vec::new() };
+    let job = Job { experiment: &experiment, methods };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
     go(&job, &mut run, stop, watch);
     run
@@ -81,7 +81,7 @@ pub(crate) fn run_with(
 
 /// Resumes the run.
 pub(crate) fn go_on(experiment: &Experiment, run: &mut Run, methods: Vec<Method>) {
-    let job = Job { experiment, methods, guests: Vec::new() };
+    let job = Job { experiment, methods };
     go(&job, run, &Stop::default(), |_, _| {});
 }
 
