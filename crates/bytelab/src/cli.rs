@@ -258,7 +258,7 @@ pub(crate) struct MeasureArgs {
     /// Rounds of all sessions together, at most
     #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: u32,
-    /// Time for all rounds, at most
+    /// Time for the rounds; a run takes at most three times that, counting and what verdicts need included
     #[arg(short, long, default_value = "30s", value_parser = humantime::parse_duration)]
     pub(crate) time: Duration,
     /// Rounds at the start of a session that do not count

@@ -1,33 +1,45 @@
 //! The live line on standard error: what is being measured, and how long it will take.
 
+use std::cell::RefCell;
+
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::measure::Progress;
 
-/// Draws nothing where standard error is not a terminal.
-pub(crate) struct ProgressLine(ProgressBar);
+/// Draws nothing where standard error is not a terminal. What else is written to standard error goes below
+/// [`ProgressLine::clear`]; the line is drawn again when there is something new to show.
+pub(crate) struct ProgressLine(RefCell<Option<ProgressBar>>);
 
 impl ProgressLine {
     pub(crate) fn new() -> ProgressLine {
-        let bar = ProgressBar::new(1000);
-        let style = ProgressStyle::with_template("{wide_bar} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        ProgressLine(bar)
+        ProgressLine(RefCell::new(None))
     }
 
     pub(crate) fn show(&self, progress: &Progress<'_>) {
         let (per_mille, message) = describe(progress);
-        self.0.set_message(message);
-        self.0.set_position(per_mille);
+        self.draw(per_mille, message);
     }
 
     /// Before the rounds: what takes its time.
-    pub(crate) fn say(&self, message: &'static str) {
-        self.0.set_message(message);
-        self.0.tick();
+    pub(crate) fn say(&self, message: &str) {
+        self.draw(0, message.to_owned());
     }
 
     pub(crate) fn clear(&self) {
-        self.0.finish_and_clear();
+        if let Some(bar) = self.0.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// A bar that was finished draws nothing more, so that each line that is cleared had a bar of its own.
+    fn draw(&self, per_mille: u64, message: String) {
+        let mut bar = self.0.borrow_mut();
+        let bar = bar.get_or_insert_with(|| {
+            let bar = ProgressBar::new(1000);
+            let style = ProgressStyle::with_template("{wide_bar} {msg}");
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        bar.set_position(per_mille);
+        bar.set_message(message);
     }
 }
 

@@ -3,6 +3,7 @@
 mod choose;
 mod record;
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -42,8 +43,7 @@ pub(crate) fn run(
     let measuring = asked.measuring;
     let trace = measuring.trace.as_deref().map(TraceFile::try_out).transpose()?;
     let methods = choose(experiment, &measuring)?;
-    let guests = workers::guests(experiment, &methods);
-    let mut job = Job { experiment, methods, guests };
+    let mut job = Job { experiment, methods };
     let mut plan = plan(&measuring)?;
     plan.definition = asked.definition;
     let line = ProgressLine::new();
@@ -92,8 +92,7 @@ pub(crate) fn resume(
     }
     let methods = methods_of(experiment, &run)?;
     let line = ProgressLine::new();
-    let guests = workers::guests(experiment, &methods);
-    let mut job = Job { experiment, methods, guests };
+    let mut job = Job { experiment, methods };
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
     let toolchains = build_workers(&mut job.methods, &run.plan, &line, stop)?;
     note_other_toolchains(&mut run, &toolchains);
@@ -132,8 +131,7 @@ pub(crate) fn again(
     };
     let methods = methods_of(experiment, run)?;
     let line = ProgressLine::new();
-    let guests = workers::guests(experiment, &methods);
-    let mut job = Job { experiment, methods, guests };
+    let mut job = Job { experiment, methods };
     let mut plan = run.plan.clone();
     plan.seed = seed();
     // A file may name any directory.
@@ -150,6 +148,8 @@ pub(crate) fn again(
     Ok(now)
 }
 
+const BUILDING: &str = "building workers";
+
 /// The programs that the methods need beside this one.
 fn build_workers(
     methods: &mut [Method],
@@ -157,9 +157,15 @@ fn build_workers(
     line: &ProgressLine,
     stop: &Stop,
 ) -> Result<Vec<Toolchain>> {
-    line.say("building workers");
+    line.say(BUILDING);
     let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
-    let built = workers::make_ready(methods, Path::new(dir), stop);
+    let tell = |text: &str| {
+        line.clear();
+        writeln!(io::stderr(), "bytelab: {text}")?;
+        line.say(BUILDING);
+        Ok(())
+    };
+    let built = workers::make_ready(methods, Path::new(dir), &tell, stop);
     line.clear();
     built
 }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use lab::experiment::{Experiment, How, Method};
+use lab::experiment::{How, Method};
 use lab::launch::Stop;
 
 use self::kit::Kit;
@@ -64,18 +64,6 @@ pub(crate) fn is_here(method: &Method) -> bool {
     kit_of(method).is_none_or(|kit| kit.looked_for().is_ok())
 }
 
-/// The methods in other languages, where nothing but the default ones were chosen: the question is then that of the
-/// others. Whoever names them gets them in every round.
-pub(crate) fn guests(experiment: &Experiment, chosen: &[Method]) -> Vec<String> {
-    let is_chosen = |method: &Method| chosen.iter().any(|known| known.name == method.name);
-    let by_default = |method: &Method| method.default && is_here(method);
-    if !experiment.methods.iter().all(|method| is_chosen(method) == by_default(method)) {
-        return Vec::new();
-    }
-    let of_other = |method: &&Method| kit_of(method).is_some_and(|kit| kit.language != OWN);
-    chosen.iter().filter(of_other).map(|method| method.name.clone()).collect()
-}
-
 /// Says which languages a run does without because their tools are not installed.
 pub(crate) fn tell_left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Result<()> {
     let default: Vec<Method> = methods.filter(|method| method.default).cloned().collect();
@@ -126,10 +114,14 @@ impl Languages<'_> {
     }
 }
 
-/// Builds what the methods need, and puts its place into their argv. Tells what it was built by.
+/// Prints a line of what is built.
+pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
+
+/// Builds what the methods need, and puts its place into their argv. Gives what it was built by.
 pub(crate) fn make_ready(
     methods: &mut [Method],
     dir: &Path,
+    tell: Tell<'_>,
     stop: &Stop,
 ) -> Result<Vec<Toolchain>> {
     let mut toolchains = Vec::new();
@@ -147,7 +139,7 @@ pub(crate) fn make_ready(
         if methods.is_empty() {
             continue;
         }
-        let built = kit.built(&dir.join("workers"), stop)?;
+        let built = kit.built(&dir.join("workers"), tell, stop)?;
         for method in &mut methods {
             match (&built, &mut method.how) {
                 (Ok(built), How::Worker { argv }) => kit.fill_in(argv, &built.run),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use lab::experiment::Data;
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure, trace};
-use lab::run::{Note, Run};
+use lab::measure::{Job, Progress, Record, at_most_ns, measure, trace};
+use lab::run::{Note, Plan, Run};
 
 use crate::owner;
 use crate::progress::ProgressLine;
@@ -44,6 +44,7 @@ pub(super) fn record(
         stop: stop.clone(),
     };
     let Output { store, line, trace: file, toolchains } = output;
+    writeln!(io::stderr(), "bytelab: {}", at_most(job, &run.plan))?;
     let mut recorder =
         Recorder { store, line, toolchains, pending: Vec::new(), lock_limit: LOCK_LIMIT };
     if !run.id.is_empty() {
@@ -68,6 +69,19 @@ pub(super) fn record(
     let is_kept = lost.is_none();
     run.notes.extend(lost);
     measured.map(|()| tidy && is_kept)
+}
+
+/// What is measured, and how long that takes at most: a round is never cut off.
+fn at_most(job: &Job<'_>, plan: &Plan) -> String {
+    let methods = match job.methods.len() {
+        1 => "1 method".to_owned(),
+        n => format!("{n} methods"),
+    };
+    let seconds = at_most_ns(plan).div_ceil(1_000_000_000);
+    let experiment = job.experiment.name;
+    format!(
+        "measuring {methods} of {experiment}: at most {seconds} s, if a round does not take longer"
+    )
 }
 
 /// What went wrong when the data was put away, each once.

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use lab::experiment::{How, Method};
 use lab::launch::{self, Ended, Stop};
 
+use super::Tell;
 use super::tool::{Found, Tool};
 
 /// Methods in one language. In its commands `{src}` stands for the directory of the sources, `{out}` for
@@ -81,9 +82,14 @@ impl Kit {
     }
 
     /// The worker, or why there is none.
-    pub(super) fn built(&self, dir: &Path, stop: &Stop) -> Result<Result<Built, String>> {
+    pub(super) fn built(
+        &self,
+        dir: &Path,
+        tell: Tell<'_>,
+        stop: &Stop,
+    ) -> Result<Result<Built, String>> {
         match self.find_tools(stop)? {
-            Ok(tools) => self.make(&tools, dir, stop),
+            Ok(tools) => self.make(&tools, dir, tell, stop),
             Err(reason) => Ok(Err(reason)),
         }
     }
@@ -100,7 +106,13 @@ impl Kit {
         Ok(Ok(all))
     }
 
-    fn make(&self, tools: &[Found], dir: &Path, stop: &Stop) -> Result<Result<Built, String>> {
+    fn make(
+        &self,
+        tools: &[Found],
+        dir: &Path,
+        tell: Tell<'_>,
+        stop: &Stop,
+    ) -> Result<Result<Built, String>> {
         let name = self.name;
         fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
         let versions: Vec<&str> = tools.iter().map(|tool| tool.version.as_str()).collect();
@@ -118,11 +130,7 @@ impl Kit {
         }
         let is_first = self.place == Place::Fresh || !Path::new(&built.run[0]).exists();
         if is_first && !self.build.is_empty() {
-            writeln!(
-                io::stderr(),
-                "bytelab: building workers/{name} with {} (once)",
-                built.version
-            )?;
+            tell(&format!("building workers/{name} with {} (once)", built.version))?;
         }
         let made = match self.place {
             Place::Kept => self.build_in(&src, &out, tools, stop),

@@ -30,5 +30,6 @@ mod sample_input;
 mod sample_parquet;
 mod signals;
 mod stored;
+mod terminal;
 mod tidy;
 mod trace;
