@@ -78,11 +78,9 @@ impl<'r, 'a> Standing<'r, 'a> {
         Standing { rows, reference: rows.reference(), others }
     }
 
-    /// The winner, if it is not the reference.
+    /// The winner, if it is not the reference: the lowest ratio of those that are faster.
     fn faster(&self) -> Option<&(&'r Row<'a>, &'a Comparison, f64)> {
-        let winner = self.rows.family.best.first()?;
-        let faster = |c: &Comparison| c.verdict == Verdict::Faster;
-        self.others.iter().find(|(row, c, _)| row.index == *winner && faster(c))
+        self.others.iter().find(|(_, c, _)| c.verdict == Verdict::Faster)
     }
 
     fn all(&self, verdict: Verdict) -> bool {
