@@ -208,14 +208,14 @@ fn beside_winner(
             logs.len() >= stats::pairs_needed(alpha) && logs.iter().all(|log| *log > 0.0)
         })
     };
-    let bounds = direct.low.zip(direct.high).or(beside_reference);
-    if direct.verdict == Verdict::Slower || beside_reference.is_some_and(|(low, _)| low > 1.0) {
-        Some(Verdict::Slower)
-    } else if direct.low.is_none() && always_slower() {
-        Some(Verdict::Slower)
-    } else {
-        bounds.filter(|(_, high)| *high <= MAY_TAKE).map(|_| Verdict::Undecided)
+    let is_slower = direct.verdict == Verdict::Slower
+        || beside_reference.is_some_and(|(low, _)| low > 1.0)
+        || direct.low.is_none() && always_slower();
+    if is_slower {
+        return Some(Verdict::Slower);
     }
+    let bounds = direct.low.zip(direct.high).or(beside_reference);
+    bounds.filter(|(_, high)| *high <= MAY_TAKE).map(|_| Verdict::Undecided)
 }
 
 /// What counts as equal in time and in memory when methods are held against each other in three
