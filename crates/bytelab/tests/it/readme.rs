@@ -1,10 +1,21 @@
 //! Every command that the README names does what it says, on little data.
 
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
 use crate::program::{SMALL, World};
 
-fn commands() -> Vec<String> {
+/// What the names of methods in other languages begin with.
+const LANGUAGES: [&str; 8] = ["c", "cpp", "go", "haskell", "java", "node", "python", "swift"];
+
+fn readme() -> String {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let text = std::fs::read_to_string(readme).unwrap();
+    std::fs::read_to_string(readme).unwrap()
+}
+
+fn commands() -> Vec<String> {
+    let text = readme();
     let lines = text.lines().filter_map(|line| line.strip_prefix("cargo run --release -- "));
     let commands: Vec<String> =
         lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect();
@@ -62,6 +73,42 @@ fn the_commands_of_the_readme_work() {
             assert!(!ran.stdout.contains(bad), "{command}: {}", ran.stdout);
         }
     }
+}
+
+/// Names in the table of `run reading`: those above its last rule, and those below it.
+fn table_of_reading() -> [BTreeSet<String>; 2] {
+    let text = readme();
+    let table = text.split("\nreading: What is").nth(1).expect("it shows a run of reading");
+    let table = table.split("\nFastest").next().unwrap();
+    let parts: Vec<&str> = table.split('─').filter(|part| !part.is_empty()).collect();
+    let names = |part: &str| {
+        let lines = part.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.filter_map(|line| line.trim_start_matches(['*', ' ']).split(' ').next());
+        first.map(str::to_owned).collect()
+    };
+    [names(parts[1]), names(parts[2])]
+}
+
+/// Which languages are installed depends on the machine: they are not in the count.
+#[test]
+fn the_table_of_the_readme_has_the_methods_of_a_default_run() {
+    let world = World::new();
+    let args = ["run", "reading", "--json", "--size", "4KiB", "--rounds", "1", "--counting", "0"];
+    let output = world.command(&args).env("PATH", "/nonexistent").output().unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of_role = |role: &str| -> BTreeSet<String> {
+        let cells = json["cells"].as_array().unwrap().iter().filter(|cell| cell["role"] == role);
+        cells.map(|cell| cell["method"].as_str().unwrap().to_owned()).collect()
+    };
+    let (contenders, yardsticks) = (of_role("contender"), of_role("yardstick"));
+    let in_language =
+        |name: &String| LANGUAGES.iter().any(|language| name.starts_with(&format!("{language}-")));
+    let [methods, below] = table_of_reading();
+    let built_in: BTreeSet<String> = methods.iter().filter(|m| !in_language(m)).cloned().collect();
+    assert!(methods.iter().any(in_language), "the default run has methods in other languages, too");
+    assert_eq!((built_in, below), (contenders.clone(), yardsticks));
+    let ways = format!("reads it in {} ways", contenders.len());
+    assert!(readme().contains(&ways), "the README does not say {ways:?}");
 }
 
 #[test]
