@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::cli::InitArgs;
 use crate::experiments::own::EXAMPLE;
+use crate::whole_file;
 
 const SCHEMA: &str = include_str!("../../../docs/experiment.schema.json");
 
@@ -31,16 +32,19 @@ pub(crate) fn run(args: &InitArgs) -> Result<ExitCode> {
 /// All of it or nothing.
 fn write(path: &Path, force: bool) -> Result<()> {
     let writing = || format!("writing {}", path.display());
+    if force {
+        return whole_file::write(path, |mut file| Ok(file.write_all(EXAMPLE.as_bytes())?))
+            .with_context(writing);
+    }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     // Less what the user's mask takes away.
     let builder = builder.prefix(".bytelab-init-").permissions(Permissions::from_mode(0o666));
     let mut file = builder.tempfile_in(dir).with_context(writing)?;
     file.write_all(EXAMPLE.as_bytes()).with_context(writing)?;
-    let written = if force { file.persist(path) } else { file.persist_noclobber(path) };
-    match written {
+    match file.persist_noclobber(path) {
         Ok(_) => Ok(()),
-        Err(error) if !force && error.error.kind() == ErrorKind::AlreadyExists => {
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
             bail!("{} is there already; --force replaces it", path.display())
         }
         Err(error) => Err(error.error).with_context(writing),

@@ -20,6 +20,7 @@ mod report;
 mod report_file;
 mod run;
 mod self_test;
+mod standard_streams;
 mod store;
 mod tools;
 mod trace_file;

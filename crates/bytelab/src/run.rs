@@ -41,7 +41,7 @@ pub(crate) fn run(
 ) -> Result<Measured> {
     let experiment = find(experiments, &asked.experiment)?;
     let measuring = asked.measuring;
-    let trace = measuring.trace.as_deref().map(TraceFile::try_out).transpose()?;
+    let trace = measuring.trace.as_deref().map(TraceFile::create).transpose()?;
     let methods = choose(experiment, &measuring)?;
     let mut job = Job { experiment, methods };
     let mut plan = plan(&measuring)?;

@@ -4,29 +4,29 @@
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use lab::trace::Timeline;
 
-use crate::whole_file::temporary;
+use crate::whole_file::WholeFile;
 
-pub(crate) struct TraceFile(PathBuf);
+pub(crate) struct TraceFile {
+    name: PathBuf,
+    file: WholeFile,
+}
 
 impl TraceFile {
-    pub(crate) fn try_out(path: &Path) -> Result<TraceFile> {
-        let shown = path.display();
-        ensure!(path.file_name().is_some(), "--trace {shown}: name a file");
-        ensure!(!path.is_dir(), "--trace {shown}: is a directory; name a file");
-        temporary(path).with_context(|| format!("--trace {shown}: cannot be written"))?;
-        Ok(TraceFile(path.to_owned()))
+    pub(crate) fn create(name: &Path) -> Result<TraceFile> {
+        let file = WholeFile::create(name)
+            .with_context(|| format!("--trace {}: cannot be written", name.display()))?;
+        Ok(TraceFile { name: name.to_owned(), file })
     }
 
-    pub(crate) fn write(&self, timeline: &Timeline) -> Result<()> {
-        let written = || -> Result<()> {
-            let file = temporary(&self.0)?;
-            timeline.write(BufWriter::new(&file))?;
-            file.persist(&self.0)?;
-            Ok(())
-        };
-        written().with_context(|| format!("--trace {}", self.0.display()))
+    pub(crate) fn write(self, timeline: &Timeline) -> Result<()> {
+        let TraceFile { name, file } = self;
+        let written = timeline.write(BufWriter::new(file.file()));
+        written
+            .map_err(anyhow::Error::from)
+            .and_then(|()| file.finish())
+            .with_context(|| format!("--trace {}", name.display()))
     }
 }

@@ -148,7 +148,10 @@ fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
             let head = String::from_utf8(head).unwrap();
             let mut state = version.lock().unwrap();
             let (version, cuts) = *state;
-            let body = b"hello world";
+            let body: &[u8] = match head.starts_with("GET /other ") {
+                true => b"HELLO WORLD",
+                false => b"hello world",
+            };
             let from =
                 head.lines().find_map(|line| line.strip_prefix("Range: bytes=")?.strip_suffix('-'));
             let from = from.filter(|_| head.contains(&format!("If-Range: \"{version}\"")));
@@ -186,6 +189,7 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
     assert_eq!(get(&[]), ("hello world".to_owned(), 0, String::new()));
     let file = world.path("down");
     let (name, part) = (file.to_str().unwrap(), world.path("down.part"));
+    let note = world.path("down.part.note");
     let digest = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
     let args = ["--resume", "-o", name, "--sha256", digest];
     state.lock().unwrap().1 = 2;
@@ -197,22 +201,189 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
             "{told}"
         );
         assert_eq!(std::fs::read(&part).unwrap(), &b"hello world"[..at]);
+        assert!(!std::fs::read_to_string(&note).unwrap().contains("secret"));
         assert!(!file.exists());
     }
     // Another version: what is there is of no use.
     state.lock().unwrap().0 = 2;
     let (_, code, told) = get(&args);
     assert_eq!(code, 0, "{told}");
-    assert!(told.ends_with("has changed; beginning anew\n"), "{told}");
+    assert!(told.ends_with("has changed; it is downloaded from the beginning\n"), "{told}");
     assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
-    assert!(!part.exists() && !world.path("down.part.etag").exists());
+    assert!(!part.exists() && !note.exists());
+    // Without `--resume` nothing is left.
+    state.lock().unwrap().1 = 1;
+    let (_, code, told) = get(&["-o", name]);
+    assert_eq!(code, 1, "{told}");
+    assert!(!part.exists() && !note.exists());
+    assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
     // Gone on with, and wrong as a whole.
-    std::fs::write(&part, "jello").unwrap();
-    std::fs::write(world.path("down.part.etag"), "\"2\"").unwrap();
-    let (_, code, told) = get(&args);
+    state.lock().unwrap().1 = 1;
+    let wrong = ["--resume", "-o", name, "--sha256", &digest.replace('b', "c")];
+    assert_eq!(get(&wrong).1, 1);
+    assert!(part.exists());
+    let (_, code, told) = get(&wrong);
     assert!(code == 1 && told.contains("the SHA-256 is"), "{told}");
-    assert!(!part.exists());
+    assert!(!part.exists() && !note.exists());
     assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
+}
+
+/// A download that `--resume` has left in `down.part`: 3 bytes.
+fn left(world: &World, state: &Arc<Mutex<(u32, u32)>>, url: &str) {
+    state.lock().unwrap().1 = 1;
+    let ran = resumed(world, url);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert_eq!(std::fs::read(world.path("down.part")).unwrap(), b"hel");
+}
+
+fn resumed(world: &World, url: &str) -> crate::program::Ran {
+    let name = world.path("down");
+    let name = name.to_str().unwrap();
+    let args = ["cat", "--retries", "0", "--resume", "-o", name, url];
+    let mut command = world.command(&args);
+    let (_, code, stderr) = ended(command.env("no_proxy", "*"), b"");
+    crate::program::Ran { code, stdout: String::new(), stderr }
+}
+
+#[test]
+fn two_resources_are_never_spliced() {
+    let world = World::new();
+    let state = Arc::new(Mutex::new((1, 0)));
+    let url = server(state.clone());
+    // Another URL with the same version.
+    left(&world, &state, &url);
+    let ran = resumed(&world, &url.replace("/x", "/other"));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(std::fs::read(world.path("down")).unwrap(), b"HELLO WORLD");
+    assert!(ran.stderr.contains("another URL"), "{}", ran.stderr);
+    // What was left has been changed since.
+    for changed in ["jel", "he", ""] {
+        left(&world, &state, &url);
+        std::fs::write(world.path("down.part"), changed).unwrap();
+        let ran = resumed(&world, &url);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("down.part") && ran.stderr.contains("remove"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(std::fs::read_to_string(world.path("down.part")).unwrap(), changed);
+        std::fs::remove_file(world.path("down.part")).unwrap();
+        std::fs::remove_file(world.path("down.part.note")).unwrap();
+    }
+    // More than the note knows of: the program was killed, and what it wrote last is fetched again.
+    left(&world, &state, &url);
+    std::fs::write(world.path("down.part"), "helxx").unwrap();
+    assert_eq!(resumed(&world, &url).code, 0);
+    assert_eq!(std::fs::read(world.path("down")).unwrap(), b"hello world");
+}
+
+#[test]
+fn files_of_the_user_next_to_the_output_are_never_touched() {
+    let world = World::new();
+    let state = Arc::new(Mutex::new((1, 0)));
+    let url = server(state.clone());
+    let names = ["down", "down.part", "down.part.note", "down.part.etag"];
+    let [down, part, note, etag] = names.map(|name| world.path(name));
+    for path in [&part, &note, &etag] {
+        std::fs::write(path, "mine").unwrap();
+    }
+    let down_text = down.to_str().unwrap();
+    assert_eq!(world.run(&["cat", "/no/such", "-o", down_text]).code, 1);
+    assert!(!down.exists());
+    assert_eq!(world.run(&["cat", part.to_str().unwrap(), "-o", down_text]).code, 0);
+    assert_eq!(std::fs::read(&down).unwrap(), b"mine");
+    for url in [url.as_str(), "http://127.0.0.1:1/x"] {
+        let ran = resumed(&world, url);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        std::fs::remove_file(&note).unwrap();
+        let ran = resumed(&world, url);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        assert!(ran.stderr.contains("down.part"), "{}", ran.stderr);
+        assert!(!note.exists(), "a note of ours beside a file that is not ours");
+        std::fs::write(&note, "mine").unwrap();
+    }
+    for path in [&down, &part, &note, &etag] {
+        assert_eq!(std::fs::read(path).unwrap(), b"mine", "{}", path.display());
+    }
+}
+
+#[test]
+fn two_runs_with_one_output_do_not_mix() {
+    let world = World::new();
+    let fifo = world.path("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+    let out = world.path("out");
+    let out_text = out.to_str().unwrap();
+    let slow = world.command(&["cat", fifo.to_str().unwrap(), "-o", out_text]).spawn().unwrap();
+    // This waits until the program has opened its input.
+    let mut writer = OpenOptions::new().write(true).open(&fifo).unwrap();
+    writer.write_all(&[b'a'; 10_000]).unwrap();
+    std::fs::write(world.path("other"), vec![b'b'; 5_000]).unwrap();
+    let ran = world.run(&["cat", world.path("other").to_str().unwrap(), "-o", out_text]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(std::fs::read(&out).unwrap() == [b'b'; 5_000]);
+    writer.write_all(&[b'a'; 10_000]).unwrap();
+    drop(writer);
+    let slow = slow.wait_with_output().unwrap();
+    assert!(slow.status.success(), "{slow:?}");
+    assert!(std::fs::read(&out).unwrap() == [b'a'; 20_000]);
+}
+
+#[test]
+fn two_downloads_that_would_be_resumed_do_not_mix() {
+    let world = World::new();
+    let state = Arc::new(Mutex::new((1, 0)));
+    let url = server(state.clone());
+    left(&world, &state, &url);
+    let note = File::open(world.path("down.part.note")).unwrap();
+    note.lock().unwrap();
+    let ran = resumed(&world, &url);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("another run"), "{}", ran.stderr);
+    assert_eq!(std::fs::read(world.path("down.part")).unwrap(), b"hel");
+    note.unlock().unwrap();
+    assert_eq!(resumed(&world, &url).code, 0);
+    assert_eq!(std::fs::read(world.path("down")).unwrap(), b"hello world");
+}
+
+#[test]
+fn a_digest_that_was_not_checked_is_a_failure() {
+    let world = World::new();
+    let zeros = "0".repeat(64);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let args = ["cat", "--sha256", &zeros, "/proc/self/exe"];
+    let output = world.command(&args).stdout(writer).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), told.lines().count()), (Some(1), 1), "{told}");
+    assert!(told.contains("SHA-256"), "{told}");
+}
+
+#[test]
+fn a_standard_stream_that_is_closed_is_a_failure() {
+    let world = World::new();
+    let path = world.path("a");
+    std::fs::write(&path, "hello").unwrap();
+    let path = path.to_str().unwrap();
+    for (script, code, told) in [
+        ("exec \"$0\" cat <&-", 1, "bytelab cat: -: Bad file descriptor\n"),
+        ("exec \"$0\" cat - \"$1\" <&-", 1, "bytelab cat: -: Bad file descriptor\n"),
+        ("exec \"$0\" cat \"$1\" <&-", 0, ""),
+        ("exec \"$0\" cat \"$1\" >&-", 1, "bytelab cat: standard output: Bad file descriptor\n"),
+        ("exec \"$0\" cat \"$1\" -o \"$1.copy\" >&-", 0, ""),
+        // As Python's subprocess.DEVNULL is opened: not closed.
+        ("exec \"$0\" cat <>/dev/null", 0, ""),
+        ("exec \"$0\" cat \"$1\" 1<>/dev/null", 0, ""),
+    ] {
+        let program = world.command(&[]).get_program().to_owned();
+        #[expect(clippy::disallowed_methods, reason = "only a shell closes a standard stream")]
+        let mut shell = Command::new("sh");
+        let output = shell.args(["-c", script]).arg(program).arg(path).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(code), told), "{script}");
+    }
+    assert_eq!(std::fs::read(world.path("a.copy")).unwrap(), b"hello");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod compare;
 mod copying;
 mod counting;
 mod decoding;
+mod destination;
 mod export;
 mod fleece;
 mod http;

@@ -1,113 +1,86 @@
-//! `--output`: the bytes go to `FILE.part`, which becomes `FILE` when it is whole and right. `--resume` goes on
-//! with a part whose version `FILE.part.etag` tells.
+//! `--output`: a file that appears when it is whole and right. With `--resume` what has come is kept until then, and the
+//! next run goes on with it.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use byte_stream::{ErrorKind, Stream};
 
 use super::line::Line;
+use super::part::{Note, Noted, Part};
 use super::{Cat, tell};
-
-/// The part, and the note that tells its version.
-struct Part {
-    path: PathBuf,
-    note: PathBuf,
-}
-
-impl Part {
-    fn of(output: &Path) -> Part {
-        let with = |end: &str| {
-            let mut name = OsString::from(output);
-            name.push(end);
-            PathBuf::from(name)
-        };
-        Part { path: with(".part"), note: with(".part.etag") }
-    }
-
-    /// Its length and version, if it can be gone on with.
-    fn left(&self) -> Option<(u64, String)> {
-        let len = fs::metadata(&self.path).ok()?.len();
-        let etag = fs::read_to_string(&self.note).ok()?;
-        (len > 0).then_some((len, etag))
-    }
-
-    fn open(&self, at: u64) -> io::Result<File> {
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
-        file.set_len(at)?;
-        file.seek(SeekFrom::Start(at))?;
-        Ok(file)
-    }
-
-    fn remove(&self) {
-        let _ = fs::remove_file(&self.path);
-        let _ = fs::remove_file(&self.note);
-    }
-}
+use crate::whole_file::{Target, WholeFile};
 
 impl Cat {
     pub(super) fn download(&self, output: &Path) -> Result<ExitCode> {
-        let part = Part::of(output);
-        let writing = || format!("writing {}", part.path.display());
-        let resumable = match self.args.inputs.as_slice() {
-            [url] => is_url(url).then_some(url),
-            _ => None,
-        };
-        let ended = if let Some(url) = resumable {
-            self.resumable(url, &part).with_context(writing)?
-        } else {
-            let file = part.open(0).with_context(writing)?;
-            self.all(file.as_fd())
+        let writing = || format!("writing {}", output.display());
+        if let Some(url) = self.args.inputs.first().filter(|_| self.args.resume) {
+            let target = Target::new(output).with_context(writing)?;
+            let name = output.display();
+            ensure!(target.is_regular(), "--resume: {name} is no regular file; leave it out");
+            return self.resumable(url, target).with_context(writing);
+        }
+        let whole = WholeFile::create(output).with_context(writing)?;
+        let ended = self.all(whole.file().as_fd());
+        if ended == ExitCode::SUCCESS {
+            if whole.target().is_regular() {
+                whole.file().sync_all().with_context(writing)?;
+            }
+            whole.finish().with_context(writing)?;
+        }
+        Ok(ended)
+    }
+
+    fn resumable(&self, url: &OsString, target: Target) -> Result<ExitCode> {
+        let mut part = Part::open(&target)?;
+        let mut ended = None;
+        if let Some(left) = part.left.take() {
+            let mut why = "has changed";
+            if left.is_of(url) {
+                ended = self.go_on(url, &mut part, &left)?;
+            } else {
+                why = "is another URL than that of the part that is there";
+            }
+            if ended.is_none() {
+                let name = super::name(url);
+                let then = "it is downloaded from the beginning";
+                writeln!(io::stderr(), "bytelab cat: {name}: {why}; {then}")?;
+            }
+        }
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                part.cut(0)?;
+                self.body(url, &part, None).unwrap_or(ExitCode::FAILURE)
+            }
         };
         if ended == ExitCode::SUCCESS {
-            File::open(&part.path).and_then(|file| file.sync_all()).with_context(writing)?;
-            fs::rename(&part.path, output).with_context(|| {
-                format!("renaming {} to {}", part.path.display(), output.display())
-            })?;
-            let _ = fs::remove_file(&part.note);
-        } else if !part.note.exists() {
+            part.file.sync_all()?;
+            WholeFile::from_part(target, part.file.try_clone()?, &part.path)?.finish()?;
+            part.remove_note();
+        } else if !part.is_noted() {
             part.remove();
         }
         Ok(ended)
     }
 
-    fn resumable(&self, url: &OsString, part: &Part) -> io::Result<ExitCode> {
-        if let Some((at, etag)) = part.left().filter(|_| self.args.resume) {
-            if let Some(ended) = self.go_on(url, part, at, &etag)? {
-                return Ok(ended);
-            }
-            let name = super::name(url);
-            writeln!(io::stderr(), "bytelab cat: {name}: has changed; beginning anew")?;
-        }
-        part.remove();
-        let file = part.open(0)?;
-        Ok(self.body(url, &file, part, None).unwrap_or(ExitCode::FAILURE))
-    }
-
     /// None if the server has another version now.
-    fn go_on(
-        &self,
-        url: &OsString,
-        part: &Part,
-        at: u64,
-        etag: &str,
-    ) -> io::Result<Option<ExitCode>> {
-        let file = part.open(at)?;
-        let Some(mut ended) = self.body(url, &file, part, Some((at, etag))) else {
+    fn go_on(&self, url: &OsString, part: &mut Part, left: &Note) -> Result<Option<ExitCode>> {
+        part.cut(left.len)?;
+        let Some(mut ended) = self.body(url, part, Some(left)) else {
             return Ok(None);
         };
         // The digest is of the whole, and a part of it was here before.
         if let Some(digest) = self.args.sha256.filter(|_| ended == ExitCode::SUCCESS) {
-            let checked =
-                Stream::options().expect_sha256(digest).open(&part.path).and_then(|mut stream| {
-                    stream.for_each_chunk(|_| std::ops::ControlFlow::<()>::Continue(()))
-                });
+            let stream = Stream::options().expect_sha256(digest).open(&part.path);
+            let checked = stream
+                .and_then(|mut stream| stream.for_each_chunk(|_| ControlFlow::<()>::Continue(())));
             if let Err(error) = checked {
                 tell(&error, url);
                 part.remove();
@@ -118,30 +91,41 @@ impl Cat {
     }
 
     /// None if what is there already is of another version.
-    fn body(
-        &self,
-        url: &OsString,
-        file: &File,
-        part: &Part,
-        from: Option<(u64, &str)>,
-    ) -> Option<ExitCode> {
+    fn body(&self, url: &OsString, part: &Part, from: Option<&Note>) -> Option<ExitCode> {
         let line = self.args.progress.then(|| Line::new(url));
-        let at = from.map_or(0, |(at, _)| at);
+        let at = from.map_or(0, |left| left.len);
         let limit = self.args.limit.map(|limit| limit.saturating_sub(at));
-        let opened = self.options(limit, line.as_ref()).and_then(|options| {
+        // Known when the server has answered.
+        let noted = Arc::new(Mutex::new(None));
+        let mut shows = line.as_ref().map(Line::shows);
+        let grows = noted.clone();
+        let opened = self.options(limit, None).and_then(|options| {
+            let options = options.on_progress(move |progress| {
+                shows.iter_mut().for_each(|shows| shows(progress));
+                with(&grows, Noted::grown);
+            });
             let options = match from {
-                Some((at, etag)) => options.resume_from(at, etag),
+                Some(left) => options.resume_from(at, &left.etag),
                 None => self.digested(options),
             };
             options.open(url.as_os_str())
         });
+        let other_size = |stream: &Stream| {
+            let size = stream.choice().size_bytes.map(|size| at + size);
+            from.is_some_and(|left| left.size != size)
+        };
+        if opened.as_ref().is_ok_and(other_size) {
+            return None;
+        }
         let copied = opened.and_then(|mut stream| {
             if let Some(etag) = stream.etag() {
-                // Without the note the part cannot be resumed: that is all.
-                let _ = fs::write(&part.note, etag);
+                let size = stream.choice().size_bytes.map(|size| at + size);
+                let note = part.noted(Note::new(url, etag, size)).ok();
+                *noted.lock().unwrap_or_else(PoisonError::into_inner) = note;
             }
-            stream.copy_to(file)
+            stream.copy_to(&part.file)
         });
+        with(&noted, |noted| drop(noted.write()));
         if let Some(line) = line {
             line.end(copied.as_ref().ok().copied());
         }
@@ -159,7 +143,8 @@ impl Cat {
     }
 }
 
-fn is_url(input: &OsString) -> bool {
-    let text = input.to_string_lossy().to_ascii_lowercase();
-    text.starts_with("http://") || text.starts_with("https://")
+fn with(noted: &Mutex<Option<Noted>>, then: impl FnOnce(&mut Noted)) {
+    if let Some(noted) = noted.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        then(noted);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod download;
 mod line;
+mod part;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -16,16 +17,17 @@ use clap::Args;
 use lab::param::parse_bytes;
 
 use self::line::Line;
+use crate::standard_streams::{StandardStream, check};
 
 #[derive(Args)]
 pub(crate) struct CatArgs {
     /// Files and URLs (http, https, file); `-` is standard input [default: -]
     #[arg(value_name = "FILE|URL")]
     inputs: Vec<OsString>,
-    /// Write to this file, which appears when it is whole
+    /// Write to this file, which appears when it is whole; what is no regular file is written to
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Go on with what an earlier `--output` of this URL has left, if it is the same version
+    /// Keep what has come of a URL in FILE.part if it fails, and go on with it next time if it is the same version
     #[arg(long, requires = "output")]
     resume: bool,
     /// Fail unless the input has this SHA-256
@@ -81,7 +83,8 @@ pub(crate) fn run(mut args: CatArgs) -> Result<ExitCode> {
     }
     let single = args.inputs.len() == 1;
     ensure!(single || args.sha256.is_none(), "--sha256 is of one input; give one");
-    ensure!(single || !args.resume, "--resume is of one URL; give one");
+    let is_one_url = single && is_url(&args.inputs[0]);
+    ensure!(is_one_url || !args.resume, "--resume is of one URL; give one");
     let trusted = match &args.http.certificates {
         Some(path) => {
             Some(std::fs::read(path).with_context(|| format!("reading {}", path.display()))?)
@@ -91,7 +94,13 @@ pub(crate) fn run(mut args: CatArgs) -> Result<ExitCode> {
     let cat = Cat { args, trusted };
     match &cat.args.output {
         Some(path) => cat.download(path),
-        None => Ok(cat.all(io::stdout().as_fd())),
+        None => {
+            if let Err(error) = check(StandardStream::Output) {
+                cat_says("standard output", &text_of(&error));
+                return Ok(ExitCode::FAILURE);
+            }
+            Ok(cat.all(io::stdout().as_fd()))
+        }
     }
 }
 
@@ -111,6 +120,11 @@ impl Cat {
                 Ok(bytes) => done += bytes,
                 Err(Failed::Input) => exit = ExitCode::FAILURE,
                 Err(Failed::Output) => return ExitCode::FAILURE,
+                Err(Failed::BrokenPipe) if self.args.sha256.is_some() => {
+                    let text = "the SHA-256 was not checked, as the reader of the output has ended";
+                    cat_says(&name(input), text);
+                    return ExitCode::FAILURE;
+                }
                 Err(Failed::BrokenPipe) => return exit,
             }
         }
@@ -123,6 +137,12 @@ impl Cat {
         limit: Option<u64>,
         output: BorrowedFd<'_>,
     ) -> Result<u64, Failed> {
+        if input == "-"
+            && let Err(error) = check(StandardStream::Input)
+        {
+            cat_says("-", &text_of(&error));
+            return Err(Failed::Input);
+        }
         let line = self.args.progress.then(|| Line::new(input));
         let copied = self
             .options(limit, line.as_ref())
@@ -174,17 +194,32 @@ fn tell(error: &Error, input: &OsString) -> Failed {
     if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return Failed::BrokenPipe;
     }
-    let mut text = error.message().to_owned();
-    if let Some(code) = system.and_then(io::Error::raw_os_error) {
-        let end = format!(" (os error {code})");
-        text.truncate(text.strip_suffix(&end).unwrap_or(&text).len());
-    }
+    let mut text = system.map_or_else(|| error.message().to_owned(), text_of);
     if error.offset().is_some_and(|at| at > 0) && error.kind() != ErrorKind::Io {
         text = format!("{text} (after {} bytes)", error.offset().unwrap_or(0));
     }
     let what = if error.is_of_output() { "write error".into() } else { name(input) };
-    let _ = writeln!(io::stderr(), "bytelab cat: {what}: {text}");
+    cat_says(&what, &text);
     if error.is_of_output() { Failed::Output } else { Failed::Input }
+}
+
+/// As `cat` words it, which names no numbers.
+fn text_of(error: &io::Error) -> String {
+    let mut text = error.to_string();
+    if let Some(code) = error.raw_os_error() {
+        let end = format!(" (os error {code})");
+        text.truncate(text.strip_suffix(&end).unwrap_or(&text).len());
+    }
+    text
+}
+
+fn cat_says(what: &str, text: &str) {
+    let _ = writeln!(io::stderr(), "bytelab cat: {what}: {text}");
+}
+
+fn is_url(input: &OsString) -> bool {
+    let text = input.to_string_lossy().to_ascii_lowercase();
+    text.starts_with("http://") || text.starts_with("https://")
 }
 
 /// An input in a message: as given, but without the password of a URL.

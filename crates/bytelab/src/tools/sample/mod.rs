@@ -16,6 +16,7 @@ use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
 
+use crate::standard_streams::{StandardStream, check};
 pub(crate) use args::SampleArgs;
 use output::Output;
 
@@ -112,6 +113,7 @@ fn single(
     write: impl FnOnce(&mut (dyn Write + Send)) -> record_sampler::Result<Stats>,
 ) -> Result<Vec<Stats>> {
     let Some(path) = &args.output else {
+        check(StandardStream::Output).context("standard output")?;
         // Not through the line buffer of `Stdout`: what is written is large already.
         let stdout = io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
         return Ok(vec![write(&mut File::from(stdout))?]);

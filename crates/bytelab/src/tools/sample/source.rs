@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use record_sampler::{Format, Population};
 
 use super::args::SampleArgs;
+use crate::standard_streams::{StandardStream, check};
 
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
@@ -21,6 +22,7 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
         );
         // A pipe that holds more makes fewer turns; where it cannot, or is none, it stays as it is.
         #[cfg(target_os = "linux")]
+        check(StandardStream::Input).context("standard input")?;
         let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), PIPE_BYTES);
         Population::stream(io::stdin(), format)
     } else {

@@ -1,0 +1,265 @@
+//! What `--resume` keeps between two runs: `FILE.part` with the bytes that have come, and `FILE.part.note`, which says
+//! what they are. A file with one of these names that this program has not written is never touched.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use sha2::{Digest, Sha256};
+
+use crate::whole_file::Target;
+
+/// The note is written again after so many bytes: at most these are fetched twice when the program is killed.
+const NOTED_BYTES: u64 = 1 << 20;
+/// By the last bytes of the part it is known again.
+const TAIL_BYTES: u64 = 4096;
+const MAGIC: &str = "bytelab download 1";
+
+/// Which bytes the part has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Note {
+    /// The digest of the URL, which may hold secrets.
+    url: String,
+    pub(super) etag: String,
+    /// Of the whole, if it is known.
+    pub(super) size: Option<u64>,
+    pub(super) len: u64,
+    tail: String,
+}
+
+impl Note {
+    pub(super) fn new(url: &OsString, etag: &str, size: Option<u64>) -> Note {
+        let etag = etag.to_owned();
+        Note { url: digest_of(url), etag, size, len: 0, tail: hex(b"") }
+    }
+
+    pub(super) fn is_of(&self, url: &OsString) -> bool {
+        self.url == digest_of(url)
+    }
+
+    /// The numbers have a fixed width: a note of the same version is overwritten at once.
+    fn to_text(&self) -> String {
+        let size = self.size.map_or("unknown".to_owned(), |size| format!("{size:020}"));
+        let Note { url, etag, len, tail, .. } = self;
+        format!("{MAGIC}\nurl {url}\netag {etag}\nsize {size}\nlength {len:020}\ntail {tail}\n")
+    }
+
+    fn from_text(text: &str) -> Option<Note> {
+        let mut lines = text.strip_prefix(MAGIC)?.strip_prefix('\n')?.lines();
+        let mut field = |name| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
+        let url = field("url")?.to_owned();
+        let etag = field("etag")?.to_owned();
+        let size = match field("size")? {
+            "unknown" => None,
+            size => Some(size.parse().ok()?),
+        };
+        let len = field("length")?.parse().ok()?;
+        Some(Note { url, etag, size, len, tail: field("tail")?.to_owned() })
+    }
+}
+
+/// The two files. The note is locked, so that no other run takes part.
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    note_path: PathBuf,
+    note: File,
+    /// What an earlier run has left.
+    pub(super) left: Option<Note>,
+}
+
+impl Part {
+    pub(super) fn open(target: &Target) -> Result<Part> {
+        let with = |end: &str| {
+            let mut name = OsString::from(target.path());
+            name.push(end);
+            PathBuf::from(name)
+        };
+        let (path, note_path) = (with(".part"), with(".part.note"));
+        let (note, is_new) = locked(&note_path).with_context(|| note_path.display().to_string())?;
+        let known = known(&path, &note_path, &note, is_new);
+        if is_new && known.is_err() {
+            let _ = fs::remove_file(&note_path);
+        }
+        let (file, left) = known?;
+        target.dress(&file)?;
+        Ok(Part { path, file, note_path, note, left })
+    }
+
+    /// What is behind these bytes is cut off, and the next ones come there.
+    pub(super) fn cut(&mut self, len: u64) -> io::Result<()> {
+        if len == 0 {
+            self.note.set_len(0)?;
+        }
+        self.file.set_len(len)?;
+        self.file.seek(SeekFrom::Start(len)).map(drop)
+    }
+
+    /// Whether a later run knows what the part holds.
+    pub(super) fn is_noted(&self) -> bool {
+        self.note.metadata().is_ok_and(|note| note.len() > 0)
+    }
+
+    /// Keeps the note up to date from now on.
+    pub(super) fn noted(&self, note: Note) -> io::Result<Noted> {
+        let mut noted =
+            Noted { part: self.file.try_clone()?, file: self.note.try_clone()?, note, at: 0 };
+        noted.write()?;
+        Ok(noted)
+    }
+
+    /// Nothing is left for a later run.
+    pub(super) fn remove(&self) {
+        let _ = fs::remove_file(&self.path);
+        self.remove_note();
+    }
+
+    pub(super) fn remove_note(&self) {
+        let _ = fs::remove_file(&self.note_path);
+    }
+}
+
+/// The part and what it holds; an error if a file is there that is none of ours.
+fn known(
+    path: &Path,
+    note_path: &Path,
+    note: &File,
+    note_is_new: bool,
+) -> Result<(File, Option<Note>)> {
+    let mut text = Vec::new();
+    note.take(1 << 20).read_to_end(&mut text)?;
+    let text = String::from_utf8(text).unwrap_or_default();
+    let left = Note::from_text(&text);
+    if left.is_none() && note.metadata()?.len() > 0 {
+        bail!(not_ours(note_path));
+    }
+    let file = match options().create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options().open(path),
+        Ok(file) => return Ok((file, None)),
+        error => error,
+    };
+    let file = file.with_context(|| path.display().to_string())?;
+    let len = file.metadata()?.len();
+    let is_ours = match &left {
+        Some(left) => len >= left.len && tail(&file, left.len)? == left.tail,
+        // It was made, and then the program was killed before anything came.
+        None => !note_is_new && len == 0,
+    };
+    if !is_ours || !file.metadata()?.is_file() {
+        bail!(not_ours(path));
+    }
+    Ok((file, left.filter(|left| left.len > 0)))
+}
+
+/// A link with such a name is not ours.
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    options
+}
+
+/// Writes the note while the part grows.
+pub(super) struct Noted {
+    part: File,
+    file: File,
+    note: Note,
+    /// The length that is noted.
+    at: u64,
+}
+
+impl Noted {
+    /// Without the note the part cannot be resumed: that is all.
+    pub(super) fn grown(&mut self) {
+        let len = self.part.metadata().map_or(0, |part| part.len());
+        if len >= self.at.saturating_add(NOTED_BYTES) {
+            let _ = self.write();
+        }
+    }
+
+    pub(super) fn write(&mut self) -> io::Result<()> {
+        let len = self.part.metadata()?.len();
+        self.note.tail = tail(&self.part, len)?;
+        (self.note.len, self.at) = (len, len);
+        let text = self.note.to_text();
+        self.file.write_all_at(text.as_bytes(), 0)?;
+        self.file.set_len(text.len() as u64)
+    }
+}
+
+/// The note, and whether it was made for this run. Another run that has it is an error.
+fn locked(path: &Path) -> Result<(File, bool)> {
+    loop {
+        let (note, is_new) = match options().create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                (options().open(path), false)
+            }
+            made => (made, true),
+        };
+        let note = match note {
+            // Another run has ended just now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_new => continue,
+            note => note?,
+        };
+        match flock(&note, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => bail!("another run downloads to this file"),
+            locked => locked?,
+        }
+        // What another run has removed since it was opened locks nobody out.
+        let held = note.metadata()?;
+        let there = fs::symlink_metadata(path).ok().map(|there| (there.dev(), there.ino()));
+        if there == Some((held.dev(), held.ino())) {
+            return Ok((note, is_new));
+        }
+    }
+}
+
+fn digest_of(url: &OsString) -> String {
+    hex(url.as_encoded_bytes())
+}
+
+fn tail(part: &File, len: u64) -> io::Result<String> {
+    let mut bytes = vec![0; len.min(TAIL_BYTES) as usize];
+    let start = len - bytes.len() as u64;
+    part.read_exact_at(&mut bytes, start)?;
+    Ok(hex(&bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn not_ours(path: &Path) -> String {
+    let name = path.display();
+    format!(
+        "{name} is not as a download with --resume has left it; remove it, or name another output"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_comes_back_and_another_text_is_none() {
+        for size in [None, Some(11)] {
+            let note = Note::new(&"http://u:secret@host/?key=secret".into(), "\"v\"", size);
+            let text = note.to_text();
+            assert_eq!(Note::from_text(&text), Some(note));
+            assert!(!text.contains("secret"));
+            for cut in 0..text.len() - "\n".len() {
+                let short = Note::from_text(&text[..cut]);
+                assert!(short.is_none_or(|short| short.tail.len() < 64), "{cut}");
+            }
+        }
+        assert_eq!(Note::from_text("mine"), None);
+    }
+}
