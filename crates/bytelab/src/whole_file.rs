@@ -51,7 +51,10 @@ impl Target {
         };
         ensure!(path.file_name().is_some(), "name a file");
         let dir = folder(&path);
-        ensure!(dir.is_dir(), "there is no directory {}", dir.display());
+        if !dir.is_dir() {
+            let text = format!("there is no directory {}", dir.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, text).into());
+        }
         Ok(Target { path, kind })
     }
 
@@ -162,7 +165,7 @@ impl WholeFile {
     pub(crate) fn finish(self) -> Result<()> {
         let WholeFile { target, mut file, state } = self.ready()?;
         match state {
-            State::Named(name) => Ok(name.persist(&target.path)?),
+            State::Named(name) => Ok(name.persist(&target.path).map_err(io::Error::from)?),
             State::Copied { target, _name } => {
                 file.rewind()?;
                 let bytes = byte_stream::copy(&file, &target)?.bytes;

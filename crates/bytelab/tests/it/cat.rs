@@ -148,10 +148,8 @@ fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
             let head = String::from_utf8(head).unwrap();
             let mut state = version.lock().unwrap();
             let (version, cuts) = *state;
-            let body: &[u8] = match head.starts_with("GET /other ") {
-                true => b"HELLO WORLD",
-                false => b"hello world",
-            };
+            let is_other = head.starts_with("GET /other ");
+            let body = if is_other { b"HELLO WORLD" } else { b"hello world" };
             let from =
                 head.lines().find_map(|line| line.strip_prefix("Range: bytes=")?.strip_suffix('-'));
             let from = from.filter(|_| head.contains(&format!("If-Range: \"{version}\"")));

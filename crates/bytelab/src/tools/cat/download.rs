@@ -53,13 +53,11 @@ impl Cat {
                 writeln!(io::stderr(), "bytelab cat: {name}: {why}; {then}")?;
             }
         }
-        let ended = match ended {
-            Some(ended) => ended,
-            None => {
-                part.cut(0)?;
-                self.body(url, &part, None).unwrap_or(ExitCode::FAILURE)
-            }
-        };
+        if ended.is_none() {
+            part.cut(0)?;
+            ended = self.body(url, &part, None);
+        }
+        let ended = ended.unwrap_or(ExitCode::FAILURE);
         if ended == ExitCode::SUCCESS {
             part.file.sync_all()?;
             WholeFile::from_part(target, part.file.try_clone()?, &part.path)?.finish()?;

@@ -92,16 +92,14 @@ pub(crate) fn run(mut args: CatArgs) -> Result<ExitCode> {
         None => None,
     };
     let cat = Cat { args, trusted };
-    match &cat.args.output {
-        Some(path) => cat.download(path),
-        None => {
-            if let Err(error) = check(StandardStream::Output) {
-                cat_says("standard output", &text_of(&error));
-                return Ok(ExitCode::FAILURE);
-            }
-            Ok(cat.all(io::stdout().as_fd()))
-        }
+    if let Some(path) = &cat.args.output {
+        return cat.download(path);
     }
+    if let Err(error) = check(StandardStream::Output) {
+        cat_says("standard output", &text_of(&error));
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(cat.all(io::stdout().as_fd()))
 }
 
 /// The arguments, and what they name.
