@@ -71,7 +71,7 @@ fn across(run: &Run, param: &str, cell: usize, reference: usize, alpha: f64) -> 
     let cells = [cell, reference].map(|i| &run.cells[i]);
     let pair = Pair { run, point: &cells[0].point, cell, reference, alpha };
     let comparison: Comparison =
-        pair.comparisons(measure(cells.into_iter())).into_iter().find(|c| c.decides)?;
+        pair.comparisons(measure(&cells)).into_iter().find(|c| c.decides)?;
     let value = |i: usize| run.cells[i].point.get(param).map(ToString::to_string);
     Some(Across {
         param: param.to_owned(),

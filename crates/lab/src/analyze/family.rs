@@ -76,7 +76,8 @@ fn choose_measures(run: &Run, families: &mut [Family]) {
         .iter()
         .map(|group_of_this| {
             let all = group.iter().zip(families.iter()).filter(|(of, _)| *of == group_of_this);
-            measure(all.flat_map(|(_, family)| &family.compared).map(|i| &run.cells[*i]))
+            let cells = all.flat_map(|(_, family)| &family.compared).map(|i| &run.cells[*i]);
+            measure(&cells.collect::<Vec<&Cell>>())
         })
         .collect();
     for (family, metric) in families.iter_mut().zip(measures) {
@@ -86,13 +87,10 @@ fn choose_measures(run: &Run, families: &mut [Family]) {
 }
 
 /// By what all of these cells are compared.
-pub(super) fn measure<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> &'static str {
-    let waited = |cell: &Cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE);
-    if cells.clone().any(waited) && cells.clone().all(is_single_threaded) {
-        WALL_LESS_WAIT
-    } else {
-        WALL
-    }
+pub(super) fn measure(cells: &[&Cell]) -> &'static str {
+    let waited = |cell: &&Cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE);
+    let all_have_it = cells.iter().all(|cell| is_single_threaded(cell));
+    if cells.iter().any(waited) && all_have_it { WALL_LESS_WAIT } else { WALL }
 }
 
 /// The share of its wall time in which a cell was ready to run and had no CPU; of several threads the

@@ -154,7 +154,7 @@ pub(super) fn sign(metric: &str) -> f64 {
 fn deciding(matches: &[Match<'_>], point: &Point) -> &'static str {
     let family = matches.iter().filter(|found| found.family == *point);
     let cells: Vec<&Cell> = family.flat_map(Match::cells).collect();
-    measure(cells.into_iter())
+    measure(&cells)
 }
 
 fn half(side: &[InRun<'_>], metric: &str) -> Option<Half> {

@@ -108,6 +108,10 @@ fn a_slot_effect_is_noted() {
     assert!(note.contains("samples take +3.") || note.contains("samples take +4."), "{note}");
 }
 
+fn less_wait(cell: Cell) -> Cell {
+    with(cell, "wall_less_wait_ns", |wall_ns| 0.8 * wall_ns)
+}
+
 #[test]
 fn waiting_and_steal_are_noted() {
     let mut run = run(calm());
@@ -117,7 +121,6 @@ fn waiting_and_steal_are_noted() {
         .map(|cell| with(cell, "run_queue_wait_ns", |wall_ns| 0.2 * wall_ns))
         .collect();
     run.cells.truncate(3);
-    let less_wait = |cell: Cell| with(cell, "wall_less_wait_ns", |wall_ns| 0.8 * wall_ns);
     run.cells[0] = less_wait(run.cells[0].clone());
     run.environment.facts.insert("steal_share".to_owned(), 0.034.into());
     check(
