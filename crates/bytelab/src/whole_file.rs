@@ -15,7 +15,7 @@ use anyhow::{Result, bail, ensure};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tempfile::TempPath;
 
-/// As many links as the kernel follows (path_resolution(7)).
+/// As many links as the kernel follows (`path_resolution(7)`).
 const LINKS_LIMIT: usize = 40;
 
 /// What a name stands for.

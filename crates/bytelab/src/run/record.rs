@@ -44,7 +44,7 @@ pub(super) fn record(
         stop: stop.clone(),
     };
     let Output { store, line, trace: file, toolchains } = output;
-    writeln!(io::stderr(), "bytelab: {}", at_most(job, &run.plan))?;
+    let _ = writeln!(io::stderr(), "bytelab: {}", at_most(job, &run.plan));
     let mut recorder =
         Recorder { store, line, toolchains, pending: Vec::new(), lock_limit: LOCK_LIMIT };
     if !run.id.is_empty() {

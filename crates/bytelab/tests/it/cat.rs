@@ -325,7 +325,7 @@ fn two_runs_with_one_output_do_not_mix() {
     drop(writer);
     let slow = slow.wait_with_output().unwrap();
     assert!(slow.status.success(), "{slow:?}");
-    assert!(std::fs::read(&out).unwrap() == [b'a'; 20_000]);
+    assert!(std::fs::read(&out).unwrap() == vec![b'a'; 20_000]);
 }
 
 #[test]

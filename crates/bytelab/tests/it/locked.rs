@@ -40,7 +40,7 @@ fn a_lock_on_the_store_does_not_end_a_run_and_loses_no_sample() {
     let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
     told.nth(10).unwrap().unwrap();
     let other = Connection::open(&store).unwrap();
-    other.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+    other.busy_timeout(std::time::Duration::from_mins(1)).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     // The worker ends when all samples are taken; the store is still locked.
     let locked = told.count();

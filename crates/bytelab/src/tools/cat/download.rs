@@ -99,7 +99,9 @@ impl Cat {
         let grows = noted.clone();
         let opened = self.options(limit, None).and_then(|options| {
             let options = options.on_progress(move |progress| {
-                shows.iter_mut().for_each(|shows| shows(progress));
+                if let Some(shows) = &mut shows {
+                    shows(progress);
+                }
                 with(&grows, Noted::grown);
             });
             let options = match from {
