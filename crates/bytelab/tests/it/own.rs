@@ -62,8 +62,12 @@ fn what_init_writes_runs_as_it_is() {
     let cells = json["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 10, "five methods at two sizes");
     for cell in cells {
+        // The kernel may have dropped a page of a program: a sample that reads it again does not count.
+        let left_out = cell["not_counted"]["rounds"].as_array().map_or(0, Vec::len);
         for metric in ["wall_ns", "cpu_ns", "noop_ns", "startup_ns", "throughput_bytes_per_s"] {
-            assert_eq!(cell["metrics"][metric]["n"], 2, "{metric} of {cell}");
+            let of_this = &cell["metrics"][metric];
+            let counted = if of_this.is_null() { 0 } else { of_this["n"].as_u64().unwrap() };
+            assert_eq!(counted + left_out as u64, 2, "{metric} of {cell}");
         }
         let text = world.path(&format!(".cache/bytelab/own-v1-text-{}.bin", cell["point"]["size"]));
         let lines = std::fs::read_to_string(text).unwrap().lines().count();
