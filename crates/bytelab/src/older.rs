@@ -5,6 +5,7 @@ use lab::metric::{self, Ran, leave_out_mended};
 use lab::run::{Cell, Run};
 
 use crate::experiments::{self, copying, self_test};
+use crate::numbers;
 
 /// The methods of the experiments that come with bytelab whose work is done by processes that they start.
 const STARTERS: [(&str, &[&str]); 3] = [
@@ -32,9 +33,14 @@ pub(crate) fn leave_out(run: &mut Run) {
 }
 
 fn ran(experiment: &str, how: Option<&How>, cell: &Cell) -> Ran {
-    let starts = STARTERS
-        .iter()
-        .any(|(of, methods)| *of == experiment && methods.contains(&cell.method.as_str()));
+    // A row of `numbers` is a method of another experiment.
+    let row = if experiment == numbers::EXPERIMENT { cell.point.text("row").ok() } else { None };
+    let (experiment, method) = match row.and_then(numbers::row) {
+        Some(row) => (row.experiment, row.method),
+        None => (experiment, cell.method.as_str()),
+    };
+    let starts =
+        STARTERS.iter().any(|(of, methods)| *of == experiment && methods.contains(&method));
     // The start-up of a plain command is in each of its samples; that of a worker comes with its `prepare`.
     let has = |metric: &str| cell.values.contains_key(metric);
     match how {
@@ -45,5 +51,29 @@ fn ran(experiment: &str, how: Option<&How>, cell: &Cell) -> Ran {
             Ran::ByOthers
         }
         _ => Ran::Worker,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::param::Point;
+
+    use super::*;
+
+    #[test]
+    fn a_row_of_numbers_is_the_method_that_it_measures() {
+        let known = experiments::all();
+        let known = known.iter().find(|known| known.name == numbers::EXPERIMENT).unwrap();
+        let check = |row: &str, expected: Ran| {
+            let mut point = Point::default();
+            point.set("row", row);
+            let method = &known.methods[0];
+            let cell = Cell::new(&method.name, point);
+            assert_eq!(ran(known.name, Some(&method.how), &cell), expected, "{row}");
+        };
+        check("fork-exec", Ran::ByOthers);
+        check("posix-spawn", Ran::ByOthers);
+        check("system-call", Ran::BuiltIn);
+        check("no such row", Ran::BuiltIn);
     }
 }

@@ -15,7 +15,7 @@ mod speaker;
 mod tracing;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::count::{Sources, VARIABLE};
 use crate::experiment::{How, Method};
@@ -222,7 +222,10 @@ impl Launch for Launcher {
             }
             How::Worker { argv } => {
                 let speaker = started(argv)?;
-                Box::new(counting::Foreign::new(speaker, sources, argv.clone(), limits))
+                let is_own = argv.first().is_some_and(|first| self.program == Path::new(first));
+                let peak_of =
+                    if is_own { counting::PeakOf::Children } else { counting::PeakOf::All };
+                Box::new(counting::Foreign::new(speaker, sources, argv.clone(), peak_of, limits))
             }
             How::Command(command) => {
                 Box::new(counting::Program::new(command.clone(), sources, limits))

@@ -37,7 +37,7 @@ impl CountingRunner for BuiltIn {
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
         let started = faults_of_children(&self.0);
         let done = self.0.ask(n, ops, false)?;
-        let counts = peak_of_children(&mut self.0, started, n, ops)?;
+        let counts = peak_of_tree(&mut self.0, started, n, ops, PeakOf::Children)?;
         Ok(Counted { done, counts, same_interval: true })
     }
 
@@ -60,6 +60,7 @@ pub(super) struct Foreign {
     outside: Result<Outside, String>,
     of_protocol: Option<u64>,
     argv: Vec<String>,
+    peak_of: PeakOf,
     limits: Limits,
     allocations: Result<allocations::Worker, String>,
 }
@@ -69,6 +70,7 @@ impl Foreign {
         speaker: Speaker,
         sources: &Sources,
         argv: Vec<String>,
+        peak_of: PeakOf,
         limits: Limits,
     ) -> Foreign {
         Foreign {
@@ -77,6 +79,7 @@ impl Foreign {
             outside: Err(String::new()),
             of_protocol: None,
             argv,
+            peak_of,
             limits,
             allocations: Err(String::new()),
         }
@@ -128,7 +131,7 @@ impl CountingRunner for Foreign {
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
         let started = faults_of_children(&self.speaker);
         let mut counted = self.count_events(n, ops)?;
-        counted.counts.extend(peak_of_children(&mut self.speaker, started, n, ops)?);
+        counted.counts.extend(peak_of_tree(&mut self.speaker, started, n, ops, self.peak_of)?);
         Ok(counted)
     }
 
@@ -299,21 +302,38 @@ fn faults_of_children(speaker: &Speaker) -> Option<u64> {
     Counters::open(speaker.pid()).read().minor_faults_of_children
 }
 
-/// How much memory the largest of the processes had that the method starts, if it has started any since;
-/// from a sample of its own, as each start and end of a process is stopped for it.
-fn peak_of_children(
+/// Whose memory counts of a process that starts others.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum PeakOf {
+    /// That of all of them.
+    All,
+    /// That of those it starts: it is the lab's own program, and they do the work.
+    Children,
+}
+
+/// How much memory the largest of the processes of the method had, if it has started any since; from a
+/// sample of its own, as each start and end of a process is stopped for it.
+fn peak_of_tree(
     speaker: &mut Speaker,
     started: Option<u64>,
     n: u64,
     ops: u64,
+    peak_of: PeakOf,
 ) -> Result<Vec<(&'static str, u64)>, Ended> {
     if faults_of_children(speaker) <= started {
         return Ok(Vec::new());
     }
+    let mut own = Counters::open(speaker.pid());
+    own.start();
     let tracer = Tracer::attach(speaker.pid(), Window::Children);
     speaker.ask(n, ops, false)?;
+    let own_peak = own.read().peak_rss_bytes;
     // Where it cannot be watched, the timing pass has said that the peak is not known.
     let peak = tracer.and_then(Tracer::finish).ok().and_then(|calls| calls.peak_rss_bytes);
+    let peak = match peak_of {
+        PeakOf::Children => peak,
+        PeakOf::All => peak.zip(own_peak).map(|(largest, own)| largest.max(own)),
+    };
     Ok(peak.map(|bytes| (PEAK_RSS, bytes)).into_iter().collect())
 }
 
