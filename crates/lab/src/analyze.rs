@@ -36,7 +36,7 @@ pub fn analyze(run: &Run) -> Analysis {
         .collect();
     let mut notes = run.notes.clone();
     notes.extend(doubts::notes(run, &wrong, &families, &comparisons));
-    let across = across::compare_all(run, &wrong);
+    let across = across::compare_all(run, &wrong, &families);
     let thresholds = threshold::check(run, &cells, &families, &comparisons);
     Analysis { cells, families, comparisons, across, thresholds, notes }
 }

@@ -4,32 +4,48 @@
 use std::collections::HashMap;
 
 use super::compare::{Pair, WALL};
-use super::family::{ALPHA, measure};
-use super::{Across, Comparison};
+use super::family::{ALPHA, measures};
+use super::{Across, Comparison, Family};
 use crate::param::{Point, Value};
 use crate::run::{Run, Status};
 
 /// What tells jobs apart, which are not to be compared.
 const JOB: &str = "job";
 
-/// Each measured cell with that of the same method at the first value of the param, all else equal.
-pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Vec<Across> {
+/// Each measured cell with that of the same method at the first value of the param, all else equal; by one
+/// measure with all that are compared with one of these cells.
+pub(super) fn compare_all(run: &Run, wrong: &[Option<String>], families: &[Family]) -> Vec<Across> {
     let fit = |i: &usize| {
         let cell = &run.cells[*i];
         cell.status == Status::Measured
             && wrong[*i].is_none()
             && cell.counted(WALL).next().is_some()
     };
-    let mut all = Vec::new();
+    let mut params = Vec::new();
+    let mut sets: Vec<Vec<usize>> = Vec::new();
     for param in text_params(run) {
         for alike in groups(run, &param) {
-            let mut fit = alike.into_iter().filter(fit);
-            let Some(reference) = fit.next() else { continue };
-            let others: Vec<usize> = fit.collect();
-            let alpha = ALPHA / others.len().max(1) as f64;
-            let others = others.into_iter();
-            all.extend(others.filter_map(|cell| across(run, &param, cell, reference, alpha)));
+            params.push(param.clone());
+            sets.push(alike.into_iter().filter(fit).collect());
         }
+    }
+    sets.extend(families.iter().map(|family| family.compared.clone()));
+    let measures = measures(&sets, |i| vec![&run.cells[i]]);
+    let mut all = Vec::new();
+    for ((param, alike), metric) in params.iter().zip(&sets).zip(measures) {
+        let Some((reference, others)) = alike.split_first() else { continue };
+        let alpha = ALPHA / others.len().max(1) as f64;
+        let lines = others.iter().filter_map(|cell| {
+            let pair = Pair {
+                run,
+                point: &run.cells[*cell].point,
+                cell: *cell,
+                reference: *reference,
+                alpha,
+            };
+            across(&pair, param, metric)
+        });
+        all.extend(lines);
     }
     all
 }
@@ -67,16 +83,13 @@ fn text_params(run: &Run) -> Vec<String> {
     several.map(|(name, _)| name.to_owned()).collect()
 }
 
-fn across(run: &Run, param: &str, cell: usize, reference: usize, alpha: f64) -> Option<Across> {
-    let cells = [cell, reference].map(|i| &run.cells[i]);
-    let pair = Pair { run, point: &cells[0].point, cell, reference, alpha };
-    let comparison: Comparison =
-        pair.comparisons(measure(&cells)).into_iter().find(|c| c.decides)?;
-    let value = |i: usize| run.cells[i].point.get(param).map(ToString::to_string);
+fn across(pair: &Pair<'_>, param: &str, metric: &str) -> Option<Across> {
+    let comparison: Comparison = pair.comparisons(metric).into_iter().find(|c| c.decides)?;
+    let value = |i: usize| pair.run.cells[i].point.get(param).map(ToString::to_string);
     Some(Across {
         param: param.to_owned(),
-        value: value(cell)?,
-        reference_value: value(reference)?,
+        value: value(pair.cell)?,
+        reference_value: value(pair.reference)?,
         comparison,
     })
 }

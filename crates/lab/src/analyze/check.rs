@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use self::family::{Contender, contenders};
 use super::compare::WALL;
+use super::family::measure;
 use super::sides::sign;
 use super::{summary, values};
 use crate::metric::{is_counted_apart, unit};
@@ -24,7 +25,7 @@ const CONFIRMED: usize = 2;
 /// By how much a metric may get worse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allowed {
-    /// `wall_ns` stands for the metric that decides: without the wait for a CPU where that can be told.
+    /// `wall_ns` stands for the measure of all lines: without the wait for a CPU where one waited and all have that.
     pub metric: String,
     pub percent: f64,
 }
@@ -90,13 +91,16 @@ pub struct Check<'a> {
 /// Every contender of the baseline in every metric that has a limit.
 pub fn check(asked: &Check<'_>) -> Checked {
     let contenders = contenders(asked.baseline, asked.now, asked.absolute);
-    let judged = contenders.iter().filter(|contender| contender.wrong.is_none()).count();
+    let judged = || contenders.iter().filter(|contender| contender.wrong.is_none());
+    // One measure for all lines, as for the methods of a table.
+    let cells = judged().flat_map(|contender| contender.now.iter().chain([&contender.baseline]));
+    let time = measure(&cells.copied().collect::<Vec<&Cell>>());
     // `slower` of one line is that of all: the level is such that all of them hold together.
-    let alpha = ALPHA / (judged * asked.allowed.len()).max(1) as f64;
+    let alpha = ALPHA / (judged().count() * asked.allowed.len()).max(1) as f64;
     let lines: Vec<CheckLine> = contenders
         .iter()
         .flat_map(|contender| asked.allowed.iter().map(move |allowed| (contender, allowed)))
-        .map(|(contender, allowed)| Judge { asked, contender, allowed, alpha }.line())
+        .map(|(contender, allowed)| Judge { asked, contender, allowed, time, alpha }.line())
         .collect();
     let any = |outcome| lines.iter().any(|line| line.outcome == outcome);
     let worst = [Outcome::Slower, Outcome::Missing, Outcome::Undecided];
@@ -110,6 +114,8 @@ struct Judge<'a> {
     asked: &'a Check<'a>,
     contender: &'a Contender<'a>,
     allowed: &'a Allowed,
+    /// Wall time, or that less the wait for a CPU.
+    time: &'static str,
     alpha: f64,
 }
 
@@ -173,7 +179,7 @@ impl Judge<'_> {
     }
 
     fn metric(&self) -> &str {
-        if self.allowed.metric == WALL { self.contender.time } else { &self.allowed.metric }
+        if self.allowed.metric == WALL { self.time } else { &self.allowed.metric }
     }
 
     /// The log of what is allowed, where more is worse.

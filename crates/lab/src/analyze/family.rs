@@ -62,35 +62,49 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
 }
 
 /// One measure for all methods of a family, and for families that share a cell, as a pair is compared only
-/// once: what is left without the wait, where one waited and all have it; else the wall time.
+/// once.
 fn choose_measures(run: &Run, families: &mut [Family]) {
-    let mut group: Vec<usize> = (0..families.len()).collect();
-    let mut of_cell: HashMap<usize, usize> = HashMap::new();
-    for (i, family) in families.iter().enumerate() {
-        for cell in &family.compared {
-            let (from, to) = (group[i], group[*of_cell.entry(*cell).or_insert(i)]);
-            group.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
-        }
-    }
-    let measures: Vec<&'static str> = group
-        .iter()
-        .map(|group_of_this| {
-            let all = group.iter().zip(families.iter()).filter(|(of, _)| *of == group_of_this);
-            let cells = all.flat_map(|(_, family)| &family.compared).map(|i| &run.cells[*i]);
-            measure(&cells.collect::<Vec<&Cell>>())
-        })
-        .collect();
+    let compared: Vec<Vec<usize>> = families.iter().map(|f| f.compared.clone()).collect();
+    let measures = measures(&compared, |i| vec![&run.cells[i]]);
     for (family, metric) in families.iter_mut().zip(measures) {
         family.metric = metric;
         family.pareto = pareto(run, &family.compared, metric);
     }
 }
 
-/// By what all of these cells are compared.
+/// The measure of each of these sets of items, each of which stands for some cells. Sets that share an item have
+/// the same, that of the cells of all of them.
+pub(super) fn measures<'a>(
+    sets: &[Vec<usize>],
+    cells: impl Fn(usize) -> Vec<&'a Cell>,
+) -> Vec<&'static str> {
+    let mut group: Vec<usize> = (0..sets.len()).collect();
+    let mut of_item: HashMap<usize, usize> = HashMap::new();
+    for (i, set) in sets.iter().enumerate() {
+        for item in set {
+            let (from, to) = (group[i], group[*of_item.entry(*item).or_insert(i)]);
+            group.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+        }
+    }
+    let of_group = |of_this: &usize| {
+        let all = group.iter().zip(sets).filter(|(of, _)| *of == of_this);
+        let cells: Vec<&Cell> = all.flat_map(|(_, set)| set).flat_map(|i| cells(*i)).collect();
+        measure(&cells)
+    };
+    group.iter().map(of_group).collect()
+}
+
+/// By what all of these cells are compared: what is left without the wait, where one waited and all have it; else
+/// the wall time. A cell without a sample that counts has no say.
 pub(super) fn measure(cells: &[&Cell]) -> &'static str {
     let waited = |cell: &&Cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE);
-    let all_have_it = cells.iter().all(|cell| is_single_threaded(cell));
-    if cells.iter().any(waited) && all_have_it { WALL_LESS_WAIT } else { WALL }
+    if cells.iter().any(waited) && all_have_it(cells) { WALL_LESS_WAIT } else { WALL }
+}
+
+/// Whether what is left without the wait is known of all of these cells that have samples that count.
+pub(super) fn all_have_it(cells: &[&Cell]) -> bool {
+    let mut measured = cells.iter().filter(|cell| cell.counted(WALL).next().is_some());
+    measured.all(|cell| is_single_threaded(cell))
 }
 
 /// The share of its wall time in which a cell was ready to run and had no CPU; of several threads the

@@ -14,7 +14,7 @@ use serde::Serialize;
 use self::cells::{InRun, Match, matches};
 pub use self::refuse::refusal;
 use super::compare::{CPU, WALL, WALL_LESS_WAIT, verdict};
-use super::family::{ALPHA, measure};
+use super::family::{ALPHA, all_have_it, measures};
 use super::values::{absolute, mean, relative};
 use super::{Percentile, Verdict, summary};
 use crate::metric::{Better, METRICS, Metric};
@@ -39,7 +39,8 @@ pub struct Line {
     /// The full point; of a method that does not read all of it, and is at several, the first.
     pub point: Point,
     pub metric: String,
-    /// Exactly one metric of a method and point decides: that of [`super::Family::metric`].
+    /// Exactly one metric of a method and point decides: the measure of all contenders there, chosen as
+    /// [`super::Family::metric`] is; the wall time of what is not compared and lacks it.
     pub decides: bool,
     pub a: Half,
     pub b: Half,
@@ -98,12 +99,13 @@ pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> Sides {
             (at().find(|found| found.wrong.is_none()), at().count())
         });
     }
+    let deciding = deciding(&matches);
     let in_rounds = a.iter().chain(b).all(Run::in_rounds);
     let mut lines = Vec::new();
     for found in &matches {
         let (reference, contenders) = families.get(&found.family).copied().unwrap_or_default();
         let alpha = ALPHA / contenders.max(1) as f64;
-        let deciding = deciding(&matches, &found.family);
+        let deciding = deciding.get(&found.family).copied().unwrap_or(WALL);
         let mut of_method = lines_of(found, reference, deciding, alpha);
         if !in_rounds {
             for line in &mut of_method {
@@ -122,6 +124,9 @@ fn lines_of(
     alpha: f64,
 ) -> Vec<Line> {
     let reference = reference.filter(|reference| reference.method != found.method);
+    // A yardstick or a wrong answer may lack it, and has a line that decides, too.
+    let has_it = deciding == WALL || all_have_it(&found.cells().collect::<Vec<&Cell>>());
+    let deciding = if has_it { deciding } else { WALL };
     let metrics = METRICS.iter().map(|metric| metric.name);
     metrics
         .filter_map(|metric| {
@@ -150,11 +155,24 @@ pub(super) fn sign(metric: &str) -> f64 {
     if METRICS.iter().filter(more).any(|known| known.name == metric) { -1.0 } else { 1.0 }
 }
 
-/// Of all methods at a point: wall time; less the wait for a CPU where one waited and all have that.
-fn deciding(matches: &[Match<'_>], point: &Point) -> &'static str {
-    let family = matches.iter().filter(|found| found.family == *point);
-    let cells: Vec<&Cell> = family.flat_map(Match::cells).collect();
-    measure(&cells)
+/// The measure at each point, as in a run: that of the contenders whose answer is right, and the same at points
+/// that share one.
+fn deciding<'a>(matches: &'a [Match<'_>]) -> HashMap<&'a Point, &'static str> {
+    let mut points: Vec<&Point> = Vec::new();
+    for found in matches {
+        if !points.contains(&&found.family) {
+            points.push(&found.family);
+        }
+    }
+    let compared = |point: &&Point| -> Vec<usize> {
+        let is_compared = |found: &Match<'_>| {
+            found.role == Role::Contender && found.wrong.is_none() && found.is_at(point)
+        };
+        (0..matches.len()).filter(|i| is_compared(&matches[*i])).collect()
+    };
+    let sets: Vec<Vec<usize>> = points.iter().map(compared).collect();
+    let measures = measures(&sets, |i| matches[i].cells().collect());
+    points.into_iter().zip(measures).collect()
 }
 
 fn half(side: &[InRun<'_>], metric: &str) -> Option<Half> {

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use crate::analyze::answers;
-use crate::analyze::compare::{WALL, WALL_LESS_WAIT, is_single_threaded};
-use crate::analyze::family::{WAIT_SHARE, wait_share};
+use crate::analyze::compare::WALL;
 use crate::run::{Cell, Role, Run, Status};
 
 /// A cell of the baseline and those of now.
@@ -20,8 +19,6 @@ pub(super) struct Contender<'a> {
     /// That of its point, itself included; none where it stands alone, or times are compared as they are.
     pub(super) reference: Option<Again<'a>>,
     pub(super) is_reference: bool,
-    /// Wall time, or that less the wait for a CPU.
-    pub(super) time: &'static str,
     /// Why it cannot be checked: it was not measured, or its answer is not that of the baseline.
     pub(super) wrong: Option<String>,
 }
@@ -61,7 +58,6 @@ pub(super) fn contenders<'a>(
                 now: now.clone(),
                 reference: reference.map(|(_, again, _)| again.clone()),
                 is_reference: reference.is_some_and(|(first, _, _)| first == i),
-                time: time(baseline, now, reference.map(|(_, again, _)| again)),
                 wrong: wrong.clone(),
             });
         }
@@ -112,15 +108,4 @@ fn again<'a>(
         cells.push(cell);
     }
     (Again { baseline, now: cells }, why)
-}
-
-/// As for a run: less the wait where all are single-threaded and one waited.
-fn time(baseline: &Cell, now: &[&Cell], reference: Option<&Again<'_>>) -> &'static str {
-    let cells = || {
-        let beside =
-            reference.into_iter().flat_map(|r| [r.baseline].into_iter().chain(r.now.clone()));
-        [baseline].into_iter().chain(now.iter().copied()).chain(beside)
-    };
-    let waited = cells().any(|cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE));
-    if waited && cells().all(is_single_threaded) { WALL_LESS_WAIT } else { WALL }
 }

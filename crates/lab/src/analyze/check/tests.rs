@@ -1,5 +1,5 @@
 use super::*;
-use crate::analyze::tests::{answering, cell, noisy, run, times, with};
+use crate::analyze::tests::{answering, cell, noisy, run, times, waited, with};
 use crate::run::{Role, Status};
 
 /// 10 sessions of 10 rounds of `read` and `mmap`, which takes `mmap` of its time.
@@ -225,4 +225,26 @@ fn too_few_sessions_and_values_without_a_ratio_are_undecided() {
     zero.cells[1].values.get_mut("wall_ns").unwrap()[3] = 0.0;
     let found = checked(&measured(1, 1.0, 0.8), &[zero], &wall(5.0), false);
     assert_eq!(found.outcome, Outcome::Undecided);
+}
+
+/// With a method beside them of which what is left without the wait is not known.
+#[test]
+fn all_lines_of_a_check_are_by_one_measure() {
+    let beside = |seed: u64, threads: Option<fn(Cell) -> Cell>| {
+        let mut run = measured(seed, 1.0, 0.8);
+        let other = Cell { method: "pread-threads".to_owned(), ..run.cells[1].clone() };
+        run.cells = run.cells.into_iter().map(waited).collect();
+        run.cells.extend(threads.map(|change| change(other)));
+        run
+    };
+    let measures = |threads| -> Vec<String> {
+        let found = checked(&beside(1, threads), &[beside(10, threads)], &wall(5.0), false);
+        found.lines.into_iter().map(|line| line.metric).collect()
+    };
+    assert_eq!(measures(None), ["wall_less_wait_ns"; 2]);
+    assert_eq!(measures(Some(|cell| cell)), ["wall_ns"; 3]);
+    // One that is not compared has no say.
+    assert_eq!(measures(Some(|cell| answering(cell, "2")))[..2], ["wall_less_wait_ns"; 2]);
+    let yardstick = |cell| Cell { role: Role::Yardstick, ..cell };
+    assert_eq!(measures(Some(yardstick)), ["wall_less_wait_ns"; 2]);
 }

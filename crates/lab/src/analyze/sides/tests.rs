@@ -1,5 +1,5 @@
 use super::*;
-use crate::analyze::tests::{answering, cell, close, noisy, point, run, times, with};
+use crate::analyze::tests::{answering, cell, close, noisy, point, run, times, waited, with};
 use crate::param::Value;
 use crate::run::{CacheState, Cell, Status};
 
@@ -180,4 +180,55 @@ fn methods_that_read_other_params_are_of_one_family() {
     assert_eq!(mmap.reference.as_deref(), Some("read"));
     assert_eq!(mmap.point, point(&[("size", 1), ("buffer", 2)]));
     close(Some(mmap.absolute.level), 1.0 - 0.05 / 2.0, 1e-12);
+}
+
+/// Those that a table does not compare have no say in its measure: a yardstick, and a wrong answer.
+#[test]
+fn the_measure_is_that_of_the_contenders_whose_answer_is_right() {
+    let side = |seed: u64, cells: &[Cell]| -> Vec<Run> {
+        let of = |i: u64| {
+            let own = |name, i| waited(cell(name, noisy(seed + i, 0.01)));
+            run([&[own("read", i), own("mmap", i + 50), own("pread", i + 100)], cells].concat())
+        };
+        (0..5).map(of).collect()
+    };
+    let deciding = |cells: &[Cell]| -> Vec<String> {
+        let sides = compare_sides(&side(1, cells), &side(200, cells), &[]);
+        let lines = sides.lines.into_iter().filter(|line| line.decides);
+        lines.map(|line| format!("{} {}", line.method, line.metric)).collect()
+    };
+    let ours = ["read", "mmap", "pread"].map(|name| format!("{name} wall_less_wait_ns"));
+    assert_eq!(deciding(&[]), ours);
+    let yardstick = Cell { role: Role::Yardstick, ..cell("limit", noisy(7, 0.01)) };
+    assert_eq!(deciding(&[yardstick]), [&ours[..], &["limit wall_ns".to_owned()]].concat());
+    let wrong = answering(cell("wrong", noisy(8, 0.01)), "2");
+    assert_eq!(deciding(&[wrong]), [&ours[..], &["wrong wall_ns".to_owned()]].concat());
+    let other = cell("pread-threads", noisy(9, 0.01));
+    let by_wall = ["read", "mmap", "pread", "pread-threads"].map(|name| format!("{name} wall_ns"));
+    assert_eq!(deciding(&[other]), by_wall);
+}
+
+/// `cat` is in both tables, the second of which it is not listed under.
+#[test]
+fn tables_that_share_a_method_are_compared_by_one_measure() {
+    let at = |name: &str, seed, values: &[(&str, u64)]| Cell {
+        point: point(values),
+        ..cell(name, noisy(seed, 0.01))
+    };
+    let side = |seed: u64| -> Vec<Run> {
+        let of = |i: u64| {
+            let cells = vec![
+                at("cat", seed + i, &[]),
+                waited(at("dd", seed + i + 50, &[("buffer", 1)])),
+                waited(at("dd", seed + i + 100, &[("buffer", 2)])),
+            ];
+            let points = vec![point(&[("buffer", 1)]), point(&[("buffer", 2)])];
+            Run { points, ..run(cells) }
+        };
+        (0..5).map(of).collect()
+    };
+    let sides = compare_sides(&side(1), &side(200), &[]);
+    let deciding: Vec<&str> =
+        sides.lines.iter().filter(|line| line.decides).map(|line| line.metric.as_str()).collect();
+    assert_eq!(deciding, ["wall_ns"; 3]);
 }

@@ -56,3 +56,34 @@ fn jobs_and_numbers_and_other_methods_are_not_compared() {
     ];
     assert_eq!(lines(cells), [""; 0]);
 }
+
+/// What is left of `copy` without the wait is not known, so that the tables are by wall time.
+#[test]
+fn the_measure_is_that_of_the_tables_of_both_values() {
+    let of = |method: &str, dir: &str, seed| {
+        let values = [("dir", dir.into())];
+        Cell { method: method.to_owned(), ..at(&values, noisy(seed, 0.01)) }
+    };
+    let cells = vec![
+        of("create", "/a", 1),
+        waited(of("create", "/b", 2)),
+        of("unlink", "/a", 3),
+        waited(of("unlink", "/b", 4)),
+        of("copy", "/b", 5),
+    ];
+    let without_wait = |cell| with(waited(cell), "run_queue_wait_ns", |_| 0.0);
+    let measures = |mut cells: Vec<Cell>| -> Vec<String> {
+        for i in [0, 2] {
+            cells[i] = without_wait(cells[i].clone());
+        }
+        let points = ["/a", "/b"].map(|dir| {
+            let mut point = Point::default();
+            point.set("dir", dir);
+            point
+        });
+        let analysis = analyze(&Run { points: points.to_vec(), ..run(cells) });
+        analysis.across.into_iter().map(|across| across.comparison.metric).collect()
+    };
+    assert_eq!(measures(cells.clone()), ["wall_ns"; 2]);
+    assert_eq!(measures(cells[..4].to_vec()), ["wall_less_wait_ns"; 2]);
+}
