@@ -349,6 +349,18 @@ fn one_that_was_slower_in_every_round_is_not_among_the_best() {
     assert_eq!(analysis.families[0].best, [0]);
 }
 
+/// Within one session its rounds depend on each other: that one set of processes is 0.5 % slower in all of
+/// them is no verdict.
+#[test]
+fn one_that_was_slower_by_little_in_every_round_is_undecided() {
+    let steady = || noisy(1, 0.001).into_iter().take(10);
+    let slower = steady().enumerate().map(|(i, ns)| ns * (1.005 + i as f64 / 1e4));
+    let analysis = analyze(&run(vec![cell("a", steady()), cell("b", slower)]));
+    assert_eq!(analysis.comparisons[0].low, None);
+    let family = &analysis.families[0];
+    assert_eq!((&family.best[..], &family.undecided[..]), (&[0][..], &[1][..]));
+}
+
 /// The cell's samples count in these rounds only.
 fn only_in(mut cell: Cell, takes_part: impl Fn(usize) -> bool) -> Cell {
     for (round, sample) in cell.samples.iter_mut().enumerate() {
