@@ -339,13 +339,14 @@ impl Counting<'_> {
             let (lost, missing, untraced) = match state {
                 State::Idle => continue,
                 State::Lost(why) => {
-                    (Some(format!("the counting pass failed: {why}")), vec![], None)
+                    let why = format!("the counting pass failed: {why}");
+                    (Some(why.clone()), vec![(PEAK_RSS, why)], None)
                 }
                 State::Live(live) => (None, live.runner.missing(), live.untraced.clone()),
             };
             let method = self.run.cells[index].method.clone();
             for (metric, why) in missing.iter().filter(|(metric, _)| *metric == PEAK_RSS) {
-                if !has(&self.run.cells[index], metric) {
+                if self.run.cells[index].counted(metric).next().is_none() {
                     note_missing(self.run, Some(&method), metric, why);
                 }
             }
@@ -379,14 +380,7 @@ impl Counting<'_> {
                 note_missing(self.run, Some(&method), "no system calls by name", &why);
             }
         }
-        // The timing pass does not know the peak of processes that a method starts.
-        let unknown = format!("{PEAK_RSS}: ");
-        let run = &mut *self.run;
-        run.notes.retain(|note| {
-            let of = |cell: &&Cell| Some(cell.method.as_str()) == note.method.as_deref();
-            let known = run.cells.iter().filter(of).any(|cell| has(cell, PEAK_RSS));
-            !(known && note.text.starts_with(&unknown))
-        });
+        forget_known_peaks(self.run);
         let user_only = self.sources.without_kernel().join(", ");
         if !user_only.is_empty() {
             let text = "what the kernel does for a method is left out; see \
@@ -394,6 +388,19 @@ impl Counting<'_> {
             note_missing(self.run, None, &format!("counters of the processor ({user_only})"), text);
         }
     }
+}
+
+/// The timing pass does not know the peak of processes that a method starts, and says why. Where this pass knows it
+/// at all points of the method, that is no longer so.
+fn forget_known_peaks(run: &mut Run) {
+    let unknown = format!("{PEAK_RSS}: ");
+    run.notes.retain(|note| {
+        let of = |cell: &&Cell| Some(cell.method.as_str()) == note.method.as_deref();
+        let cells = || run.cells.iter().filter(of).filter(|cell| cell.n(Pass::Timing) > 0);
+        let known = cells().any(|cell| has(cell, PEAK_RSS))
+            && cells().all(|cell| cell.counted(PEAK_RSS).next().is_some());
+        !(known && note.text.starts_with(&unknown))
+    });
 }
 
 fn lost(ended: Ended) -> Result<State, Halt> {

@@ -133,6 +133,7 @@ impl Session<'_> {
         let counting = self.run.plan.counting > 0;
         for (metric, why) in runner.missing() {
             if is_command && counting && metric == metric::PEAK_RSS {
+                // The counting pass gives it, or says why not.
                 continue;
             }
             let method = is_command.then_some(method.name.as_str());

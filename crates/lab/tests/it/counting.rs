@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 
 use lab::count::Sources;
-use lab::experiment::{Command, How, Method};
+use lab::experiment::{Command, Data, Experiment, How, MakeData, Method};
 use lab::launch::Stop;
+use lab::measure::{Job, new_run};
+use lab::param::Point;
 use lab::run::{Cell, Pass, Plan, Run, Status};
 
-use crate::script::{GOOD, cell, experiment, go_on, method, plan, run, run_with, script};
+use crate::script::{GOOD, cell, experiment, go, go_on, method, plan, run, run_with, script};
 
 fn counted(methods: Vec<Method>, counting: u32) -> Run {
     run(methods, Plan { counting, ..plan(3) })
@@ -274,5 +276,62 @@ fn the_peak_of_a_command_is_that_of_its_largest_process() {
     assert!(mib("small") < 32.0, "{:?}", peaks("small"));
     for name in ["plain", "script"] {
         assert!((64.0..96.0).contains(&mib(name)), "{name}: {:?}", peaks(name));
+    }
+}
+
+fn why_no_peak(run: &Run, method: &str) -> Vec<String> {
+    let of = |note: &&lab::run::Note| note.method.as_deref() == Some(method);
+    let notes = run.notes.iter().filter(of).map(|note| note.text.clone());
+    notes.filter(|text| text.starts_with("peak_rss_bytes: ")).collect()
+}
+
+#[test]
+fn a_command_that_no_time_was_left_to_count_has_a_reason_for_its_peak() {
+    let methods =
+        vec![script("worker", GOOD), method("command", How::Command(Command::plain(["true"])))];
+    let run = run(methods, Plan { counting: 2, time_limit_ns: 1, ..plan(1) });
+    for name in ["worker", "command"] {
+        assert_eq!((cell(&run, name).n(Pass::Timing), cell(&run, name).n(Pass::Counting)), (1, 0));
+    }
+    let why = "peak_rss_bytes: the counting pass failed: no time was left; give more --time, or choose \
+               fewer methods";
+    assert_eq!(why_no_peak(&run, "command"), [why]);
+    // Its peak is that of the timing pass.
+    assert_eq!(why_no_peak(&run, "worker"), [""; 0]);
+}
+
+/// The peak at one size does not take away the reason why there is none at another.
+#[test]
+fn a_peak_that_is_known_at_one_point_is_explained_at_the_others() {
+    let script = "if [ {size} = 2 ] && [ -n \"${BYTELAB_COUNTING+x}\" ]; then exit 3; fi";
+    let argv = vec![script.to_owned()];
+    let how = How::Command(Command { argv, shell: true, ..Command::default() });
+    let at = |size: u64| {
+        let mut point = Point::default();
+        point.set("size", size);
+        point
+    };
+    let measured = |points: Vec<Point>| {
+        let mut method = method("command", how.clone());
+        method.reads = vec!["size"];
+        let data: MakeData =
+            Box::new(|point, _, _| Ok(Data { arguments: point.clone(), ..Data::default() }));
+        let experiment = Experiment { data, ..experiment() };
+        let job = Job { experiment: &experiment, methods: vec![method] };
+        let plan = Plan { counting: 2, ..plan(1) };
+        let mut run = new_run(&job, points, plan, None);
+        go(&job, &mut run, &Stop::default(), |_, _| {});
+        run
+    };
+    let run = measured(vec![at(1)]);
+    if !why_no_peak(&run, "command").is_empty() {
+        return;
+    }
+    for points in [vec![at(1), at(2)], vec![at(2), at(1)]] {
+        let run = measured(points);
+        let peaks: Vec<usize> =
+            run.cells.iter().map(|cell| cell.counted("peak_rss_bytes").count()).collect();
+        assert!(peaks == [2, 0] || peaks == [0, 2], "{peaks:?} {:?}", run.notes);
+        assert_eq!(why_no_peak(&run, "command").len(), 1, "{:?}", run.notes);
     }
 }
