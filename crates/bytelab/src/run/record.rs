@@ -71,7 +71,7 @@ pub(super) fn record(
     measured.map(|()| tidy && is_kept)
 }
 
-/// What is measured, and how long that takes at most: a round is never cut off.
+/// What is measured, and how long that takes at most. How long a round takes is known after the first ones.
 fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     let methods = match job.methods.len() {
         1 => "1 method".to_owned(),
@@ -80,7 +80,7 @@ fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     let seconds = at_most_ns(plan).div_ceil(1_000_000_000);
     let experiment = job.experiment.name;
     format!(
-        "measuring {methods} of {experiment}: at most {seconds} s, if a round does not take longer"
+        "measuring {methods} of {experiment}: at most {seconds} s, or its first rounds if these take longer"
     )
 }
 

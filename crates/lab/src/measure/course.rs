@@ -5,8 +5,8 @@ use crate::run::Plan;
 
 /// Rounds without which several methods get no verdict; for them a run may take twice its time.
 const LEAST_ROUNDS: u32 = 12;
-/// Each session costs the rounds that warm it up, and so should have this many with them.
-const ROUNDS_PER_SESSION: u64 = 4;
+/// Each session costs the rounds that warm it up, and so should have this many that count.
+const ROUNDS_PER_SESSION: u32 = 3;
 /// A sample that takes more than this part of all the time, and that many times as long as those of most cells,
 /// is taken once in a session.
 const SLOW_PART: u64 = 30;
@@ -16,7 +16,7 @@ const LEAST_SESSIONS: [u32; 2] = [6, 5];
 /// All that a run does takes at most its time this many times, the counting pass included.
 const TIMES_AT_MOST: u64 = 3;
 
-/// How long a run takes at most, if a round does not take longer.
+/// How long a run takes at most, or its first rounds if these take longer.
 pub fn at_most_ns(plan: &Plan) -> u64 {
     plan.time_limit_ns.saturating_mul(TIMES_AT_MOST)
 }
@@ -33,9 +33,14 @@ pub(super) struct Course {
     slow_ns: u64,
     /// For all rounds that are left; a multiple of it is the limit of what they must have.
     limit_ns: u64,
+    at_most_ns: u64,
     sessions: u32,
     rounds: u32,
+    /// The rounds that warm up a session.
+    warm_up: u32,
     begun: u32,
+    /// Whether the slow ones take part in the session in hand.
+    with_slow: bool,
     /// When measuring began, and when the session in hand did.
     began_ns: Option<u64>,
     session_began_ns: u64,
@@ -67,24 +72,32 @@ impl Course {
         Course {
             ops: vec![None; cells],
             limit_ns: limit_ns.try_into().unwrap_or(u64::MAX),
+            at_most_ns: at_most_ns(plan),
             sessions,
             rounds,
+            warm_up: plan.warm_up,
             ..Course::default()
         }
     }
 
     /// Whether a session is begun: there must be time to start its processes, to warm them up and for a round.
+    /// The slow ones take part in it if there is time for them, too.
     pub(super) fn begins_session(&mut self, now_ns: u64) -> bool {
-        let began_ns = *self.began_ns.get_or_insert(now_ns);
-        let ends_ns = now_ns.saturating_sub(began_ns).saturating_add(self.session_ns(2));
-        let in_time = self.spent_ns(now_ns).saturating_add(self.session_ns(2)) <= self.limit_ns;
+        self.began_ns.get_or_insert(now_ns);
+        let session_ns = self.session_ns(1);
+        let in_time = self.spent_ns(now_ns).saturating_add(session_ns) <= self.limit_ns;
         // What the verdicts need is taken after the time is over, too.
-        let needed = self.begun < LEAST_SESSIONS[0]
-            && ends_ns <= self.limit_ns.saturating_mul(TIMES_AT_MOST);
-        let begins = self.begun == 0 || self.begun < self.worth_sessions() && (in_time || needed);
+        let needed = self.begun < LEAST_SESSIONS[0];
+        let begins = self.begun == 0
+            || self.begun < self.worth_sessions()
+                && (in_time || needed)
+                && self.is_left(now_ns, session_ns);
         self.begun += u32::from(begins);
         self.session_began_ns = now_ns;
         self.taken = 0;
+        let with_slow_ns = session_ns.saturating_add(self.slow_ns);
+        self.with_slow =
+            self.begun < 2 || self.has_time_for_slow() && self.is_left(now_ns, with_slow_ns);
         begins
     }
 
@@ -113,7 +126,7 @@ impl Course {
         if !self.slow.get(cell).is_some_and(|slow| *slow) {
             return true;
         }
-        !warm_up && self.taken == 0 && self.has_time_for_slow()
+        !warm_up && self.taken == 0 && self.with_slow
     }
 
     /// A round has been taken, in this time.
@@ -130,16 +143,29 @@ impl Course {
     }
 
     /// Whether the session in hand has time for another round: at least half of it must fit. For the rounds
-    /// without which there is no verdict there is twice the time.
+    /// without which there is no verdict there is twice the time. All of it must fit into what the run takes at
+    /// most.
     pub(super) fn has_time(&self, now_ns: u64) -> bool {
         let worth = self.worth_sessions();
-        let half_ns = self.round_ns.unwrap_or_default() / 2;
+        let round_ns = self.round_ns.unwrap_or_default();
         let fits = |limit_ns: u64| {
             let end_ns = (limit_ns / u64::from(worth)).saturating_mul(u64::from(self.begun));
-            self.spent_ns(now_ns).saturating_add(half_ns) <= end_ns
+            self.spent_ns(now_ns).saturating_add(round_ns / 2) <= end_ns
         };
         let needed = self.taken < LEAST_ROUNDS.div_ceil(worth);
-        fits(self.limit_ns) || needed && fits(self.limit_ns.saturating_mul(2))
+        let in_time = fits(self.limit_ns) || needed && fits(self.limit_ns.saturating_mul(2));
+        in_time && self.is_left(now_ns, round_ns)
+    }
+
+    /// Whether there is so much time before the run has taken what it takes at most.
+    fn is_left(&self, now_ns: u64, ns: u64) -> bool {
+        ns <= self.at_most_left_ns(now_ns)
+    }
+
+    fn at_most_left_ns(&self, now_ns: u64) -> u64 {
+        let began_ns = self.began_ns.unwrap_or(now_ns);
+        let taken_ns = now_ns.saturating_sub(began_ns);
+        self.at_most_ns.saturating_sub(taken_ns)
     }
 
     pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
@@ -149,18 +175,17 @@ impl Course {
     /// All that were asked for, or as many as the time allows when a round is long. Before they are fewer than
     /// can be compared as wholes, the run takes longer; where that is not enough either, one is left.
     fn worth_sessions(&self) -> u32 {
-        if self.round_ns.is_none() {
-            return self.sessions;
-        }
+        let Some(round_ns) = self.round_ns else { return self.sessions };
         let worth = |slow_ns: u64| {
             let fit = |limit_ns: u64, rounds| {
                 limit_ns / self.session_ns(rounds).saturating_add(slow_ns).max(1)
             };
             let whole = fit(self.limit_ns, ROUNDS_PER_SESSION).min(u64::from(self.sessions)) as u32;
             // The first one also finds out how long the samples take.
-            let first_ns = self.session_ns(1).saturating_add(slow_ns);
+            let first_ns =
+                round_ns.saturating_add(self.start_ns.unwrap_or_default()).saturating_add(slow_ns);
             let most_ns = self.limit_ns.saturating_mul(TIMES_AT_MOST).saturating_sub(first_ns);
-            let least = LEAST_SESSIONS.into_iter().find(|n| fit(most_ns, 2) >= u64::from(*n));
+            let least = LEAST_SESSIONS.into_iter().find(|n| fit(most_ns, 1) >= u64::from(*n));
             least.map(|least| whole.max(least))
         };
         // What is too slow for that does not cost the others their sessions.
@@ -168,16 +193,17 @@ impl Course {
         sessions.min(self.sessions).max(1)
     }
 
-    /// What a session with this many rounds takes, those that warm it up among them and what is slow not.
-    fn session_ns(&self, rounds: u64) -> u64 {
+    /// What a session takes in which this many rounds count, with those that warm it up and without what is slow.
+    fn session_ns(&self, counted: u32) -> u64 {
         let round_ns = self.round_ns.unwrap_or_default();
+        let rounds = u64::from(self.warm_up) + u64::from(counted);
         round_ns.saturating_mul(rounds).saturating_add(self.start_ns.unwrap_or_default())
     }
 
-    /// Whether there is time for the slow ones in the session in hand.
+    /// Whether the slow ones have not had their share of the time yet.
     fn has_time_for_slow(&self) -> bool {
         let all_ns = self.slow_ns.saturating_mul(u64::from(self.begun));
-        self.begun < 2 || all_ns <= self.limit_ns.saturating_mul(2)
+        all_ns <= self.limit_ns.saturating_mul(2)
     }
 }
 
@@ -187,18 +213,35 @@ mod tests {
 
     const LIMIT_NS: u64 = 30_000_000_000;
 
+    fn course(warm_up: u32, sessions: u32) -> Course {
+        let at_most_ns = TIMES_AT_MOST * LIMIT_NS;
+        let limit_ns = LIMIT_NS;
+        Course { limit_ns, at_most_ns, sessions, rounds: 100, warm_up, ..Course::default() }
+    }
+
     /// The counted rounds of each session of a run of 30 s, whose processes start and whose rounds are taken in
     /// so many ms; and the seconds that it takes.
     fn simulate(sessions: u32, start_ms: u64, round_ms: u64) -> (Vec<u32>, u64) {
+        simulate_warmed(1, sessions, start_ms, round_ms)
+    }
+
+    fn simulate_warmed(
+        warm_up: u32,
+        sessions: u32,
+        start_ms: u64,
+        round_ms: u64,
+    ) -> (Vec<u32>, u64) {
         let (start_ns, round_ns) = (start_ms * 1_000_000, round_ms * 1_000_000);
-        let mut course = Course { limit_ns: LIMIT_NS, sessions, rounds: 100, ..Course::default() };
+        let mut course = course(warm_up, sessions);
         let (mut now_ns, mut taken) = (0, Vec::new());
         while course.begins_session(now_ns) {
             // In the first one, also a sample of each.
             now_ns += start_ns + if taken.is_empty() { round_ns } else { 0 };
             course.learn(&[round_ns], &[true], now_ns);
-            now_ns += round_ns;
-            course.took(round_ns, false);
+            for _ in 0..warm_up {
+                now_ns += round_ns;
+                course.took(round_ns, false);
+            }
             course.starts(now_ns);
             let mut rounds = 0;
             while rounds < course.session_rounds(100 / sessions)
@@ -236,8 +279,7 @@ mod tests {
     /// In how many rounds of each session a cell of samples of so many ms takes part, beside others of 10 ms.
     fn check_slow(sample_ms: u64, expected: &[u32]) {
         let samples_ns = [10_000_000, 10_000_000, 10_000_000, sample_ms * 1_000_000];
-        let mut course =
-            Course { limit_ns: LIMIT_NS, sessions: 10, rounds: 100, ..Course::default() };
+        let mut course = course(1, 10);
         let (mut now_ns, mut taken) = (0, Vec::new());
         while course.begins_session(now_ns) {
             now_ns += 100_000_000;
@@ -273,7 +315,7 @@ mod tests {
         check(10, 1500, &[3, 3, 2, 2, 3, 2]);
         check(10, 2500, &[2; 6]);
         check(10, 4000, &[2, 2, 2, 1, 2, 1]);
-        check(10, 20_000, &[3]);
+        check(10, 20_000, &[2]);
         check(1, 600, &[50]);
     }
 
@@ -285,6 +327,21 @@ mod tests {
             let rounds: u32 = taken.iter().sum();
             assert!(taken.len() >= 6 && rounds >= 6, "{round_ms} ms: {taken:?}");
             assert!(seconds <= 90, "{round_ms} ms: {seconds} s");
+        }
+    }
+    /// Three times its time, or what the first session takes before it can look at a clock: a sample of
+    /// each method, the rounds that warm it up, and one that counts.
+    #[test]
+    fn a_run_takes_three_times_its_time_or_its_first_rounds() {
+        for warm_up in [0, 1, 5, 100] {
+            for round_ms in [1, 100, 300, 700, 1000, 2500, 4000, 10_000, 14_000, 20_000, 40_000] {
+                let (taken, seconds) = simulate_warmed(warm_up, 10, 500, round_ms);
+                let first = (500 + (u64::from(warm_up) + 2) * round_ms) / 1000;
+                assert!(
+                    seconds <= first.max(90),
+                    "{warm_up} to warm up, rounds of {round_ms} ms: {seconds} s, {taken:?}"
+                );
+            }
         }
     }
 }
