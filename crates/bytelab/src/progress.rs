@@ -56,16 +56,13 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
         Progress::Preparing { method, done, of } => {
             (0, format!("preparing {method} ({} of {of})", done + 1))
         }
-        Progress::Round { round, rounds, spent_ns, limit_ns } => {
-            let by_rounds = f64::from(*round) / f64::from(*rounds);
-            let by_time = *spent_ns as f64 / (*limit_ns).max(1) as f64;
-            let share = by_rounds.max(by_time).min(1.0);
-            let mut message = format!("round {} of at most {rounds}", round + 1);
-            if *round > 0 {
-                let left_s = *spent_ns as f64 / 1e9 * (1.0 / share - 1.0);
-                message = format!("{message}, {left_s:.0} s left");
-            }
-            ((share * 1000.0) as u64, message)
+        Progress::Round { round, rounds, spent_ns, left_ns } => {
+            let message = format!("round {} of at most {rounds}", round + 1);
+            let Some(left_ns) = left_ns.filter(|ns| *ns > 0) else { return (0, message) };
+            let share = *spent_ns as f64 / (*spent_ns as f64 + left_ns as f64);
+            // A second is left until the last one is over.
+            let left_s = left_ns.div_ceil(1_000_000_000);
+            ((share * 1000.0) as u64, format!("{message}, {left_s} s left"))
         }
     }
 }
@@ -74,21 +71,22 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
 mod tests {
     use super::*;
 
-    fn check(round: u32, spent_s: u64, expected: (u64, &str)) {
+    fn check(round: u32, spent_s: u64, left_ms: Option<u64>, expected: (u64, &str)) {
         let progress = Progress::Round {
             round,
             rounds: 100,
             spent_ns: spent_s * 1_000_000_000,
-            limit_ns: 30_000_000_000,
+            left_ns: left_ms.map(|ms| ms * 1_000_000),
         };
         assert_eq!(describe(&progress), (expected.0, expected.1.to_owned()));
     }
 
     #[test]
-    fn the_line_tells_the_time_left_by_what_ends_first() {
-        check(0, 0, (0, "round 1 of at most 100"));
-        check(10, 15, (500, "round 11 of at most 100, 15 s left"));
-        check(50, 5, (500, "round 51 of at most 100, 5 s left"));
-        check(99, 31, (1000, "round 100 of at most 100, 0 s left"));
+    fn the_line_tells_the_time_left_where_it_is_known_and_never_that_none_is() {
+        check(0, 1, None, (0, "round 1 of at most 100"));
+        check(10, 15, Some(15_000), (500, "round 11 of at most 100, 15 s left"));
+        check(50, 30, Some(60_000), (333, "round 51 of at most 100, 60 s left"));
+        check(98, 31, Some(1), (999, "round 99 of at most 100, 1 s left"));
+        check(99, 31, Some(0), (0, "round 100 of at most 100"));
     }
 }

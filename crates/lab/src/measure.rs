@@ -58,9 +58,11 @@ pub enum Progress<'a> {
     /// Of all sessions together.
     Round {
         round: u32,
+        /// As many as there are at most.
         rounds: u32,
         spent_ns: u64,
-        limit_ns: u64,
+        /// Of the rounds; none before the first one has been taken.
+        left_ns: Option<u64>,
     },
     Counting {
         round: u32,

@@ -1,6 +1,7 @@
 //! How the time of a run is shared out: how many sessions it is worth to start, when each of them ends,
 //! and what one hands on to the next. Knows no clock: it is told the time.
 
+use super::Progress;
 use crate::run::Plan;
 
 /// Rounds without which several methods get no verdict; for them a run may take twice its time.
@@ -49,8 +50,15 @@ pub(super) struct Course {
     /// When the first round that counts began, and what the first round took, also if it was a warm-up.
     started_ns: Option<u64>,
     round_ns: Option<u64>,
-    /// Rounds of the session in hand that count.
+    /// Rounds of the session in hand that count, and those that have warmed it up.
     taken: u32,
+    warmed: u32,
+    /// Rounds that count which a run that was stopped does not need any more, and those of all sessions since.
+    before: u32,
+    counted: u32,
+    /// How many rounds were taken, and their time without what is slow.
+    paced: u64,
+    paced_ns: u64,
 }
 
 /// By cell, whether it is slow: the slow ones share the time of the run with the others, and must not take it all.
@@ -76,6 +84,7 @@ impl Course {
             sessions,
             rounds,
             warm_up: plan.warm_up,
+            before: (all as u32).saturating_sub(rounds),
             ..Course::default()
         }
     }
@@ -94,7 +103,7 @@ impl Course {
                 && self.is_left(now_ns, session_ns);
         self.begun += u32::from(begins);
         self.session_began_ns = now_ns;
-        self.taken = 0;
+        (self.taken, self.warmed) = (0, 0);
         let with_slow_ns = session_ns.saturating_add(self.slow_ns);
         self.with_slow =
             self.begun < 2 || self.has_time_for_slow() && self.is_left(now_ns, with_slow_ns);
@@ -132,7 +141,13 @@ impl Course {
     /// A round has been taken, in this time.
     pub(super) fn took(&mut self, round_ns: u64, counts: bool) {
         self.round_ns.get_or_insert(round_ns);
+        let has_slow = counts && self.taken == 0 && self.with_slow;
+        let slow_ns = if has_slow { self.slow_ns } else { 0 };
+        self.paced_ns = self.paced_ns.saturating_add(round_ns.saturating_sub(slow_ns));
+        self.paced += 1;
         self.taken += u32::from(counts);
+        self.counted += u32::from(counts);
+        self.warmed += u32::from(!counts);
     }
 
     /// The rounds of a session that is to do so many, at most: where fewer sessions are worth it, each
@@ -166,6 +181,54 @@ impl Course {
         let began_ns = self.began_ns.unwrap_or(now_ns);
         let taken_ns = now_ns.saturating_sub(began_ns);
         self.at_most_ns.saturating_sub(taken_ns)
+    }
+
+    /// Where the run stands before a round of a session that is to do so many.
+    pub(super) fn progress(&self, now_ns: u64, asked: u32) -> Progress<'static> {
+        let worth = self.worth_sessions();
+        let rounds =
+            if worth < self.sessions { worth * self.session_rounds(asked) } else { self.rounds };
+        Progress::Round {
+            round: self.before + self.counted,
+            rounds: self.before + rounds,
+            spent_ns: now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns)),
+            left_ns: self.left_ns(now_ns, asked),
+        }
+    }
+
+    /// The time that the rounds which are left will take, if one goes on to take as long as those before. The
+    /// first round tells.
+    fn left_ns(&self, now_ns: u64, asked: u32) -> Option<u64> {
+        let round_ns = self.paced_ns.checked_div(self.paced)?;
+        let rounds_ns = |rounds: u32| round_ns.saturating_mul(u64::from(rounds));
+        let worth = self.worth_sessions();
+        let start_ns = self.start_ns.unwrap_or_default();
+        let warm_ns = rounds_ns(self.warm_up.saturating_sub(self.warmed));
+        // What is left of this session and the ones after it, where each has so many rounds that count.
+        let of_sessions = |sessions: u32, rounds: u32| {
+            let more = u64::from(sessions.saturating_sub(self.begun));
+            let session_ns = start_ns.saturating_add(rounds_ns(self.warm_up + rounds));
+            let slow_ns = if self.with_slow { self.slow_ns } else { 0 };
+            let this_ns = if self.taken == 0 { slow_ns } else { 0 };
+            warm_ns
+                .saturating_add(rounds_ns(rounds.saturating_sub(self.taken)))
+                .saturating_add(this_ns)
+                .saturating_add(session_ns.saturating_add(slow_ns).saturating_mul(more))
+        };
+        let until = |limit_ns: u64| {
+            let warm_ns = if self.started_ns.is_none() { warm_ns } else { 0 };
+            limit_ns.saturating_sub(self.spent_ns(now_ns)).saturating_add(warm_ns)
+        };
+        let all_ns = of_sessions(worth, self.session_rounds(asked));
+        let needed = worth.min(LEAST_SESSIONS[0]);
+        let sessions_ns = of_sessions(needed, 1);
+        let verdicts_ns = of_sessions(needed, LEAST_ROUNDS.div_ceil(worth));
+        let aim_ns = until(self.limit_ns)
+            .max(sessions_ns)
+            .max(verdicts_ns.min(until(self.limit_ns.saturating_mul(2))));
+        // The round that is about to begin is taken whatever it takes.
+        let sure_ns = warm_ns.saturating_add(round_ns);
+        Some(all_ns.min(aim_ns).min(self.at_most_left_ns(now_ns)).max(sure_ns))
     }
 
     pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
@@ -208,140 +271,4 @@ impl Course {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LIMIT_NS: u64 = 30_000_000_000;
-
-    fn course(warm_up: u32, sessions: u32) -> Course {
-        let at_most_ns = TIMES_AT_MOST * LIMIT_NS;
-        let limit_ns = LIMIT_NS;
-        Course { limit_ns, at_most_ns, sessions, rounds: 100, warm_up, ..Course::default() }
-    }
-
-    /// The counted rounds of each session of a run of 30 s, whose processes start and whose rounds are taken in
-    /// so many ms; and the seconds that it takes.
-    fn simulate(sessions: u32, start_ms: u64, round_ms: u64) -> (Vec<u32>, u64) {
-        simulate_warmed(1, sessions, start_ms, round_ms)
-    }
-
-    fn simulate_warmed(
-        warm_up: u32,
-        sessions: u32,
-        start_ms: u64,
-        round_ms: u64,
-    ) -> (Vec<u32>, u64) {
-        let (start_ns, round_ns) = (start_ms * 1_000_000, round_ms * 1_000_000);
-        let mut course = course(warm_up, sessions);
-        let (mut now_ns, mut taken) = (0, Vec::new());
-        while course.begins_session(now_ns) {
-            // In the first one, also a sample of each.
-            now_ns += start_ns + if taken.is_empty() { round_ns } else { 0 };
-            course.learn(&[round_ns], &[true], now_ns);
-            for _ in 0..warm_up {
-                now_ns += round_ns;
-                course.took(round_ns, false);
-            }
-            course.starts(now_ns);
-            let mut rounds = 0;
-            while rounds < course.session_rounds(100 / sessions)
-                && (rounds == 0 || course.has_time(now_ns))
-            {
-                now_ns += round_ns;
-                course.took(round_ns, true);
-                rounds += 1;
-            }
-            taken.push(rounds);
-        }
-        (taken, now_ns / 1_000_000_000)
-    }
-
-    fn check(sessions: u32, round_ms: u64, expected: &[u32]) {
-        let (taken, _) = simulate(sessions, 0, round_ms);
-        assert_eq!(taken, expected, "{sessions} sessions, rounds of {round_ms} ms");
-    }
-
-    #[test]
-    fn what_is_slow_beside_the_others_takes_part_once_in_a_session() {
-        let of = |samples_ms: &[u64]| {
-            let samples_ns: Vec<u64> = samples_ms.iter().map(|ms| ms * 1_000_000).collect();
-            let reference: Vec<bool> = (0..samples_ms.len()).map(|cell| cell == 0).collect();
-            slow(&samples_ns, &reference, LIMIT_NS)
-        };
-        assert_eq!(of(&[10, 10, 200, 999, 10]), [false; 5]);
-        assert_eq!(of(&[10, 10, 2500, 10, 3900]), [false, false, true, false, true]);
-        // A reference takes part in all, and where all are slow, all do.
-        assert_eq!(of(&[9000, 10, 10]), [false; 3]);
-        assert_eq!(of(&[5000, 6000, 20_000]), [false; 3]);
-        assert_eq!(of(&[0, 0]), [false; 2]);
-    }
-
-    /// In how many rounds of each session a cell of samples of so many ms takes part, beside others of 10 ms.
-    fn check_slow(sample_ms: u64, expected: &[u32]) {
-        let samples_ns = [10_000_000, 10_000_000, 10_000_000, sample_ms * 1_000_000];
-        let mut course = course(1, 10);
-        let (mut now_ns, mut taken) = (0, Vec::new());
-        while course.begins_session(now_ns) {
-            now_ns += 100_000_000;
-            course.learn(&samples_ns, &[true, false, false, false], now_ns);
-            assert!(!course.takes_part(3, true), "it is warmed up");
-            course.took(30_000_000, false);
-            course.starts(now_ns);
-            let (mut rounds, mut own) = (0, 0);
-            while rounds < course.session_rounds(10) && (rounds == 0 || course.has_time(now_ns)) {
-                let takes_part = u32::from(course.takes_part(3, false));
-                now_ns += 30_000_000 + u64::from(takes_part) * samples_ns[3];
-                course.took(30_000_000, true);
-                (rounds, own) = (rounds + 1, own + takes_part);
-            }
-            taken.push(own);
-        }
-        assert_eq!(taken, expected, "{sample_ms} ms");
-        assert!(now_ns < TIMES_AT_MOST * LIMIT_NS, "{sample_ms} ms: {now_ns}");
-    }
-
-    #[test]
-    fn what_is_slow_has_enough_sessions_for_a_verdict_where_there_is_time() {
-        check_slow(1500, &[1; 10]);
-        check_slow(3900, &[1; 7]);
-        check_slow(9000, &[1; 6]);
-        check_slow(20_000, &[1, 1, 1, 0, 0, 0]);
-    }
-
-    #[test]
-    fn short_rounds_are_taken_in_all_sessions_and_long_ones_in_few() {
-        check(10, 1, &[10; 10]);
-        check(10, 600, &[5, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
-        check(10, 1500, &[3, 3, 2, 2, 3, 2]);
-        check(10, 2500, &[2; 6]);
-        check(10, 4000, &[2, 2, 2, 1, 2, 1]);
-        check(10, 20_000, &[2]);
-        check(1, 600, &[50]);
-    }
-
-    /// Six rounds at the least, in sessions enough to be compared as wholes, within three times the time.
-    #[test]
-    fn rounds_of_some_seconds_are_enough_for_a_verdict() {
-        for (start_ms, round_ms) in [(500, 1000), (2000, 2000), (2000, 3000), (4000, 4000)] {
-            let (taken, seconds) = simulate(10, start_ms, round_ms);
-            let rounds: u32 = taken.iter().sum();
-            assert!(taken.len() >= 6 && rounds >= 6, "{round_ms} ms: {taken:?}");
-            assert!(seconds <= 90, "{round_ms} ms: {seconds} s");
-        }
-    }
-    /// Three times its time, or what the first session takes before it can look at a clock: a sample of
-    /// each method, the rounds that warm it up, and one that counts.
-    #[test]
-    fn a_run_takes_three_times_its_time_or_its_first_rounds() {
-        for warm_up in [0, 1, 5, 100] {
-            for round_ms in [1, 100, 300, 700, 1000, 2500, 4000, 10_000, 14_000, 20_000, 40_000] {
-                let (taken, seconds) = simulate_warmed(warm_up, 10, 500, round_ms);
-                let first = (500 + (u64::from(warm_up) + 2) * round_ms) / 1000;
-                assert!(
-                    seconds <= first.max(90),
-                    "{warm_up} to warm up, rounds of {round_ms} ms: {seconds} s, {taken:?}"
-                );
-            }
-        }
-    }
-}
+mod tests;

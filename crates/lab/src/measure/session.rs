@@ -206,7 +206,6 @@ impl Session<'_> {
 
     fn rounds(&mut self) -> Result<Next> {
         let warm_up = self.run.plan.warm_up;
-        let sessions = self.run.plan.sessions.max(1);
         for round in 0.. {
             let most = warm_up + self.course.session_rounds(self.rounds);
             if round >= most {
@@ -220,13 +219,7 @@ impl Session<'_> {
             if round > warm_up && !self.course.has_time(now_ns) {
                 break;
             }
-            let taken = round.saturating_sub(warm_up);
-            self.record.progress(&Progress::Round {
-                round: self.number % sessions * self.run.plan.rounds + taken,
-                rounds: sessions * self.run.plan.rounds,
-                spent_ns: self.course.spent_ns(now_ns),
-                limit_ns: self.run.plan.time_limit_ns,
-            });
+            self.record.progress(&self.course.progress(now_ns, self.rounds));
             if self.round(round, !counts)? == Next::Stop {
                 return Ok(Next::Stop);
             }

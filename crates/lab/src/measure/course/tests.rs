@@ -1,0 +1,163 @@
+use super::*;
+
+const LIMIT_NS: u64 = 30_000_000_000;
+
+fn course(warm_up: u32, sessions: u32) -> Course {
+    let at_most_ns = TIMES_AT_MOST * LIMIT_NS;
+    let limit_ns = LIMIT_NS;
+    Course { limit_ns, at_most_ns, sessions, rounds: 100, warm_up, ..Course::default() }
+}
+
+/// The counted rounds of each session of a run of 30 s, whose processes start and whose rounds are taken in
+/// so many ms; and the seconds that it takes.
+fn simulate(sessions: u32, start_ms: u64, round_ms: u64) -> (Vec<u32>, u64) {
+    let (taken, seconds, _) = simulate_warmed(1, sessions, start_ms, round_ms);
+    (taken, seconds)
+}
+
+/// Also what is shown before each round.
+fn simulate_warmed(
+    warm_up: u32,
+    sessions: u32,
+    start_ms: u64,
+    round_ms: u64,
+) -> (Vec<u32>, u64, Vec<Progress<'static>>) {
+    let (start_ns, round_ns) = (start_ms * 1_000_000, round_ms * 1_000_000);
+    let mut course = course(warm_up, sessions);
+    let (mut now_ns, mut taken, mut shown) = (0, Vec::new(), Vec::new());
+    while course.begins_session(now_ns) {
+        // In the first one, also a sample of each.
+        now_ns += start_ns + if taken.is_empty() { round_ns } else { 0 };
+        course.learn(&[round_ns], &[true], now_ns);
+        for _ in 0..warm_up {
+            shown.push(course.progress(now_ns, 100 / sessions));
+            now_ns += round_ns;
+            course.took(round_ns, false);
+        }
+        course.starts(now_ns);
+        let mut rounds = 0;
+        while rounds < course.session_rounds(100 / sessions)
+            && (rounds == 0 || course.has_time(now_ns))
+        {
+            shown.push(course.progress(now_ns, 100 / sessions));
+            now_ns += round_ns;
+            course.took(round_ns, true);
+            rounds += 1;
+        }
+        taken.push(rounds);
+    }
+    (taken, now_ns / 1_000_000_000, shown)
+}
+
+fn check(sessions: u32, round_ms: u64, expected: &[u32]) {
+    let (taken, _) = simulate(sessions, 0, round_ms);
+    assert_eq!(taken, expected, "{sessions} sessions, rounds of {round_ms} ms");
+}
+
+#[test]
+fn what_is_slow_beside_the_others_takes_part_once_in_a_session() {
+    let of = |samples_ms: &[u64]| {
+        let samples_ns: Vec<u64> = samples_ms.iter().map(|ms| ms * 1_000_000).collect();
+        let reference: Vec<bool> = (0..samples_ms.len()).map(|cell| cell == 0).collect();
+        slow(&samples_ns, &reference, LIMIT_NS)
+    };
+    assert_eq!(of(&[10, 10, 200, 999, 10]), [false; 5]);
+    assert_eq!(of(&[10, 10, 2500, 10, 3900]), [false, false, true, false, true]);
+    // A reference takes part in all, and where all are slow, all do.
+    assert_eq!(of(&[9000, 10, 10]), [false; 3]);
+    assert_eq!(of(&[5000, 6000, 20_000]), [false; 3]);
+    assert_eq!(of(&[0, 0]), [false; 2]);
+}
+
+/// In how many rounds of each session a cell of samples of so many ms takes part, beside others of 10 ms.
+fn check_slow(sample_ms: u64, expected: &[u32]) {
+    let samples_ns = [10_000_000, 10_000_000, 10_000_000, sample_ms * 1_000_000];
+    let mut course = course(1, 10);
+    let (mut now_ns, mut taken) = (0, Vec::new());
+    while course.begins_session(now_ns) {
+        now_ns += 100_000_000;
+        course.learn(&samples_ns, &[true, false, false, false], now_ns);
+        assert!(!course.takes_part(3, true), "it is warmed up");
+        course.took(30_000_000, false);
+        course.starts(now_ns);
+        let (mut rounds, mut own) = (0, 0);
+        while rounds < course.session_rounds(10) && (rounds == 0 || course.has_time(now_ns)) {
+            let takes_part = u32::from(course.takes_part(3, false));
+            now_ns += 30_000_000 + u64::from(takes_part) * samples_ns[3];
+            course.took(30_000_000, true);
+            (rounds, own) = (rounds + 1, own + takes_part);
+        }
+        taken.push(own);
+    }
+    assert_eq!(taken, expected, "{sample_ms} ms");
+    assert!(now_ns < TIMES_AT_MOST * LIMIT_NS, "{sample_ms} ms: {now_ns}");
+}
+
+#[test]
+fn what_is_slow_has_enough_sessions_for_a_verdict_where_there_is_time() {
+    check_slow(1500, &[1; 10]);
+    check_slow(3900, &[1; 7]);
+    check_slow(9000, &[1; 6]);
+    check_slow(20_000, &[1, 1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn short_rounds_are_taken_in_all_sessions_and_long_ones_in_few() {
+    check(10, 1, &[10; 10]);
+    check(10, 600, &[5, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
+    check(10, 1500, &[3, 3, 2, 2, 3, 2]);
+    check(10, 2500, &[2; 6]);
+    check(10, 4000, &[2, 2, 2, 1, 2, 1]);
+    check(10, 20_000, &[2]);
+    check(1, 600, &[50]);
+}
+
+/// Six rounds at the least, in sessions enough to be compared as wholes, within three times the time.
+#[test]
+fn rounds_of_some_seconds_are_enough_for_a_verdict() {
+    for (start_ms, round_ms) in [(500, 1000), (2000, 2000), (2000, 3000), (4000, 4000)] {
+        let (taken, seconds) = simulate(10, start_ms, round_ms);
+        let rounds: u32 = taken.iter().sum();
+        assert!(taken.len() >= 6 && rounds >= 6, "{round_ms} ms: {taken:?}");
+        assert!(seconds <= 90, "{round_ms} ms: {seconds} s");
+    }
+}
+/// Three times its time, or what the first session takes before it can look at a clock: a sample of
+/// each method, the rounds that warm it up, and one that counts.
+#[test]
+fn a_run_takes_three_times_its_time_or_its_first_rounds() {
+    for warm_up in [0, 1, 5, 100] {
+        for round_ms in [1, 100, 300, 700, 1000, 2500, 4000, 10_000, 14_000, 20_000, 40_000] {
+            let (taken, seconds, _) = simulate_warmed(warm_up, 10, 500, round_ms);
+            let first = (500 + (u64::from(warm_up) + 2) * round_ms) / 1000;
+            assert!(
+                seconds <= first.max(90),
+                "{warm_up} to warm up, rounds of {round_ms} ms: {seconds} s, {taken:?}"
+            );
+        }
+    }
+}
+#[test]
+fn the_share_of_the_time_is_shown_as_it_is_and_the_rounds_in_their_order() {
+    for warm_up in [0, 1, 5, 100] {
+        for round_ms in [1, 100, 600, 1000, 1500, 2500, 4000, 20_000, 40_000] {
+            let case = format!("{warm_up} to warm up, rounds of {round_ms} ms");
+            let (taken, seconds, shown) = simulate_warmed(warm_up, 10, 500, round_ms);
+            let mut last = 0;
+            for (n, shown) in shown.iter().enumerate() {
+                let Progress::Round { round, rounds, spent_ns, left_ns } = *shown else {
+                    panic!("{case}: {shown:?}");
+                };
+                assert!(round >= last && round < rounds, "{case}: {shown:?}");
+                last = round;
+                assert_eq!(left_ns.is_some(), n > 0, "{case}: {shown:?}");
+                let Some(left_ns) = left_ns else { continue };
+                assert!(left_ns > 0, "{case}: {shown:?}");
+                let share = spent_ns as f64 / (spent_ns + left_ns) as f64;
+                let is = spent_ns as f64 / 1e9 / (seconds as f64 + 0.5);
+                assert!((share - is).abs() < 0.15, "{case}: {is} of {seconds} s, {shown:?}");
+            }
+            assert_eq!(last + 1, taken.iter().sum::<u32>(), "{case}");
+        }
+    }
+}
