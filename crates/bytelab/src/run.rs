@@ -23,7 +23,7 @@ use crate::store::Store;
 use crate::trace_file::TraceFile;
 use crate::workers::{self, Toolchain};
 
-use self::choose::{choose, methods_of};
+use self::choose::{choose, leave_out, methods_of};
 use self::record::{Output, record};
 
 /// A run, and whether all that it made was removed.
@@ -52,8 +52,7 @@ pub(crate) fn run(
     if measuring.methods.is_empty() && measuring.languages.is_empty() {
         workers::tell_left_out(experiment.methods.iter().filter(|method| competes(method)))?;
     }
-    // Else workers would be built that have nothing to do.
-    job.methods.retain(competes);
+    let notes = leave_out(experiment, &mut job.methods, &points, &measuring)?;
     ensure!(
         job.methods.iter().any(|method| method.role == Role::Contender),
         "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
@@ -63,6 +62,7 @@ pub(crate) fn run(
     let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
     let toolchains = build_workers(&mut job.methods, &plan, &line, stop)?;
     let mut run = new_run(&job, points, plan, measuring.label);
+    run.notes = notes;
     name_languages(&mut run, &job, &languages);
     let tidy = record(&job, &mut run, data, Output { store, line, trace, toolchains }, stop)?;
     Ok(Measured { run, tidy })

@@ -105,6 +105,18 @@ impl Experiment {
         }
         kept
     }
+
+    /// Where the method competes, with the params named: `input=file output=pipe|socket`. None: at every point.
+    pub fn only_with(&self, method: &Method) -> Option<String> {
+        let is_declared = |name: &&&str| self.params.iter().any(|param| param.name == **name);
+        let of_jobs = JOB_PARAMS.iter().find(is_declared).unwrap_or(&JOB_PARAMS[0]);
+        let named = |condition: &str| match condition.contains('=') {
+            true => condition.to_owned(),
+            false => format!("{of_jobs}={condition}"),
+        };
+        let conditions: Vec<String> = method.job?.split_ascii_whitespace().map(named).collect();
+        Some(conditions.join(" "))
+    }
 }
 
 impl Method {

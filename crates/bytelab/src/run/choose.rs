@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::experiment::{Experiment, How, Method};
-use lab::run::{Role, Run};
+use lab::param::Point;
+use lab::run::{Note, Role, Run};
 
 use crate::cli::MeasureArgs;
 use crate::owner;
@@ -59,6 +60,32 @@ pub(super) fn choose(experiment: &Experiment, measuring: &MeasureArgs) -> Result
         methods.insert(0, reference);
     }
     Ok(methods)
+}
+
+/// Takes out the methods that compete at none of the points: else workers would be built that have nothing to
+/// do. Of those that the user named it is noted; what only a pattern names may well do another job.
+pub(super) fn leave_out(
+    experiment: &Experiment,
+    methods: &mut Vec<Method>,
+    points: &[Point],
+    measuring: &MeasureArgs,
+) -> Result<Vec<Note>> {
+    let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
+    let mut notes = Vec::new();
+    for method in methods.iter().filter(|method| !competes(method)) {
+        let Some(only_with) = experiment.only_with(method) else { continue };
+        let text = format!("takes part only with {only_with}");
+        ensure!(
+            measuring.reference.as_ref() != Some(&method.name),
+            "--reference {}: {text}",
+            method.name
+        );
+        if measuring.methods.contains(&method.name) {
+            notes.push(Note { method: Some(method.name.clone()), point: None, text });
+        }
+    }
+    methods.retain(competes);
+    Ok(notes)
 }
 
 fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {

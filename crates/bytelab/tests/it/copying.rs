@@ -38,3 +38,25 @@ fn to_null_the_answer_says_that_nothing_was_moved() {
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("/dev/null looks at no byte"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_named_method_that_takes_no_part_is_noted_and_as_the_reference_refused() {
+    let world = World::new();
+    let named = [SMALL, &["--output", "null", "-m", "cat,cp,cop*"]].concat();
+    let ran = world.run(&named);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let note = "note: cp: takes part only with input=file output=file";
+    assert!(ran.stdout.contains(note), "{}", ran.stdout);
+    let ran = world.run(&[&named[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let of =
+        |note: &&serde_json::Value| note["method"] == "cp" || note["method"] == "copy-file-range";
+    let notes: Vec<_> = json["notes"].as_array().unwrap().iter().filter(of).collect();
+    assert_eq!(notes.len(), 1, "what only a pattern names is not noted: {notes:?}");
+    assert_eq!(notes[0]["text"], "takes part only with input=file output=file");
+
+    let ran = world.run(&[&named[..], &["--reference", "cp"]].concat());
+    assert_eq!(ran.code, 2, "{}{}", ran.stdout, ran.stderr);
+    let line = "--reference cp: takes part only with input=file output=file";
+    assert!(ran.stderr.contains(line), "{}", ran.stderr);
+}
