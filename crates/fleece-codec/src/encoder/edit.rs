@@ -224,7 +224,6 @@ impl<'a> DictEdit<'a> {
         self.original.and_then(|(_, dict)| dict.get(key))
     }
 
-    /// The number of pairs after the changes.
     /// Whether a pair may have this name that a lookup does not find without the right table; then writing the edit is an error.
     fn may_hold(&self, key: &str) -> bool {
         let mut pairs = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
@@ -238,6 +237,7 @@ impl<'a> DictEdit<'a> {
         numbers.any(|(key, _)| key.as_bytes().is_none())
     }
 
+    /// The number of pairs after the changes.
     fn len(&self) -> usize {
         let before = self.original.map_or(0, |(_, dict)| dict.len());
         self.changes.iter().fold(before, |len, (key, change)| {
