@@ -134,11 +134,13 @@ fn the_limit_and_the_digest_are_kept() {
     assert!(ran.stderr.ends_with("a: 5 bytes\n"), "{}", ran.stderr);
 }
 
-/// Serves `hello world` of this version; the first answers of each version end in the middle.
-fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
+/// Serves `hello world` of this version; the first answers of each version end in the middle. A path that holds `no-etag` has
+/// no version, and one that holds `stalled` leaves the connection open in the middle.
+pub(crate) fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://u:secret@{}/x", listener.local_addr().unwrap());
     std::thread::spawn(move || {
+        let mut stalled = Vec::new();
         for socket in listener.incoming() {
             let mut socket = socket.unwrap();
             let (mut head, mut byte) = (Vec::new(), [0]);
@@ -146,6 +148,7 @@ fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
                 head.push(byte[0]);
             }
             let head = String::from_utf8(head).unwrap();
+            let path = head.lines().next().unwrap_or_default().to_owned();
             let mut state = version.lock().unwrap();
             let (version, cuts) = *state;
             let is_other = head.starts_with("GET /other ");
@@ -156,18 +159,22 @@ fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
             let from: Option<usize> = from.map(|from| from.parse().unwrap());
             let at = from.unwrap_or(0);
             let status = match from {
+                Some(11) => "416 Range Not Satisfiable\r\nContent-Range: bytes */11".to_owned(),
                 Some(from) => format!("206 Partial Content\r\nContent-Range: bytes {from}-10/11"),
                 None => "200 OK".to_owned(),
             };
             let length = body.len() - at;
-            let end = if cuts > 0 { at + 3 } else { body.len() };
+            let end = if cuts > 0 { body.len().min(at + 3) } else { body.len() };
             state.1 = cuts.saturating_sub(1);
-            let head = format!(
-                "HTTP/1.1 {status}\r\nETag: \"{version}\"\r\nContent-Length: {length}\r\n\r\n"
-            );
+            let etag = format!("ETag: \"{version}\"\r\n");
+            let etag = if path.contains("no-etag") { "" } else { &etag };
+            let head = format!("HTTP/1.1 {status}\r\n{etag}Content-Length: {length}\r\n\r\n");
             // The program may be gone.
             let _ = socket.write_all(head.as_bytes());
             let _ = socket.write_all(&body[at..end]);
+            if path.contains("stalled") {
+                stalled.push(socket);
+            }
         }
     });
     url
@@ -234,13 +241,18 @@ fn left(world: &World, state: &Arc<Mutex<(u32, u32)>>, url: &str) {
     assert_eq!(std::fs::read(world.path("down.part")).unwrap(), b"hel");
 }
 
-fn resumed(world: &World, url: &str) -> crate::program::Ran {
+pub(crate) fn resumed(world: &World, url: &str) -> crate::program::Ran {
+    let (_, code, stderr) = ended(&mut resuming(world, url), b"");
+    crate::program::Ran { code, stdout: String::new(), stderr }
+}
+
+pub(crate) fn resuming(world: &World, url: &str) -> Command {
     let name = world.path("down");
     let name = name.to_str().unwrap();
     let args = ["cat", "--retries", "0", "--resume", "-o", name, url];
     let mut command = world.command(&args);
-    let (_, code, stderr) = ended(command.env("no_proxy", "*"), b"");
-    crate::program::Ran { code, stdout: String::new(), stderr }
+    command.env("no_proxy", "*");
+    command
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod cat;
+mod cat_resume;
 mod check;
 mod compare;
 mod copying;

@@ -54,7 +54,7 @@ impl Cat {
             }
         }
         if ended.is_none() {
-            part.cut(0)?;
+            part.begin(url)?;
             ended = self.body(url, &part, None);
         }
         let ended = ended.unwrap_or(ExitCode::FAILURE);
@@ -62,7 +62,7 @@ impl Cat {
             part.file.sync_all()?;
             WholeFile::from_part(target, part.file.try_clone()?, &part.path)?.finish()?;
             part.remove_note();
-        } else if !part.is_noted() {
+        } else if !part.has_version() {
             part.remove();
         }
         Ok(ended)
@@ -105,8 +105,8 @@ impl Cat {
                 with(&grows, Noted::grown);
             });
             let options = match from {
-                Some(left) => options.resume_from(at, &left.etag),
-                None => self.digested(options),
+                Some(Note { etag: Some(etag), .. }) => options.resume_from(at, etag),
+                _ => self.digested(options),
             };
             options.open(url.as_os_str())
         });
@@ -118,11 +118,9 @@ impl Cat {
             return None;
         }
         let copied = opened.and_then(|mut stream| {
-            if let Some(etag) = stream.etag() {
-                let size = stream.choice().size_bytes.map(|size| at + size);
-                let note = part.noted(Note::new(url, etag, size)).ok();
-                *noted.lock().unwrap_or_else(PoisonError::into_inner) = note;
-            }
+            let size = stream.choice().size_bytes.map(|size| at + size);
+            let note = part.noted(Note::new(url, stream.etag(), size)).ok();
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = note;
             stream.copy_to(&part.file)
         });
         with(&noted, |noted| drop(noted.write()));

@@ -18,13 +18,16 @@ const NOTED_BYTES: u64 = 1 << 20;
 /// By the last bytes of the part it is known again.
 const TAIL_BYTES: u64 = 4096;
 const MAGIC: &str = "bytelab download 1";
+/// In place of an `ETag`, which begins with a quotation mark.
+const NO_ETAG: &str = "none";
 
 /// Which bytes the part has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     /// The digest of the URL, which may hold secrets.
     url: String,
-    pub(super) etag: String,
+    /// Without it nothing can be resumed, and the note says only whose the part is.
+    pub(super) etag: Option<String>,
     /// Of the whole, if it is known.
     pub(super) size: Option<u64>,
     pub(super) len: u64,
@@ -32,8 +35,8 @@ pub(super) struct Note {
 }
 
 impl Note {
-    pub(super) fn new(url: &OsString, etag: &str, size: Option<u64>) -> Note {
-        let etag = etag.to_owned();
+    pub(super) fn new(url: &OsString, etag: Option<&str>, size: Option<u64>) -> Note {
+        let etag = etag.map(str::to_owned);
         Note { url: digest_of(url), etag, size, len: 0, tail: hex(b"") }
     }
 
@@ -44,7 +47,8 @@ impl Note {
     /// The numbers have a fixed width: a note of the same version is overwritten at once.
     fn to_text(&self) -> String {
         let size = self.size.map_or("unknown".to_owned(), |size| format!("{size:020}"));
-        let Note { url, etag, len, tail, .. } = self;
+        let etag = self.etag.as_deref().unwrap_or(NO_ETAG);
+        let Note { url, len, tail, .. } = self;
         format!("{MAGIC}\nurl {url}\netag {etag}\nsize {size}\nlength {len:020}\ntail {tail}\n")
     }
 
@@ -52,13 +56,20 @@ impl Note {
         let mut lines = text.strip_prefix(MAGIC)?.strip_prefix('\n')?.lines();
         let mut field = |name| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let url = field("url")?.to_owned();
-        let etag = field("etag")?.to_owned();
+        let etag = Some(field("etag")?).filter(|etag| *etag != NO_ETAG).map(str::to_owned);
         let size = match field("size")? {
             "unknown" => None,
             size => Some(size.parse().ok()?),
         };
         let len = field("length")?.parse().ok()?;
         Some(Note { url, etag, size, len, tail: field("tail")?.to_owned() })
+    }
+
+    /// Over another note: what is left of a longer one, if the program is killed now, comes behind the last field.
+    fn write(&self, file: &File) -> io::Result<()> {
+        let text = self.to_text();
+        file.write_all_at(text.as_bytes(), 0)?;
+        file.set_len(text.len() as u64)
     }
 }
 
@@ -92,16 +103,20 @@ impl Part {
 
     /// What is behind these bytes is cut off, and the next ones come there.
     pub(super) fn cut(&mut self, len: u64) -> io::Result<()> {
-        if len == 0 {
-            self.note.set_len(0)?;
-        }
         self.file.set_len(len)?;
         self.file.seek(SeekFrom::Start(len)).map(drop)
     }
 
-    /// Whether a later run knows what the part holds.
-    pub(super) fn is_noted(&self) -> bool {
-        self.note.metadata().is_ok_and(|note| note.len() > 0)
+    /// Nothing that is there is of use. From now on the part is known as ours, whenever the program is killed.
+    pub(super) fn begin(&mut self, url: &OsString) -> io::Result<()> {
+        Note::new(url, None, None).write(&self.note)?;
+        self.cut(0)
+    }
+
+    /// Whether a later run can go on with the part.
+    pub(super) fn has_version(&self) -> bool {
+        let text = text_of(&self.note).unwrap_or_default();
+        Note::from_text(&text).is_some_and(|note| note.etag.is_some())
     }
 
     /// Keeps the note up to date from now on.
@@ -130,10 +145,7 @@ fn known(
     note: &File,
     note_is_new: bool,
 ) -> Result<(File, Option<Note>)> {
-    let mut text = Vec::new();
-    note.take(1 << 20).read_to_end(&mut text)?;
-    let text = String::from_utf8(text).unwrap_or_default();
-    let left = Note::from_text(&text);
+    let left = Note::from_text(&text_of(note)?);
     if left.is_none() && note.metadata()?.len() > 0 {
         bail!(not_ours(note_path));
     }
@@ -152,7 +164,14 @@ fn known(
     if !is_ours || !file.metadata()?.is_file() {
         bail!(not_ours(path));
     }
-    Ok((file, left.filter(|left| left.len > 0)))
+    Ok((file, left.filter(|left| left.len > 0 && left.etag.is_some())))
+}
+
+fn text_of(mut note: &File) -> io::Result<String> {
+    let mut text = Vec::new();
+    note.rewind()?;
+    note.take(1 << 20).read_to_end(&mut text)?;
+    Ok(String::from_utf8(text).unwrap_or_default())
 }
 
 /// A link with such a name is not ours.
@@ -184,9 +203,7 @@ impl Noted {
         let len = self.part.metadata()?.len();
         self.note.tail = tail(&self.part, len)?;
         (self.note.len, self.at) = (len, len);
-        let text = self.note.to_text();
-        self.file.write_all_at(text.as_bytes(), 0)?;
-        self.file.set_len(text.len() as u64)
+        self.note.write(&self.file)
     }
 }
 
@@ -250,8 +267,8 @@ mod tests {
 
     #[test]
     fn a_note_comes_back_and_another_text_is_none() {
-        for size in [None, Some(11)] {
-            let note = Note::new(&"http://u:secret@host/?key=secret".into(), "\"v\"", size);
+        for (etag, size) in [(None, None), (Some("\"v\""), None), (Some("\"none\""), Some(11))] {
+            let note = Note::new(&"http://u:secret@host/?key=secret".into(), etag, size);
             let text = note.to_text();
             assert_eq!(Note::from_text(&text), Some(note));
             assert!(!text.contains("secret"));
