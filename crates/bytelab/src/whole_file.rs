@@ -102,7 +102,7 @@ enum State {
     /// It takes the target's place. Until then it has no name.
     #[cfg(target_os = "linux")]
     Nameless,
-    /// The same, under a name that is removed when this is dropped.
+    /// The same, under a name that is removed when this is dropped, unless it is a part's.
     Named(TempPath),
     /// What the target gets the bytes of, and the name that is removed then.
     Copied { target: File, _name: Option<TempPath> },
@@ -128,9 +128,12 @@ impl WholeFile {
         WholeFile::named(target, file, name)
     }
 
-    /// From a file that is beside the target, has all bytes and is open for reading.
+    /// From a file that is beside the target, has all bytes and is open for reading. It is never removed here, as it may
+    /// be the only copy: after `finish` it has either become the target, or its bytes are on disk there, too.
     pub(crate) fn from_part(target: Target, file: File, part: &Path) -> Result<WholeFile> {
-        WholeFile::named(target, file, TempPath::try_from_path(std::path::absolute(part)?)?)
+        let mut name = TempPath::try_from_path(std::path::absolute(part)?)?;
+        name.disable_cleanup(true);
+        WholeFile::named(target, file, name)
     }
 
     fn named(target: Target, file: File, name: TempPath) -> Result<WholeFile> {
@@ -169,7 +172,9 @@ impl WholeFile {
             State::Copied { target, _name } => {
                 file.rewind()?;
                 let bytes = byte_stream::copy(&file, &target)?.bytes;
-                Ok(target.set_len(bytes)?)
+                target.set_len(bytes)?;
+                // The other copy is removed now, and some file systems report a full disk no sooner.
+                Ok(target.sync_all()?)
             }
             _ => Ok(()),
         }

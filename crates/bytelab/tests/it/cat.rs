@@ -234,7 +234,7 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
 }
 
 /// A download that `--resume` has left in `down.part`: 3 bytes.
-fn left(world: &World, state: &Arc<Mutex<(u32, u32)>>, url: &str) {
+pub(crate) fn left(world: &World, state: &Arc<Mutex<(u32, u32)>>, url: &str) {
     state.lock().unwrap().1 = 1;
     let ran = resumed(world, url);
     assert_eq!(ran.code, 1, "{}", ran.stderr);

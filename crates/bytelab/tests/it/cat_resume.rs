@@ -1,9 +1,9 @@
-//! What `bytelab cat --resume` leaves when it is killed.
+//! What `bytelab cat --resume` leaves when it is killed, and when the last step of a download fails.
 
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use crate::cat::{resumed, resuming, server};
+use crate::cat::{left, resumed, resuming, server};
 use crate::program::World;
 
 /// Waits for what the program does to files, which it must do before it ends.
@@ -18,11 +18,72 @@ fn start(world: &World, url: &str) -> Child {
     resuming(world, url).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+/// What a failed last step says, and that it leaves the whole download.
+fn keeps_the_part(world: &World, output: &std::process::Output, way: &str) {
+    let told = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!((output.status.code(), told.lines().count()), (Some(2), 1), "{told}");
+    let part = world.path("down.part");
+    assert_eq!(std::fs::read(&part).unwrap_or_default(), b"hello world", "{told}");
+    assert!(world.path("down.part.note").exists());
+    assert!(told.contains(part.to_str().unwrap()) && told.contains(way), "{told}");
+}
+
 fn ends_well(world: &World, url: &str) {
     let ran = resumed(world, url);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert_eq!(std::fs::read(world.path("down")).unwrap(), b"hello world");
     assert!(!world.path("down.part").exists() && !world.path("down.part.note").exists());
+}
+
+#[test]
+fn a_download_that_cannot_be_renamed_is_kept() {
+    let world = World::new();
+    let state = Arc::new(Mutex::new((1, 0)));
+    let url = server(state.clone());
+    let (down, part) = (world.path("down"), world.path("down.part"));
+    for (path, way) in [("/x", "try again with --resume"), ("/no-etag", "move it")] {
+        let url = url.replace("/x", path);
+        // The server answers when the output has become a directory.
+        let answers = state.lock().unwrap();
+        let mut child = start(&world, &url);
+        wait(&mut child, || part.exists());
+        std::fs::create_dir(&down).unwrap();
+        drop(answers);
+        keeps_the_part(&world, &child.wait_with_output().unwrap(), way);
+        std::fs::remove_dir(&down).unwrap();
+        // What is fetched again with an ETag would be cut.
+        state.lock().unwrap().1 = u32::from(path == "/x");
+        ends_well(&world, &url);
+        std::fs::remove_file(&down).unwrap();
+    }
+}
+
+#[test]
+fn a_download_that_cannot_be_copied_is_kept() {
+    let world = World::new();
+    let state = Arc::new(Mutex::new((1, 0)));
+    let url = server(state.clone());
+    // A part that is whole, and an output with two names.
+    left(&world, &state, &url);
+    std::fs::write(world.path("down.part"), "hello world").unwrap();
+    let note = world.path("down.part.note");
+    let text = std::fs::read_to_string(&note).unwrap();
+    let (head, _) = text.split_once("length ").unwrap();
+    let digest = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
+    std::fs::write(&note, format!("{head}length {:020}\ntail {digest}\n", 11)).unwrap();
+    std::fs::write(world.path("down"), "old").unwrap();
+    std::fs::hard_link(world.path("down"), world.path("second")).unwrap();
+    // No file can be written, as if the disk were full.
+    let command = resuming(&world, &url);
+    #[expect(clippy::disallowed_methods, reason = "a shell sets the limit of a process")]
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -f 0; trap '' XFSZ; exec \"$0\" \"$@\""]).env("no_proxy", "*");
+    let output = shell.arg(command.get_program()).args(command.get_args()).output().unwrap();
+    keeps_the_part(&world, &output, "try again with --resume");
+    // What is fetched again would be cut.
+    state.lock().unwrap().1 = 1;
+    ends_well(&world, &url);
+    assert_eq!(std::fs::read(world.path("second")).unwrap(), b"hello world");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use byte_stream::{ErrorKind, Stream};
 
 use super::line::Line;
@@ -60,8 +60,11 @@ impl Cat {
         let ended = ended.unwrap_or(ExitCode::FAILURE);
         if ended == ExitCode::SUCCESS {
             part.file.sync_all()?;
-            WholeFile::from_part(target, part.file.try_clone()?, &part.path)?.finish()?;
-            part.remove_note();
+            let file = part.file.try_clone()?;
+            let finished =
+                WholeFile::from_part(target, file, &part.path).and_then(WholeFile::finish);
+            finished.map_err(|error| anyhow!("{error:#}; {}", kept(&part)))?;
+            part.remove();
         } else if !part.has_version() {
             part.remove();
         }
@@ -139,6 +142,17 @@ impl Cat {
             }
         }
     }
+}
+
+/// Where the bytes are when the last step has failed, and what to do with them.
+fn kept(part: &Part) -> String {
+    let name = part.path.display();
+    let way = if part.has_version() {
+        "try again with --resume"
+    } else {
+        "move it from there, as --resume begins again where a server sends no strong ETag"
+    };
+    format!("the whole download is kept in {name}: {way}")
 }
 
 fn with(noted: &Mutex<Option<Noted>>, then: impl FnOnce(&mut Noted)) {

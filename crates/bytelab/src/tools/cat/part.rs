@@ -130,10 +130,6 @@ impl Part {
     /// Nothing is left for a later run.
     pub(super) fn remove(&self) {
         let _ = fs::remove_file(&self.path);
-        self.remove_note();
-    }
-
-    pub(super) fn remove_note(&self) {
         let _ = fs::remove_file(&self.note_path);
     }
 }
