@@ -110,9 +110,12 @@ impl Experiment {
     pub fn only_with(&self, method: &Method) -> Option<String> {
         let is_declared = |name: &&&str| self.params.iter().any(|param| param.name == **name);
         let of_jobs = JOB_PARAMS.iter().find(is_declared).unwrap_or(&JOB_PARAMS[0]);
-        let named = |condition: &str| match condition.contains('=') {
-            true => condition.to_owned(),
-            false => format!("{of_jobs}={condition}"),
+        let named = |condition: &str| {
+            if condition.contains('=') {
+                condition.to_owned()
+            } else {
+                format!("{of_jobs}={condition}")
+            }
         };
         let conditions: Vec<String> = method.job?.split_ascii_whitespace().map(named).collect();
         Some(conditions.join(" "))
