@@ -11,6 +11,7 @@ pub(crate) enum Window {
     Protocol { orders: PathBuf, replies: PathBuf },
     Program,
     Memory,
+    Children,
 }
 
 pub(crate) enum Tracer {}

@@ -20,9 +20,9 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
             paths.len() <= 1,
             "standard input cannot be taken together with files; name it /dev/stdin"
         );
+        check(StandardStream::Input).context("standard input")?;
         // A pipe that holds more makes fewer turns; where it cannot, or is none, it stays as it is.
         #[cfg(target_os = "linux")]
-        check(StandardStream::Input).context("standard input")?;
         let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), PIPE_BYTES);
         Population::stream(io::stdin(), format)
     } else {
