@@ -39,10 +39,8 @@ fn answer(mut socket: TcpStream) -> io::Result<()> {
     }
 }
 
-/// Once any thread could take the first part, and the one whose connection had begun it then took its bytes for
-/// those of another part.
-#[test]
-fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
+/// The URL of a server that answers for as long as the tests run.
+fn served() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     std::thread::spawn(move || {
@@ -50,6 +48,14 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
             std::thread::spawn(move || drop(answer(socket)));
         }
     });
+    url
+}
+
+/// Once any thread could take the first part, and the one whose connection had begun it then took its bytes for
+/// those of another part.
+#[test]
+fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
+    let url = served();
     let mut options = Stream::options().proxy(None);
     let (mut client, first, _) = Raw::asked(&url, &mut options).expect("a client");
     client.keeps = true;
@@ -72,13 +78,7 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
 
 #[test]
 fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}/", listener.local_addr().expect("an address"));
-    std::thread::spawn(move || {
-        for socket in listener.incoming().flatten() {
-            std::thread::spawn(move || drop(answer(socket)));
-        }
-    });
+    let url = served();
     let mut options = Stream::options().proxy(None);
     let (client, first, _) = Raw::asked(&url, &mut options).expect("a client");
     let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
