@@ -26,12 +26,30 @@ use crate::progress::ProgressLine;
 const FALSE_ALARMS: f64 = 0.05;
 /// Of one run of the A/A test: sets of processes, and rounds of each.
 const AA: (u32, u32) = (10, 3);
+/// Of the same program twice and one that does 5 % more.
+const MOST_SESSIONS: u32 = 160;
+/// What that one takes, times what the others take.
+const MORE: f64 = 1.05;
 
 struct Check {
     name: &'static str,
-    passed: bool,
+    outcome: Outcome,
     /// What was found, and what should have been.
     found: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    Failed,
+    /// The machine is too busy to say.
+    Undecided,
+}
+
+impl Check {
+    fn new(name: &'static str, passed: bool, found: String) -> Self {
+        Self { name, outcome: if passed { Outcome::Passed } else { Outcome::Failed }, found }
+    }
 }
 
 pub(crate) fn run(args: &SelfTestArgs) -> Result<ExitCode> {
@@ -48,11 +66,16 @@ pub(crate) fn run(args: &SelfTestArgs) -> Result<ExitCode> {
     };
     let mut out = io::stdout().lock();
     for check in &checks {
-        let mark = if check.passed { "ok  " } else { "FAIL" };
+        let mark = match check.outcome {
+            Outcome::Passed => "ok  ",
+            Outcome::Failed => "FAIL",
+            Outcome::Undecided => "?   ",
+        };
         writeln!(out, "{mark}  {:<18} {}", check.name, check.found)?;
     }
-    let failed = checks.iter().filter(|check| !check.passed).count();
-    writeln!(out, "{} passed, {failed} failed", checks.len() - failed)?;
+    let count = |outcome| checks.iter().filter(|check| check.outcome == outcome).count();
+    let (passed, failed) = (count(Outcome::Passed), count(Outcome::Failed));
+    writeln!(out, "{passed} passed, {failed} failed, {} undecided", count(Outcome::Undecided))?;
     if let Some(signal) = bench.stop.signal() {
         return Ok(ExitCode::from(128 + signal as u8));
     }
@@ -80,8 +103,7 @@ impl Bench {
         let much = |rounds| Much { sessions: 1, rounds, cache: CacheState::AsIs, counting: 0 };
         let known = self.measure(&["empty", "touch", "switch"], much(20))?;
         let cold = self.measure(&["cold-read"], Much { cache: CacheState::Cold, ..much(5) })?;
-        let race = ["same", "same-again", "five-percent-more"];
-        let race = self.measure(&race, Much { sessions: 10, ..much(20) })?;
+        let race = self.race(much(20))?;
         let counted = self.measure(counting::METHODS, Much { counting: 2, ..much(1) })?;
         Ok(vec![
             clock_check(),
@@ -99,6 +121,22 @@ impl Bench {
             counting::foreign_allocations_check(&counted),
             timeline::threads_check(self.timeline(&["threads"])?.as_ref()),
         ])
+    }
+
+    /// The same program twice and one that does 5 % more. On a busy machine ten sessions are too few: one
+    /// that is not settled is measured again with four times as many.
+    fn race(&self, much: Much) -> Result<Run> {
+        let methods = ["same", "same-again", "five-percent-more"];
+        let mut sessions = 10;
+        loop {
+            let run = self.measure(&methods, Much { sessions, ..much })?;
+            let checks = [same_check(&run), slower_check(&run)];
+            let settled = checks.iter().all(|check| check.outcome == Outcome::Passed);
+            if settled || sessions >= MOST_SESSIONS || self.stop.signal().is_some() {
+                return Ok(run);
+            }
+            sessions *= 4;
+        }
     }
 
     /// Measures these methods of the self-test's experiment.
@@ -189,7 +227,7 @@ impl Bench {
                 share * 100.0,
                 limit * 100.0
             );
-            Check { name: metric, passed: share <= limit, found }
+            Check::new(metric, share <= limit, found)
         };
         Ok(alarms.into_iter().map(check).collect())
     }
@@ -205,14 +243,14 @@ fn clock_check() -> Check {
         steady
     });
     let found = format!("step {step_ns} ns, one reading {cost_ns:.0} ns, never runs backwards");
-    Check { name: "clock", passed: steady && step_ns < 10_000 && cost_ns < 10_000.0, found }
+    Check::new("clock", steady && step_ns < 10_000 && cost_ns < 10_000.0, found)
 }
 
 /// What the lab adds to every timed interval.
 fn empty_check(run: &Run) -> Check {
     let wall_ns = median(run, "empty", "wall_ns");
     let found = format!("an empty sample takes {} ns (less than 1000)", show(wall_ns));
-    Check { name: "empty interval", passed: wall_ns.is_some_and(|ns| ns < 1000.0), found }
+    Check::new("empty interval", wall_ns.is_some_and(|ns| ns < 1000.0), found)
 }
 
 fn memory_check(run: &Run) -> Check {
@@ -220,11 +258,7 @@ fn memory_check(run: &Run) -> Check {
     let used = used.map(|(touch, empty)| touch - empty);
     let found = format!("touching {TOUCHED_BYTES} bytes raised the peak by {}", show(used));
     let within = |used: f64| (used - TOUCHED_BYTES as f64).abs() <= 1_048_576.0;
-    Check {
-        name: "peak memory",
-        passed: used.is_some_and(within),
-        found: or_why(found, run, "touch"),
-    }
+    Check::new("peak memory", used.is_some_and(within), or_why(found, run, "touch"))
 }
 
 fn switches_check(run: &Run) -> Check {
@@ -232,18 +266,14 @@ fn switches_check(run: &Run) -> Check {
     let found = format!("{SWITCHES} sleeps gave {} voluntary switches", show(count));
     // A sleep of 1 ns that has ended before the switch does not switch.
     let within = |count: f64| (count - f64::from(SWITCHES)).abs() <= f64::from(SWITCHES) / 100.0;
-    Check {
-        name: "context switches",
-        passed: count.is_some_and(within),
-        found: or_why(found, run, "switch"),
-    }
+    Check::new("context switches", count.is_some_and(within), or_why(found, run, "switch"))
 }
 
 fn cold_check(run: &Run) -> Check {
     let bytes = median(run, "cold-read", "device_read_bytes");
     let found = format!("a cold read of {COLD_BYTES} bytes took {} from the device", show(bytes));
     let passed = bytes.is_some_and(|bytes| bytes as usize == COLD_BYTES);
-    Check { name: "device bytes", passed, found: or_why(found, run, "cold-read") }
+    Check::new("device bytes", passed, or_why(found, run, "cold-read"))
 }
 
 /// A loop on one thread uses a CPU as long as it does not wait for one.
@@ -254,26 +284,43 @@ fn cpu_check(run: &Run) -> Check {
         Some(ratio) => format!("CPU time / (wall − wait) of a loop is {ratio:.3} (0.9 to 1.1)"),
         None => "CPU time or run-queue wait cannot be had here".to_owned(),
     };
-    Check { name: "cpu time", passed: ratio.is_some_and(|r| (0.9..1.1).contains(&r)), found }
+    Check::new("cpu time", ratio.is_some_and(|r| (0.9..1.1).contains(&r)), found)
 }
 
 fn same_check(run: &Run) -> Check {
     let Some(comparison) = decided(run, "same-again") else {
-        return Check { name: "A/A", passed: false, found: "was not measured".to_owned() };
+        return Check::new("A/A", false, "was not measured".to_owned());
     };
     // One right test in 20 sees a difference where there is none; a large one it never sees.
     let small = |bound: Option<f64>| bound.is_some_and(|ratio| (0.98..1.02).contains(&ratio));
     let passed =
         !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) || small(comparison.ratio);
-    Check { name: "A/A", passed, found: describe("one program under two names", &comparison) }
+    Check::new("A/A", passed, describe("one program under two names", &comparison))
 }
 
 fn slower_check(run: &Run) -> Check {
+    let name = "5 % more";
     let Some(comparison) = decided(run, "five-percent-more") else {
-        return Check { name: "5 % more", passed: false, found: "was not measured".to_owned() };
+        return Check::new("5 % more", false, "was not measured".to_owned());
     };
-    let passed = comparison.verdict == Verdict::Slower;
-    Check { name: "5 % more", passed, found: describe("5 % more operations", &comparison) }
+    let found = describe("5 % more operations", &comparison);
+    match of_five_percent(comparison.verdict, comparison.low.zip(comparison.high)) {
+        Outcome::Undecided => Check {
+            outcome: Outcome::Undecided,
+            ..Check::new(name, false, format!("{found}; this machine is too busy to find it"))
+        },
+        outcome => Check::new(name, outcome == Outcome::Passed, found),
+    }
+}
+
+/// An undecided interval that holds the truth is right; that it also holds 1 is the machine's doing.
+fn of_five_percent(verdict: Verdict, interval: Option<(f64, f64)>) -> Outcome {
+    let holds_it = interval.is_some_and(|(low, high)| low <= MORE && MORE <= high);
+    match verdict {
+        Verdict::Slower => Outcome::Passed,
+        Verdict::Undecided if holds_it => Outcome::Undecided,
+        _ => Outcome::Failed,
+    }
 }
 
 /// The comparison with `same` that the wait for a CPU does not disturb, if there is one.
@@ -349,5 +396,22 @@ impl Record for Line {
     }
     fn finish(&mut self, _: &Run) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a machine shared with others, ten sessions gave 1.0707 (0.9784 to 1.1718): no defect of the
+    /// measuring.
+    #[test]
+    fn a_busy_machine_is_no_failure_and_a_false_interval_is_one() {
+        let of = |verdict, low, high| of_five_percent(verdict, Some((low, high)));
+        assert!(of(Verdict::Undecided, 0.9784, 1.1718) == Outcome::Undecided);
+        assert!(of(Verdict::Slower, 1.0417, 1.05) == Outcome::Passed);
+        assert!(of(Verdict::Undecided, 0.98, 1.03) == Outcome::Failed);
+        assert!(of(Verdict::Faster, 0.9, 0.95) == Outcome::Failed);
+        assert!(of_five_percent(Verdict::Undecided, None) == Outcome::Failed);
     }
 }

@@ -49,5 +49,5 @@ pub(super) fn check(bench: &Bench, times: u32) -> Result<super::Check> {
         100.0 * share,
         100.0 * limit
     );
-    Ok(super::Check { name: "check A/A", passed: share <= limit, found })
+    Ok(super::Check::new("check A/A", share <= limit, found))
 }

@@ -26,7 +26,7 @@ pub(super) fn calls_check(run: &Run) -> Check {
     let found =
         format!("{CALLS} system calls were counted as {}, none as {}", show(calls), show(empty));
     let passed = calls == Some(f64::from(CALLS)) && empty == Some(0.0);
-    Check { name: "system calls", passed, found: or_why_uncounted(found, run, "calls") }
+    Check::new("system calls", passed, or_why_uncounted(found, run, "calls"))
 }
 
 /// A thread makes some calls of its own at its start and at its end.
@@ -44,7 +44,7 @@ pub(super) fn threads_check(run: &Run) -> Check {
     let range = f64::from(known)..f64::from(known + THREADS * OWN_MAX);
     let passed =
         total.is_some_and(|total| range.contains(&total)) && named == Some(f64::from(known));
-    Check { name: "of threads", passed, found: or_why_uncounted(found, run, "threads") }
+    Check::new("of threads", passed, or_why_uncounted(found, run, "threads"))
 }
 
 /// To the byte, and the most that was there at once.
@@ -63,18 +63,14 @@ pub(super) fn allocations_check(run: &Run) -> Check {
         show(none)
     );
     let passed = (n, asked, peak, none) == (Some(known), Some(bytes), Some(bytes), Some(0.0));
-    Check { name: "allocations", passed, found: or_why_uncounted(found, run, "allocate") }
+    Check::new("allocations", passed, or_why_uncounted(found, run, "allocate"))
 }
 
 /// Less those of threads that do nothing, as the start of a thread allocates.
 pub(super) fn allocations_of_threads_check(run: &Run) -> Check {
     let more = more(run, "allocate-in-threads", "idle-threads");
     let (passed, found) = judge(THREADS * ALLOCATIONS, more, "of three threads");
-    Check {
-        name: "allocating threads",
-        passed,
-        found: or_why_uncounted(found, run, "idle-threads"),
-    }
+    Check::new("allocating threads", passed, or_why_uncounted(found, run, "idle-threads"))
 }
 
 /// Of a program that is counted by what is preloaded, less those of its start.
@@ -84,7 +80,7 @@ pub(super) fn foreign_allocations_check(run: &Run) -> Check {
     let threads = judge(THREADS * ALLOCATIONS, threads, "of three threads");
     let found = format!("{}; {}", alone.1, threads.1);
     let passed = alone.0 && threads.0;
-    Check { name: "foreign programs", passed, found: or_why_uncounted(found, run, "foreign") }
+    Check::new("foreign programs", passed, or_why_uncounted(found, run, "foreign"))
 }
 
 /// How many more allocations and bytes one method has than another.

@@ -11,7 +11,7 @@ pub(super) fn threads_check(timeline: Option<&Timeline>) -> Check {
     let name = "timeline";
     let process = timeline.and_then(|timeline| timeline.processes.first());
     let (Some(timeline), Some(process)) = (timeline, process) else {
-        return Check { name, passed: false, found: "nothing was recorded".to_owned() };
+        return Check::new(name, false, "nothing was recorded".to_owned());
     };
     let scheduled = |tid: u32| {
         let thread = process.threads.iter().find(|thread| thread.tid == tid);
@@ -25,5 +25,5 @@ pub(super) fn threads_check(timeline: Option<&Timeline>) -> Check {
     let passed = scheduled(process.pid) && (found == known || (sampled && found < known));
     let how = if sampled { "looked at" } else { "told by the kernel" };
     let found = format!("{found} of {known} threads are in it, their scheduling {how}");
-    Check { name, passed, found }
+    Check::new(name, passed, found)
 }
