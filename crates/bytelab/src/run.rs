@@ -214,12 +214,16 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
     })
 }
 
+/// Of a run that does not say how many; Student's interval needs them.
+const LEAST_SESSIONS: u32 = 6;
+/// Processes differ less than rounds do, and a session costs some rounds.
+const ROUNDS_PER_SESSION: u32 = 5;
+
 fn plan(measuring: &MeasureArgs) -> Result<Plan> {
     let data_dir = data_dir_text(measuring.data_dir.clone())?;
-    let sessions = measuring.sessions.unwrap_or(if measuring.rounds < 20 { 1 } else { 10 });
-    let sessions = sessions.min(measuring.rounds);
+    let (sessions, rounds) = sessions(measuring.rounds, measuring.sessions);
     Ok(Plan {
-        rounds: measuring.rounds.div_ceil(sessions),
+        rounds,
         time_limit_ns: measuring.time.as_nanos() as u64,
         warm_up: measuring.warm_up,
         sessions,
@@ -233,6 +237,19 @@ fn plan(measuring: &MeasureArgs) -> Result<Plan> {
         metric_versions: std::collections::BTreeMap::new(),
         imported: None,
     })
+}
+
+/// How many sessions, and rounds of each, `rounds` are spread over: short sessions and many of them, as the session
+/// is the unit of all comparisons, of which at least six are needed.
+fn sessions(rounds: u32, sessions: Option<u32>) -> (u32, u32) {
+    let rounds = rounds.max(1);
+    if let Some(sessions) = sessions {
+        let sessions = sessions.clamp(1, rounds);
+        return (sessions, rounds.div_ceil(sessions));
+    }
+    let most = (rounds / LEAST_SESSIONS).clamp(1, ROUNDS_PER_SESSION);
+    let of_each = (2..=most).rev().find(|n| rounds.is_multiple_of(*n)).unwrap_or(most);
+    (rounds.div_ceil(of_each), of_each)
 }
 
 /// Not a secret: only different from run to run. It is stored as a number that JSON keeps exactly.
@@ -257,4 +274,25 @@ fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
         format!("making {}; name another directory with --data-dir", dir.display())
     })?;
     std::path::absolute(&dir).with_context(|| format!("finding {}", Path::display(&dir)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_spread_over_short_sessions() {
+        let of = |rounds| sessions(rounds, None);
+        assert_eq!(of(100), (20, 5));
+        assert_eq!(of(500), (100, 5));
+        assert_eq!(of(20), (10, 2));
+        assert_eq!(of(12), (6, 2));
+        assert_eq!(of(7), (7, 1));
+        assert_eq!(of(3), (3, 1));
+        assert_eq!(of(0), (1, 1));
+        // Some rounds more rather than a session of its own for each.
+        assert_eq!(of(97), (20, 5));
+        assert_eq!(sessions(100, Some(10)), (10, 10));
+        assert_eq!(sessions(3, Some(10)), (3, 1));
+    }
 }

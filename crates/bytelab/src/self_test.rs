@@ -391,6 +391,9 @@ impl Record for Line {
     fn sample(&mut self, _: &Run, _: usize) -> Result<()> {
         Ok(())
     }
+    fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
+        Ok(())
+    }
     fn progress(&mut self, progress: &Progress<'_>) {
         self.0.show(progress);
     }

@@ -22,6 +22,7 @@ use crate::experiment::{How, Method};
 use crate::param::Point;
 use crate::protocol::Done;
 pub use crate::stop::Stop;
+use crate::worker::DIGEST_VARIABLE;
 
 pub use self::complete::{Hook, complete, hook, output};
 pub use self::filter::filter;
@@ -31,7 +32,13 @@ use self::speaker::Speaker;
 
 /// Starts methods. The real one is [`Launcher`]; the rounds are tested with another.
 pub trait Launch {
-    fn start(&mut self, experiment: &str, method: &Method) -> Result<Box<dyn Runner>, Ended>;
+    /// `has_digest`: the digest of its bytes is known from an earlier process.
+    fn start(
+        &mut self,
+        experiment: &str,
+        method: &Method,
+        has_digest: bool,
+    ) -> Result<Box<dyn Runner>, Ended>;
 
     /// For the counting pass.
     fn start_counting(
@@ -184,7 +191,12 @@ pub struct Launcher {
 }
 
 impl Launch for Launcher {
-    fn start(&mut self, experiment: &str, method: &Method) -> Result<Box<dyn Runner>, Ended> {
+    fn start(
+        &mut self,
+        experiment: &str,
+        method: &Method,
+        has_digest: bool,
+    ) -> Result<Box<dyn Runner>, Ended> {
         let limits = self.limits();
         let argv = match &method.how {
             How::BuiltIn(_) => self.worker(experiment, method),
@@ -195,7 +207,7 @@ impl Launch for Launcher {
             }
             How::Hooked { how, hooks } => {
                 let inner = Method { how: (**how).clone(), ..method.clone() };
-                let started = self.start(experiment, &inner)?;
+                let started = self.start(experiment, &inner, has_digest)?;
                 return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
             }
             How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
@@ -203,7 +215,9 @@ impl Launch for Launcher {
         Ok(if self.fresh {
             Box::new(fresh::FreshRunner::new(argv, limits))
         } else {
-            Box::new(Speaker::start(&argv, &[], limits)?)
+            let known = [(DIGEST_VARIABLE, "known".to_owned())];
+            let variables = if has_digest { &known[..] } else { &[] };
+            Box::new(Speaker::start(&argv, variables, limits)?)
         })
     }
 

@@ -6,14 +6,13 @@ mod order;
 mod session;
 mod tracing;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
 use self::course::Course;
 pub use self::course::at_most_ns;
-use self::session::Session;
+use self::session::{Live, Session};
 pub(crate) use self::tracing::JOB_START;
 pub use self::tracing::trace;
 use crate::cache;
@@ -42,10 +41,15 @@ pub trait Record {
     fn cell(&mut self, run: &Run, cell: usize) -> Result<()>;
     /// The cell has a new last sample.
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()>;
+    /// The session was interrupted: its samples, which are in the run, do not count any more.
+    fn set_aside(&mut self, run: &Run, session: u32) -> Result<()>;
     fn progress(&mut self, progress: &Progress<'_>);
     /// The environment, the notes and `complete` are final.
     fn finish(&mut self, run: &Run) -> Result<()>;
 }
+
+/// Why the samples of a session that a signal or a crash ended do not count.
+pub const INTERRUPTED: &str = "its session was interrupted";
 
 /// Where the measurement stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,11 +154,27 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         started: clock::utc_rfc3339(),
         complete: false,
         environment: Environment::default(),
-        plan: Plan { metric_versions: metric::versions(), ..plan },
+        plan: Plan { metric_versions: metric::versions(), ..in_units(job, plan) },
         points,
         cells,
         notes: Vec::new(),
     }
+}
+
+/// The session is the unit of all comparisons. Where every sample of a method is a process of its own, a round
+/// of it is as good as a session, so that all methods have as many units as there are rounds.
+fn in_units(job: &Job<'_>, plan: Plan) -> Plan {
+    let mut compared = job.methods.iter().filter(|method| method.role == Role::Contender);
+    if compared.any(|method| is_process_a_sample(method, &plan)) {
+        Plan { sessions: plan.sessions.max(1).saturating_mul(plan.rounds), rounds: 1, ..plan }
+    } else {
+        plan
+    }
+}
+
+/// Whether nothing of the method lives from one sample to the next.
+fn is_process_a_sample(method: &Method, plan: &Plan) -> bool {
+    plan.fresh || method.how.is_command()
 }
 
 fn new_cell(method: &Method, point: Point) -> Cell {
@@ -172,22 +192,29 @@ pub fn measure(
     record: &mut dyn Record,
     stop: &Stop,
 ) -> Result<()> {
-    let sessions = rounds_left(run);
+    let (sessions, interrupted) = sessions_left(run);
     look_at_the_machine(run, data);
     note_doubts(run, data);
     if run.id.is_empty() {
         record.begin(run)?;
     }
+    if let Some(session) = interrupted {
+        set_aside(run, session, record)?;
+    }
     let noise = Noise::start();
     let ends_ns = clock::now_ns().saturating_add(at_most_ns(&run.plan));
-    let rounds = sessions.iter().map(|(_, rounds)| rounds).sum();
-    let mut course = Course::new(&run.plan, sessions.len() as u32, rounds, run.cells.len());
+    let stays = run.cells.iter().map(|cell| {
+        let mut methods = job.methods.iter();
+        let method = methods.find(|method| method.name == cell.method);
+        method.is_some_and(|method| is_process_a_sample(method, &run.plan))
+    });
+    let mut course = Course::new(&run.plan, sessions.len() as u32, stays.collect());
+    let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
     let mut finished = true;
-    for (number, rounds) in sessions {
+    for number in sessions {
         if !course.begins_session(clock::now_ns()) {
             break;
         }
-        let live = run.cells.iter().map(|_| None).collect();
         let session = Session {
             job,
             run: &mut *run,
@@ -196,14 +223,19 @@ pub fn measure(
             record: &mut *record,
             stop,
             number,
-            rounds,
-            live,
+            live: &mut live,
             course: &mut course,
         };
         finished = session.run()?;
         if !finished {
+            if number > 0 {
+                set_aside(run, number, record)?;
+            }
             break;
         }
+    }
+    for live in live.iter_mut().flatten() {
+        live.bye();
     }
     let mut between_ns = course.between_ns;
     let facts = &mut run.environment.facts;
@@ -219,46 +251,53 @@ pub fn measure(
     record.finish(run)
 }
 
-/// All sessions of the plan and their rounds; for a run that was stopped, the rest of its last session
-/// and those after it. The rest of a session has new processes and so a number of its own:
-/// that of its session plus a multiple of the number of sessions.
-fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
-    let plan = &run.plan;
-    let planned = plan.sessions.max(1);
+/// The sessions of the plan that the run does not have yet, and the one that was interrupted, if there is one:
+/// it is taken again, whole. That has new processes and so a number of its own: that of its session plus a
+/// multiple of the number of sessions.
+fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
+    let planned = run.plan.sessions.max(1);
     let of_pass = |pass| {
         let all = run.cells.iter().flat_map(|cell| &cell.samples);
         all.filter(move |sample| sample.pass == pass)
     };
     // They come after all others, also where the time limit has ended the rounds.
     if of_pass(Pass::Counting).next().is_some() {
-        return Vec::new();
+        return (Vec::new(), None);
     }
-    let samples = || of_pass(Pass::Timing);
-    let whole = |number| (number, plan.rounds);
-    let Some(last) = samples().map(|sample| sample.session % planned).max() else {
-        return (0..planned).map(whole).collect();
+    let numbers = || of_pass(Pass::Timing).map(|sample| sample.session);
+    let Some(last) = numbers().map(|number| number % planned).max() else {
+        return ((0..planned).collect(), None);
     };
-    let processes: BTreeSet<u32> =
-        samples().map(|sample| sample.session).filter(|number| number % planned == last).collect();
-    // A round that was begun and not ended is taken again.
-    let rounds = |number: &u32| {
-        let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
-        let ended = |cell: &Cell| {
-            let of_session = |s: &&Sample| s.pass == Pass::Timing && s.session == *number;
-            let counted = cell.samples.iter().filter(of_session).filter(|s| !s.warm_up);
-            let rounds = counted.map(|s| (s.round + 1).saturating_sub(plan.warm_up));
-            (rounds.clone().max().unwrap_or_default(), rounds.count() as u32)
-        };
-        let ended: Vec<(u32, u32)> = measured.map(ended).collect();
-        let most = ended.iter().map(|(_, n)| *n).max().unwrap_or_default();
-        // A slow cell takes part in some rounds only.
-        let of_all = ended.iter().filter(|(_, n)| (n + 1) * 2 > most);
-        of_all.map(|(last, _)| *last).min().unwrap_or_default()
-    };
-    let left = plan.rounds.saturating_sub(processes.iter().map(rounds).sum());
-    let number = processes.last().map_or(last, |number| number + planned);
-    let rest = (left > 0).then_some((number, left));
-    rest.into_iter().chain((last + 1..planned).map(whole)).collect()
+    let later = last + 1..planned;
+    let number = numbers().filter(|number| number % planned == last).max().unwrap_or(last);
+    if is_whole(run, number) {
+        return (later.collect(), None);
+    }
+    let again = number.saturating_add(planned);
+    (std::iter::once(again).chain(later).collect(), Some(number))
+}
+
+/// Whether each method took all rounds of this session, a slow one its only one.
+fn is_whole(run: &Run, session: u32) -> bool {
+    let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
+    let taken = measured.map(|cell| {
+        let of_session = |s: &&Sample| s.pass == Pass::Timing && s.session == session;
+        cell.samples.iter().filter(of_session).filter(|s| !s.warm_up).count() as u32
+    });
+    let taken: Vec<u32> = taken.collect();
+    let most = taken.iter().copied().max().unwrap_or_default();
+    // A slow cell takes part in some rounds only.
+    most >= run.plan.rounds && taken.iter().all(|n| *n == most || (n + 1) * 2 <= most && *n > 0)
+}
+
+/// Marks the samples of an interrupted session: a part of a session is no unit.
+fn set_aside(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()> {
+    for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
+        if sample.pass == Pass::Timing && sample.session == session {
+            sample.not_counted.get_or_insert_with(|| INTERRUPTED.to_owned());
+        }
+    }
+    record.set_aside(run, session)
 }
 
 fn look_at_the_machine(run: &mut Run, data: &[Data]) {
@@ -330,8 +369,9 @@ fn must_hand_over_all(cell: &Cell) -> bool {
 mod tests {
     use super::*;
 
-    /// A run of 2 sessions of 100 rounds that took so many rounds in each set of processes.
-    fn check(taken: &[(u32, u32)], expected: &[(u32, u32)]) {
+    /// A run of 2 sessions of 100 rounds that took so many in each set of processes: what is left, and which
+    /// session was interrupted.
+    fn check(taken: &[(u32, u32)], left: &[u32], interrupted: Option<u32>) {
         let plan = Plan {
             rounds: 100,
             time_limit_ns: 1000,
@@ -375,16 +415,16 @@ mod tests {
             cells: vec![cell],
             notes: Vec::new(),
         };
-        assert_eq!(rounds_left(&run), expected, "{taken:?}");
+        assert_eq!(sessions_left(&run), (left.to_vec(), interrupted), "{taken:?}");
     }
 
     #[test]
-    fn what_is_left_of_a_run_is_what_the_plan_asks_less_what_was_taken() {
-        check(&[], &[(0, 100), (1, 100)]);
-        check(&[(0, 30)], &[(2, 70), (1, 100)]);
-        check(&[(0, 30), (2, 20)], &[(4, 50), (1, 100)]);
-        check(&[(0, 30), (2, 70)], &[(1, 100)]);
-        check(&[(0, 30), (2, 70), (1, 60)], &[(3, 40)]);
-        check(&[(0, 100), (1, 100)], &[]);
+    fn a_session_that_was_interrupted_is_taken_again_whole() {
+        check(&[], &[0, 1], None);
+        check(&[(0, 30)], &[2, 1], Some(0));
+        check(&[(0, 30), (2, 20)], &[4, 1], Some(2));
+        check(&[(0, 30), (2, 100)], &[1], None);
+        check(&[(0, 30), (2, 100), (1, 60)], &[3], Some(1));
+        check(&[(0, 100), (1, 100)], &[], None);
     }
 }

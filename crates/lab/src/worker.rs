@@ -17,6 +17,10 @@ use crate::protocol::{Done, Order, Reply};
 /// is to be the first that touches the data.
 pub const FRESH_VARIABLE: &str = "BYTELAB_FRESH";
 
+/// Set for a process of a method whose digest an earlier process has given: it may leave it out, so that a
+/// new session costs little.
+pub const DIGEST_VARIABLE: &str = "BYTELAB_DIGEST";
+
 /// Answers orders from standard input until `bye`, the end of the input or the death of the lab.
 /// `language` is that of what does the job.
 pub fn serve(method: &Method, params: &[Param], language: &str) -> Result<()> {
@@ -78,8 +82,9 @@ fn prepare(
     let How::BuiltIn(build) = method.how else { bail!("{} is not built in", method.name) };
     let point = typed(params, arguments)?;
     let mut task = build(&point)?;
-    let fresh = std::env::var_os(FRESH_VARIABLE).is_some();
-    let digest = if fresh { None } else { task.digest()? };
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    let without = is_set(FRESH_VARIABLE) || is_set(DIGEST_VARIABLE);
+    let digest = if without { None } else { task.digest()? };
     let digest = digest.map(|digest| format!("{digest:016x}"));
     Ok((task, Reply::Ready { digest }))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use lab::experiment::Data;
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, at_most_ns, measure, trace};
+use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure, trace};
 use lab::run::{Note, Plan, Run};
 
 use crate::owner;
@@ -116,6 +116,8 @@ enum Change {
     Cell(usize),
     /// Of a cell, and which of its samples.
     Sample(usize, usize),
+    /// Of which the samples do not count any more.
+    Aside(u32),
     End,
 }
 
@@ -171,6 +173,7 @@ fn put(store: &mut dyn Store, run: &Run, change: Change) -> Result<()> {
             Some((sample, values)) => store.append(&run.id, cell, sample, &values),
             None => Ok(()),
         },
+        Change::Aside(session) => store.set_aside(&run.id, session, INTERRUPTED),
         Change::End => store.finish(&run.id, run.complete, &run.environment, &run.notes),
     }
 }
@@ -194,6 +197,10 @@ impl Record for Recorder {
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
         let last = run.cells[cell].samples.len().saturating_sub(1);
         self.keep(run, Change::Sample(cell, last))
+    }
+
+    fn set_aside(&mut self, run: &Run, session: u32) -> Result<()> {
+        self.keep(run, Change::Aside(session))
     }
 
     fn progress(&mut self, progress: &Progress<'_>) {

@@ -37,6 +37,9 @@ pub(crate) trait Store {
         values: &[(&str, f64)],
     ) -> Result<()>;
 
+    /// The samples of this session that were taken for times do not count any more, for this reason.
+    fn set_aside(&mut self, id: &str, session: u32, reason: &str) -> Result<()>;
+
     /// Keeps how a run stands: whether it is complete, with the environment and the notes as they are known now.
     fn finish(
         &mut self,

@@ -100,6 +100,18 @@ impl Store for Sqlite {
             .map_err(|error| opening::explain(&self.path, error))
     }
 
+    fn set_aside(&mut self, id: &str, session: u32, reason: &str) -> Result<()> {
+        self.write(|transaction| {
+            let run = existing(transaction, id)?;
+            transaction.execute(
+                "UPDATE sample SET not_counted = ?3
+                 WHERE run = ?1 AND session = ?2 AND pass = ?4 AND not_counted IS NULL",
+                params![run, session, reason, columns::pass_word(Pass::Timing)],
+            )?;
+            Ok(())
+        })
+    }
+
     fn finish(
         &mut self,
         id: &str,

@@ -17,6 +17,7 @@ pub(super) fn all(store: &mut dyn Store) {
     unusual_texts_and_numbers_come_back(store);
     the_list_tells_what_there_is(store);
     a_stopped_run_can_be_continued(store);
+    an_interrupted_session_is_set_aside(store);
     a_deleted_run_is_gone_and_its_id_is_not_given_again(store);
     what_is_not_there_is_an_error(store);
     a_baseline_is_a_name_for_a_run(store);
@@ -240,6 +241,23 @@ fn a_stopped_run_can_be_continued(store: &mut dyn Store) {
     store.finish(&run.id, true, &run.environment, &[]).unwrap();
     store.finish(&run.id, false, &run.environment, &run.notes).unwrap();
     append(store, &mut run, 0, 1, &new_values(1));
+    check_stored(store, &run);
+}
+
+fn an_interrupted_session_is_set_aside(store: &mut dyn Store) {
+    let mut run = begin(store, "interrupted");
+    for session in 0..2 {
+        for pass in [Pass::Timing, Pass::Counting] {
+            let sample = Sample { pass, session, ..new_sample(session, 0) };
+            store.append(&run.id, 0, &sample, &new_values(0)).unwrap();
+            run.cells[0].push(sample, &new_values(0));
+        }
+    }
+    store.set_aside(&run.id, 1, "interrupted").unwrap();
+    let samples = run.cells[0].samples.iter_mut();
+    for sample in samples.filter(|s| s.session == 1 && s.pass == Pass::Timing) {
+        sample.not_counted = Some("interrupted".to_owned());
+    }
     check_stored(store, &run);
 }
 

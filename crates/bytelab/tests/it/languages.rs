@@ -243,7 +243,18 @@ fn a_jvm_that_is_killed_takes_only_its_own_cell_with_it() {
     let (telling, told) = world.telling_worker(64 << 10);
     let kept = kept();
     let mut command = world.command(&["run", "reading", "--size", "64KiB", "-m", "read", "--json"]);
-    command.args(["--worker", &jvm, "--worker", &telling, "--rounds", "8", "--counting", "0"]);
+    command.args([
+        "--worker",
+        &jvm,
+        "--worker",
+        &telling,
+        "--rounds",
+        "8",
+        "--sessions",
+        "1",
+        "--counting",
+        "0",
+    ]);
     command.args(["--data-dir", kept.to_str().unwrap()]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut samples = BufReader::new(std::fs::File::open(told).unwrap()).lines();

@@ -9,7 +9,18 @@ use crate::program::{World, cell, files_below};
 
 /// What goes on for longer than any test.
 const LONG: &[&str] = &[
-    "run", "reading", "--size", "64KiB", "--method", "read", "--rounds", "1000000", "--time", "1h",
+    "run",
+    "reading",
+    "--size",
+    "64KiB",
+    "-m",
+    "read",
+    "--rounds",
+    "1000000",
+    "--sessions",
+    "10",
+    "--time",
+    "1h",
     "--json",
 ];
 

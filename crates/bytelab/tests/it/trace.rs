@@ -51,7 +51,7 @@ impl Event {
     }
 }
 
-const ARGS: &[&str] = &["--size", "1MiB", "--rounds", "2", "--counting", "0"];
+const ARGS: &[&str] = &["--size", "1MiB", "--rounds", "2", "--sessions", "1", "--counting", "0"];
 
 fn traced(world: &World, more: &[&str]) -> (Ran, Trace) {
     let path = world.path("trace.json");

@@ -16,7 +16,7 @@ use super::output::OUTPUT_LIMIT_BYTES;
 use super::{Ended, Limits};
 use crate::clock::{self, TreeUsage};
 use crate::count::VARIABLE;
-use crate::worker::FRESH_VARIABLE;
+use crate::worker::{DIGEST_VARIABLE, FRESH_VARIABLE};
 
 /// What is kept of a child's standard error, to quote when it dies.
 const TAIL_BYTES: usize = 2 << 10;
@@ -66,6 +66,7 @@ impl Process {
         let spawned = command
             .env_remove(VARIABLE)
             .env_remove(FRESH_VARIABLE)
+            .env_remove(DIGEST_VARIABLE)
             .envs(variables.iter().map(|(name, value)| (name, value)))
             .args(arguments)
             .stdin(stdin)

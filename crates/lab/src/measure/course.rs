@@ -4,8 +4,6 @@
 use super::Progress;
 use crate::run::Plan;
 
-/// Rounds without which several methods get no verdict; for them a run may take twice its time.
-const LEAST_ROUNDS: u32 = 12;
 /// Each session costs the rounds that warm it up, and so should have this many that count.
 const ROUNDS_PER_SESSION: u32 = 3;
 /// A sample that takes more than this part of all the time, and that many times as long as those of most cells,
@@ -36,7 +34,12 @@ pub(super) struct Course {
     limit_ns: u64,
     at_most_ns: u64,
     sessions: u32,
+    /// Of each session, as planned.
     rounds: u32,
+    /// By cell, whether every sample is a process of its own: it is started and warmed up only once.
+    stays: Vec<bool>,
+    /// What a warm-up round of a session after the first takes, in parts of a round of all.
+    warm_share: f64,
     /// The rounds that warm up a session.
     warm_up: u32,
     begun: u32,
@@ -73,20 +76,31 @@ pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec
 }
 
 impl Course {
-    /// For so many sessions of the plan, with so many rounds together.
-    pub(super) fn new(plan: &Plan, sessions: u32, rounds: u32, cells: usize) -> Course {
-        let all = u64::from(plan.rounds) * u64::from(plan.sessions.max(1));
-        let limit_ns = u128::from(plan.time_limit_ns) * u128::from(rounds) / u128::from(all.max(1));
+    /// For so many sessions of the plan, and cells that stay from one to the next, or do not.
+    pub(super) fn new(plan: &Plan, sessions: u32, stays: Vec<bool>) -> Course {
+        let planned = plan.sessions.max(1);
+        let limit_ns = u128::from(plan.time_limit_ns) * u128::from(sessions) / u128::from(planned);
         Course {
-            ops: vec![None; cells],
+            ops: vec![None; stays.len()],
             limit_ns: limit_ns.try_into().unwrap_or(u64::MAX),
             at_most_ns: at_most_ns(plan),
             sessions,
-            rounds,
+            rounds: plan.rounds,
+            warm_share: if stays.iter().all(|stays| *stays) { 0.0 } else { 1.0 },
+            stays,
             warm_up: plan.warm_up,
-            before: (all as u32).saturating_sub(rounds),
+            before: planned.saturating_sub(sessions).saturating_mul(plan.rounds),
             ..Course::default()
         }
+    }
+
+    pub(super) fn stays(&self, cell: usize) -> bool {
+        self.stays.get(cell).is_some_and(|stays| *stays)
+    }
+
+    /// The rounds that warm up the session in hand.
+    pub(super) fn warm_up(&self) -> u32 {
+        if self.begun > 1 && self.stays.iter().all(|stays| *stays) { 0 } else { self.warm_up }
     }
 
     /// Whether a session is begun: there must be time to start its processes, to warm them up and for a round.
@@ -118,20 +132,31 @@ impl Course {
     /// The processes of a session are started. How long the samples of each cell take, and which are of the
     /// reference, is told once, so that all sessions are alike.
     pub(super) fn learn(&mut self, samples_ns: &[u64], reference: &[bool], now_ns: u64) {
+        let took_ns = now_ns.saturating_sub(self.session_began_ns);
         if self.start_ns.is_some() {
+            // What stays was not started again.
+            self.start_ns = Some(took_ns);
             return;
         }
         self.slow = slow(samples_ns, reference, self.limit_ns);
         let slow = samples_ns.iter().zip(&self.slow).filter(|(_, slow)| **slow);
         self.slow_ns = slow.map(|(ns, _)| *ns).sum();
         // The first session also took a sample of each to find this out.
-        let samples_ns: u64 = samples_ns.iter().sum();
-        let took_ns = now_ns.saturating_sub(self.session_began_ns);
-        self.start_ns = Some(took_ns.saturating_sub(samples_ns));
+        let all_ns: u64 = samples_ns.iter().sum();
+        self.start_ns = Some(took_ns.saturating_sub(all_ns));
+        let started_again = samples_ns.iter().zip(&self.stays).filter(|(_, stays)| !**stays);
+        let again_ns: u64 = started_again.map(|(ns, _)| *ns).sum();
+        if all_ns > 0 {
+            self.warm_share = again_ns as f64 / all_ns as f64;
+        }
     }
 
-    /// Whether the cell takes part in the next round. What is slow is not warmed up again in each session.
+    /// Whether the cell takes part in the next round. What is slow, and what stays, is not warmed up again in
+    /// each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
+        if warm_up && self.begun > 1 && self.stays(cell) {
+            return false;
+        }
         if !self.slow.get(cell).is_some_and(|slow| *slow) {
             return true;
         }
@@ -150,25 +175,24 @@ impl Course {
         self.warmed += u32::from(!counts);
     }
 
-    /// The rounds of a session that is to do so many, at most: where fewer sessions are worth it, each
-    /// has more.
-    pub(super) fn session_rounds(&self, asked: u32) -> u32 {
+    /// The rounds of a session, at most: where fewer sessions are worth it, each has more. Sessions of one round
+    /// stay so, as there the round is the unit.
+    pub(super) fn session_rounds(&self) -> u32 {
         let worth = self.worth_sessions();
-        if worth < self.sessions { self.rounds.div_ceil(worth) } else { asked }
+        if self.rounds > 1 && worth < self.sessions {
+            self.rounds.saturating_mul(self.sessions).div_ceil(worth)
+        } else {
+            self.rounds
+        }
     }
 
-    /// Whether the session in hand has time for another round: at least half of it must fit. For the rounds
-    /// without which there is no verdict there is twice the time. All of it must fit into what the run takes at
-    /// most.
+    /// Whether the session in hand has time for another round: at least half of it must fit. All of it must fit
+    /// into what the run takes at most.
     pub(super) fn has_time(&self, now_ns: u64) -> bool {
         let worth = self.worth_sessions();
         let round_ns = self.round_ns.unwrap_or_default();
-        let fits = |limit_ns: u64| {
-            let end_ns = (limit_ns / u64::from(worth)).saturating_mul(u64::from(self.begun));
-            self.spent_ns(now_ns).saturating_add(round_ns / 2) <= end_ns
-        };
-        let needed = self.taken < LEAST_ROUNDS.div_ceil(worth);
-        let in_time = fits(self.limit_ns) || needed && fits(self.limit_ns.saturating_mul(2));
+        let end_ns = (self.limit_ns / u64::from(worth)).saturating_mul(u64::from(self.begun));
+        let in_time = self.spent_ns(now_ns).saturating_add(round_ns / 2) <= end_ns;
         in_time && self.is_left(now_ns, round_ns)
     }
 
@@ -183,31 +207,30 @@ impl Course {
         self.at_most_ns.saturating_sub(taken_ns)
     }
 
-    /// Where the run stands before a round of a session that is to do so many.
-    pub(super) fn progress(&self, now_ns: u64, asked: u32) -> Progress<'static> {
-        let worth = self.worth_sessions();
-        let rounds =
-            if worth < self.sessions { worth * self.session_rounds(asked) } else { self.rounds };
+    /// Where the run stands before a round.
+    pub(super) fn progress(&self, now_ns: u64) -> Progress<'static> {
+        let rounds = self.worth_sessions().saturating_mul(self.session_rounds());
         Progress::Round {
             round: self.before + self.counted,
             rounds: self.before + rounds,
             spent_ns: now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns)),
-            left_ns: self.left_ns(now_ns, asked),
+            left_ns: self.left_ns(now_ns),
         }
     }
 
     /// The time that the rounds which are left will take, if one goes on to take as long as those before. The
     /// first round tells.
-    fn left_ns(&self, now_ns: u64, asked: u32) -> Option<u64> {
+    fn left_ns(&self, now_ns: u64) -> Option<u64> {
         let round_ns = self.paced_ns.checked_div(self.paced)?;
         let rounds_ns = |rounds: u32| round_ns.saturating_mul(u64::from(rounds));
         let worth = self.worth_sessions();
         let start_ns = self.start_ns.unwrap_or_default();
-        let warm_ns = rounds_ns(self.warm_up.saturating_sub(self.warmed));
+        let warm_ns = rounds_ns(self.warm_up().saturating_sub(self.warmed));
         // What is left of this session and the ones after it, where each has so many rounds that count.
         let of_sessions = |sessions: u32, rounds: u32| {
             let more = u64::from(sessions.saturating_sub(self.begun));
-            let session_ns = start_ns.saturating_add(rounds_ns(self.warm_up + rounds));
+            let session_ns =
+                start_ns.saturating_add(self.warm_ns(round_ns)).saturating_add(rounds_ns(rounds));
             let slow_ns = if self.with_slow { self.slow_ns } else { 0 };
             let this_ns = if self.taken == 0 { slow_ns } else { 0 };
             warm_ns
@@ -219,13 +242,8 @@ impl Course {
             let warm_ns = if self.started_ns.is_none() { warm_ns } else { 0 };
             limit_ns.saturating_sub(self.spent_ns(now_ns)).saturating_add(warm_ns)
         };
-        let all_ns = of_sessions(worth, self.session_rounds(asked));
-        let needed = worth.min(LEAST_SESSIONS[0]);
-        let sessions_ns = of_sessions(needed, 1);
-        let verdicts_ns = of_sessions(needed, LEAST_ROUNDS.div_ceil(worth));
-        let aim_ns = until(self.limit_ns)
-            .max(sessions_ns)
-            .max(verdicts_ns.min(until(self.limit_ns.saturating_mul(2))));
+        let all_ns = of_sessions(worth, self.session_rounds());
+        let aim_ns = until(self.limit_ns).max(of_sessions(worth.min(LEAST_SESSIONS[0]), 1));
         // The round that is about to begin is taken whatever it takes.
         let sure_ns = warm_ns.saturating_add(round_ns);
         Some(all_ns.min(aim_ns).min(self.at_most_left_ns(now_ns)).max(sure_ns))
@@ -243,7 +261,8 @@ impl Course {
             let fit = |limit_ns: u64, rounds| {
                 limit_ns / self.session_ns(rounds).saturating_add(slow_ns).max(1)
             };
-            let whole = fit(self.limit_ns, ROUNDS_PER_SESSION).min(u64::from(self.sessions)) as u32;
+            let rounds = ROUNDS_PER_SESSION.min(self.rounds);
+            let whole = fit(self.limit_ns, rounds).min(u64::from(self.sessions)) as u32;
             // The first one also finds out how long the samples take.
             let first_ns =
                 round_ns.saturating_add(self.start_ns.unwrap_or_default()).saturating_add(slow_ns);
@@ -259,8 +278,14 @@ impl Course {
     /// What a session takes in which this many rounds count, with those that warm it up and without what is slow.
     fn session_ns(&self, counted: u32) -> u64 {
         let round_ns = self.round_ns.unwrap_or_default();
-        let rounds = u64::from(self.warm_up) + u64::from(counted);
-        round_ns.saturating_mul(rounds).saturating_add(self.start_ns.unwrap_or_default())
+        let counted_ns = round_ns.saturating_mul(u64::from(counted));
+        let start_ns = self.start_ns.unwrap_or_default();
+        counted_ns.saturating_add(self.warm_ns(round_ns)).saturating_add(start_ns)
+    }
+
+    /// What it takes to warm up a session after the first, where a round of all takes this.
+    fn warm_ns(&self, round_ns: u64) -> u64 {
+        (round_ns.saturating_mul(u64::from(self.warm_up)) as f64 * self.warm_share) as u64
     }
 
     /// Whether the slow ones have not had their share of the time yet.

@@ -30,10 +30,9 @@ pub(super) struct Session<'a> {
     pub(super) record: &'a mut dyn Record,
     pub(super) stop: &'a Stop,
     pub(super) number: u32,
-    /// That it has to do.
-    pub(super) rounds: u32,
-    /// By cell; none: not started, or ended.
-    pub(super) live: Vec<Option<Live>>,
+    /// By cell; none: not started, or ended. Those of which every sample is a process of its own stay
+    /// from session to session.
+    pub(super) live: &'a mut Vec<Option<Live>>,
     pub(super) course: &'a mut Course,
 }
 
@@ -68,12 +67,22 @@ enum Next {
     Stop,
 }
 
+impl Live {
+    pub(super) fn bye(&mut self) {
+        self.runner.bye();
+    }
+}
+
 impl Session<'_> {
     /// False if a signal stopped it.
     pub(super) fn run(mut self) -> Result<bool> {
         let finished = self.prepare_all()? == Next::On && self.rounds()? == Next::On;
-        for live in self.live.iter_mut().flatten() {
-            live.runner.bye();
+        for (cell, live) in self.live.iter_mut().enumerate() {
+            if !self.course.stays(cell)
+                && let Some(mut live) = live.take()
+            {
+                live.bye();
+            }
         }
         Ok(finished)
     }
@@ -86,7 +95,7 @@ impl Session<'_> {
             if self.stop.signal().is_some() {
                 return Ok(Next::Stop);
             }
-            if self.run.cells[cell].status != Status::Measured {
+            if self.run.cells[cell].status != Status::Measured || self.live[cell].is_some() {
                 continue;
             }
             let method = &self.run.cells[cell].method;
@@ -121,7 +130,8 @@ impl Session<'_> {
         let method = self.job.methods.iter().find(|method| method.name == cell.method);
         let method = method
             .ok_or_else(|| Ended::Failed(format!("there is no method {} now", cell.method)))?;
-        let mut runner = self.launch.start(self.job.experiment.name, method)?;
+        let has_digest = cell.digest.is_some();
+        let mut runner = self.launch.start(self.job.experiment.name, method, has_digest)?;
         let ready = runner.prepare(&arguments(self.job, &self.data[point], method))?;
         cell.language = ready.language;
         if cell.digest.is_some() && ready.digest.is_some() && cell.digest != ready.digest {
@@ -205,9 +215,9 @@ impl Session<'_> {
     }
 
     fn rounds(&mut self) -> Result<Next> {
-        let warm_up = self.run.plan.warm_up;
+        let warm_up = self.course.warm_up();
         for round in 0.. {
-            let most = warm_up + self.course.session_rounds(self.rounds);
+            let most = warm_up + self.course.session_rounds();
             if round >= most {
                 break;
             }
@@ -219,7 +229,7 @@ impl Session<'_> {
             if round > warm_up && !self.course.has_time(now_ns) {
                 break;
             }
-            self.record.progress(&self.course.progress(now_ns, self.rounds));
+            self.record.progress(&self.course.progress(now_ns));
             if self.round(round, !counts)? == Next::Stop {
                 return Ok(Next::Stop);
             }

@@ -23,12 +23,12 @@ fn shell(name: &str, text: &str) -> Method {
 fn started(method: &Method) -> Box<dyn Runner> {
     let mut launcher = Launcher {
         program: "/nonexistent".into(),
-        sample_limit_ns: 60_000_000_000,
+        sample_limit_ns: 1_200_000_000_000,
         fresh: false,
         dir: None,
         stop: Stop::default(),
     };
-    let mut runner = launcher.start("", method).unwrap();
+    let mut runner = launcher.start("", method, false).unwrap();
     runner.prepare(&Point::default()).unwrap();
     runner
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
-use lab::experiment::{Command, Data, Experiment, How, Method};
+use lab::experiment::{Command, Data, Experiment, Hooks, How, Method};
 use lab::launch::Stop;
 use lab::measure::{Job, new_run, prepare_data};
 use lab::param::Point;
@@ -102,6 +102,61 @@ fn each_session_has_fresh_processes() {
     assert_eq!(seen.iter().map(|(_, pid)| pid).collect::<BTreeSet<_>>().len(), 3);
 }
 
+/// What it says is a metric of its own.
+fn saying(pair: &str) -> String {
+    GOOD.replace("own_ns=7", pair)
+}
+
+#[test]
+fn every_round_of_a_command_is_a_session() {
+    let dir = tempfile::tempdir().unwrap();
+    let shell = |text: String| ["/bin/sh", "-c", &text].map(str::to_owned).to_vec();
+    let log = dir.path().join("log").display().to_string();
+    let hooks = Hooks {
+        setup: Some(Command::plain(shell(format!("echo setup >> {log}")))),
+        ..Hooks::default()
+    };
+    let how = How::Command(Command::plain(shell(format!("echo sample >> {log}"))));
+    let how = How::Hooked { how: Box::new(how), hooks };
+    let run = run(vec![method("echo", how)], Plan { sessions: 2, ..plan(3) });
+    assert_eq!((run.plan.sessions, run.plan.rounds), (6, 1));
+    let counted: Vec<u32> = cell(&run, "echo").counted("wall_ns").map(|(s, _)| s.session).collect();
+    assert_eq!(counted, [0, 1, 2, 3, 4, 5]);
+    let warm_up = cell(&run, "echo").samples.iter().filter(|s| s.warm_up && s.session > 0).count();
+    assert_eq!(warm_up, 0, "a process that is new each time is warmed up once");
+    let setups = std::fs::read_to_string(log).unwrap();
+    assert_eq!(setups.lines().filter(|line| *line == "setup").count(), 1);
+}
+
+#[test]
+fn beside_a_command_a_worker_has_one_round_in_each_session() {
+    let cat = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
+    let methods =
+        vec![script("a", &saying("pid=$$")), method("cat", How::Command(Command::plain(cat)))];
+    let run = run(methods, Plan { sessions: 2, ..plan(2) });
+    let pids: BTreeSet<u64> = cell(&run, "a").counted("pid").map(|(_, pid)| pid as u64).collect();
+    assert_eq!(pids.len(), 4);
+    for name in ["a", "cat"] {
+        let sessions: Vec<u32> =
+            cell(&run, name).counted("wall_ns").map(|(s, _)| s.session).collect();
+        assert_eq!(sessions, [0, 1, 2, 3], "{name}");
+    }
+    let warmed = |name: &str| -> BTreeSet<u32> {
+        let samples = cell(&run, name).samples.iter();
+        samples.filter(|s| s.warm_up).map(|s| s.session).collect()
+    };
+    assert_eq!((warmed("a").len(), warmed("cat").len()), (4, 1));
+}
+
+#[test]
+fn a_digest_is_taken_once() {
+    let text = saying("told=${#BYTELAB_DIGEST}").replace("echo ready", "echo ready digest=77");
+    let run = run(vec![script("a", &text)], Plan { sessions: 3, ..plan(1) });
+    let told: Vec<f64> = cell(&run, "a").counted("told").map(|(_, n)| n).collect();
+    assert_eq!(told, [0.0, 5.0, 5.0], "a later session is told that its digest is known");
+    assert_eq!(cell(&run, "a").digest.as_deref(), Some("77"));
+}
+
 #[test]
 fn the_time_limit_ends_the_rounds() {
     let run = run(three(), Plan { time_limit_ns: 1, ..plan(50) });
@@ -152,11 +207,12 @@ fn is_alive(pid: u32) -> bool {
 }
 
 #[test]
-fn a_resumed_run_takes_the_rounds_that_are_left() {
+fn a_resumed_run_takes_the_interrupted_session_again_whole() {
     let experiment = crate::script::experiment();
     let stop = Stop::default();
-    let mut run = run_with(three(), plan(6), &stop, |run, _| {
-        if cell(run, "a").samples.len() == 5 {
+    let mut run = run_with(three(), Plan { sessions: 3, ..plan(6) }, &stop, |run, _| {
+        let second = cell(run, "a").samples.iter().filter(|s| s.session == 1).count();
+        if second == 3 {
             stop.raise(2);
         }
     });
@@ -167,8 +223,11 @@ fn a_resumed_run_takes_the_rounds_that_are_left() {
         let counted = |s: &&Sample| s.session == session && s.counts();
         cell(&run, "a").samples.iter().filter(counted).count()
     };
-    assert!(rounds(0) >= 2 && rounds(0) + rounds(1) >= 6, "{} and {}", rounds(0), rounds(1));
-    assert!(rounds(0) + rounds(1) <= 7, "{} and {}", rounds(0), rounds(1));
+    assert_eq!([0, 1, 2, 4].map(rounds), [6, 0, 6, 6]);
+    let aside = cell(&run, "a").samples.iter().filter(|s| s.session == 1);
+    assert!(aside.clone().count() >= 3, "they are kept");
+    let mut reasons = aside.map(|s| s.not_counted.as_deref());
+    assert!(reasons.all(|reason| reason == Some("its session was interrupted")));
 }
 
 #[test]

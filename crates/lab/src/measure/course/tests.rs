@@ -5,7 +5,17 @@ const LIMIT_NS: u64 = 30_000_000_000;
 fn course(warm_up: u32, sessions: u32) -> Course {
     let at_most_ns = TIMES_AT_MOST * LIMIT_NS;
     let limit_ns = LIMIT_NS;
-    Course { limit_ns, at_most_ns, sessions, rounds: 100, warm_up, ..Course::default() }
+    let (rounds, stays, warm_share) = (100 / sessions, vec![false], 1.0);
+    Course {
+        limit_ns,
+        at_most_ns,
+        sessions,
+        rounds,
+        stays,
+        warm_share,
+        warm_up,
+        ..Course::default()
+    }
 }
 
 /// The counted rounds of each session of a run of 30 s, whose processes start and whose rounds are taken in
@@ -30,16 +40,14 @@ fn simulate_warmed(
         now_ns += start_ns + if taken.is_empty() { round_ns } else { 0 };
         course.learn(&[round_ns], &[true], now_ns);
         for _ in 0..warm_up {
-            shown.push(course.progress(now_ns, 100 / sessions));
+            shown.push(course.progress(now_ns));
             now_ns += round_ns;
             course.took(round_ns, false);
         }
         course.starts(now_ns);
         let mut rounds = 0;
-        while rounds < course.session_rounds(100 / sessions)
-            && (rounds == 0 || course.has_time(now_ns))
-        {
-            shown.push(course.progress(now_ns, 100 / sessions));
+        while rounds < course.session_rounds() && (rounds == 0 || course.has_time(now_ns)) {
+            shown.push(course.progress(now_ns));
             now_ns += round_ns;
             course.took(round_ns, true);
             rounds += 1;
@@ -81,7 +89,7 @@ fn check_slow(sample_ms: u64, expected: &[u32]) {
         course.took(30_000_000, false);
         course.starts(now_ns);
         let (mut rounds, mut own) = (0, 0);
-        while rounds < course.session_rounds(10) && (rounds == 0 || course.has_time(now_ns)) {
+        while rounds < course.session_rounds() && (rounds == 0 || course.has_time(now_ns)) {
             let takes_part = u32::from(course.takes_part(3, false));
             now_ns += 30_000_000 + u64::from(takes_part) * samples_ns[3];
             course.took(30_000_000, true);
@@ -106,10 +114,34 @@ fn short_rounds_are_taken_in_all_sessions_and_long_ones_in_few() {
     check(10, 1, &[10; 10]);
     check(10, 600, &[5, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
     check(10, 1500, &[3, 3, 2, 2, 3, 2]);
-    check(10, 2500, &[2; 6]);
-    check(10, 4000, &[2, 2, 2, 1, 2, 1]);
+    check(10, 2500, &[2, 1, 1, 1, 1, 1]);
+    check(10, 4000, &[1; 6]);
     check(10, 20_000, &[2]);
     check(1, 600, &[50]);
+}
+
+/// Of commands, a round is a session: two of ten seconds have a verdict after six rounds, and short ones are
+/// taken until the time is over.
+#[test]
+fn sessions_of_commands_are_started_and_warmed_up_once() {
+    for (round_ms, sessions) in [(1, 100), (200, 100), (1000, 30), (10_000, 6), (20_000, 1)] {
+        let plan_rounds = 1;
+        let mut course = Course { rounds: plan_rounds, ..course(1, 100) };
+        (course.stays, course.warm_share) = (vec![true], 0.0);
+        let (mut now_ns, mut taken, round_ns) = (0, 0, round_ms * 1_000_000);
+        while course.begins_session(now_ns) {
+            course.learn(&[round_ns], &[true], now_ns);
+            for _ in 0..course.warm_up() {
+                course.took(round_ns, false);
+            }
+            course.starts(now_ns);
+            assert_eq!(course.session_rounds(), 1);
+            now_ns += round_ns;
+            course.took(round_ns, true);
+            taken += 1;
+        }
+        assert_eq!(taken, sessions, "{round_ms} ms");
+    }
 }
 
 /// Six rounds at the least, in sessions enough to be compared as wholes, within three times the time.
