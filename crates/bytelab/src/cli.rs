@@ -264,7 +264,7 @@ pub(crate) struct MeasureArgs {
     /// Rounds at the start of a session that do not count
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) warm_up: u32,
-    /// Sets of fresh processes that share the rounds [default: 10, below 20 rounds 1]
+    /// Sets of fresh processes that share the rounds [default: one for every five rounds, at least six]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) sessions: Option<u32>,
     /// Of the random orders [default: another one each time]
