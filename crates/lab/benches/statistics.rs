@@ -1,6 +1,7 @@
-//! The whole simulation: seven noises × three sizes × 4000 sets, held against the bounds, and what
+//! The whole simulation: seven noises × three designs × 4000 sets, held against the bounds, and what
 //! the estimate costs. `cargo bench -p lab --bench statistics`; the tests run a part of it.
 #![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
+#![allow(dead_code, reason = "the tests use the rest of the simulation")]
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -8,42 +9,44 @@ use std::process::ExitCode;
 use lab::clock;
 use lab::stats::hodges_lehmann;
 
-use simulate::{NOISES, Order, Rates, false_alarms_of_processes, rates};
+use simulate::{NOISES, Order, Rates, TABLES, Table, false_tables, rates};
 
 #[path = "../tests/it/statistics/simulate.rs"]
 mod simulate;
 
 const SETS: u32 = 4000;
+const SPREADS: [f64; 6] = [0.0, 0.2, 0.4, 0.7, 1.0, 1.5];
 
 fn main() -> ExitCode {
     let mut wrong = 0;
     println!("false alarms / coverage / power at +2 %, {SETS} sets");
-    for n in [10, 30, 100] {
+    for design in [[10, 1], [10, 3], [22, 4]] {
         for noise in NOISES {
-            let rounds = rates(noise, Order::Rounds, n, SETS, 1);
-            let sequential = rates(noise, Order::OneAfterTheOther, n, SETS, 1);
+            let rounds = rates(noise, Order::Rounds, design, SETS, 1);
+            let sequential = rates(noise, Order::OneAfterTheOther, design, SETS, 1);
+            let n = format!("{} × {}", design[0], design[1]);
             let name = format!("{noise:?}");
             wrong += u32::from(!rounds.hold());
             println!(
-                "n={n:<4} {name:<12} rounds {}  one after the other {}",
+                "{n:<7} {name:<12} rounds {}  one after the other {}",
                 line(rounds),
                 line(sequential)
             );
         }
     }
-    println!("false alarms where processes differ by a multiple of the noise");
-    for spread in [0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0] {
-        let shares = [(1, 100), (10, 10), (10, 3)]
-            .map(|(n, rounds)| 100.0 * false_alarms_of_processes(spread, n, rounds, SETS / 4));
-        println!(
-            "{spread:<4} 1 × 100 rounds {:5.2}  10 × 10 {:5.2}  10 × 3 {:5.2}",
-            shares[0], shares[1], shares[2]
-        );
+    println!("tables of equal methods with a false verdict, %, by how much processes differ");
+    println!("methods sessions × rounds {}", SPREADS.map(|spread| format!("{spread:5}")).join(""));
+    for table in TABLES {
+        let shares = SPREADS.map(|spread| false_tables(table, spread, SETS));
+        wrong += u32::from(shares.iter().any(|share| *share > 0.07));
+        let Table { methods, sessions, rounds } = table;
+        let shares = shares.map(|share| format!("{:5.1}", 100.0 * share)).join("");
+        println!("{methods:>7} {sessions:>8} × {rounds:<6} {shares}");
     }
     for n in [30, 100, 300, 1000, 10_000] {
         println!("n={n:<6} estimate and interval {:>9.1} µs", cost_us(n));
     }
-    println!("{wrong} of 21 out of bounds");
+    println!("{wrong} of 28 out of bounds");
     ExitCode::from(u8::from(wrong > 0))
 }
 

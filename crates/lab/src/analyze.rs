@@ -136,18 +136,18 @@ pub struct Comparison {
     pub reference_cell: usize,
     /// Its metric is the one that decides between the two: exactly one of a pair's comparisons.
     pub decides: bool,
-    /// Rounds that both have; after averaging neighbouring rounds, `n / block` of them enter.
+    /// Rounds that both have.
     pub n: usize,
-    pub block: usize,
-    /// The sessions were compared as wholes, as they differ by more than their rounds do.
-    pub by_session: bool,
+    /// Sessions with such a round. Each is one value of the interval: rounds of the same processes are not
+    /// independent.
+    pub sessions: usize,
     /// method / reference; `None` where there is nothing to compare.
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
     /// Confidence level of the interval: 1 − 0.05 / (number of comparisons in the family).
     pub level: f64,
-    /// Of the signed-rank test, alone, and with Holm's correction for the family.
+    /// Of the test that the interval inverts, alone, and with Holm's correction for the family.
     pub p: Option<f64>,
     pub p_holm: Option<f64>,
     pub verdict: Verdict,
@@ -157,8 +157,8 @@ pub struct Comparison {
     pub below_relevance: bool,
     /// The smallest difference, in percent, that would have been found 4 times out of 5.
     pub found_percent: Option<f64>,
-    /// The rounds in which a difference of 1 % would be found 4 times out of 5.
-    pub rounds_for_1_percent: Option<u64>,
+    /// The sessions in which a difference of 1 % would be found 4 times out of 5.
+    pub sessions_for_1_percent: Option<u64>,
 }
 
 /// A method at one value of a param against itself at the first one: in another directory.

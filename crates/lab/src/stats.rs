@@ -16,15 +16,16 @@ mod trend;
 mod walsh;
 
 pub use change::{CHANGE_ALPHA, changes};
-pub use decision::{found_percent, holm, rounds_needed};
+pub use decision::{found_percent, holm, sessions_needed};
 pub use moments::{Moments, moments};
-pub use noise::{Modes, first_samples_slow, half_difference, two_modes};
-pub use paired::{Paired, Shift, autocorrelation, hodges_lehmann, paired, pairs_needed};
+pub use noise::{Modes, Start, another_session, half_difference, start, two_modes};
+pub use paired::{Shift, hodges_lehmann, pseudomedian};
 pub use percentile::{nearest_rank, rank_interval};
 pub use plateau::{Plateau, plateaus};
+pub use sessions::{SESSIONS_NEEDED, by_session, of_values};
 pub use sides::{RUNS_A_SIDE, between, between_single, neighbour_sd};
 pub use signed_rank::SignedRank;
-pub use trend::{Trend, steady_from, trend};
+pub use trend::{Trend, steady_from, trend, trend_within};
 pub use walsh::Walsh;
 
 /// The median; of an even number of values the mean of the middle two. NaN if there are none.
@@ -37,10 +38,4 @@ pub fn median(values: &[f64]) -> f64 {
         _ if n % 2 == 1 => sorted[n / 2],
         _ => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
     }
-}
-
-/// The median distance from `center`, a measure of spread that outliers do not move.
-fn spread(values: &[f64], center: f64) -> f64 {
-    let distances: Vec<f64> = values.iter().map(|x| (x - center).abs()).collect();
-    median(&distances)
 }

@@ -198,7 +198,7 @@ const MANIFOLD: f64 = 10.0;
 fn would_have_been_found(standing: &Standing<'_, '_>, what: &str) -> String {
     let undecided = || standing.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided);
     let mut found: Vec<(f64, &str, Option<u64>)> = undecided()
-        .filter_map(|(row, c, _)| Some((c.found_percent?, row.name(), c.rounds_for_1_percent)))
+        .filter_map(|(row, c, _)| Some((c.found_percent?, row.name(), c.sessions_for_1_percent)))
         .filter(|(percent, ..)| percent.is_finite())
         .collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -212,10 +212,10 @@ fn would_have_been_found(standing: &Standing<'_, '_>, what: &str) -> String {
         let (least, most) = (of(least), of(most));
         return format!("; {what} of {least} to {most} would have been found 4 times out of 5");
     }
-    let rounds = most.2.filter(|rounds| *rounds < u64::from(u32::MAX));
-    let rounds = rounds.map(|n| format!(" (one of 1 % would take {n} rounds)"));
-    let (percent, rounds) = (percent(most.0), rounds.unwrap_or_default());
-    format!("; {what} of {percent} would have been found 4 times out of 5{rounds}")
+    let sessions = most.2.filter(|sessions| *sessions < u64::from(u32::MAX));
+    let sessions = sessions.map(|n| format!(" (one of 1 % would take {n} sessions)"));
+    let (percent, sessions) = (percent(most.0), sessions.unwrap_or_default());
+    format!("; {what} of {percent} would have been found 4 times out of 5{sessions}")
 }
 
 /// Where there is nothing to compare: what was measured at all.
@@ -327,7 +327,7 @@ mod tests {
             &[0],
             &[1],
             "No method is shown faster than read, the reference; undecided beside it: m1; a difference \
-             of ≥ 3.0 % would have been found 4 times out of 5 (one of 1 % would take 270 rounds).",
+             of ≥ 3.0 % would have been found 4 times out of 5 (one of 1 % would take 270 sessions).",
         );
     }
 
@@ -353,7 +353,7 @@ mod tests {
             &[(Undecided, [0.99, 0.9, 1.1]), (Undecided, [1.01, 0.9, 1.1])],
             &[1, 0, 2],
             "No difference to read can be shown; one of ≥ 4.0 % would have been found 4 times out \
-             of 5 (one of 1 % would take 270 rounds).",
+             of 5 (one of 1 % would take 270 sessions).",
         );
         check(
             &[(Same, [1.0, 0.999, 1.001])],
@@ -370,7 +370,7 @@ mod tests {
             &[0, 1, 2],
             "No method is shown faster than read, the reference; not shown slower: m1, m2; a \
              difference of ≥ 4.0 % would have been found 4 times out of 5 (one of 1 % would take \
-             270 rounds).",
+             270 sessions).",
         );
     }
 
@@ -386,13 +386,13 @@ mod tests {
     }
 
     #[test]
-    fn too_few_rounds_are_the_reason() {
+    fn too_few_sessions_are_the_reason() {
         let mut f = Fixture::new();
         f.measured("read", [10.0; 3]);
         f.measured("mmap", [5.0; 3]).versus(Undecided, [0.5, NAN, NAN]);
-        f.comparison().reason = Some("3 rounds are too few, at least 6 are needed".to_owned());
+        f.comparison().reason = Some("3 sessions are too few, at least 5 are needed".to_owned());
         let expected =
-            "No difference to read can be shown: 3 rounds are too few, at least 6 are needed.";
+            "No difference to read can be shown: 3 sessions are too few, at least 5 are needed.";
         assert_eq!(answer(&f), expected);
     }
 

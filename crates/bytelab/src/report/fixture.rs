@@ -194,8 +194,7 @@ impl Fixture {
             reference_cell,
             decides: true,
             n: 100,
-            block: 1,
-            by_session: false,
+            sessions: 10,
             ratio,
             low,
             high,
@@ -206,14 +205,14 @@ impl Fixture {
             reason: None,
             below_relevance: false,
             found_percent: None,
-            rounds_for_1_percent: None,
+            sessions_for_1_percent: None,
         });
         self
     }
 
-    pub(super) fn found(&mut self, percent: f64, rounds: u64) -> &mut Fixture {
+    pub(super) fn found(&mut self, percent: f64, sessions: u64) -> &mut Fixture {
         let last = self.comparison();
-        (last.found_percent, last.rounds_for_1_percent) = (Some(percent), Some(rounds));
+        (last.found_percent, last.sessions_for_1_percent) = (Some(percent), Some(sessions));
         self
     }
 

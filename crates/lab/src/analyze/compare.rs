@@ -4,7 +4,7 @@ use super::values::of_samples;
 use super::{Comparison, Verdict};
 use crate::param::Point;
 use crate::run::{Cell, Run};
-use crate::stats::{self, Paired, median};
+use crate::stats::{self, SESSIONS_NEEDED, Shift, median};
 
 /// A difference of less than this, in percent, is none that matters.
 pub const RELEVANT_PERCENT: f64 = 1.0;
@@ -52,8 +52,7 @@ impl Pair<'_> {
             reference_cell: self.reference,
             decides: true,
             n: 0,
-            block: 1,
-            by_session: false,
+            sessions: 0,
             ratio: None,
             low: None,
             high: None,
@@ -64,7 +63,7 @@ impl Pair<'_> {
             reason: Some(reason),
             below_relevance: false,
             found_percent: None,
-            rounds_for_1_percent: None,
+            sessions_for_1_percent: None,
         }
     }
 
@@ -75,11 +74,12 @@ impl Pair<'_> {
         let shared =
             log_ratios(&self.run.cells[self.cell], &self.run.cells[self.reference], metric);
         let found = shared.and_then(|logs| {
-            stats::paired(&logs, self.alpha)
-                .ok_or_else(|| "there is no round in which both were measured".to_owned())
+            let shift = stats::by_session(&logs, self.alpha)
+                .ok_or_else(|| "there is no round in which both were measured".to_owned())?;
+            Ok((shift, logs.iter().map(Vec::len).sum()))
         });
         let mut comparison = match found {
-            Ok(found) => self.judge(&found),
+            Ok((shift, rounds)) => self.judge(&shift, rounds),
             Err(reason) => self.without_ratio(Verdict::Missing, reason),
         };
         metric.clone_into(&mut comparison.metric);
@@ -109,23 +109,22 @@ impl Pair<'_> {
         comparison
     }
 
-    fn judge(&self, found: &Paired) -> Comparison {
-        let (verdict, below_relevance) = verdict(found.shift.interval);
+    fn judge(&self, shift: &Shift, rounds: usize) -> Comparison {
+        let (verdict, below_relevance) = verdict(shift.interval);
         let mut comparison = self.without_ratio(verdict, String::new());
-        comparison.reason = without_interval(found, self.alpha);
-        comparison.n = found.rounds;
-        comparison.block = found.block;
-        comparison.by_session = found.by_session;
-        comparison.ratio = Some(found.shift.estimate.exp());
+        comparison.reason = shift.interval.is_none().then(|| too_few(shift.n));
+        comparison.n = rounds;
+        comparison.sessions = shift.n;
+        comparison.ratio = Some(shift.estimate.exp());
         comparison.below_relevance = below_relevance;
-        if let Some((low, high)) = found.shift.interval {
+        if let Some((low, high)) = shift.interval {
             comparison.low = Some(low.exp());
             comparison.high = Some(high.exp());
-            comparison.p = Some(found.shift.p);
+            comparison.p = Some(shift.p);
             let percent = stats::found_percent((high - low) / 2.0, self.alpha);
             comparison.found_percent = Some(percent);
-            let rounds = stats::rounds_needed(found.rounds, percent, RELEVANT_PERCENT);
-            comparison.rounds_for_1_percent = Some(rounds);
+            let sessions = stats::sessions_needed(shift.n, percent, RELEVANT_PERCENT);
+            comparison.sessions_for_1_percent = Some(sessions);
         }
         comparison
     }
@@ -144,17 +143,10 @@ pub(super) fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
     }
 }
 
-fn without_interval(found: &Paired, alpha: f64) -> Option<String> {
-    let Paired { rounds, block, dependent, shift, .. } = found;
-    if shift.interval.is_some() {
-        None
-    } else if *dependent {
-        Some(format!("neighbouring rounds depend on each other, even in blocks of {block}"))
-    } else {
-        let needed = stats::pairs_needed(alpha).saturating_mul(*block);
-        let blocks = if *block > 1 { format!(" in blocks of {block}") } else { String::new() };
-        Some(format!("{rounds} rounds{blocks} are too few, at least {needed} are needed"))
-    }
+/// Why so many sessions give no interval.
+pub(crate) fn too_few(sessions: usize) -> String {
+    let (noun, are) = if sessions == 1 { ("session", "is") } else { ("sessions", "are") };
+    format!("{sessions} {noun} {are} too few, at least {SESSIONS_NEEDED} are needed")
 }
 
 /// Whether the run-queue wait can be taken out: the counted samples say what is left without it. A

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use super::compare::{WALL, WALL_LESS_WAIT, is_single_threaded};
 use super::family::{WAIT_SHARE, wait_share};
-use super::{Comparison, Family, noise, summary};
+use super::{Comparison, Family, noise};
 use crate::run::{Cell, Imported, Note, Pass, Role, Run, Sample, Status};
+use crate::stats;
 
 /// About so many cells a doubt is noted one by one.
 const SINGLE_MAX: usize = 3;
@@ -16,8 +17,9 @@ const NAMED_MAX: usize = 6;
 const FAMILIES_MANY: usize = 10;
 /// A hypervisor that takes more than this share of the CPU time is noted.
 const STEAL_SHARE: f64 = 0.01;
-/// A counting pass that takes more or less wall time by this share is noted.
+/// A counting pass that takes more or less wall time by this share, and by more than sessions differ, is noted.
 const COUNTING_SHARE: f64 = 0.02;
+const COUNTING_WALL: &str = "counting_wall_ns";
 
 /// A kind of doubt.
 #[derive(Clone, Copy)]
@@ -48,7 +50,7 @@ pub(super) fn notes(
     waiting(run, families, &mut notes);
     steal(run, &mut notes);
     counting_disturbs(run, &mut notes);
-    noise::notes(run, families, comparisons, &mut notes);
+    noise::notes(run, families, &mut notes);
     chance(families, &mut notes);
     notes
 }
@@ -167,7 +169,7 @@ fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
         .iter()
         .filter(|c| c.decides && c.ratio.is_some() && c.low.is_none())
         .filter_map(|c| Some((c.cell, c.reason.clone()?)));
-    let advice = "measure more --rounds, give more --time, or take a quieter machine";
+    let advice = "measure more --sessions, or give more --time";
     note(run, Kind { what: "no verdict", advice }, found.collect(), notes);
 }
 
@@ -179,7 +181,7 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
         let out = is_single_threaded(cell)
             && families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&i));
         let list = if out { &mut taken_out } else { &mut left_in };
-        list.push((i, format!("{} of its wall time", percent(share))));
+        list.push((i, waited(share)));
     }
     let what = "waited for a CPU";
     let advice = "verdicts take this wait out (wall_less_wait_ns)";
@@ -187,6 +189,15 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
     let advice = "the wait is in the wall time, by which verdicts are: not all methods of the table \
                   computed in one thread all the time; measure on a quieter machine";
     note(run, Kind { what, advice }, left_in, notes);
+}
+
+/// A thread cannot wait longer than the job takes: what is more is of several threads, or, where the wait is read from
+/// outside, of the time around the job.
+fn waited(share: f64) -> String {
+    if share <= 1.0 {
+        return format!("{} of its wall time", percent(share));
+    }
+    format!("{share:.1} times its wall time, in several threads or also before and after the job")
 }
 
 fn steal(run: &Run, notes: &mut Vec<Note>) {
@@ -201,12 +212,17 @@ fn steal(run: &Run, notes: &mut Vec<Note>) {
     }
 }
 
-/// Counting took time, or the method did something else in the counting pass.
+/// Counting took time, or the method did something else in the counting pass: by more than sessions differ.
 fn counting_disturbs(run: &Run, notes: &mut Vec<Note>) {
+    let counted = run.cells.iter().filter(|cell| cell.counted(COUNTING_WALL).next().is_some());
+    let alpha = noise::ALPHA / counted.count().max(1) as f64;
     let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
-        let counting = summary::middle(cell, "counting_wall_ns")?;
-        let change = counting / summary::middle(cell, WALL)? - 1.0;
-        let differs = change.is_finite() && change.abs() > COUNTING_SHARE;
+        let sessions = noise::by_session(&noise::logs_of(cell, WALL));
+        let sessions: Vec<&[f64]> = sessions.iter().map(Vec::as_slice).collect();
+        let counting = noise::by_session(&noise::logs_of(cell, COUNTING_WALL)).concat();
+        let (difference, p) = stats::another_session(&sessions, &counting)?;
+        let change = difference.exp_m1();
+        let differs = p < alpha && change.is_finite() && change.abs() > COUNTING_SHARE;
         differs.then(|| (i, format!("{:+.0} % wall time", 100.0 * change)))
     });
     let kind = Kind {

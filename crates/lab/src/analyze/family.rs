@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::compare::{CPU, Pair, WALL, WALL_LESS_WAIT, is_single_threaded, log_ratios};
+use super::compare::{CPU, Pair, WALL, WALL_LESS_WAIT, is_single_threaded};
 use super::{Comparison, Family, Verdict, summary};
 use crate::param::Point;
 use crate::run::{Cell, Role, Run, Status};
@@ -199,10 +199,8 @@ fn best(
     (best, undecided)
 }
 
-/// The verdict on a cell beside the winner, none where too little is known. It is decided by the rounds that both
-/// share; else by what is known of both beside the reference; else, where neighbouring rounds are too much alike
-/// for an interval, by whether it took more than [`MAY_TAKE`] times as long in every single one: less than that may
-/// be one set of processes that is slower for all its life.
+/// The verdict on a cell beside the winner, none where too little is known. It is decided by the sessions that both
+/// share, else by what is known of both beside the reference.
 fn beside_winner(
     run: &Run,
     family: &Family,
@@ -215,15 +213,8 @@ fn beside_winner(
     let pair = Pair { run, point: &family.point, cell, reference: winner, alpha };
     let comparisons = pair.comparisons(family.metric);
     let direct = comparisons.iter().find(|c| c.decides)?;
-    let always_much_slower = || {
-        log_ratios(&run.cells[cell], &run.cells[winner], &direct.metric).is_ok_and(|logs| {
-            let logs = logs.concat();
-            logs.len() >= stats::pairs_needed(alpha) && logs.iter().all(|log| *log > MAY_TAKE.ln())
-        })
-    };
-    let is_slower = direct.verdict == Verdict::Slower
-        || beside_reference.is_some_and(|(low, _)| low > 1.0)
-        || direct.low.is_none() && always_much_slower();
+    let is_slower =
+        direct.verdict == Verdict::Slower || beside_reference.is_some_and(|(low, _)| low > 1.0);
     if is_slower {
         return Some(Verdict::Slower);
     }

@@ -1,40 +1,32 @@
-//! Doubts about the samples themselves: a start that is slow, a drift, two modes, rounds that depend
-//! on each other, a place in the round that matters.
+//! Doubts about the samples themselves: a start that is slow, a drift, two modes, a place in the
+//! round that matters.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::Family;
 use super::compare::RELEVANT_PERCENT;
 use super::doubts::{Found, Kind, note, percent, time_metric};
-use super::{Comparison, Family, Verdict};
-use crate::run::{Note, Run, Sample};
+use crate::run::{Cell, Note, Run, Sample};
 use crate::stats;
 
-/// A trend or a slot effect that chance gives less often than this is noted.
-const ALPHA: f64 = 0.01;
+/// A doubt that chance gives in fewer runs than this is noted: each kind, in any of the methods of a run.
+pub(super) const ALPHA: f64 = 0.02;
 
-/// With fewer, sessions are not compared as wholes.
-const FEW_SESSIONS: usize = 5;
+/// From so many sessions on a trend is looked for from session to session. Before, within them: what processes
+/// differ by is no trend.
+const TREND_SESSIONS: usize = 10;
 
-pub(super) fn notes(
-    run: &Run,
-    families: &[Family],
-    comparisons: &[Comparison],
-    notes: &mut Vec<Note>,
-) {
+pub(super) fn notes(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
     let series: Vec<Vec<(&Sample, f64)>> = run
         .cells
         .iter()
         .enumerate()
-        .map(|(i, cell)| {
-            let positive = cell
-                .counted(time_metric(cell, i, families))
-                .filter(|(_, y)| *y > 0.0 && y.is_finite());
-            positive.map(|(sample, y)| (sample, y.ln())).collect()
-        })
+        .map(|(i, cell)| logs_of(cell, time_metric(cell, i, families)))
         .collect();
-    let look = |doubt: fn(&[(&Sample, f64)]) -> Option<String>| -> Found {
-        let found = series.iter().enumerate().filter_map(|(i, logs)| Some((i, doubt(logs)?)));
-        found.collect()
+    let alpha = ALPHA / series.iter().filter(|logs| !logs.is_empty()).count().max(1) as f64;
+    let look = |doubt: fn(&[(&Sample, f64)], f64) -> Option<String>| -> Found {
+        let found = series.iter().enumerate();
+        found.filter_map(|(i, logs)| Some((i, doubt(logs, alpha)?))).collect()
     };
     let advice = if run.in_rounds() {
         "its first samples count; mark more rounds with --warm-up"
@@ -56,74 +48,58 @@ pub(super) fn notes(
         advice: "p50 can jump from one to the other; read all --percentiles, compare --sessions",
     };
     note(run, kind, look(modes), notes);
-    blocks(run, comparisons, notes);
-    processes(run, comparisons, notes);
     slot_effect(&series, notes);
+}
+
+/// Of the samples that count and have a logarithm.
+pub(super) fn logs_of<'a>(cell: &'a Cell, metric: &str) -> Vec<(&'a Sample, f64)> {
+    let positive = cell.counted(metric).filter(|(_, y)| *y > 0.0 && y.is_finite());
+    positive.map(|(sample, y)| (sample, y.ln())).collect()
 }
 
 fn logs(series: &[(&Sample, f64)]) -> Vec<f64> {
     series.iter().map(|(_, log)| *log).collect()
 }
 
-fn warm_up(series: &[(&Sample, f64)]) -> Option<String> {
-    let sessions = series.chunk_by(|a, b| a.0.session == b.0.session);
-    let slow: usize = sessions.map(|part| stats::first_samples_slow(&logs(part))).sum();
-    (slow > 0).then(|| format!("{slow} of the first samples are far slower than the rest"))
+/// The logs of each session.
+pub(super) fn by_session(series: &[(&Sample, f64)]) -> Vec<Vec<f64>> {
+    series.chunk_by(|a, b| a.0.session == b.0.session).map(logs).collect()
 }
 
-fn drift(series: &[(&Sample, f64)]) -> Option<String> {
-    let logs = logs(series);
-    let trend = stats::trend(&logs);
-    if trend.p >= ALPHA {
+fn warm_up(series: &[(&Sample, f64)], alpha: f64) -> Option<String> {
+    let sessions = by_session(series);
+    let found = stats::start(&sessions.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+    (found.p < alpha && found.excess > (RELEVANT_PERCENT / 100.0).ln_1p()).then(|| {
+        let more = percent(found.excess.exp_m1());
+        format!("the first samples of its processes take {more} more time than the rest")
+    })
+}
+
+fn drift(series: &[(&Sample, f64)], alpha: f64) -> Option<String> {
+    let sessions = by_session(series);
+    let (trend, values, what) = if sessions.len() < TREND_SESSIONS {
+        let within: Vec<&[f64]> = sessions.iter().map(Vec::as_slice).collect();
+        (stats::trend_within(&within), logs(series), "samples")
+    } else {
+        let medians: Vec<f64> = sessions.iter().map(|logs| stats::median(logs)).collect();
+        (stats::trend(&medians), medians, "sessions")
+    };
+    if trend.p >= alpha {
         return None;
     }
     let direction = if trend.tau > 0.0 { "slower" } else { "faster" };
-    let steady = match stats::steady_from(&logs) {
-        Some(start) => format!("steady after {start} of {} samples", logs.len()),
-        None => "not steady to the end".to_owned(),
+    let steady = match stats::steady_from(&values) {
+        Some(start) if start > 0 => format!("steady after {start} of {} {what}", values.len()),
+        _ => "not steady to the end".to_owned(),
     };
     Some(format!("it gets {direction} (τ {:.2}), {steady}", trend.tau))
 }
 
-fn modes(series: &[(&Sample, f64)]) -> Option<String> {
+/// A gap that chance alone leaves in fewer runs than [`ALPHA`], by simulation.
+fn modes(series: &[(&Sample, f64)], _alpha: f64) -> Option<String> {
     let modes = stats::two_modes(&logs(series))?;
     let (share, factor) = (percent(modes.upper_share), modes.distance.exp());
     Some(format!("{share} of the samples take {factor:.2} times as long as the others"))
-}
-
-fn blocks(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
-    let found = comparisons
-        .iter()
-        .filter(|c| c.decides && c.block > 1 && c.low.is_some())
-        .map(|c| (c.cell, format!("{} rounds in blocks of {}", c.n, c.block)));
-    let kind = Kind {
-        what: "neighbouring rounds are alike",
-        advice: "they were averaged before comparing, which widens the interval; measure longer",
-    };
-    note(run, kind, found.collect(), notes);
-}
-
-/// What a process costs for all its life, such as where its memory lies, is part of a method's cost
-/// only on average over processes.
-fn processes(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
-    let found = comparisons
-        .iter()
-        .filter(|c| c.decides && c.by_session && c.verdict == Verdict::Undecided)
-        .map(|c| (c.cell, format!("{} rounds", c.n)));
-    let kind = Kind {
-        what: "fresh processes differ by more than rounds do",
-        advice: "the sessions were compared as wholes; measure more --sessions",
-    };
-    note(run, kind, found.collect(), notes);
-    let claims = |c: &Comparison| matches!(c.verdict, Verdict::Faster | Verdict::Slower);
-    let all = run.cells.iter().flat_map(|cell| &cell.samples);
-    let sessions: BTreeSet<u32> = all.filter(|s| s.counts()).map(|s| s.session).collect();
-    let few = sessions.len() < FEW_SESSIONS && !run.plan.fresh;
-    if few && comparisons.iter().any(claims) {
-        let text = "all rounds are of one set of processes, or of a few: what a process costs for \
-                    all its life counts as the method's; give more --time or --sessions";
-        notes.push(Note { method: None, point: None, text: text.to_owned() });
-    }
 }
 
 /// Whether the second half of a round differs from the first, over all methods: each sample against

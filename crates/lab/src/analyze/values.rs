@@ -2,7 +2,7 @@
 
 use super::compare::{WALL, log_ratios};
 use crate::run::Cell;
-use crate::stats::{hodges_lehmann, median};
+use crate::stats::{median, pseudomedian};
 
 /// The median of the logs of each session.
 pub(super) fn absolute(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> {
@@ -26,8 +26,7 @@ pub(super) fn absolute(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> {
 /// The shift from the reference in each session, round by round.
 pub(super) fn relative(cell: &Cell, reference: &Cell, metric: &str) -> Result<Vec<f64>, String> {
     let sessions = log_ratios(cell, reference, metric)?;
-    let shifts: Vec<f64> =
-        sessions.iter().filter_map(|rounds| Some(hodges_lehmann(rounds, 0.05)?.estimate)).collect();
+    let shifts: Vec<f64> = sessions.iter().filter_map(|rounds| pseudomedian(rounds)).collect();
     if shifts.is_empty() {
         let what = if metric == WALL { "measured" } else { metric };
         return Err(format!("there is no round in which both were {what}"));

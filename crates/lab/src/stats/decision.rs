@@ -1,4 +1,4 @@
-//! What an interval is worth: the difference it would have found, the rounds it would take, and the
+//! What an interval is worth: the difference it would have found, the sessions it would take, and the
 //! correction for several comparisons.
 
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -13,10 +13,11 @@ pub fn found_percent(half_width: f64, alpha: f64) -> f64 {
     100.0 * (half_width * (z + POWER) / z).exp_m1()
 }
 
-/// The rounds that finding `target_percent` would take, where n found `found_percent`: the width of
-/// an interval shrinks with the root of n.
-pub fn rounds_needed(n: usize, found_percent: f64, target_percent: f64) -> u64 {
-    (n as f64 * (found_percent / target_percent).powi(2)).ceil() as u64
+/// The sessions that finding `target_percent` would take, where n found `found_percent`: the width of
+/// an interval shrinks with the root of n. More rounds in each would not help where processes differ.
+pub fn sessions_needed(n: usize, found_percent: f64, target_percent: f64) -> u64 {
+    let needed = (n as f64 * (found_percent / target_percent).powi(2)).ceil() as u64;
+    needed.max(super::SESSIONS_NEEDED as u64)
 }
 
 /// Holm's adjusted p of each of several tests (Holm 1979): those ≤ α are significant together.
@@ -55,11 +56,11 @@ mod tests {
     }
 
     #[test]
-    fn rounds_grow_with_the_square() {
-        assert_eq!(rounds_needed(100, 1.5, 1.0), 225);
-        assert_eq!(rounds_needed(30, 3.0, 1.0), 270);
-        assert_eq!(rounds_needed(100, 0.0, 1.0), 0);
-        assert_eq!(rounds_needed(100, f64::INFINITY, 1.0), u64::MAX);
+    fn sessions_grow_with_the_square() {
+        assert_eq!(sessions_needed(100, 1.5, 1.0), 225);
+        assert_eq!(sessions_needed(30, 3.0, 1.0), 270);
+        assert_eq!(sessions_needed(100, 0.0, 1.0), 5);
+        assert_eq!(sessions_needed(100, f64::INFINITY, 1.0), u64::MAX);
     }
 
     #[test]

@@ -16,8 +16,27 @@ pub struct Trend {
 
 /// Whether the values rise or fall over their index. NaN must not occur.
 pub fn trend(values: &[f64]) -> Trend {
-    let n = values.len();
-    let pairs = n as f64 * (n as f64 - 1.0) / 2.0;
+    trend_within(&[values])
+}
+
+/// The same within each of several series, together (Hirsch, Slack and Smith 1982): what one series has more than
+/// another is no trend.
+pub fn trend_within(series: &[&[f64]]) -> Trend {
+    let sums = series.iter().map(|values| kendall(values));
+    let [s, pairs, variance] =
+        sums.fold([0.0; 3], |all, one| [all[0] + one[0], all[1] + one[1], all[2] + one[2]]);
+    if variance <= 0.0 {
+        return Trend { tau: 0.0, p: 1.0 };
+    }
+    let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
+    Trend { tau: s / pairs, p: (2.0 * Normal::standard().sf(z)).min(1.0) }
+}
+
+/// Pairs in rising order less those in falling order, all pairs, and the variance of the first where chance
+/// alone decides.
+fn kendall(values: &[f64]) -> [f64; 3] {
+    let n = values.len() as f64;
+    let pairs = n * (n - 1.0) / 2.0;
     let mut sorted = values.to_vec();
     let falling = sort_and_count_falls(&mut sorted);
     let (mut tied_pairs, mut tie_variance) = (0.0, 0.0);
@@ -27,14 +46,8 @@ pub fn trend(values: &[f64]) -> Trend {
         tied_pairs += t * (t - 1.0) / 2.0;
         tie_variance += t * (t - 1.0) * (2.0 * t + 5.0);
     }
-    let s = pairs - tied_pairs - 2.0 * falling as f64;
-    let n = n as f64;
     let variance = (n * (n - 1.0) * (2.0 * n + 5.0) - tie_variance) / 18.0;
-    if variance <= 0.0 {
-        return Trend { tau: 0.0, p: 1.0 };
-    }
-    let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
-    Trend { tau: s / pairs, p: (2.0 * Normal::standard().sf(z)).min(1.0) }
+    [pairs - tied_pairs - 2.0 * falling as f64, pairs, variance]
 }
 
 /// The first index from which on no trend is left (p > 0.1), to within 1 % of n; none if the series
@@ -92,6 +105,19 @@ mod tests {
         check(&[5.0, 4.0, 3.0, 2.0, 1.0], -1.0, 0.027_486_34);
         // With ties: S = 9 of 15 pairs, variance (510 − 2·18)/18.
         check(&[1.0, 1.0, 2.0, 3.0, 3.0, 2.5], 9.0 / 15.0, 0.119_004_07);
+    }
+
+    #[test]
+    fn what_series_differ_by_is_no_trend() {
+        let steps: [&[f64]; 4] =
+            [&[1.0, 2.0, 1.5], &[11.0, 10.0, 10.5], &[21.0, 22.0, 20.0], &[31.0, 30.0, 32.0]];
+        assert!(trend(&steps.concat()).p < 1e-3);
+        assert!(trend_within(&steps).p > 0.5);
+        let rising: Vec<Vec<f64>> =
+            (0..6u32).map(|i| (0..4).map(|k| f64::from(i * 7 % 5 * 10 + k)).collect()).collect();
+        let rising: Vec<&[f64]> = rising.iter().map(Vec::as_slice).collect();
+        let found = trend_within(&rising);
+        assert!((found.tau - 1.0).abs() < 1e-12 && found.p < 1e-4, "{found:?}");
     }
 
     #[test]

@@ -118,7 +118,11 @@ fn run(shared: Shared, methods: usize, factor: f64, random: &mut Random) -> Run 
         }
         cell
     });
-    let cells = cells.collect();
+    of_cells(cells.collect())
+}
+
+/// A run of these cells at one point.
+pub(crate) fn of_cells(cells: Vec<Cell>) -> Run {
     Run {
         schema: SCHEMA,
         id: String::new(),
@@ -135,7 +139,7 @@ fn run(shared: Shared, methods: usize, factor: f64, random: &mut Random) -> Run 
     }
 }
 
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     Plan {
         rounds: ROUNDS,
         time_limit_ns: 1,
@@ -153,7 +157,7 @@ fn plan() -> Plan {
     }
 }
 
-fn cell(method: String) -> Cell {
+pub(crate) fn cell(method: String) -> Cell {
     Cell {
         method,
         about: String::new(),
@@ -168,7 +172,7 @@ fn cell(method: String) -> Cell {
     }
 }
 
-fn sample(session: u32, round: u32) -> Sample {
+pub(crate) fn sample(session: u32, round: u32) -> Sample {
     Sample {
         pass: Pass::Timing,
         session,

@@ -1,6 +1,6 @@
 //! Estimate, interval and p of 30 data sets against values that were computed apart from this code.
 
-use lab::stats::{SignedRank, hodges_lehmann, paired};
+use lab::stats::{SignedRank, by_session, hodges_lehmann};
 
 const GOLDEN: &str = include_str!("golden.tsv");
 
@@ -40,7 +40,7 @@ fn what_is_not_a_number_is_refused() {
     for wrong in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let values = [0.1, 0.2, wrong, 0.3, 0.1, 0.2, 0.4];
         assert_eq!(hodges_lehmann(&values, 0.05), None);
-        assert_eq!(paired(&[values.to_vec()], 0.05), None);
+        assert_eq!(by_session(&[values.to_vec()], 0.05), None);
     }
     assert_eq!(hodges_lehmann(&[], 0.05), None);
 }

@@ -1,6 +1,6 @@
 //! What must hold exactly, whatever the data.
 
-use lab::stats::{Walsh, hodges_lehmann, paired};
+use lab::stats::{Walsh, by_session, hodges_lehmann};
 use proptest::prelude::*;
 
 /// The two-sided p by trying all signs: how often the smaller rank sum is at most the one seen. The
@@ -42,13 +42,28 @@ proptest! {
     }
 
     #[test]
-    fn turned_round_all_turns_round(values in values(1..80)) {
-        let turned: Vec<f64> = values.iter().map(|x| -x).collect();
-        let (there, back) = (paired(&[values], 0.05).unwrap(), paired(&[turned], 0.05).unwrap());
-        prop_assert_eq!(there.block, back.block);
-        let (there, back) = (there.shift, back.shift);
-        prop_assert_eq!((there.estimate, there.p), (-back.estimate, back.p));
-        prop_assert_eq!(there.interval, back.interval.map(|(low, high)| (-high, -low)));
+    fn turned_round_all_turns_round(values in values(1..80), rounds in 1usize..6) {
+        let sessions = |sign: f64| -> Vec<Vec<f64>> {
+            values.chunks(rounds).map(|part| part.iter().map(|x| sign * x).collect()).collect()
+        };
+        let [there, back] = [1.0, -1.0].map(|sign| by_session(&sessions(sign), 0.05).unwrap());
+        prop_assert!((there.estimate + back.estimate).abs() < 1e-12);
+        prop_assert!((there.p - back.p).abs() < 1e-12);
+        let turned = back.interval.map(|(low, high)| (-high, -low));
+        let ends = there.interval.zip(turned);
+        prop_assert!(ends.is_none_or(|(a, b)| (a.0 - b.0).abs() < 1e-9 && (a.1 - b.1).abs() < 1e-9));
+        prop_assert_eq!(there.interval.is_some(), values.len().div_ceil(rounds) >= 5);
+    }
+
+    #[test]
+    fn the_interval_by_session_excludes_0_exactly_if_p_is_below_5_percent(
+        values in values(5..60), shift in -0.5..0.5f64,
+    ) {
+        let sessions: Vec<Vec<f64>> = values.iter().map(|x| vec![x + shift]).collect();
+        let found = by_session(&sessions, 0.05).unwrap();
+        let (low, high) = found.interval.unwrap();
+        prop_assert!(low <= found.estimate && found.estimate <= high);
+        prop_assert_eq!(low > 0.0 || high < 0.0, found.p <= 0.05, "{:?}", found);
     }
 
     #[test]

@@ -5,4 +5,6 @@ mod coverage;
 mod gate;
 mod golden;
 mod identities;
+mod noted;
+mod notes;
 mod simulate;
