@@ -14,12 +14,14 @@ use lab::run::CacheState;
 
 use crate::check::{BaselineTask, CheckArgs};
 use crate::compare::CompareArgs;
+use crate::experiments;
 use crate::export::ExportArgs;
 use crate::history::HistoryArgs;
 use crate::import_file::ImportArgs;
 use crate::numbers;
 use crate::report::numbers::{COLUMNS, Column};
 use crate::report_file::ReportArgs;
+use crate::self_test::pairs::Kind;
 use crate::tools::cat::CatArgs;
 use crate::tools::fleece::FleeceArgs;
 use crate::tools::sample::SampleArgs;
@@ -218,11 +220,37 @@ impl NumbersArgs {
     }
 }
 
+/// Of which there is a method.
+fn percent(text: &str) -> Result<u32, String> {
+    let known = experiments::self_test::PERCENTS;
+    let number = text.trim_end_matches('%').parse();
+    number.ok().filter(|percent| known.contains(percent)).ok_or_else(|| {
+        let known: Vec<String> = known.iter().map(u32::to_string).collect();
+        format!("one of {}", known.join(", "))
+    })
+}
+
 #[derive(Args)]
 pub(crate) struct SelfTestArgs {
-    /// Compare a method with itself in so many runs, and count the false alarms
-    #[arg(long, value_name = "SESSIONS")]
+    /// Compare methods that cost the same in so many runs, and count the false alarms
+    #[arg(long, value_name = "PAIRS")]
     pub(crate) aa: Option<u32>,
+    /// What the two methods of such a pair differ by
+    #[arg(
+        long = "kind",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "same",
+        requires = "aa"
+    )]
+    pub(crate) kinds: Vec<Kind>,
+    /// Count in 100 runs (or as many as --aa says) how often one that does so many percent more is found slower
+    #[arg(long, value_name = "PERCENT,…", value_delimiter = ',', value_parser = percent)]
+    pub(crate) ab: Vec<u32>,
+    /// Do so beside so many processes for each CPU that want it all the time
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0",
+          value_parser = clap::value_parser!(u32).range(0..=64))]
+    pub(crate) load: Vec<u32>,
     /// Check a method against a baseline of itself so many times, and count the failures
     #[arg(long, value_name = "CHECKS", conflicts_with = "aa")]
     pub(crate) aa_check: Option<u32>,

@@ -61,6 +61,9 @@ fn main() -> ExitCode {
         Some([task, kind, directory]) if task == experiments::serve::COMMAND => {
             experiments::serve::run(&kind, &directory).map(|()| ExitCode::SUCCESS)
         }
+        Some([task, iterations, _]) if task == experiments::self_test::BURN => {
+            experiments::self_test::burn_process(&iterations)
+        }
         Some([task, name, _]) if task == experiments::copying::FILTER => filter(&name),
         Some([_, experiment, method]) => worker(&experiment, &method),
         None => {
@@ -311,6 +314,7 @@ fn hidden_arguments() -> Option<[String; 3]> {
         "__worker",
         experiments::copying::FILTER,
         experiments::self_test::COMMAND,
+        experiments::self_test::BURN,
         experiments::serve::COMMAND,
     ];
     known.contains(&task.as_str()).then_some([task, next()?, next()?])

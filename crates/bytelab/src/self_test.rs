@@ -3,6 +3,7 @@
 
 mod again;
 mod counting;
+pub(crate) mod pairs;
 mod timeline;
 
 use std::io::{self, Write};
@@ -22,8 +23,6 @@ use crate::cli::SelfTestArgs;
 use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, experiment};
 use crate::progress::ProgressLine;
 
-/// A right test gives so many false alarms.
-const FALSE_ALARMS: f64 = 0.05;
 /// Of one run of the A/A test: sets of processes, and rounds of each.
 const AA: (u32, u32) = (10, 3);
 /// Of the same program twice and one that does 5 % more.
@@ -60,7 +59,8 @@ pub(crate) fn run(args: &SelfTestArgs) -> Result<ExitCode> {
         stop,
     };
     let checks = match (args.aa, args.aa_check) {
-        (Some(runs), _) => bench.false_alarms(runs)?,
+        (pairs, _) if !args.ab.is_empty() => pairs::found(&bench, pairs.unwrap_or(100), args)?,
+        (Some(pairs), _) => pairs::false_alarms(&bench, pairs, args)?,
         (None, Some(times)) => vec![again::check(&bench, times)?],
         (None, None) => bench.all()?,
     };
@@ -194,42 +194,6 @@ impl Bench {
         let then = then(&job, &mut run, &data, &mut launcher)?;
         line.0.clear();
         Ok((run, then))
-    }
-
-    /// One program under two names, many times: how often is a difference claimed?
-    fn false_alarms(&self, runs: u32) -> Result<Vec<Check>> {
-        let mut alarms = [("wall_ns", 0u32), ("cpu_ns", 0)];
-        let mut taken = 0;
-        for _ in 0..runs {
-            let much = Much { sessions: AA.0, rounds: AA.1, cache: CacheState::AsIs, counting: 0 };
-            let run = self.measure(&["same", "same-again"], much)?;
-            if self.stop.signal().is_some() {
-                break;
-            }
-            taken += 1;
-            let analysis = analyze(&run);
-            for (metric, count) in &mut alarms {
-                let claims = |c: &&Comparison| {
-                    c.metric == *metric && matches!(c.verdict, Verdict::Faster | Verdict::Slower)
-                };
-                *count += analysis.comparisons.iter().filter(claims).count() as u32;
-            }
-        }
-        let n = f64::from(taken.max(1));
-        // Three standard deviations above what is right: 9.6 % of 200 runs, 7.1 % of 1000.
-        let limit = FALSE_ALARMS + 3.0 * (FALSE_ALARMS * (1.0 - FALSE_ALARMS) / n).sqrt();
-        let check = |(metric, count): (&'static str, u32)| {
-            let share = f64::from(count) / n;
-            let found = format!(
-                "{count} of {taken} runs of {} sessions of {} rounds ({:.1} %; at most {:.1} %)",
-                AA.0,
-                AA.1,
-                share * 100.0,
-                limit * 100.0
-            );
-            Check::new(metric, share <= limit, found)
-        };
-        Ok(alarms.into_iter().map(check).collect())
     }
 }
 

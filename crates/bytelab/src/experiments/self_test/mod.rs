@@ -1,6 +1,7 @@
 //! Jobs whose cost is known beforehand: what `bytelab self-test` holds the measuring against.
 
 mod allocate;
+mod pairs;
 
 use std::hint::black_box;
 use std::io::Read;
@@ -12,6 +13,7 @@ use lab::param::Point;
 use lab::run::Role;
 
 pub(crate) use self::allocate::{ALLOCATED_BYTES, ALLOCATIONS, COMMAND, run as allocate};
+pub(crate) use self::pairs::{BURN, OTHERS, PERCENTS, more, run as burn_process};
 
 pub(crate) const TOUCHED_BYTES: usize = 64 << 20;
 pub(crate) const COLD_BYTES: usize = 1 << 20;
@@ -43,6 +45,7 @@ pub(crate) fn experiment() -> Experiment {
         ]
         .into_iter()
         .chain(allocate::methods())
+        .chain(pairs::methods())
         .collect(),
         data: Box::new(|_, dir, _| {
             let path = dir.join("self-test.bin");
@@ -90,15 +93,17 @@ fn task(mut job: impl FnMut() + 'static) -> Box<dyn Task> {
 
 /// Steps of xorshift64, each of which needs the one before.
 fn burn(iterations: u64) -> Box<dyn Task> {
-    task(move || {
-        let mut x: u64 = black_box(0x9e37_79b9_7f4a_7c15);
-        for _ in 0..black_box(iterations) {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-        }
-        black_box(x);
-    })
+    task(move || burn_for(iterations))
+}
+
+fn burn_for(iterations: u64) {
+    let mut x: u64 = black_box(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..black_box(iterations) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+    }
+    black_box(x);
 }
 
 fn touch() {
