@@ -49,7 +49,8 @@ fn a_killed_run_is_resumed() {
     let (worker, fifo) = world.telling_worker(4096);
     let args = [
         "run", "reading", "--size", "4KiB", "--method", "read", "--rounds", "800", "--time", "1h",
-        "--worker", &worker,
+        // Every sample counts, also where the kernel drops a page of the file.
+        "--cache", "as-is", "--worker", &worker,
     ];
     let mut child =
         world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
