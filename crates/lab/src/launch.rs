@@ -61,6 +61,9 @@ pub trait Runner {
     /// Takes one sample of `ops` operations.
     fn go(&mut self, n: u64, ops: u64) -> Result<Taken, Ended>;
 
+    /// After a sample that failed: whether the method died, and did not say what cannot be.
+    fn has_died(&self) -> bool;
+
     /// The metrics that cannot be had of it, and why.
     fn missing(&self) -> Vec<(&'static str, String)>;
 

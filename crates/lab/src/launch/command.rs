@@ -113,6 +113,11 @@ impl Runner for CommandRunner {
         Ok(Taken { noop_ns, ..taken })
     }
 
+    /// Each sample is a process of its own: those before were taken by others.
+    fn has_died(&self) -> bool {
+        true
+    }
+
     fn missing(&self) -> Vec<(&'static str, String)> {
         let why =
             "the memory of a plain command is gone when it has ended: the counting pass reads it";
