@@ -9,6 +9,7 @@ mod filter;
 mod fresh;
 mod helper;
 mod hooked;
+mod orphans;
 mod output;
 mod process;
 mod speaker;
@@ -26,6 +27,7 @@ pub use crate::stop::Stop;
 pub use self::complete::{Hook, complete, hook, output};
 pub use self::filter::filter;
 pub use self::helper::{Helper, become_program, end_with_the_lab};
+pub use self::orphans::Orphans;
 
 use self::speaker::Speaker;
 
