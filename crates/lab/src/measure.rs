@@ -262,9 +262,12 @@ fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
 }
 
 fn look_at_the_machine(run: &mut Run, data: &[Data]) {
-    let file = data.iter().flat_map(|data| &data.files).next();
-    let mut environment = environment::capture(file.map(PathBuf::as_path));
-    if let Some(file) = file {
+    let places = places(data);
+    let mut environment = environment::capture(places.first().copied());
+    for (n, place) in places.iter().enumerate().skip(1) {
+        environment.facts.extend(environment::of_place(place, n + 1));
+    }
+    if let Some(file) = data.iter().flat_map(|data| &data.files).next() {
         let share = match cache::folio_share(file) {
             Ok(share) => share.into(),
             Err(reason) => format!("unknown: {reason:#}").into(),
@@ -282,6 +285,21 @@ fn look_at_the_machine(run: &mut Run, data: &[Data]) {
                 .to_owned(),
         });
     }
+}
+
+/// Where data lies: a path in each directory, in the order of the points.
+fn places(data: &[Data]) -> Vec<&Path> {
+    let mut known: Vec<Option<String>> = Vec::new();
+    let mut places = Vec::new();
+    for data in data {
+        let Some(place) = data.directory.as_ref().or(data.files.first()) else { continue };
+        let directory = environment::directory(place);
+        if !known.contains(&directory) {
+            known.push(directory);
+            places.push(place.as_path());
+        }
+    }
+    places
 }
 
 /// What a method gets to know of its point.
