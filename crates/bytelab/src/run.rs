@@ -186,12 +186,15 @@ fn note_other_toolchains(run: &mut Run, toolchains: &[Toolchain]) {
     for toolchain in toolchains {
         let then = run.environment.facts.get(&toolchain.fact()).and_then(|fact| fact.as_str());
         if let Some(then) = then.filter(|then| *then != toolchain.version) {
-            let Toolchain { language, version } = toolchain;
+            let Toolchain { language, version, .. } = toolchain;
             let text = format!(
                 "the run was resumed with another toolchain of {language} ({version}, before: {then}): do not \
                  trust differences between its sessions"
             );
-            run.notes.push(Note { method: None, point: None, text });
+            // A language may have several workers.
+            if run.notes.iter().all(|note| note.text != text) {
+                run.notes.push(Note { method: None, point: None, text });
+            }
         }
     }
 }
