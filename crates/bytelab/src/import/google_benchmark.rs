@@ -26,17 +26,19 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     let mut draft = Draft::new(Format::GoogleBenchmark, format!("google-benchmark{version}"));
     draft.started(word("date").and_then(read::utc));
     environment(&mut draft, context);
+    // What bytelab exports is by wall time.
+    let by_wall = word("executable") == Some("bytelab");
     let mut cells = Cells::default();
     let entries = || document.benchmarks.iter().enumerate();
     for (at, entry) in entries().filter(|(_, entry)| aggregate(entry).is_none()) {
-        repetition(&mut draft, &mut cells, &Entry { at, entry })
+        repetition(&mut draft, &mut cells, &Entry { at, entry, by_wall })
             .with_context(|| format!("benchmarks[{at}]"))?;
     }
     let mut rows: Vec<Aggregates<'_>> = Vec::new();
     let mut known: HashMap<Key<'_>, usize> = HashMap::new();
     for (at, entry) in entries() {
         let Some(kind) = aggregate(entry) else { continue };
-        let entry = Entry { at, entry };
+        let entry = Entry { at, entry, by_wall };
         let key = entry.key(Some(kind)).with_context(|| format!("benchmarks[{at}]"))?;
         // The limits of a fitted curve are no times of anything; samples say more than what was made of them.
         if ["BigO", "RMS"].contains(&kind) || cells.known.contains_key(&key) {
@@ -86,6 +88,8 @@ fn environment(draft: &mut Draft, context: &Map<String, Value>) {
 struct Entry<'a> {
     at: usize,
     entry: &'a Map<String, Value>,
+    /// Its rates are, in whatever way it was measured.
+    by_wall: bool,
 }
 
 /// Of all entries of one benchmark: two may have the same name.
@@ -158,10 +162,7 @@ impl<'a> Entry<'a> {
         for (key, name) in [("real_time", "wall_ns"), ("cpu_time", "cpu_ns")] {
             values.extend(self.time_ns(key)?.map(|ns| (name.to_owned(), ns)));
         }
-        if let Some(rate) = self.number("bytes_per_second")? {
-            let rate = read::amount(rate, || self.path("bytes_per_second"))?;
-            values.push(("throughput_bytes_per_s".to_owned(), rate));
-        }
+        values.extend(self.throughput()?);
         for (key, value) in self.entry {
             if let (Value::Number(number), false) = (value, TOLD.contains(&key.as_str())) {
                 let value = number.as_f64().unwrap_or(f64::NAN);
@@ -172,6 +173,30 @@ impl<'a> Entry<'a> {
         Ok(values)
     }
 }
+
+impl Entry<'_> {
+    /// Google Benchmark divides by the CPU time, unless the benchmark asks for real or manual time, which its name
+    /// then says. What is known for one operation gives the rate by wall time, but not from a mean of rates.
+    fn throughput(&self) -> Result<Option<(String, f64)>> {
+        let Some(rate) = self.number("bytes_per_second")? else { return Ok(None) };
+        let rate = read::amount(rate, || self.path("bytes_per_second"))?;
+        let name = self.key(aggregate(self.entry)).map(|(name, ..)| name)?;
+        let asks = |word: &str| ["real_time", "manual_time"].contains(&word);
+        if self.by_wall || name.split('/').any(asks) {
+            return Ok(Some((THROUGHPUT.to_owned(), rate)));
+        }
+        let times = (self.time_ns("cpu_time")?, self.time_ns("real_time")?);
+        let is_mean = aggregate(self.entry).is_some_and(|kind| kind != "median");
+        Ok(Some(match times {
+            (Some(cpu_ns), Some(wall_ns)) if wall_ns > 0.0 && !is_mean => {
+                (THROUGHPUT.to_owned(), rate * (cpu_ns / wall_ns))
+            }
+            _ => ("bytes_per_cpu_second".to_owned(), rate),
+        }))
+    }
+}
+
+const THROUGHPUT: &str = "throughput_bytes_per_s";
 
 /// What was made of several repetitions: `median`; none of a repetition. Old versions tell it only in the name.
 fn aggregate(entry: &Map<String, Value>) -> Option<&str> {
