@@ -18,7 +18,7 @@ pub(crate) use self::tracing::JOB_START;
 pub use self::tracing::trace;
 use crate::cache;
 use crate::clock;
-use crate::environment::{self, Noise};
+use crate::environment::{self, Noise, Shares};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::metric;
@@ -207,7 +207,9 @@ pub fn measure(
     }
     let mut between_ns = course.between_ns;
     let facts = &mut run.environment.facts;
-    facts.insert("steal_share".to_owned(), noise.finish().steal_share.into());
+    let Shares { steal_share, busy_share_of_others } = noise.finish();
+    facts.insert("steal_share".to_owned(), steal_share.into());
+    facts.insert("busy_share_of_others".to_owned(), busy_share_of_others.into());
     between_ns.sort_unstable();
     if let Some(median_ns) = between_ns.get(between_ns.len() / 2) {
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
