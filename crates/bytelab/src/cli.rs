@@ -47,7 +47,7 @@ const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not 
 
 #[derive(Subcommand)]
 pub(crate) enum Task {
-    /// The latency numbers of this machine, beside published ones (20 seconds)
+    /// The latency numbers of this machine, beside published ones (at most 30 seconds)
     Numbers(NumbersArgs),
     /// Measure: run an experiment, prove its answers, show which method wins
     #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT|FILE.toml")]
@@ -133,7 +133,7 @@ pub(crate) struct InitArgs {
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct NumbersArgs {
-    /// Take more time for narrower results (3 minutes at most)
+    /// Take more time for narrower results (at most 3 minutes)
     #[arg(long)]
     pub(crate) full: bool,
     /// Only these rows (their names are those of --json)
@@ -191,7 +191,7 @@ impl NumbersArgs {
                 axes.push((param.name, param.parse(text)?));
             }
         }
-        let (sessions, rounds, seconds) = if self.full { (10, 500, 120) } else { (3, 72, 8) };
+        let (sessions, rounds, seconds) = if self.full { (10, 500, 60) } else { (6, 72, 10) };
         let rounds = self.rounds.unwrap_or(rounds);
         Ok(Asked {
             experiment: experiment.name.to_owned(),

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use lab::analyze::analyze;
-use lab::run::{Run, Status};
+use lab::run::{Cell, Run};
 
 use crate::report::export::{self, FORMATS, Format};
 use crate::store::{self, Store};
@@ -100,7 +100,7 @@ fn tell(run: &Run, left_out: &[String]) -> io::Result<()> {
     if !run.complete {
         writeln!(err, "bytelab: run {} is not complete: not all of it was measured", run.id)?;
     }
-    if run.cells.iter().all(|cell| cell.status != Status::Measured) {
+    if !run.cells.iter().any(Cell::has_figures) {
         writeln!(err, "bytelab: no method of run {} was measured", run.id)?;
     }
     for sentence in left_out.iter().take(SENTENCES) {

@@ -219,13 +219,14 @@ fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
     if args.json || args.columns.is_empty() && !args.markdown {
         return print(run, OutputArgs { json: args.json, percentiles: false });
     }
+    let analysis = analyze(run);
     let text = if args.markdown {
-        report::numbers::markdown(run, &args.columns)
+        report::numbers::markdown(run, &analysis, &args.columns)
     } else {
-        report::numbers::text(run, &args.columns, &layout())
+        report::numbers::text(run, &analysis, &args.columns, &layout())
     };
     io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(analyze(run))
+    Ok(analysis)
 }
 
 fn print(run: &Run, output: OutputArgs) -> Result<Analysis> {

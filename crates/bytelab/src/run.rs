@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use lab::clock;
 use lab::experiment::{Data, Experiment, Method};
-use lab::launch::Stop;
+use lab::launch::{Orphans, Stop};
 use lab::measure::{Job, new_run, prepare_data};
 use lab::metric;
 use lab::param::Point;
@@ -58,9 +58,10 @@ pub(crate) fn run(
         "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
         experiment.name
     );
+    let orphans = Orphans::adopt();
     let data = data(&job, &mut points, &plan, &line, stop)?;
     let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
-    let toolchains = build_workers(&mut job.methods, &plan, &line, stop)?;
+    let toolchains = orphans.without(|| build_workers(&mut job.methods, &plan, &line, stop))?;
     let mut run = new_run(&job, points, plan, measuring.label);
     run.notes = notes;
     name_languages(&mut run, &job, &languages);
@@ -93,8 +94,9 @@ pub(crate) fn resume(
     let methods = methods_of(experiment, &run)?;
     let line = ProgressLine::new();
     let mut job = Job { experiment, methods };
+    let orphans = Orphans::adopt();
     let data = data(&job, &mut run.points, &run.plan, &line, stop)?;
-    let toolchains = build_workers(&mut job.methods, &run.plan, &line, stop)?;
+    let toolchains = orphans.without(|| build_workers(&mut job.methods, &run.plan, &line, stop))?;
     note_other_toolchains(&mut run, &toolchains);
     owner::sign(&mut run.environment);
     store.finish(id, false, &run.environment, &run.notes)?;
@@ -139,9 +141,10 @@ pub(crate) fn again(
         plan.data_dir = Some(data_dir_text(dir)?);
     }
     let mut points = run.points.clone();
+    let orphans = Orphans::adopt();
     let data = data(&job, &mut points, &plan, &line, stop)?;
     let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
-    let toolchains = build_workers(&mut job.methods, &plan, &line, stop)?;
+    let toolchains = orphans.without(|| build_workers(&mut job.methods, &plan, &line, stop))?;
     let mut now = new_run(&job, points, plan, Some(label.to_owned()));
     name_languages(&mut now, &job, &languages);
     record(&job, &mut now, data, Output { store, line, trace: None, toolchains }, stop)?;
@@ -183,12 +186,15 @@ fn note_other_toolchains(run: &mut Run, toolchains: &[Toolchain]) {
     for toolchain in toolchains {
         let then = run.environment.facts.get(&toolchain.fact()).and_then(|fact| fact.as_str());
         if let Some(then) = then.filter(|then| *then != toolchain.version) {
-            let Toolchain { language, version } = toolchain;
+            let Toolchain { language, version, .. } = toolchain;
             let text = format!(
                 "the run was resumed with another toolchain of {language} ({version}, before: {then}): do not \
                  trust differences between its sessions"
             );
-            run.notes.push(Note { method: None, point: None, text });
+            // A language may have several workers.
+            if run.notes.iter().all(|note| note.text != text) {
+                run.notes.push(Note { method: None, point: None, text });
+            }
         }
     }
 }

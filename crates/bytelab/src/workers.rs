@@ -21,17 +21,28 @@ const OWN: &str = "rust";
 /// In a method's argv stands for this program.
 const SELF: &str = "{bytelab}";
 
-/// The language of a method and what its programs were built by, or run by.
+/// A worker and what it was built by, or is run by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Toolchain {
     pub(crate) language: &'static str,
     pub(crate) version: String,
+    /// A language may have several.
+    worker: &'static str,
+    /// With its flags.
+    command: String,
 }
 
 impl Toolchain {
-    /// Its name in the environment of a run.
+    /// The name of its version in the environment of a run.
     pub(crate) fn fact(&self) -> String {
         format!("toolchain_{}", self.language)
+    }
+
+    /// All that the environment of a run has of it.
+    pub(crate) fn facts(&self) -> [(String, String); 2] {
+        let worker = self.worker.replace('/', "_");
+        let command = (format!("worker_{worker}_command"), self.command.clone());
+        [(self.fact(), self.version.clone()), command]
     }
 }
 
@@ -147,10 +158,12 @@ pub(crate) fn make_ready(
                 _ => {}
             }
         }
-        let version = built.map(|built| built.version);
-        let toolchain = version.map(|version| Toolchain { language: kit.language, version });
-        // A language may have several programs.
-        toolchains.extend(toolchain.ok().filter(|toolchain| !toolchains.contains(toolchain)));
+        toolchains.extend(built.ok().map(|built| Toolchain {
+            language: kit.language,
+            version: built.version,
+            worker: kit.name,
+            command: built.command,
+        }));
     }
     Ok(toolchains)
 }

@@ -1,8 +1,8 @@
 //! The machine, the kernel, the file system and the build as they are: all that may change the numbers.
 //! A fact that cannot be known is null; nothing here fails, and no process is started.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -27,6 +27,18 @@ use tree::{Facts, Tree};
 /// All facts now; with those of the file system and the device that hold the file, if one is named.
 pub fn capture(data_file: Option<&Path>) -> Environment {
     capture_from(&Tree::new("/"), data_file)
+}
+
+/// The facts of the file system and the device below another path: those of the second one as `data_2_…`.
+pub fn of_place(path: &Path, number: usize) -> BTreeMap<String, Value> {
+    storage::of_place(&Tree::new("/"), path, number)
+}
+
+/// The first of these paths in each directory.
+pub fn places<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<&'a Path> {
+    let mut known: BTreeSet<Option<String>> = BTreeSet::new();
+    let is_new = |path: &&Path| known.insert(storage::directory(path));
+    paths.map(PathBuf::as_path).filter(is_new).collect()
 }
 
 fn capture_from(tree: &Tree, data_file: Option<&Path>) -> Environment {

@@ -31,6 +31,8 @@ pub struct Data {
     pub arguments: Point,
     /// The files whose page-cache state is controlled and proved.
     pub files: Vec<PathBuf>,
+    /// Where the methods work, where that is not told by the first file.
+    pub directory: Option<PathBuf>,
     /// The bytes that every contender must hand over per operation, where the job fixes them.
     pub payload_bytes: Option<u64>,
     /// Doubts about the data that the run is to tell.

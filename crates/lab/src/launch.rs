@@ -9,6 +9,7 @@ mod filter;
 mod fresh;
 mod helper;
 mod hooked;
+mod orphans;
 mod output;
 mod process;
 mod speaker;
@@ -27,6 +28,7 @@ use crate::worker::DIGEST_VARIABLE;
 pub use self::complete::{Hook, complete, hook, output};
 pub use self::filter::filter;
 pub use self::helper::{Helper, become_program, end_with_the_lab};
+pub use self::orphans::Orphans;
 
 use self::speaker::Speaker;
 
@@ -67,6 +69,9 @@ pub trait Runner {
 
     /// Takes one sample of `ops` operations.
     fn go(&mut self, n: u64, ops: u64) -> Result<Taken, Ended>;
+
+    /// After a sample that failed: whether the method died, and did not say what cannot be.
+    fn has_died(&self) -> bool;
 
     /// The metrics that cannot be had of it, and why.
     fn missing(&self) -> Vec<(&'static str, String)>;

@@ -17,7 +17,7 @@ pub(crate) use self::tracing::JOB_START;
 pub use self::tracing::trace;
 use crate::cache;
 use crate::clock;
-use crate::environment::{self, Noise};
+use crate::environment::{self, Noise, Shares};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::metric;
@@ -239,7 +239,9 @@ pub fn measure(
     }
     let mut between_ns = course.between_ns;
     let facts = &mut run.environment.facts;
-    facts.insert("steal_share".to_owned(), noise.finish().steal_share.into());
+    let Shares { steal_share, busy_share_of_others } = noise.finish();
+    facts.insert("steal_share".to_owned(), steal_share.into());
+    facts.insert("busy_share_of_others".to_owned(), busy_share_of_others.into());
     between_ns.sort_unstable();
     if let Some(median_ns) = between_ns.get(between_ns.len() / 2) {
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
@@ -301,9 +303,13 @@ fn set_aside(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()>
 }
 
 fn look_at_the_machine(run: &mut Run, data: &[Data]) {
-    let file = data.iter().flat_map(|data| &data.files).next();
-    let mut environment = environment::capture(file.map(PathBuf::as_path));
-    if let Some(file) = file {
+    let places = data.iter().filter_map(|data| data.directory.as_ref().or(data.files.first()));
+    let places = environment::places(places);
+    let mut environment = environment::capture(places.first().copied());
+    for (n, place) in places.iter().enumerate().skip(1) {
+        environment.facts.extend(environment::of_place(place, n + 1));
+    }
+    if let Some(file) = data.iter().flat_map(|data| &data.files).next() {
         let share = match cache::folio_share(file) {
             Ok(share) => share.into(),
             Err(reason) => format!("unknown: {reason:#}").into(),

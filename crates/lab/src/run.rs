@@ -145,6 +145,16 @@ pub enum Status {
     Failed(String),
 }
 
+/// How the reason of a method begins that died after samples that count.
+const DIED: &str = "died after ";
+
+impl Status {
+    /// Of a method that died: its samples until then stand.
+    pub fn died(rounds: usize, how: &str) -> Status {
+        Status::Failed(format!("{DIED}{rounds} rounds: {how}"))
+    }
+}
+
 /// One timed execution. Its values stand in the cell's columns at the same index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
@@ -225,6 +235,16 @@ impl Cell {
             syscalls_by_name: None,
             samples: Vec::new(),
             values: BTreeMap::new(),
+        }
+    }
+
+    /// Whether its samples stand for the method: those of one that died late do, too. Those of one that handed
+    /// over what is wrong, or said what cannot be, do not.
+    pub fn has_figures(&self) -> bool {
+        match &self.status {
+            Status::Measured => true,
+            Status::Failed(reason) => reason.starts_with(DIED),
+            Status::Skipped(_) => false,
         }
     }
 

@@ -2,7 +2,7 @@
 //! plateaus in it, named after the caches that the system announces.
 
 use lab::param::{Point, Value, bytes};
-use lab::run::{Cell, Run, Status};
+use lab::run::{Cell, Run};
 use lab::stats::{Plateau, plateaus};
 
 use super::page::{Page, Style};
@@ -104,7 +104,7 @@ fn p10(cell: &Cell) -> Option<f64> {
     let mut walls: Vec<f64> = cell.counted("wall_ns").map(|(_, ns)| ns).collect();
     walls.sort_unstable_by(f64::total_cmp);
     let at = walls.len().div_ceil(10).checked_sub(1)?;
-    walls.get(at).copied().filter(|_| cell.status == Status::Measured)
+    walls.get(at).copied().filter(|_| cell.has_figures())
 }
 
 /// Level and size of the data caches.

@@ -51,7 +51,7 @@ pub(crate) struct Layout {
 /// The table of each point, the answer in one sentence, and what there is to doubt.
 pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
     if run.experiment == crate::numbers::EXPERIMENT {
-        return numbers::text(run, &[], layout);
+        return numbers::text(run, analysis, &[], layout);
     }
     let mut page = Page::new(layout);
     let varying = Varying::of_run(run);

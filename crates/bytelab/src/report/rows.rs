@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary};
 use lab::metric::METRICS;
-use lab::run::{Cell, Note, Role, Run, Status};
+use lab::run::{Cell, Note, Role, Run};
 
 pub(super) struct Rows<'a> {
     pub(super) family: &'a Family,
@@ -146,7 +146,7 @@ fn rows<'a>(
     let decision = |index| decisions.get(&(index, family.reference?)).copied();
     let mut rows: Vec<Row<'_>> = (family.cells.iter())
         .filter_map(|index| Some((*index, run.cells.get(*index)?)))
-        .filter(|(_, cell)| cell.status == Status::Measured)
+        .filter(|(_, cell)| cell.has_figures())
         .map(|(index, cell)| Row {
             index,
             cell,

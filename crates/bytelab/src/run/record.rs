@@ -182,7 +182,8 @@ impl Record for Recorder {
     fn begin(&mut self, run: &mut Run) -> Result<()> {
         owner::sign(&mut run.environment);
         let facts = &mut run.environment.facts;
-        facts.extend(self.toolchains.iter().map(|t| (t.fact(), t.version.clone().into())));
+        let of_workers = self.toolchains.iter().flat_map(Toolchain::facts);
+        facts.extend(of_workers.map(|(fact, value)| (fact, value.into())));
         run.id = match &mut self.store {
             Some(store) => store.begin(run)?,
             None => "not stored".to_owned(),

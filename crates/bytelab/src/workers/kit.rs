@@ -45,6 +45,8 @@ pub(super) struct Built {
     /// The start of its argv.
     pub(super) run: Vec<String>,
     pub(super) version: String,
+    /// What it was built by, with its flags, or is run by where nothing is built.
+    pub(super) command: String,
 }
 
 /// So long may building take.
@@ -123,8 +125,11 @@ impl Kit {
                 (place.join("src"), place)
             }
         };
-        let built =
-            Built { run: filled(self.run, &src, &out, tools)?, version: versions.join("; ") };
+        let built = Built {
+            run: filled(self.run, &src, &out, tools)?,
+            version: versions.join("; "),
+            command: self.command(tools),
+        };
         if self.place == Place::Fresh && out.exists() {
             return Ok(Ok(built));
         }
@@ -182,10 +187,20 @@ impl Kit {
         Ok(Ok(()))
     }
 
+    /// With `{src}` and `{out}` as they are, so that it is the same whatever the directory.
+    fn command(&self, tools: &[Found]) -> String {
+        let commands = if self.build.is_empty() { &[self.run][..] } else { self.build };
+        let line = |words: &&[&str]| {
+            let words = words.iter().map(|word| with_tools(word, tools));
+            variables().into_iter().chain(words).collect::<Vec<String>>().join(" ")
+        };
+        commands.iter().map(line).collect::<Vec<String>>().join(" && ")
+    }
+
     /// Of all that what is built depends on.
     fn digest(&self, tools: &[Found]) -> u64 {
         let mut digest = DefaultHasher::new();
-        (self.sources, self.build, self.run).hash(&mut digest);
+        (self.sources, self.build, self.run, variables()).hash(&mut digest);
         for tool in tools {
             (&tool.program, &tool.version).hash(&mut digest);
         }
@@ -197,13 +212,34 @@ fn filled(words: &[&str], src: &Path, out: &Path, tools: &[Found]) -> Result<Vec
     let text =
         |dir: &Path| dir.to_str().map(str::to_owned).context("the cache directory is not UTF-8");
     let (src, out) = (text(src)?, text(out)?);
-    let fill = |word: &&str| {
-        let word = tools
-            .iter()
-            .fold((*word).to_owned(), |word, tool| word.replace(&tool.placeholder, &tool.program));
-        word.replace("{src}", &src).replace("{out}", &out)
-    };
+    let fill = |word: &&str| with_tools(word, tools).replace("{src}", &src).replace("{out}", &out);
     Ok(words.iter().map(fill).collect())
+}
+
+fn with_tools(word: &str, tools: &[Found]) -> String {
+    let fill = |word: String, tool: &Found| word.replace(&tool.placeholder, &tool.program);
+    tools.iter().fold(word.to_owned(), fill)
+}
+
+/// By which users give flags to these compilers and runtimes beside their command lines.
+const VARIABLES: &[&str] = &[
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "GHCRTS",
+    "GOAMD64",
+    "GOFLAGS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVAC_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "NODE_OPTIONS",
+    "PYTHONOPTIMIZE",
+    "RUSTFLAGS",
+];
+
+/// Those that are set, as a shell would be given them.
+fn variables() -> Vec<String> {
+    let set = |name: &&str| Some(format!("{name}={}", std::env::var(name).ok()?));
+    VARIABLES.iter().filter_map(set).collect()
 }
 
 /// Keeps the time of a file that is as it should be: by that a build sees what is new.

@@ -96,6 +96,16 @@ fn the_best_of_each_language_that_is_installed_competes_by_default() {
         assert_eq!(of_language.count(), 1, "{language}");
         let version = json["environment"][format!("toolchain_{language}")].as_str().unwrap();
         assert!(version.contains(|c: char| c.is_ascii_digit()), "{version}");
+        let command = json["environment"][format!("worker_{language}_command")].as_str().unwrap();
+        let flag = match language {
+            "c" | "cpp" => " -O3 ",
+            "go" => " build ",
+            "java" => "javac -d ",
+            "haskell" => " -O2 ",
+            "swift" => " -O ",
+            _ => "/worker.",
+        };
+        assert!(command.contains(flag), "{language}: {command}");
     }
 }
 

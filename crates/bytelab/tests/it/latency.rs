@@ -208,3 +208,38 @@ fn what_a_killed_run_left_the_next_one_removes_and_the_living_keep_theirs() {
     let notes = json["notes"].to_string();
     assert!(notes.contains("what 1 killed runs had left was removed"), "{notes}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_file_system_of_every_directory_is_recorded() {
+    let world = World::new();
+    let (device, memory) = (on_the_device(), Path::new("/dev/shm"));
+    let Ok(memory) = tempfile::tempdir_in(memory) else { return };
+    let dirs = [device.path(), memory.path()].map(|dir| dir.display().to_string());
+    for job in ["durable", "stat", "random-cold"] {
+        let args = ["files", "--job", job, "--dir", &dirs.join(","), "--method"];
+        let method = match job {
+            "durable" => "fsync",
+            "stat" => "stat",
+            _ => "cold-direct",
+        };
+        let (_, json) = run(&world, &[&args[..], &[method], &SMALL_FILES].concat());
+        let facts = &json["environment"];
+        for (prefix, dir) in [("data", &dirs[0]), ("data_2", &dirs[1])] {
+            let fact = |name: &str| &facts[format!("{prefix}_{name}")];
+            assert_eq!(fact("directory"), dir.as_str(), "{job}");
+            for name in ["file_system", "device"] {
+                assert!(fact(name).is_string(), "{job}: {name} of {dir}");
+            }
+            assert!(fact("free_bytes").is_u64(), "{job}: {dir}");
+            // Of memory, a network or an overlay it is not known.
+            assert_eq!(
+                fact("device_encrypted").is_boolean(),
+                fact("device_name").is_string(),
+                "{facts}"
+            );
+        }
+        assert_eq!(facts["data_2_file_system"], "tmpfs");
+        assert_ne!(facts["data_file_system"], "tmpfs");
+    }
+}

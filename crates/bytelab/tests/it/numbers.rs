@@ -1,5 +1,7 @@
 //! `numbers` on few rows and rounds: the numbers mean nothing here, only that they are there.
 
+use std::process::{Child, Stdio};
+
 use serde_json::Value;
 
 use crate::program::{Ran, World};
@@ -41,6 +43,117 @@ fn the_table_fits_80_columns_and_has_no_colour_in_a_pipe() {
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
     let ran = numbers(&world, &["--no-store", "--markdown", "--columns", "p10,n,method"]);
     assert!(ran.stdout.starts_with("| operation | p10 | n | method |\n"), "{}", ran.stdout);
+}
+
+fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
+}
+
+#[test]
+fn rows_are_compared_with_nothing_and_have_intervals_by_session() {
+    let world = World::new();
+    let args = ["numbers", "--row", "mutex,system-call", "--rounds", "12", "--json"];
+    let json = document(&world.run(&args));
+    for compared in ["comparisons", "across"] {
+        assert!(json[compared].as_array().unwrap().is_empty(), "{}", json[compared]);
+    }
+    let sessions = json["plan"]["sessions"].as_u64().unwrap();
+    assert!(sessions >= 6, "{sessions}");
+    for row in json["rows"].as_array().unwrap() {
+        assert_eq!(row["sessions"], sessions, "{row}");
+        let [low, high] = ["p50_low", "p50_high"].map(|bound| row[bound].as_f64().unwrap());
+        assert!(0.0 < low && low <= high, "{row}");
+    }
+}
+
+#[test]
+fn markdown_names_the_machine_the_version_and_how_to_read_it() {
+    let world = World::new();
+    let ran = numbers(&world, &["--markdown"]);
+    let json = document(&world.run(&["show", "1", "--json"]));
+    let fact = |name: &str| json["environment"][name].as_str().unwrap_or_default().to_owned();
+    let date = json["started"].as_str().unwrap()[..10].to_owned();
+    for expected in [
+        fact("cpu_model"),
+        fact("kernel_release"),
+        format!("bytelab {}", fact("bytelab_version")),
+        date,
+        "A, B, C:".to_owned(),
+        "p10–p90".to_owned(),
+    ] {
+        assert!(ran.stdout.contains(&expected), "{expected}: {}", ran.stdout);
+    }
+}
+
+/// Ends with the test, however that ends.
+struct Burners(Vec<Child>);
+
+impl Burners {
+    fn start(n: usize) -> Burners {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "what a run is disturbed by is not the lab's"
+        )]
+        let burner = |_| {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap()
+        };
+        Burners((0..n).map(burner).collect())
+    }
+}
+
+impl Drop for Burners {
+    fn drop(&mut self) {
+        for burner in &mut self.0 {
+            burner.kill().unwrap();
+            burner.wait().unwrap();
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn beside_burners_no_row_has_the_best_grade() {
+    let world = World::new();
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let burners = Burners::start(2 * cpus);
+    let args = ["numbers", "--row", "mutex,system-call,l1-load", "--rounds", "60", "--json"];
+    let json = document(&world.run(&args));
+    drop(burners);
+    let others = json["environment"]["busy_share_of_others"].as_f64().unwrap();
+    assert!(others > 0.1, "{others}");
+    for row in json["rows"].as_array().unwrap() {
+        assert!(row["grade"] == "B" || row["grade"] == "C", "{row}");
+    }
+    let shown = world.run(&["show", "1"]).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("other programs used"), "{shown}");
+}
+
+/// What is planned is the one figure that is known before: it is said at the start of each run.
+#[test]
+fn all_documents_say_how_long_it_takes() {
+    let world = World::new();
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let read = |path: &str| std::fs::read_to_string(format!("{root}/{path}")).unwrap();
+    let texts = [
+        world.run(&["--help"]).stdout,
+        read("README.md"),
+        read("crates/bytelab/src/experiments/numbers/README.md"),
+    ];
+    let few = ["numbers", "--row", "mutex", "--rounds", "1", "--no-store"];
+    let check = |more: &[&str], texts: &[String], written: &dyn Fn(u64) -> String| {
+        let stderr = world.run(&[&few[..], more].concat()).stderr;
+        let (_, at_most) = stderr.split_once("at most ").unwrap();
+        let seconds: u64 = at_most.split_once(" s").unwrap().0.parse().unwrap();
+        for text in texts {
+            assert!(text.contains(&written(seconds)), "{}: {text}", written(seconds));
+        }
+    };
+    check(&[], &texts, &|seconds| format!("at most {seconds} seconds"));
+    let full = [world.run(&["numbers", "--help"]).stdout, texts[2].clone()];
+    check(&["--full"], &full, &|seconds| format!("at most {} minutes", seconds / 60));
 }
 
 #[test]

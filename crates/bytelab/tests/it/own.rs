@@ -20,13 +20,13 @@ impl World {
         self.run(&[&["run", path.to_str().unwrap()], &args[..]].concat())
     }
 
-    fn own_json(&self, text: &str) -> (i32, Value) {
+    pub(crate) fn own_json(&self, text: &str) -> (i32, Value) {
         let ran = self.own(text, &["--json"]);
         let json = serde_json::from_str(&ran.stdout);
         (ran.code, json.unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr)))
     }
 
-    fn lines(&self, name: &str) -> Vec<String> {
+    pub(crate) fn lines(&self, name: &str) -> Vec<String> {
         let text = std::fs::read_to_string(self.path(name)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
@@ -232,7 +232,8 @@ fn a_run_that_is_stopped_cleans_up_and_is_resumed_with_the_same_file_only() {
                 command = '[ -e go ] || { echo $$ >told; exec sleep 1000; }'\nshell = true\n";
     let file = world.path("my.toml");
     std::fs::write(&file, text).unwrap();
-    let args = [&["run", file.to_str().unwrap()], FEW].concat();
+    // A page of the shell that the kernel drops would cost a sample of a warm run.
+    let args = [&["run", file.to_str().unwrap(), "--cache", "as-is"], FEW].concat();
     let mut run = world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
     let child: i32 = told.next().unwrap().unwrap().parse().unwrap();
@@ -258,6 +259,30 @@ fn a_run_that_is_stopped_cleans_up_and_is_resumed_with_the_same_file_only() {
     let json: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(cell(&json, "a")["metrics"]["wall_ns"]["n"], 2);
     assert_eq!(world.lines("log"), ["cleanup", "cleanup"]);
+}
+
+#[test]
+fn a_worker_that_dies_late_is_shown_with_what_it_did() {
+    let world = World::new();
+    let script = "echo hello 1; while read -r verb n rest; do case $verb in prepare) echo ready;;
+        go) [ $n = $1 ] && exit 3; echo \"done $n wall=5000000\";; bye) exit;; esac; done";
+    std::fs::write(world.path("worker.sh"), script).unwrap();
+    let text = "[[method]]\nname = 'good'\nworker = 'sh {here}/worker.sh never'\n[[method]]\n\
+                name = 'dying'\nworker = 'sh {here}/worker.sh 15'\n";
+    let ran = world.own(text, &["--rounds", "20", "--sessions", "1", "--cache", "as-is", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let n = cell(&json, "dying")["metrics"]["wall_ns"]["n"].as_u64().unwrap();
+    assert!((10..20).contains(&n), "{json}");
+    let expected = format!("died after {n} rounds: ended with exit status 3");
+    assert_eq!(reason(&json, "dying", "failed"), expected);
+    let comparison = &json["comparisons"][0];
+    assert_eq!((&comparison["method"], comparison["ratio"].as_f64()), (&"dying".into(), Some(1.0)));
+    let shown = world.run(&["show", "1"]).stdout;
+    let words = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(words.contains("dying 5.00") && words.contains(&expected), "{shown}");
+    let exported = world.run(&["export", "1", "--format", "csv"]).stdout;
+    assert_eq!(exported.lines().filter(|line| line.contains("dying")).count(), n as usize);
 }
 
 #[test]

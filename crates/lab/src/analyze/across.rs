@@ -7,19 +7,17 @@ use super::compare::{Pair, WALL};
 use super::family::{ALPHA, measures};
 use super::{Across, Comparison, Family};
 use crate::param::{Point, Value};
-use crate::run::{Run, Status};
+use crate::run::Run;
 
-/// What tells jobs apart, which are not to be compared.
-const JOB: &str = "job";
+/// What tells jobs apart, and the rows of `numbers`, which are not to be compared.
+const JOBS: [&str; 2] = ["job", "row"];
 
 /// Each measured cell with that of the same method at the first value of the param, all else equal; by one
 /// measure with all that are compared with one of these cells.
 pub(super) fn compare_all(run: &Run, wrong: &[Option<String>], families: &[Family]) -> Vec<Across> {
     let fit = |i: &usize| {
         let cell = &run.cells[*i];
-        cell.status == Status::Measured
-            && wrong[*i].is_none()
-            && cell.counted(WALL).next().is_some()
+        cell.has_figures() && wrong[*i].is_none() && cell.counted(WALL).next().is_some()
     };
     let mut params = Vec::new();
     let mut sets: Vec<Vec<usize>> = Vec::new();
@@ -79,7 +77,8 @@ fn text_params(run: &Run) -> Vec<String> {
             None => found.push((name, vec![text])),
         }
     }
-    let several = found.into_iter().filter(|(name, values)| *name != JOB && values.len() > 1);
+    let several =
+        found.into_iter().filter(|(name, values)| !JOBS.contains(name) && values.len() > 1);
     several.map(|(name, _)| name.to_owned()).collect()
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::run::{Cell, Role, Run, Status};
+use crate::run::{Cell, Role, Run};
 
 const ANSWER: &str = "answer";
 
@@ -15,7 +15,7 @@ pub(super) fn wrong(run: &Run) -> Vec<Option<String>> {
     let consistent: Vec<bool> = wrong.iter().map(Option::is_none).collect();
     for point in &run.points {
         let judged: Vec<usize> = (0..run.cells.len())
-            .filter(|i| consistent[*i] && run.cells[*i].status == Status::Measured)
+            .filter(|i| consistent[*i] && run.cells[*i].has_figures())
             .filter(|i| run.cells[*i].point.is_part_of(point))
             .collect();
         let answers = judged.iter().map(|i| (*i, answer(&run.cells[*i]))).collect();

@@ -111,17 +111,19 @@ fn imported(run: &Run, notes: &mut Vec<Note>) {
 
 /// Methods that were skipped or failed for the same reason share a note.
 fn not_measured(run: &Run, notes: &mut Vec<Note>) {
-    let mut reasons: BTreeMap<String, Found> = BTreeMap::new();
+    let mut reasons: BTreeMap<(String, &str), Found> = BTreeMap::new();
     for (i, cell) in run.cells.iter().enumerate() {
         let reason = match &cell.status {
             Status::Measured => continue,
             Status::Skipped(reason) => format!("skipped ({reason})"),
             Status::Failed(reason) => format!("failed ({reason})"),
         };
-        reasons.entry(reason).or_default().push((i, String::new()));
+        let advice =
+            if cell.has_figures() { "its samples until then count" } else { "it has no verdict" };
+        reasons.entry((reason, advice)).or_default().push((i, String::new()));
     }
-    for (reason, found) in reasons {
-        note(run, Kind { what: &reason, advice: "it has no verdict" }, found, notes);
+    for ((reason, advice), found) in reasons {
+        note(run, Kind { what: &reason, advice }, found, notes);
     }
 }
 

@@ -44,15 +44,17 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
     let comparable = |i: &usize| {
         let cell = &run.cells[*i];
         cell.role == Role::Contender
-            && cell.status == Status::Measured
+            && cell.has_figures()
             && wrong[*i].is_none()
             && cell.counted(WALL).next().is_some()
     };
     let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
+    // One that died shares few rounds with the others.
+    let whole = compared.iter().find(|i| run.cells[**i].status == Status::Measured);
     Family {
         point: point.clone(),
         cells,
-        reference: compared.first().copied(),
+        reference: whole.or(compared.first()).copied(),
         metric: WALL,
         best: Vec::new(),
         undecided: Vec::new(),

@@ -54,6 +54,7 @@ const FILE_SYSTEMS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn add(tree: &Tree, data_file: Option<&Path>, facts: &mut Facts) {
+    facts.insert("data_directory".into(), data_file.and_then(directory).into());
     let existing = data_file.and_then(existing);
     let mount = existing.as_deref().and_then(|path| mount_of(tree, path));
     add_space(existing.as_deref(), facts);
@@ -77,6 +78,23 @@ fn options_of(mount: &Mount) -> String {
         }
     }
     options.join(",")
+}
+
+/// The same of another place, as `data_2_file_system` and so on.
+pub(super) fn of_place(tree: &Tree, path: &Path, number: usize) -> Facts {
+    let mut facts = Facts::new();
+    add(tree, Some(path), &mut facts);
+    let renamed = |(fact, value): (String, Value)| {
+        (fact.replacen("data_", &format!("data_{number}_"), 1), value)
+    };
+    facts.into_iter().map(renamed).collect()
+}
+
+/// The path of a directory, or that of the directory that holds the file.
+pub(super) fn directory(path: &Path) -> Option<String> {
+    let path = std::path::absolute(path).ok()?;
+    let directory = if path.is_dir() { &path } else { path.parent()? };
+    directory.to_str().map(str::to_owned)
 }
 
 /// The file, or the nearest folder that will hold it.
@@ -127,6 +145,8 @@ fn add_device(tree: &Tree, mount: Option<&Mount>, device: Option<&Device>, facts
     facts.insert("data_device_bytes".into(), size.into());
     facts.insert("data_device_name".into(), device.map(|device| device.name.clone()).into());
     facts.insert("data_device_below".into(), device.and_then(|device| device.below(tree)).into());
+    let encrypted = device.map(|device| is_encrypted(tree, &device.folder, DEPTH_MAX));
+    facts.insert("data_device_encrypted".into(), encrypted.into());
     let kind = match device {
         Some(device) => of_table(DEVICES, &device.name),
         None => mount.and_then(|mount| of_table(FILE_SYSTEMS, &mount.kind)),
@@ -175,13 +195,36 @@ impl Device {
             return Some(slaves.join(", "));
         }
         let file = tree.line(&format!("{}/loop/backing_file", self.folder))?;
-        let device = fs::metadata(tree.path(&file)).ok().map(|metadata| number(metadata.dev()));
-        let device = device.and_then(|device| Self::numbered(tree, &device));
+        let device = Self::below_file(tree, &file);
         Some(
             device
                 .map_or_else(|| "a file".to_owned(), |device| format!("a file on {}", device.name)),
         )
     }
+}
+
+impl Device {
+    /// The one that holds a file.
+    fn below_file(tree: &Tree, file: &str) -> Option<Self> {
+        let metadata = fs::metadata(tree.path(file)).ok()?;
+        Self::numbered(tree, &number(metadata.dev()))
+    }
+}
+
+/// Devices do not lie on each other deeper than this.
+const DEPTH_MAX: usize = 16;
+
+/// Whether dm-crypt is the device in this folder or one that carries it.
+fn is_encrypted(tree: &Tree, folder: &str, depth: usize) -> bool {
+    let uuid = tree.line(&format!("{folder}/dm/uuid")).unwrap_or_default();
+    if uuid.starts_with("CRYPT-") || depth == 0 {
+        return uuid.starts_with("CRYPT-");
+    }
+    let slaves = tree.names(&format!("{folder}/slaves"));
+    let slaves = slaves.iter().map(|slave| format!("{folder}/slaves/{slave}"));
+    let file = tree.line(&format!("{folder}/loop/backing_file"));
+    let file = file.and_then(|file| Device::below_file(tree, &file)).map(|device| device.folder);
+    slaves.chain(file).any(|folder| is_encrypted(tree, &folder, depth - 1))
 }
 
 fn number(device: u64) -> String {
@@ -218,10 +261,15 @@ mod tests {
         write("sys/devices/sda/size", "1000\n");
         write("sys/devices/sda/device/model", "WDC WD40    \n");
         write("sys/devices/dm-0/slaves/sda1/partition", "1\n");
+        // A logical volume on an encrypted partition.
+        write("sys/devices/dm-1/dm/uuid", "LVM-x\n");
+        write("sys/devices/dm-1/slaves/dm-2/dm/uuid", "CRYPT-LUKS2-x\n");
         write("sys/devices/loop0/loop/backing_file", "/image\n");
         write("sys/class/bdi/0:40/read_ahead_kb", "4096\n");
         write("sys/dev/block/README", "");
-        for (number, folder) in [("8:1", "sda/sda1"), ("253:0", "dm-0"), ("7:0", "loop0")] {
+        for (number, folder) in
+            [("8:1", "sda/sda1"), ("253:0", "dm-0"), ("253:1", "dm-1"), ("7:0", "loop0")]
+        {
             let target = format!("../../devices/{folder}");
             symlink(target, tree.path(&format!("sys/dev/block/{number}"))).unwrap();
         }
@@ -261,6 +309,19 @@ mod tests {
         };
         check("253:0", "device mapper", "sda1");
         check("7:0", "loop", "a file");
+    }
+
+    #[test]
+    fn encryption_is_seen_through_what_lies_on_it() {
+        let encrypted = |number: &str| {
+            let facts = device_facts(&format!("1 0 {number} / / rw - ext4 x rw"));
+            facts["data_device_encrypted"].clone()
+        };
+        assert_eq!(encrypted("253:1"), true);
+        assert_eq!(encrypted("253:0"), false);
+        assert_eq!(encrypted("8:1"), false);
+        // Of memory, a network or an overlay it is not known.
+        assert_eq!(encrypted("0:40"), Value::Null);
     }
 
     #[test]

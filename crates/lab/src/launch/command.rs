@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use super::filled::Filled;
+use super::orphans::Known;
 use super::output::Output;
 use super::process::{Process, Talk, describe};
 use super::{Ended, Limits, Ready, Runner, Taken};
@@ -34,8 +35,15 @@ impl CommandRunner {
         CommandRunner { command, filled, output, bytes: 0, limits, fresh, no_noop: None }
     }
 
-    /// Once; `started` is told its process.
+    /// Once; `started` is told its process. Ends what it leaves running.
     pub(super) fn run(&mut self, n: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended> {
+        let known = Known::now();
+        let taken = self.run_and_wait(n, started);
+        known.end_others();
+        taken
+    }
+
+    fn run_and_wait(&mut self, n: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended> {
         let name = self.filled.name().to_owned();
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             Ended::Failed(format!("{name}: {what}: {error}"))
@@ -111,6 +119,11 @@ impl Runner for CommandRunner {
         let taken = self.run(n, &mut |_| {})?;
         let noop_ns = self.noop_ns()?;
         Ok(Taken { noop_ns, ..taken })
+    }
+
+    /// Each sample is a process of its own: those before were taken by others.
+    fn has_died(&self) -> bool {
+        true
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {

@@ -11,11 +11,18 @@ pub(super) struct FreshRunner {
     limits: Limits,
     arguments: Point,
     missing: Vec<(&'static str, String)>,
+    has_died: bool,
 }
 
 impl FreshRunner {
     pub(super) fn new(argv: Vec<String>, limits: Limits) -> FreshRunner {
-        FreshRunner { argv, limits, arguments: Point::default(), missing: Vec::new() }
+        FreshRunner {
+            argv,
+            limits,
+            arguments: Point::default(),
+            missing: Vec::new(),
+            has_died: false,
+        }
     }
 }
 
@@ -40,9 +47,15 @@ impl Runner for FreshRunner {
         speaker.prepare(&self.arguments)?;
         let fresh =
             Fresh { startup_ns: hello_ns - start_ns, prepare_ns: clock::now_ns() - prepare_ns };
-        let taken = speaker.go(n, 1)?;
+        let taken = speaker.go(n, 1);
+        self.has_died = speaker.has_died();
+        let taken = taken?;
         speaker.bye();
         Ok(Taken { fresh: Some(fresh), ..taken })
+    }
+
+    fn has_died(&self) -> bool {
+        self.has_died
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {

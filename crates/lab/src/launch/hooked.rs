@@ -51,6 +51,10 @@ impl Runner for Hooked<dyn Runner> {
         self.inner.go(n, ops)
     }
 
+    fn has_died(&self) -> bool {
+        self.inner.has_died()
+    }
+
     fn missing(&self) -> Vec<(&'static str, String)> {
         self.inner.missing()
     }

@@ -202,6 +202,10 @@ impl Process {
         Ok(ended)
     }
 
+    pub(super) fn is_reaped(&self) -> bool {
+        self.ended.is_some()
+    }
+
     pub(super) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }

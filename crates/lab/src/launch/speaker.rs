@@ -15,6 +15,9 @@ use crate::protocol::{Done, LINE_LIMIT_BYTES, Order, Reply, quote};
 /// The step of the coarsest clocks that languages offer, with room.
 const COARSE_CLOCK_NS: u64 = 20_000_000;
 
+/// The whole numbers up to this one have a double of their own.
+const COUNT_MAX: f64 = 9_007_199_254_740_992.0;
+
 pub(super) struct Speaker {
     process: Process,
     orders: Option<ChildStdin>,
@@ -163,6 +166,10 @@ impl Runner for Speaker {
         Ok(Taken { done, used, ..Taken::default() })
     }
 
+    fn has_died(&self) -> bool {
+        self.process.is_reaped()
+    }
+
     fn missing(&self) -> Vec<(&'static str, String)> {
         self.counters.why().iter().map(|(metric, why)| (*metric, why.clone())).collect()
     }
@@ -191,6 +198,12 @@ fn impossible(done: &Done, n: u64, most: u64) -> Option<String> {
     let negative = |(name, value): &&(String, f64)| metric::is_known(name) && *value < 0.0;
     if let Some((name, value)) = done.metrics.iter().find(negative) {
         return Some(format!("protocol: {name}={value} is below 0"));
+    }
+    let uncountable = |(name, value): &&(String, f64)| metric::is_known(name) && *value > COUNT_MAX;
+    if let Some((name, value)) = done.metrics.iter().find(uncountable) {
+        return Some(format!(
+            "protocol: {name}={value} is more than can be counted exactly (2^53)"
+        ));
     }
     if done.n != n {
         return Some(format!("answered sample {} when asked for {n}", done.n));

@@ -302,7 +302,11 @@ impl Session<'_> {
             Ok(taken) => taken,
             Err(Ended::Stopped) => return Ok(Next::Stop),
             Err(ended) => {
+                let has_died = live.runner.has_died();
                 self.end(index, ended);
+                if has_died {
+                    keep_figures(&mut self.run.cells[index]);
+                }
                 self.record.cell(self.run, index)?;
                 return Ok(Next::On);
             }
@@ -335,6 +339,14 @@ impl Session<'_> {
             Ended::Failed(reason) => Status::Failed(reason),
             Ended::Stopped => return,
         };
+    }
+}
+
+/// What a method did before it died counts.
+fn keep_figures(cell: &mut Cell) {
+    let rounds = cell.n(Pass::Timing);
+    if let (Status::Failed(how), true) = (&cell.status, rounds > 0) {
+        cell.status = Status::died(rounds, how);
     }
 }
 

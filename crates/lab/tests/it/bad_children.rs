@@ -1,7 +1,8 @@
 //! A child that misbehaves ends its own cell with a reason, and nothing else.
 
+use lab::analyze::{Analysis, analyze};
 use lab::experiment::{Command, How, Method};
-use lab::run::{Plan, Status};
+use lab::run::{Pass, Plan, Run, Status};
 
 use crate::script::{GOOD, cell, method, plan, run, script};
 
@@ -51,6 +52,51 @@ fn a_child_that_dies_is_quoted_with_its_last_words() {
         Status::Failed("was ended by signal 11; stderr of /bin/sh: tired".to_owned())
     );
     assert_eq!(samples, 2, "the samples before are kept");
+}
+
+/// Fails after so many rounds that count, beside a reference that does not.
+fn figures_after(text: &str, rounds: u32) -> (Run, Analysis) {
+    let run = run(vec![script("good", GOOD), script("bad", text)], plan(rounds));
+    let analysis = analyze(&run);
+    (run, analysis)
+}
+
+#[test]
+fn a_worker_that_dies_late_keeps_its_figures_and_is_compared_by_what_it_shares() {
+    // The first samples find the number of operations, and one warms up.
+    let late = GOOD.replace("go)", "go) [ $n = 44 ] && kill -9 $$;");
+    let (run, analysis) = figures_after(&late, 60);
+    let bad = cell(&run, "bad");
+    let n = bad.n(Pass::Timing);
+    assert!((35..60).contains(&n), "{n}");
+    let reason = format!("died after {n} rounds: was ended by signal 9");
+    assert_eq!(bad.status, Status::Failed(reason.clone()));
+    let wall = analysis.cells[1].metrics.iter().find(|m| m.metric == "wall_ns").unwrap();
+    assert_eq!(wall.n, n);
+    let family = &analysis.families[0];
+    assert_eq!((&family.compared, family.reference), (&vec![0, 1], Some(0)));
+    let decision = analysis.decision(family, 1).unwrap();
+    assert_eq!(decision.ratio, Some(1.0), "{decision:?}");
+    let note = analysis.notes.iter().find(|note| note.text.contains(&reason)).unwrap();
+    assert!(note.text.ends_with("its samples until then count"), "{}", note.text);
+}
+
+#[test]
+fn a_reference_that_dies_late_is_compared_with_the_next() {
+    let late = GOOD.replace("go)", "go) [ $n = 44 ] && exit 1;");
+    let run = run(vec![script("bad", &late), script("good", GOOD)], plan(60));
+    let family = &analyze(&run).families[0];
+    assert_eq!((&family.compared, family.reference), (&vec![0, 1], Some(1)));
+}
+
+#[test]
+fn a_worker_that_lies_late_has_no_figures() {
+    for lie in ["wall=2000000 bytes=7", "wall=9000000000000 bytes=8", "wall=2000000 ops=9"] {
+        let late = format!("go) [ $n = 44 ] && echo \"done $n {lie} answer=2a\" && continue;");
+        let (run, analysis) = figures_after(&GOOD.replace("go)", &late), 60);
+        assert!(cell(&run, "bad").n(Pass::Timing) >= 35);
+        assert_eq!(analysis.families[0].compared, [0], "{lie}");
+    }
 }
 
 #[test]
@@ -117,6 +163,13 @@ fn a_child_that_tells_what_cannot_be_is_out() {
             &GOOD.replace("own_ns=7", &format!("{name}=-1")),
             &format!("protocol: {name}=-1 is below 0"),
         );
+    }
+    for (name, value) in [("allocations", "1e300"), ("syscalls", "9007199254740994")] {
+        let told = format!("{name}={value}");
+        let expected = format!("protocol: {told} is more than can be counted exactly (2^53)");
+        let value: f64 = value.parse().unwrap();
+        let expected = expected.replace(&told, &format!("{name}={value}"));
+        check(&GOOD.replace("own_ns=7", &told), &expected);
     }
     // What a difference is is the method's own affair.
     let (status, _) = status_with(script("own", &GOOD.replace("own_ns=7", "own_ns=-7")), plan(1));

@@ -31,6 +31,7 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
     };
     data.arguments.set("folder", text(&folder.path)?.as_str());
     data.notes.clone_from(&folder.notes);
+    data.directory = Some(dir);
     if let Some(made) = shared(point, job, &folder, stop) {
         match made {
             Ok(path) => {

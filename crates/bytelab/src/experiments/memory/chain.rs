@@ -2,7 +2,7 @@
 //! one cycle. The processor cannot begin a load before the one before it has ended.
 #![expect(unsafe_code, reason = "a chain is walked by its addresses, without a check in between")]
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use lab::clock::now_ns;
 
 use super::pages::Pages;
@@ -50,7 +50,7 @@ impl Chain {
         };
         let mut links = Links { at: &at };
         match order {
-            Order::Random => links.random(lines),
+            Order::Random => links.random(lines)?,
             Order::Sequential => links.strided(lines, 1),
             Order::Strided(step) => links.strided(lines, step),
         }
@@ -117,22 +117,25 @@ impl Links<'_> {
     }
 
     /// Each line is put behind one of those before it, all of which are equally likely. This makes every
-    /// cycle of all lines equally likely: it is Sattolo's algorithm read as an insertion.
-    fn random(&mut self, lines: usize) {
+    /// cycle of all lines equally likely: it is Sattolo's algorithm read as an insertion. The numbers of the lines
+    /// are put in order first, as they take an eighth of the memory or less, and so most of them hit the caches.
+    fn random(&mut self, lines: usize) -> Result<()> {
+        let mut next: Vec<usize> = Vec::new();
+        next.try_reserve_exact(lines).context("the order of the lines does not fit into memory")?;
         let mut random = 0x9e37_79b9_7f4a_7c15_u64 ^ lines as u64;
-        self.set(0, 0);
+        next.push(0);
         for line in 1..lines {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
             let before = ((u128::from(random) * line as u128) >> 64) as usize;
-            let behind: *mut Link = (self.at)(before);
-            // SAFETY: the line before has a link already.
-            let next = unsafe { behind.read() };
-            // SAFETY: as in `set`.
-            unsafe { (self.at)(line).write(next) };
-            self.set(before, line);
+            next.push(next[before]);
+            next[before] = line;
         }
+        for (line, next) in next.into_iter().enumerate() {
+            self.set(line, next);
+        }
+        Ok(())
     }
 
     /// 0, step, 2 step …, then 1, 1 + step …

@@ -23,7 +23,6 @@ fn repetitions_are_samples_and_times_are_in_ns() {
     let copy = cell(&run, "BM_copy/4096");
     assert_eq!(copy.samples.len(), 5);
     assert_eq!(copy.values["wall_ns"][0], 596.237_780_009_687_4);
-    assert_eq!(copy.values["throughput_bytes_per_s"][0], 1.131_356_387_481_828_9e11);
     let fill = cell(&run, "BM_fill/4096");
     assert_eq!(fill.values["pages"], [1.0; 5]);
     assert!(fill.values["wall_ns"].iter().all(|ns| (10.0..10_000.0).contains(ns)), "{fill:?}");
@@ -74,4 +73,43 @@ fn two_benchmarks_of_one_name_stay_two() {
     let run = run(&format!("{{\"context\":{{}},\"benchmarks\":[{all}]}}"), &SOURCE).unwrap();
     let found: Vec<_> = run.cells.iter().map(|c| (&*c.method, c.samples.len())).collect();
     assert_eq!(found, [("a", 2), ("a #2", 1)]);
+}
+
+/// Google Benchmark divides by CPU time, unless the benchmark says that it is measured by real or manual time.
+#[test]
+fn throughput_is_by_wall_time_or_named_for_what_it_is() {
+    let near =
+        |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-9, "{value}");
+    let run = run(include_str!("../fixtures/google-benchmark.json"), &SOURCE).unwrap();
+    let copy = cell(&run, "BM_copy/4096");
+    for (rate, wall_ns) in copy.values["throughput_bytes_per_s"].iter().zip(&copy.values["wall_ns"])
+    {
+        near(*rate, 4096.0 / wall_ns * 1e9);
+    }
+    let run_of = |executable: &str, name: &str, kind: &str| {
+        let text = format!(
+            "{{\"context\":{{\"executable\":{executable:?}}},\"benchmarks\":[{{\"name\":{name:?},\
+             \"iterations\":1,{kind}\"real_time\":100,\"cpu_time\":25,\"bytes_per_second\":8e9}}]}}"
+        );
+        super::run(&text, &SOURCE).unwrap()
+    };
+    let check = |executable: &str, name: &str, kind: &str, wall: Option<f64>, cpu: Option<f64>| {
+        let values = &run_of(executable, name, kind).cells[0].values;
+        let first = |name: &str| values.get(name).map(|column| column[0]);
+        assert_eq!(first("throughput_bytes_per_s"), wall, "{name}");
+        assert_eq!(first("bytes_per_cpu_second"), cpu, "{name}");
+    };
+    check("./bench", "a", "", Some(2e9), None);
+    check("./bench", "a/real_time", "", Some(8e9), None);
+    check("./bench", "a/8/manual_time/threads:2", "", Some(8e9), None);
+    // What bytelab exports is by wall time.
+    check("bytelab", "a", "", Some(8e9), None);
+    // The median of a rate by CPU time is that of the bytes; of means nothing can be said.
+    let of = |kind: &str| format!("\"run_type\":\"aggregate\",\"aggregate_name\":\"{kind}\",");
+    check("./bench", "a_median", &of("median"), Some(2e9), None);
+    check("./bench", "a_mean", &of("mean"), None, Some(8e9));
+    let text = "{\"context\":{},\"benchmarks\":[{\"name\":\"a\",\"iterations\":1,\"real_time\":100,\
+                \"bytes_per_second\":8e9}]}";
+    let values = &super::run(text, &SOURCE).unwrap().cells[0].values;
+    assert_eq!(values["bytes_per_cpu_second"], [8e9]);
 }

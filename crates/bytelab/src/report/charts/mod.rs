@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use lab::analyze::{Analysis, Comparison, Verdict};
 use lab::metric::{METRICS, unit};
 use lab::param::{Point, Value};
-use lab::run::{self, Role, Run, Status};
+use lab::run::{self, Role, Run};
 use serde::Serialize;
 
 use self::drawn::{Drawn, rounded};
@@ -190,7 +190,7 @@ impl Column {
 }
 
 fn measured(run: &Run) -> impl Iterator<Item = (usize, &run::Cell)> {
-    run.cells.iter().enumerate().filter(|(_, cell)| cell.status == Status::Measured)
+    run.cells.iter().enumerate().filter(|(_, cell)| cell.has_figures())
 }
 
 /// `run 7 · before`.

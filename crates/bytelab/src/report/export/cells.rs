@@ -40,9 +40,9 @@ impl<'a> Exported<'a> {
             let wrong_answer = summary.is_some_and(|summary| summary.wrong_answer);
             let refused = match &cell.status {
                 Status::Skipped(reason) => Some(format!("skipped: {reason}")),
-                Status::Failed(reason) => Some(format!("failed: {reason}")),
-                Status::Measured if wrong_answer => Some("wrong answer".to_owned()),
-                Status::Measured => {
+                Status::Failed(reason) if !cell.has_figures() => Some(format!("failed: {reason}")),
+                _ if wrong_answer => Some("wrong answer".to_owned()),
+                _ => {
                     let has_time = finite(cell, WALL).next().is_some();
                     (!has_time).then(|| "no sample of it counts".to_owned())
                 }

@@ -2,7 +2,7 @@
 //! metrics. It is handed over row by row.
 
 use lab::param::{Point, Value};
-use lab::run::{Pass, Role, Run, Sample, Status};
+use lab::run::{Pass, Role, Run, Sample};
 
 use super::cells::{Entry, Exported};
 
@@ -151,7 +151,7 @@ impl<'a> Columns<'a> {
 
 /// A wrong answer has a column here, so that it need not be left out.
 fn is_row(entry: &Entry<'_>) -> bool {
-    entry.refused.is_none() || (entry.wrong_answer && entry.cell.status == Status::Measured)
+    entry.refused.is_none() || (entry.wrong_answer && entry.cell.has_figures())
 }
 
 fn counts(sample: &Sample) -> bool {

@@ -16,7 +16,7 @@ pub(super) fn write(
 ) -> io::Result<Vec<String>> {
     let varying = Varying::of_run(run);
     if run.experiment == crate::numbers::EXPERIMENT {
-        out.write_all(numbers::markdown(run, &[]).as_bytes())?;
+        out.write_all(numbers::markdown(run, analysis, &[]).as_bytes())?;
         return Ok(Vec::new());
     }
     head(run, &varying, out)?;
@@ -95,7 +95,7 @@ fn as_it_is(out: &mut dyn Write, write: impl FnOnce(&mut Page)) -> io::Result<()
 }
 
 /// One line in which nothing is markup, a link, or the name of somebody who would be told.
-fn escaped(text: &str) -> String {
+pub(in super::super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in clean(text).chars() {
         match c {

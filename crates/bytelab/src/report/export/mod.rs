@@ -29,6 +29,8 @@ use lab::run::Run;
 
 use self::cells::Exported;
 
+pub(super) use self::markdown::escaped;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Json,

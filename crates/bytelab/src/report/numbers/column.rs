@@ -17,6 +17,8 @@ pub(crate) enum Column {
     P50,
     P90,
     Range,
+    /// Of p50, by session.
+    Interval,
     Frame,
     Grade,
     N,
@@ -27,7 +29,7 @@ pub(crate) enum Column {
     Method,
 }
 
-use Column::{Bar, Frame, Grade, Method, N, P10, P25, P50, P90, Published, Range};
+use Column::{Bar, Frame, Grade, Interval, Method, N, P10, P25, P50, P90, Published, Range};
 
 const Y2012: Column = Published("2012");
 const IPHONE_5S: Column = Published("iphone-5s");
@@ -35,12 +37,13 @@ const IPHONE_6S: Column = Published("iphone-6s-plus");
 const IPHONE_X: Column = Published("iphone-x");
 
 /// All columns, by the word that `--columns` takes.
-pub(crate) const COLUMNS: [(&str, Column); 14] = [
+pub(crate) const COLUMNS: [(&str, Column); 15] = [
     ("p10", P10),
     ("p25", P25),
     ("p50", P50),
     ("p90", P90),
     ("range", Range),
+    ("interval", Interval),
     ("frame", Frame),
     ("grade", Grade),
     ("n", N),
@@ -53,12 +56,12 @@ pub(crate) const COLUMNS: [(&str, Column); 14] = [
 ];
 
 pub(super) const FOR_MARKDOWN: &[Column] =
-    &[P50, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X];
+    &[P50, Interval, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X];
 
 /// From the widest page to the narrowest.
 const LAYOUTS: [&[Column]; 5] = [
-    &[P50, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X, Bar(24)],
-    &[P50, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X, Bar(12)],
+    &[P50, Interval, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X, Bar(24)],
+    &[P50, Interval, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X, Bar(12)],
     &[P50, Range, Grade, Frame, Y2012, IPHONE_X, Bar(8)],
     &[P50, Range, Grade, Frame, Y2012, IPHONE_X],
     &[P50, Range, Grade],
@@ -96,6 +99,7 @@ pub(super) fn heading(column: Column) -> &'static str {
         P50 => "p50",
         P90 => "p90",
         Range => "p10–p90",
+        Interval => "95 %",
         Frame => "/frame",
         Grade => "",
         N => "n",
@@ -117,10 +121,16 @@ impl Column {
     pub(super) fn legend(self) -> Option<&'static str> {
         Some(match self {
             Range => "p10–p90 are in the unit of p50.",
+            Interval => {
+                "95 %: Student's interval of the sessions' medians, in the unit of p50, of five sessions or more."
+            }
             Frame => "/frame: how many fit into one frame of 16.7 ms.",
             Grade => {
                 "A, B, C: half of the sessions, and a quarter of the samples, come down to the lowest within 5 %, \
-                 within 20 %, not. p10 varies least from run to run."
+                 within 20 %, not. No A where more than 10 % of a row's samples waited for a CPU, where other \
+                 programs used more than 10 % of the CPU time meanwhile or the hypervisor took more than 1 %, or \
+                 where that is not known; C where it was more than 50, 50 and 10 %. p10 varies least from run to \
+                 run."
             }
             Y2012 => {
                 "2012: latency numbers every programmer should know; its semaphore is an uncontended \
@@ -162,6 +172,10 @@ fn measured(figures: &Figures, column: Column) -> String {
             let unit = Unit::of("ns", [figures.p50]);
             format!("{}–{}", unit.number(figures.p10), unit.number(figures.p90))
         }
+        Interval => figures.interval.map_or_else(none, |(low, high)| {
+            let unit = Unit::of("ns", [figures.p50]);
+            format!("{}–{}", unit.number(low), unit.number(high))
+        }),
         Frame => match FRAME_NS / figures.p50 {
             few if few < 100.0 => format!("{few:.1}"),
             many => amount("count", many.round()),

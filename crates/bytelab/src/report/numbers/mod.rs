@@ -1,8 +1,11 @@
 //! The table of `bytelab numbers`: a line per row, in units that fit it, beside published figures.
 
 mod column;
+mod meanwhile;
+mod notes;
 mod row;
 
+use lab::analyze::Analysis;
 use lab::run::Run;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
@@ -10,6 +13,7 @@ use unicode_width::UnicodeWidthStr;
 use self::column::{cell, heading};
 use self::row::{Number, numbers};
 use super::Layout;
+use super::export::escaped;
 use super::page::{Page, Style};
 use super::units::{NONE, amount};
 use crate::numbers::Row;
@@ -18,7 +22,7 @@ use crate::reference::published;
 pub(crate) use self::column::{COLUMNS, Column};
 
 /// The table in text; without columns, as many as fit.
-pub(crate) fn text(run: &Run, columns: &[Column], layout: &Layout) -> String {
+pub(crate) fn text(run: &Run, analysis: &Analysis, columns: &[Column], layout: &Layout) -> String {
     let numbers = numbers(run);
     let mut page = Page::new(layout);
     head(&mut page, run);
@@ -27,7 +31,7 @@ pub(crate) fn text(run: &Run, columns: &[Column], layout: &Layout) -> String {
     page.blank();
     table(&mut page, &numbers, &columns);
     page.blank();
-    foot(&mut page, run, &numbers, &columns);
+    foot(&mut page, run, analysis, &numbers, &columns);
     page.into_text()
 }
 
@@ -80,22 +84,24 @@ fn padded(text: &str, width: usize, left: bool) -> String {
     if left { format!("{text}{fill}") } else { format!("{fill}{text}") }
 }
 
-fn foot(page: &mut Page, run: &Run, numbers: &[Number], columns: &[Column]) {
+fn foot(page: &mut Page, run: &Run, analysis: &Analysis, numbers: &[Number], columns: &[Column]) {
     for number in numbers {
         if let Err(reason) = &number.figures {
-            page.paragraph(Style::Red, &format!("{}: ", number.row.title), reason);
+            page.paragraph(Style::Red, &format!("{}: ", number.row.title.trim()), reason);
         }
     }
-    for note in &run.notes {
-        page.paragraph(Style::Plain, "note: ", &note.text);
+    for (about, text) in notes::all(run, analysis, numbers) {
+        page.paragraph(Style::Plain, "note: ", &format!("{about}{text}"));
     }
-    let legend = columns.iter().filter_map(|column| column.legend());
-    let legend: Vec<&str> = legend.collect();
-    page.paragraph(Style::Plain, "", &legend.join(" "));
+    page.paragraph(Style::Plain, "", &legend(columns));
+}
+
+fn legend(columns: &[Column]) -> String {
+    columns.iter().filter_map(|column| column.legend()).collect::<Vec<&str>>().join(" ")
 }
 
 /// The table in Markdown, for a wiki.
-pub(crate) fn markdown(run: &Run, columns: &[Column]) -> String {
+pub(crate) fn markdown(run: &Run, analysis: &Analysis, columns: &[Column]) -> String {
     let (headings, lines) = columns_of(run, columns);
     let mut text = String::new();
     let mut line = |cells: &mut dyn Iterator<Item = &str>| {
@@ -107,7 +113,48 @@ pub(crate) fn markdown(run: &Run, columns: &[Column]) -> String {
     for cells in &lines {
         line(&mut cells.iter().map(String::as_str));
     }
+    let columns = if columns.is_empty() { column::FOR_MARKDOWN } else { columns };
+    let numbers = numbers(run);
+    text.extend(["\n", &escaped(&measured_on(run)), "\n"]);
+    let refused = numbers.iter().filter_map(|number| {
+        let reason = number.figures.as_ref().err()?;
+        Some((format!("{}: ", number.row.title.trim()), reason.clone()))
+    });
+    let mut notes = refused.chain(notes::all(run, analysis, &numbers)).peekable();
+    if notes.peek().is_some() {
+        text.push('\n');
+    }
+    for (about, note) in notes {
+        text.extend(["- ", &escaped(&about), &escaped(&note), "\n"]);
+    }
+    text.extend(["\n", &escaped(&legend(columns)), "\n"]);
     text
+}
+
+/// On which machine, by what and when, in one line.
+fn measured_on(run: &Run) -> String {
+    let fact = |name: &str| match run.environment.facts.get(name) {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(serde_json::Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    };
+    let with = |before: &str, name: &str, after: &str| match fact(name) {
+        unknown if unknown.is_empty() || unknown == "none" => unknown.replace("none", ""),
+        known => format!("{before}{known}{after}"),
+    };
+    let facts = [
+        fact("cpu_model"),
+        with("", "cpu_threads", " CPUs"),
+        with("", "memory_gib", " GiB"),
+        with("under ", "hypervisor", ""),
+        fact("os_name"),
+        with("kernel ", "kernel_release", ""),
+        with("bytelab ", "bytelab_version", ""),
+        super::minute(&run.started),
+        if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
+    ];
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    format!("Measured on: {}.", facts.join(" · "))
 }
 
 /// Each column's heading, and whether it is flush left; each row's cells. The first column is that of
@@ -130,9 +177,14 @@ fn columns_of(run: &Run, columns: &[Column]) -> Cells {
     (headings, numbers(run).iter().map(line).collect())
 }
 
-/// From the least to the greatest, in one sentence.
-pub(super) fn answer(run: &Run) -> String {
+/// The answer in one sentence, and what its grades suffer from.
+pub(super) fn answers(run: &Run) -> Vec<String> {
     let numbers = numbers(run);
+    std::iter::once(answer(&numbers)).chain(notes::own(run, &numbers)).collect()
+}
+
+/// From the least to the greatest.
+fn answer(numbers: &[Number]) -> String {
     let measured = numbers.iter().filter_map(|number| {
         let figures = number.figures.as_ref().ok()?;
         Some((number.row.title, figures.p50))
@@ -162,8 +214,12 @@ pub(super) struct RowJson {
     p10: Option<f64>,
     p25: Option<f64>,
     p50: Option<f64>,
+    /// By session, at 95 %.
+    p50_low: Option<f64>,
+    p50_high: Option<f64>,
     p90: Option<f64>,
     n: usize,
+    sessions: usize,
     disturbed: usize,
     grade: Option<char>,
     published: std::collections::BTreeMap<&'static str, f64>,
@@ -173,6 +229,14 @@ pub(super) struct RowJson {
 pub(super) fn json(run: &Run) -> Option<Vec<RowJson>> {
     (run.experiment == crate::numbers::EXPERIMENT)
         .then(|| numbers(run).iter().map(row_json).collect())
+}
+
+/// What there is to doubt about the rows of a run of `numbers`; none of any other.
+pub(super) fn doubts(run: &Run, analysis: &Analysis) -> Option<Vec<String>> {
+    (run.experiment == crate::numbers::EXPERIMENT).then(|| {
+        let all = notes::all(run, analysis, &numbers(run)).into_iter();
+        all.map(|(about, text)| about + &text).collect()
+    })
 }
 
 fn row_json(number: &Number) -> RowJson {
@@ -190,8 +254,11 @@ fn row_json(number: &Number) -> RowJson {
         p10: figures.map(|figures| figures.p10),
         p25: figures.map(|figures| figures.p25),
         p50: figures.map(|figures| figures.p50),
+        p50_low: figures.and_then(|figures| Some(figures.interval?.0)),
+        p50_high: figures.and_then(|figures| Some(figures.interval?.1)),
         p90: figures.map(|figures| figures.p90),
         n: figures.map_or(0, |figures| figures.n),
+        sessions: figures.map_or(0, |figures| figures.sessions),
         disturbed: figures.map_or(0, |figures| figures.disturbed),
         grade: figures.map(|figures| figures.grade),
         published: published(row.published, row.only).into_iter().collect(),

@@ -1,7 +1,9 @@
 //! What a cell of `numbers` says: the percentiles of its row, and how far they can be trusted.
 
 use lab::run::{Cell, Run, Sample, Status};
+use lab::stats::moments;
 
+use super::meanwhile::{Meanwhile, limit};
 use crate::numbers::{Row, Told, row};
 
 /// One measured line of the table. All in ns.
@@ -15,6 +17,7 @@ pub(super) struct Number {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Figures {
     pub(super) n: usize,
+    pub(super) sessions: usize,
     /// Samples in which the method had to wait for a CPU; they are left out where enough others are left.
     pub(super) disturbed: usize,
     /// What two runs are best compared by: noise only adds, and of ten runs on a loaded machine this
@@ -23,20 +26,23 @@ pub(super) struct Figures {
     pub(super) p25: f64,
     pub(super) p50: f64,
     pub(super) p90: f64,
+    /// Student's, at 95 %, of the middle of the sessions' medians; none of fewer than five sessions.
+    pub(super) interval: Option<(f64, f64)>,
     pub(super) grade: char,
 }
 
 /// The rows of a run, in its order.
 pub(super) fn numbers(run: &Run) -> Vec<Number> {
-    run.cells.iter().filter_map(number).collect()
+    let meanwhile = Meanwhile::of(run);
+    run.cells.iter().filter_map(|cell| number(cell, &meanwhile)).collect()
 }
 
-fn number(cell: &Cell) -> Option<Number> {
+fn number(cell: &Cell, meanwhile: &Meanwhile) -> Option<Number> {
     let row = row(cell.point.text("row").ok()?)?;
     let figures = match &cell.status {
         Status::Skipped(reason) => Err(format!("skipped: {reason}")),
-        Status::Failed(reason) => Err(format!("failed: {reason}")),
-        Status::Measured => figures(cell, row).ok_or_else(|| "no sample that counts".to_owned()),
+        Status::Failed(reason) if !cell.has_figures() => Err(format!("failed: {reason}")),
+        _ => figures(cell, row, meanwhile).ok_or_else(|| "no sample that counts".to_owned()),
     };
     let size_bytes = cell.counted("size_bytes").map(|(_, bytes)| bytes).next();
     Some(Number { row, figures, size_bytes })
@@ -46,6 +52,11 @@ fn number(cell: &Cell) -> Option<Number> {
 const WAIT_SHARE: f64 = 0.01;
 /// With fewer undisturbed samples than this, all of them count.
 const ENOUGH: usize = 10;
+/// Of fewer sessions no interval is worth showing.
+const SESSIONS_LEAST: usize = 5;
+const LEVEL: f64 = 0.95;
+/// With more samples that waited for a CPU than these shares the grade is not above B, and not above C.
+const WAITED: [f64; 2] = [0.1, 0.5];
 
 struct Value {
     session: u32,
@@ -53,23 +64,28 @@ struct Value {
     disturbed: bool,
 }
 
-fn figures(cell: &Cell, row: &Row) -> Option<Figures> {
+fn figures(cell: &Cell, row: &Row, meanwhile: &Meanwhile) -> Option<Figures> {
     let mut values = values(cell, row.told);
     let disturbed = values.iter().filter(|value| value.disturbed).count();
+    let waited = disturbed as f64 / values.len() as f64;
     if values.len() - disturbed >= ENOUGH {
         values.retain(|value| !value.disturbed);
     }
     let mut sorted: Vec<f64> = values.iter().map(|value| value.ns).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     let [p10, p25, p50, p90] = [10.0, 25.0, 50.0, 90.0].map(|p| percentile(&sorted, p));
+    let medians = of_sessions(&values, 50.0);
+    let own = grade(&of_sessions(&values, 10.0), p25? / p10?);
     Some(Figures {
         n: sorted.len(),
+        sessions: medians.len(),
         disturbed,
         p10: p10?,
         p25: p25?,
         p50: p50?,
         p90: p90?,
-        grade: grade(&floors(&values), p25? / p10?),
+        interval: interval(&medians),
+        grade: own.max(limit(waited, WAITED)).max(meanwhile.limit()),
     })
 }
 
@@ -103,19 +119,29 @@ fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     sorted.get(rank - 1).copied()
 }
 
-/// The 10th percentile of each session, sorted: processes differ for all their life.
-fn floors(values: &[Value]) -> Vec<f64> {
+/// A percentile of each session, sorted: processes differ for all their life.
+fn of_sessions(values: &[Value], p: f64) -> Vec<f64> {
     let mut sessions: Vec<u32> = values.iter().map(|value| value.session).collect();
+    sessions.sort_unstable();
     sessions.dedup();
-    let floor = |session: u32| {
+    let of_session = |session: u32| {
         let of_session = values.iter().filter(|value| value.session == session);
         let mut ns: Vec<f64> = of_session.map(|value| value.ns).collect();
         ns.sort_unstable_by(f64::total_cmp);
-        percentile(&ns, 10.0)
+        percentile(&ns, p)
     };
-    let mut floors: Vec<f64> = sessions.into_iter().filter_map(floor).collect();
-    floors.sort_unstable_by(f64::total_cmp);
-    floors
+    let mut all: Vec<f64> = sessions.into_iter().filter_map(of_session).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    all
+}
+
+/// By the logarithms, as what disturbs takes a part of the time.
+fn interval(medians: &[f64]) -> Option<(f64, f64)> {
+    let logs: Vec<f64> = medians.iter().map(|ns| ns.ln()).collect();
+    let found = moments(&logs).filter(|found| found.n >= SESSIONS_LEAST)?;
+    let half_width = found.half_width(LEVEL)?;
+    let [low, high] = [found.mean - half_width, found.mean + half_width].map(f64::exp);
+    (low.is_finite() && high.is_finite()).then_some((low, high))
 }
 
 /// A: half of the sessions come down to the lowest one, and a quarter of the samples to p10, within 5 %.

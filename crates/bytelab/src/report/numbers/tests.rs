@@ -1,4 +1,4 @@
-use lab::run::{Pass, Sample, Status};
+use lab::run::{Note, Pass, Sample, Status};
 
 use super::super::fixture::Fixture;
 use super::*;
@@ -9,6 +9,7 @@ fn run(row: &str, ns: &[f64], wait_ns: f64) -> Run {
     f.cell("row", Status::Measured);
     let mut run = f.run.clone();
     run.experiment = crate::numbers::EXPERIMENT.to_owned();
+    meanwhile(&mut run, Some(0.0), Some(0.0));
     let cell = &mut run.cells[0];
     cell.point.set("row", row);
     cell.samples.clear();
@@ -30,6 +31,17 @@ fn run(row: &str, ns: &[f64], wait_ns: f64) -> Run {
         cell.push(sample, &[("wall_ns", *ns), ("run_queue_wait_ns", wait_ns)]);
     }
     run
+}
+
+/// What the hypervisor took and other programs used while it was measured.
+fn meanwhile(run: &mut Run, steal: Option<f64>, others: Option<f64>) {
+    run.environment.facts.insert("steal_share".to_owned(), steal.into());
+    run.environment.facts.insert("busy_share_of_others".to_owned(), others.into());
+}
+
+/// Without what `analyze` finds in samples.
+fn analysis(run: &Run) -> Analysis {
+    Analysis { notes: run.notes.clone(), ..Fixture::new().analysis }
 }
 
 fn figures(run: &Run) -> row::Figures {
@@ -67,9 +79,85 @@ fn the_grade_is_that_of_the_sessions_and_of_the_samples() {
 }
 
 #[test]
+fn a_grade_is_held_down_by_what_the_machine_did_meanwhile() {
+    let steady = run("memory-load", &[294.0; 60], 0.0);
+    let check = |steal, others, expected| {
+        let mut run = steady.clone();
+        meanwhile(&mut run, steal, others);
+        assert_eq!(figures(&run).grade, expected, "{steal:?} {others:?}");
+        let text = text(&run, &analysis(&run), &[], &layout(200));
+        assert_eq!(text.contains("no row is graded better than"), expected != 'A', "{text}");
+        assert!(text.contains("No A where"), "the legend says how: {text}");
+    };
+    check(Some(0.0), Some(0.0), 'A');
+    check(Some(0.01), Some(0.1), 'A');
+    check(Some(0.02), Some(0.0), 'B');
+    check(Some(0.2), Some(0.0), 'C');
+    check(Some(0.0), Some(0.3), 'B');
+    check(Some(0.0), Some(0.9), 'C');
+    check(None, Some(0.0), 'B');
+    check(Some(0.0), None, 'B');
+    // What an older run has: 12 processes wanted 2 CPUs when it began.
+    let mut older = steady.clone();
+    meanwhile(&mut older, Some(0.0), None);
+    older.environment.facts.insert("load_1_min".to_owned(), 12.0.into());
+    older.environment.facts.insert("cpu_threads".to_owned(), 2.into());
+    assert_eq!(figures(&older).grade, 'C');
+    // A third of the samples waited, though no other is less than steady.
+    assert_eq!(figures(&run("l1-load", &[1.0; 60], 0.5)).grade, 'B');
+}
+
+#[test]
+fn p50_has_students_interval_of_the_sessions() {
+    let of = |levels: &[f64]| {
+        let walls: Vec<f64> = levels.iter().flat_map(|level| [*level; 10]).collect();
+        figures(&run("l1-load", &walls, 0.0))
+    };
+    // scipy.stats.t.interval(0.95, 5, loc=3.5, scale=scipy.stats.sem([1, 2, 3, 4, 5, 6])), of the logarithms.
+    let levels: Vec<f64> = (1..=6).map(|log| f64::from(log).exp()).collect();
+    let found = of(&levels);
+    assert_eq!(found.sessions, 6);
+    let (low, high) = found.interval.unwrap();
+    assert!((low.ln() - 1.536_686_4).abs() < 1e-6, "{}", low.ln());
+    assert!((high.ln() - 5.463_313_6).abs() < 1e-6, "{}", high.ln());
+    assert_eq!(of(&levels[..4]).interval, None);
+}
+
+/// A run with two doubts: one about a row, one about all.
+fn doubted() -> Run {
+    let mut run = run("l1-load", &[1.25; 30], 0.0);
+    let mut note = |point, text: &str| {
+        run.notes.push(Note { method: Some("row".to_owned()), point, text: text.to_owned() });
+    };
+    note(Some(run.cells[0].point.clone()), "drift: 9 % | later *samples*");
+    note(None, "peak_rss_bytes: not known");
+    let text = "two modes in 12 cells of 1 method (row): look at the plot".to_owned();
+    run.notes.push(Note { method: None, point: None, text });
+    run
+}
+
+#[test]
+fn doubts_are_shown_with_the_title_of_their_row() {
+    let run = doubted();
+    let text = text(&run, &analysis(&run), &[], &layout(120));
+    assert!(text.contains("note: load from L1: drift: 9 % | later *samples*\n"), "{text}");
+    assert!(text.contains("note: some rows: peak_rss_bytes: not known\n"), "{text}");
+    assert!(text.contains("note: two modes in 12 rows: look at the plot\n"), "{text}");
+    let json = doubts(&run, &analysis(&run)).unwrap();
+    assert_eq!(json[0], "load from L1: drift: 9 % | later *samples*");
+    assert_eq!(json.len(), 3);
+    let markdown = markdown(&run, &analysis(&run), &[]);
+    assert!(
+        markdown.contains("\n- load from L1: drift: 9 % \\| later \\*samples\\*\n"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("\n- two modes in 12 rows: look at the plot\n"), "{markdown}");
+}
+
+#[test]
 fn the_table_fits_the_page_and_stands_beside_what_was_published() {
     let run = run("l1-load", &[1.25; 30], 0.0);
-    let lines = |width: usize| text(&run, &[], &layout(width));
+    let lines = |width: usize| text(&run, &analysis(&run), &[], &layout(width));
     for width in [60, 80, 100, 120] {
         assert!(lines(width).lines().all(|line| line.width() <= width), "{}", lines(width));
     }
@@ -79,6 +167,7 @@ fn the_table_fits_the_page_and_stands_beside_what_was_published() {
     let expected = [
         "1.25",
         "ns",
+        "—",
         "1.25–1.25",
         "A",
         "13.3",
@@ -100,7 +189,7 @@ fn the_table_fits_the_page_and_stands_beside_what_was_published() {
 fn a_row_that_was_refused_says_why() {
     let mut run = run("l1-load", &[1.25; 30], 0.0);
     run.cells[0].status = Status::Skipped("no \u{1b}[31mpages".to_owned());
-    let text = text(&run, &[Column::P50], &layout(80));
+    let text = text(&run, &analysis(&run), &[Column::P50], &layout(80));
     assert!(text.contains("load from L1: skipped: no "), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     let json = serde_json::to_value(json(&run).unwrap()).unwrap();
@@ -108,10 +197,23 @@ fn a_row_that_was_refused_says_why() {
 }
 
 #[test]
-fn markdown_has_a_line_per_row() {
-    let run = run("l1-load", &[1.25; 30], 0.0);
+fn markdown_has_a_line_per_row_and_says_where_and_how_it_was_measured() {
+    let mut run = run("l1-load", &[1.25; 30], 0.0);
+    for (fact, value) in [
+        ("cpu_model", "Model_1"),
+        ("kernel_release", "6.1.0"),
+        ("hypervisor", "none"),
+        ("bytelab_version", "0.1.0"),
+    ] {
+        run.environment.facts.insert(fact.to_owned(), value.into());
+    }
     assert_eq!(
-        markdown(&run, &[Column::P50, Column::Grade]),
-        "| operation | p50 |  |\n| --- | ---: | --- |\n| load from L1 | 1.25 ns | A |\n"
+        markdown(&run, &analysis(&run), &[Column::P50, Column::Range]),
+        "| operation | p50 | p10–p90 |\n| --- | ---: | ---: |\n| load from L1 | 1.25 ns | 1.25–1.25 |\n\n\
+         Measured on: Model\\_1 · kernel 6.1.0 · bytelab 0.1.0 · 2026-01-02 03:04 UTC · run 7.\n\n\
+         p10–p90 are in the unit of p50.\n"
     );
+    run.cells[0].status = Status::Skipped("no <pages>".to_owned());
+    let markdown = markdown(&run, &analysis(&run), &[Column::P50]);
+    assert!(markdown.contains("\n- load from L1: skipped: no &lt;pages&gt;\n"), "{markdown}");
 }

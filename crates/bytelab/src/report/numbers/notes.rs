@@ -1,0 +1,54 @@
+//! What there is to doubt about the rows: what was noted of the run, in the words of the table.
+
+use lab::analyze::Analysis;
+use lab::run::{Note, Run};
+
+use super::meanwhile::Meanwhile;
+use super::row::Number;
+use crate::numbers::row;
+
+/// Said here of all rows at once: a sample that waited is left out, and nothing is compared.
+const WAITED: &str = "waited for a CPU";
+/// Why a row was not measured stands before the notes.
+const NOT_MEASURED: [&str; 2] = ["skipped (", "failed ("];
+
+/// Which row each is about, and its text.
+pub(super) fn all(run: &Run, analysis: &Analysis, numbers: &[Number]) -> Vec<(String, String)> {
+    let said_here = |note: &&Note| {
+        let begins = |words: &&str| note.text.starts_with(words);
+        !begins(&WAITED) && !NOT_MEASURED.iter().any(begins)
+    };
+    let own = own(run, numbers).map(|text| (String::new(), text));
+    own.chain(analysis.notes.iter().filter(said_here).map(of_row)).collect()
+}
+
+/// What is known of the rows beside what was noted of the run.
+pub(super) fn own(run: &Run, numbers: &[Number]) -> impl Iterator<Item = String> + use<> {
+    Meanwhile::of(run).doubt().into_iter().chain(waited(numbers))
+}
+
+fn of_row(note: &Note) -> (String, String) {
+    let name = note.point.as_ref().and_then(|point| point.text("row").ok());
+    let about = name.map(|name| row(name).map_or(name, |row| row.title.trim()));
+    // What is noted once of a method is here of one row or more.
+    let some = note.method.as_ref().map(|_| "some rows");
+    let about = about.or(some).map_or(String::new(), |about| format!("{about}: "));
+    (about, note.text.replace(" cells of 1 method (row)", " rows"))
+}
+
+/// Named one by one are so many at most.
+const NAMED_MAX: usize = 6;
+
+fn waited(numbers: &[Number]) -> Option<String> {
+    let disturbed = |number: &&Number| number.figures.as_ref().is_ok_and(|f| f.disturbed > 0);
+    let rows: Vec<&str> = numbers.iter().filter(disturbed).map(|n| n.row.title.trim()).collect();
+    let named = rows.iter().take(NAMED_MAX).copied().collect::<Vec<&str>>().join(", ");
+    let more = if rows.len() > NAMED_MAX { ", …" } else { "" };
+    (!rows.is_empty()).then(|| {
+        format!(
+            "samples waited for a CPU in {} of {} rows ({named}{more}): they are left out where ten others are left",
+            rows.len(),
+            numbers.len()
+        )
+    })
+}

@@ -1,0 +1,117 @@
+//! Processes that outlive the one that started them, in a session or group of their own. While the lab
+//! measures, the kernel makes them children of the lab, which ends them: none is left behind.
+
+use std::collections::BTreeSet;
+
+/// Takes in orphans as long as it lives, and ends them when it is dropped: then no other child of this process may
+/// live any more.
+pub struct Orphans(());
+
+impl Orphans {
+    /// Once at a time: for the whole process.
+    pub fn adopt() -> Orphans {
+        system::adopt(true);
+        Orphans(())
+    }
+
+    /// Does something whose orphans are left alone, such as the server that a compiler starts for those who come
+    /// after it.
+    pub fn without<T>(&self, work: impl FnOnce() -> T) -> T {
+        system::adopt(false);
+        let done = work();
+        system::adopt(true);
+        done
+    }
+}
+
+impl Drop for Orphans {
+    fn drop(&mut self) {
+        Known(Some(BTreeSet::new())).end_others();
+        system::adopt(false);
+    }
+}
+
+/// The children of this process at one time; none where orphans are not adopted.
+pub(super) struct Known(Option<BTreeSet<i32>>);
+
+impl Known {
+    pub(super) fn now() -> Known {
+        Known(system::adopts().then(system::children))
+    }
+
+    /// Ends all that have become children since: orphans, and what these leave behind in their turn.
+    pub(super) fn end_others(&self) {
+        if let Some(known) = &self.0 {
+            system::end_others(known);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::event::{Timespec, poll};
+    use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
+
+    use crate::clock;
+
+    static ADOPTS: AtomicBool = AtomicBool::new(false);
+    /// What cannot be ended in this time is left: it hangs in the kernel, or has the rights of another user.
+    const LIMIT_NS: u64 = 1_000_000_000;
+
+    /// `PR_SET_CHILD_SUBREAPER`; kernels since 3.4 do not refuse it.
+    pub(super) fn adopt(adopts: bool) {
+        let reaper = adopts.then(rustix::process::getpid);
+        ADOPTS.store(adopts && set_child_subreaper(reaper).is_ok(), Ordering::Relaxed);
+    }
+
+    pub(super) fn adopts() -> bool {
+        ADOPTS.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn children() -> BTreeSet<i32> {
+        let mut children = BTreeSet::new();
+        let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        for thread in threads {
+            let text = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            children.extend(text.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        }
+        children
+    }
+
+    /// The children of an orphan that ends become orphans: until there is none.
+    pub(super) fn end_others(known: &BTreeSet<i32>) {
+        let deadline_ns = clock::now_ns().saturating_add(LIMIT_NS);
+        loop {
+            let others: Vec<i32> = children().difference(known).copied().collect();
+            if others.is_empty() || clock::now_ns() > deadline_ns {
+                return;
+            }
+            for pid in others.into_iter().filter_map(Pid::from_raw) {
+                let _ = kill_process(pid, Signal::KILL);
+                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+            }
+            let pause = Timespec { tv_sec: 0, tv_nsec: 100_000 };
+            let _ = poll(&mut [], Some(&pause));
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::collections::BTreeSet;
+
+    pub(super) fn adopt(_adopts: bool) {}
+
+    pub(super) fn adopts() -> bool {
+        false
+    }
+
+    pub(super) fn children() -> BTreeSet<i32> {
+        BTreeSet::new()
+    }
+
+    pub(super) fn end_others(_known: &BTreeSet<i32>) {}
+}
