@@ -170,7 +170,7 @@ fn the_table_shows_system_calls_in_80_columns() {
 /// The process that starts it, which is one of bytelab, has several times as much memory.
 #[test]
 #[cfg(target_os = "linux")]
-fn the_peak_of_a_command_is_not_that_of_the_method_that_starts_it() {
+fn what_a_command_uses_is_not_that_of_the_method_that_starts_it() {
     let size = ["--size", "64KiB", "--output", "file", "--cache", "as-is"];
     let few = ["--method", "cat,read-write", "--rounds", "2", "--counting", "2", "--json"];
     let ran = World::new().run(&[&["run", "copying"], &size[..], &few].concat());
@@ -183,4 +183,16 @@ fn the_peak_of_a_command_is_not_that_of_the_method_that_starts_it() {
     };
     let [cat, read_write] = ["cat", "read-write"].map(peak);
     assert!(cat > 100_000.0 && 2.0 * cat < read_write, "{cat} {read_write}");
+    // What cat allocates is not in the tally of the method that starts it.
+    let allocations = |method: &str| cell(&json, method)["metrics"]["allocations"]["p50"].as_f64();
+    assert_eq!(allocations("cat"), None, "{}", cell(&json, "cat"));
+    assert!(allocations("read-write").is_some(), "{}", cell(&json, "read-write"));
+    let why = |note: &Value| {
+        note["method"] == "cat" && note["text"].as_str().unwrap().starts_with("allocations: ")
+    };
+    let notes: Vec<&Value> = json["notes"].as_array().unwrap().iter().filter(|n| why(n)).collect();
+    assert!(
+        notes.len() == 1 && notes[0]["text"].as_str().unwrap().contains("processes"),
+        "{notes:?}"
+    );
 }
