@@ -100,7 +100,7 @@ pub const METRICS: &[Metric] = &[
     .version(2),
     noisy("user_ns", "ns", PARTS),
     noisy("system_ns", "ns", PARTS),
-    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat, read by the method, else from outside")
+    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat of what computes in one thread, read by the method, else from outside")
         .version(2),
     Metric {
         name: "throughput_bytes_per_s",
@@ -122,8 +122,8 @@ pub const METRICS: &[Metric] = &[
     count("device_write_bytes", "bytes", "/proc/PID/io write_bytes").version(2),
     count("minor_faults", "count", FAULTS).version(2),
     count("major_faults", "count", FAULTS).version(2),
-    count("voluntary_switches", "count", SWITCHES).version(2),
-    count("involuntary_switches", "count", SWITCHES).version(2),
+    count("voluntary_switches", "count", SWITCHES).version(3),
+    count("involuntary_switches", "count", SWITCHES).version(3),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
     noisy(
         "noop_ns",
@@ -138,9 +138,9 @@ pub const METRICS: &[Metric] = &[
     ),
     noisy("total_ns", "ns", "startup_ns + prepare_ns + first_touch_ns"),
     apart(true, "syscalls", "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace"),
-    apart(true, "allocations", "count", ALLOCATOR),
-    apart(true, "allocated_bytes", "bytes", ALLOCATOR),
-    apart(true, "peak_live_bytes", "bytes", ALLOCATOR),
+    apart(true, "allocations", "count", ALLOCATOR).version(2),
+    apart(true, "allocated_bytes", "bytes", ALLOCATOR).version(2),
+    apart(true, "peak_live_bytes", "bytes", ALLOCATOR).version(2),
     apart(false, "instructions", "count", PMU),
     apart(false, "cycles", "count", PMU),
     apart(false, "cache_misses", "count", PMU),
