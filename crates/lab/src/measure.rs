@@ -16,6 +16,7 @@ pub use self::course::at_most_ns;
 use self::session::Session;
 pub(crate) use self::tracing::JOB_START;
 pub use self::tracing::trace;
+use crate::analyze::choose_measures;
 use crate::cache;
 use crate::clock;
 use crate::environment::{self, Noise};
@@ -42,6 +43,10 @@ pub trait Record {
     fn cell(&mut self, run: &Run, cell: usize) -> Result<()>;
     /// The cell has a new last sample.
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()>;
+    /// The plan has changed: what decides is chosen.
+    fn planned(&mut self, _run: &Run) -> Result<()> {
+        Ok(())
+    }
     fn progress(&mut self, progress: &Progress<'_>);
     /// The environment, the notes and `complete` are final.
     fn finish(&mut self, run: &Run) -> Result<()>;
@@ -150,7 +155,7 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         started: clock::utc_rfc3339(),
         complete: false,
         environment: Environment::default(),
-        plan: Plan { metric_versions: metric::versions(), ..plan },
+        plan: Plan { metric_versions: metric::versions(), measures: Vec::new(), ..plan },
         points,
         cells,
         notes: Vec::new(),
@@ -203,6 +208,11 @@ pub fn measure(
         finished = session.run()?;
         if !finished {
             break;
+        }
+        // Before any ratio is looked at, so that none of them can choose it.
+        if run.plan.measures.is_empty() {
+            run.plan.measures = choose_measures(run);
+            record.planned(run)?;
         }
     }
     let mut between_ns = course.between_ns;
@@ -345,6 +355,7 @@ mod tests {
             fresh: false,
             definition: None,
             metric_versions: std::collections::BTreeMap::new(),
+            measures: Vec::new(),
             imported: None,
         };
         let sample = |session, round| crate::run::Sample {

@@ -116,6 +116,7 @@ enum Change {
     Cell(usize),
     /// Of a cell, and which of its samples.
     Sample(usize, usize),
+    Plan,
     End,
 }
 
@@ -171,6 +172,7 @@ fn put(store: &mut dyn Store, run: &Run, change: Change) -> Result<()> {
             Some((sample, values)) => store.append(&run.id, cell, sample, &values),
             None => Ok(()),
         },
+        Change::Plan => store.put_plan(&run.id, &run.plan),
         Change::End => store.finish(&run.id, run.complete, &run.environment, &run.notes),
     }
 }
@@ -194,6 +196,10 @@ impl Record for Recorder {
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
         let last = run.cells[cell].samples.len().saturating_sub(1);
         self.keep(run, Change::Sample(cell, last))
+    }
+
+    fn planned(&mut self, run: &Run) -> Result<()> {
+        self.keep(run, Change::Plan)
     }
 
     fn progress(&mut self, progress: &Progress<'_>) {

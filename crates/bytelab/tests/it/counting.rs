@@ -165,6 +165,13 @@ fn the_table_shows_system_calls_in_80_columns() {
         assert!(show(width).contains("  sys  "), "{}", show(width));
     }
     assert!(show("60").contains("reference"), "{}", show("60"));
+    assert!(show("160").contains("\nDecided by wall"), "{}", show("160"));
+    let more = ["show", id, "--columns", "user,sys"];
+    let shown = world.command(&more).env("COLUMNS", "160").output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let head =
+        |line: &&str| line.contains("CPU") && line.contains("user") && line.contains("system");
+    assert!(shown.lines().any(|line| head(&line)), "{shown}");
 }
 
 /// The process that starts it, which is one of bytelab, has several times as much memory.

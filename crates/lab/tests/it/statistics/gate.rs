@@ -149,6 +149,7 @@ fn plan() -> Plan {
         fresh: false,
         definition: None,
         metric_versions: std::collections::BTreeMap::new(),
+        measures: Vec::new(),
         imported: None,
     }
 }
