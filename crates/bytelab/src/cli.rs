@@ -19,6 +19,7 @@ use crate::export::ExportArgs;
 use crate::history::HistoryArgs;
 use crate::import_file::ImportArgs;
 use crate::numbers;
+use crate::report::More;
 use crate::report::numbers::{COLUMNS, Column};
 use crate::report_file::ReportArgs;
 use crate::self_test::pairs::Kind;
@@ -256,7 +257,7 @@ pub(crate) struct SelfTestArgs {
     pub(crate) aa_check: Option<u32>,
 }
 
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone)]
 pub(crate) struct OutputArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
@@ -264,6 +265,9 @@ pub(crate) struct OutputArgs {
     /// Print p0 to p100 of every metric
     #[arg(long, conflicts_with = "json")]
     pub(crate) percentiles: bool,
+    /// Show these columns, too
+    #[arg(long, value_enum, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "json")]
+    pub(crate) columns: Vec<More>,
 }
 
 /// How an experiment is measured: the flags that all of them have.

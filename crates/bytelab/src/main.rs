@@ -93,9 +93,9 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
             measure(cli.store, experiments, asked, |run| print_numbers(run, &args))
         }
         Task::Run(args) => match (&args.resume, asked) {
-            (Some(id), None) => resume(cli.store, experiments, id, args.output),
+            (Some(id), None) => resume(cli.store, experiments, id, &args.output),
             (None, Some(asked)) => {
-                measure(cli.store, experiments, asked, |run| print(run, args.output))
+                measure(cli.store, experiments, asked, |run| print(run, &args.output))
             }
             _ => anyhow::bail!("name an experiment, or --resume ID"),
         },
@@ -114,7 +114,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
         Task::Baseline { task } => check::baselines(&task, cli.store),
         Task::Show { id, output, plot } => {
             let run = store::load(store::open(cli.store)?.as_mut(), &id)?;
-            let analysis = print(&run, output)?;
+            let analysis = print(&run, &output)?;
             if plot {
                 let text = report::plot(&run, &analysis, &layout());
                 io::stdout().lock().write_all(text.as_bytes())?;
@@ -166,7 +166,7 @@ fn resume(
     store: Option<std::ffi::OsString>,
     experiments: &[Experiment],
     id: &str,
-    output: OutputArgs,
+    output: &OutputArgs,
 ) -> Result<ExitCode> {
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
@@ -217,7 +217,8 @@ fn held(analysis: &Analysis) -> u8 {
 
 fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
     if args.json || args.columns.is_empty() && !args.markdown {
-        return print(run, OutputArgs { json: args.json, percentiles: false });
+        let output = OutputArgs { json: args.json, percentiles: false, columns: Vec::new() };
+        return print(run, &output);
     }
     let analysis = analyze(run);
     let text = if args.markdown {
@@ -229,7 +230,7 @@ fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
     Ok(analysis)
 }
 
-fn print(run: &Run, output: OutputArgs) -> Result<Analysis> {
+fn print(run: &Run, output: &OutputArgs) -> Result<Analysis> {
     let analysis = analyze(run);
     let mut out = io::BufWriter::new(io::stdout().lock());
     if output.json {
@@ -237,7 +238,7 @@ fn print(run: &Run, output: OutputArgs) -> Result<Analysis> {
         writeln!(out)?;
     } else {
         let layout = layout();
-        out.write_all(report::text(run, &analysis, &layout).as_bytes())?;
+        out.write_all(report::text(run, &analysis, &output.columns, &layout).as_bytes())?;
         if output.percentiles {
             write!(out, "\n{}", report::percentiles(run, &analysis, &layout))?;
         }

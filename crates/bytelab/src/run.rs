@@ -241,6 +241,7 @@ fn plan(measuring: &MeasureArgs) -> Result<Plan> {
         fresh: measuring.fresh,
         definition: None,
         metric_versions: std::collections::BTreeMap::new(),
+        measures: Vec::new(),
         imported: None,
     })
 }

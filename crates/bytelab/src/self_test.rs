@@ -179,6 +179,7 @@ impl Bench {
             fresh: false,
             definition: None,
             metric_versions: std::collections::BTreeMap::new(),
+            measures: Vec::new(),
             imported: None,
         };
         let mut run = new_run(&job, points, plan, None);

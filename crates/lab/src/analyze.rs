@@ -16,7 +16,7 @@ mod values;
 use serde::Serialize;
 
 use crate::param::Point;
-use crate::run::{Note, Run};
+use crate::run::{Measure, Note, Run};
 use crate::threshold;
 
 pub use self::check::{Allowed, Check, CheckLine, Checked, Outcome, check};
@@ -39,6 +39,11 @@ pub fn analyze(run: &Run) -> Analysis {
     let across = across::compare_all(run, &wrong, &families);
     let thresholds = threshold::check(run, &cells, &families, &comparisons);
     Analysis { cells, families, comparisons, across, thresholds, notes }
+}
+
+/// What the methods of each point are compared by, from the samples that there are.
+pub fn choose_measures(run: &Run) -> Vec<Measure> {
+    family::choose(run, &answers::wrong(run))
 }
 
 /// What a run shows. Derived, never stored.
@@ -72,6 +77,8 @@ pub struct Family {
     /// What decides between all of them: `wall_ns`, or `wall_less_wait_ns` where one waited for a CPU for
     /// more than 5 % of its time and all have it, also in families that share a cell with this one.
     pub metric: &'static str,
+    /// Why it is this.
+    pub why: String,
     /// The winner, which has the smallest ratio of those shown faster than the reference or is the reference, and
     /// those not shown slower than it.
     pub best: Vec<usize>,

@@ -78,6 +78,12 @@ pub struct Cpu {
     pub user_ns: u64,
 }
 
+impl Cpu {
+    pub fn system_ns(self) -> u64 {
+        self.all_ns.saturating_sub(self.user_ns)
+    }
+}
+
 impl Add for Cpu {
     type Output = Cpu;
 
@@ -115,6 +121,11 @@ pub struct TreeUsage {
 }
 
 impl TreeUsage {
+    /// Of this process, all its threads.
+    pub(crate) fn own() -> TreeUsage {
+        TreeUsage::of(&usage(libc::RUSAGE_SELF))
+    }
+
     /// Of all children of this process that have ended and been waited for.
     pub(crate) fn of_ended_children() -> TreeUsage {
         TreeUsage::of(&usage(libc::RUSAGE_CHILDREN))
@@ -169,7 +180,7 @@ fn usage(whose: libc::c_int) -> libc::rusage {
     usage
 }
 
-/// What the kernel counted of this process, all its threads, since it was started.
+/// What the kernel counted of a process, all its threads, since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub minor_faults: u64,
@@ -180,10 +191,6 @@ pub struct Usage {
 
 impl Usage {
     /// `ru_maxrss` is left out: it includes the memory of the process that started this one.
-    pub fn own() -> Self {
-        Self::of(&usage(libc::RUSAGE_SELF))
-    }
-
     fn of(usage: &libc::rusage) -> Self {
         Self {
             minor_faults: usage.ru_minflt as u64,
@@ -376,17 +383,17 @@ mod tests {
     fn touched_pages_are_counted_as_faults_of_this_process() {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-        // Not from the allocator: it gives out memory of before again, whose pages are there already.
+        // Not from the allocator, whose memory of before has its pages already.
         let (length, access) = (1 << 20, ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: a new mapping at an address that the kernel chooses.
         let memory =
             unsafe { mmap_anonymous(ptr::null_mut(), length, access, MapFlags::PRIVATE) }.unwrap();
-        let before = Usage::own();
+        let before = TreeUsage::own().counts;
         // SAFETY: the mapping is `length` zeros, may be written, and only this refers to it.
         let bytes = unsafe { slice::from_raw_parts_mut(memory.cast::<u8>(), length) };
         bytes.fill(1);
         std::hint::black_box(&bytes);
-        let usage = Usage::own().since(&before);
+        let usage = TreeUsage::own().counts.since(&before);
         // SAFETY: the whole mapping, which is not used from here on.
         unsafe { munmap(memory, length) }.unwrap();
         assert!(usage.minor_faults > 0, "{usage:?}");

@@ -24,15 +24,20 @@ const NO_CPU: u64 = u64::MAX;
 pub struct Reading {
     /// Of all threads, those that ended included.
     pub cpu_ns: Option<u64>,
+    /// The parts of `cpu_ns`, which of a process that runs are known in ticks only.
+    pub user_ns: Option<u64>,
+    pub system_ns: Option<u64>,
     /// As much as `cpu_ns` if the process computes in one thread only.
     pub main_thread_cpu_ns: Option<u64>,
     /// Of the main thread: ready to run, but no CPU was free.
     pub run_queue_wait_ns: Option<u64>,
     pub device_read_bytes: Option<u64>,
     pub device_write_bytes: Option<u64>,
+    /// With those of the children that it has waited for, and of theirs.
     pub minor_faults: Option<u64>,
     /// Of the children that it has waited for, and of theirs. No process ends without one.
     pub minor_faults_of_children: Option<u64>,
+    /// With those of the children that it has waited for, and of theirs.
     pub major_faults: Option<u64>,
     /// Of the main thread.
     pub voluntary_switches: Option<u64>,
@@ -228,6 +233,8 @@ impl Reading {
     pub(crate) fn of_tree(&self, tree: &TreeUsage) -> Self {
         Self {
             cpu_ns: Some(tree.cpu.all_ns),
+            user_ns: Some(tree.cpu.user_ns),
+            system_ns: Some(tree.cpu.system_ns()),
             minor_faults: Some(tree.counts.minor_faults),
             major_faults: Some(tree.counts.major_faults),
             voluntary_switches: Some(tree.counts.voluntary_switches),
@@ -241,12 +248,20 @@ impl Reading {
         self.minor_faults_of_children.is_some_and(|faults| faults > 0)
     }
 
-    /// What came to `before` since; the peak and the number of threads are those of now.
+    /// Whether one thread used all of its CPU time, but for what reading the counters takes; none where that is
+    /// not known.
+    pub(crate) fn computed_in_main_thread(&self) -> Option<bool> {
+        Some(is_nearly_all(self.main_thread_cpu_ns?, self.cpu_ns?))
+    }
+
+    /// What came to `before` since; the peak is that of now, and of the numbers of threads it is the larger.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let less = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
         Self {
             cpu_ns: less(self.cpu_ns, before.cpu_ns),
+            user_ns: less(self.user_ns, before.user_ns),
+            system_ns: less(self.system_ns, before.system_ns),
             main_thread_cpu_ns: less(self.main_thread_cpu_ns, before.main_thread_cpu_ns),
             run_queue_wait_ns: less(self.run_queue_wait_ns, before.run_queue_wait_ns),
             device_read_bytes: less(self.device_read_bytes, before.device_read_bytes),
@@ -260,11 +275,22 @@ impl Reading {
             voluntary_switches: less(self.voluntary_switches, before.voluntary_switches),
             involuntary_switches: less(self.involuntary_switches, before.involuntary_switches),
             peak_rss_bytes: self.peak_rss_bytes,
-            threads: self.threads,
+            threads: self.threads.max(before.threads),
             at_rest: self.at_rest && before.at_rest,
         }
     }
 }
+
+/// Whether the CPU time of the main thread is that of its process.
+pub(crate) fn is_nearly_all(main_ns: u64, all_ns: u64) -> bool {
+    (main_ns + AROUND_NS) as f64 >= all_ns as f64 * COMPUTED_SHARE
+}
+
+/// A process computes in one thread if it uses this share of the CPU time.
+pub(crate) const COMPUTED_SHARE: f64 = 0.99;
+
+/// The CPU time that reading the counters takes, which is in the CPU time of a sample but not in its wall.
+pub(crate) const AROUND_NS: u64 = 20_000;
 
 const CPU: &[&str] = &["cpu_ns"];
 const SCHEDSTAT: &[&str] = &["main_thread_cpu_ns", "run_queue_wait_ns"];
@@ -324,96 +350,4 @@ pub fn ring_workers_cpu() -> crate::clock::Cpu {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Read, Write};
-    use std::process::{Child, Stdio};
-
-    use super::*;
-
-    /// A process that waits until it is dropped.
-    struct Cat(Child);
-
-    impl Cat {
-        fn start() -> Self {
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "lab::launch starts methods; this is none"
-            )]
-            let mut command = std::process::Command::new("cat");
-            let cat = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-            let mut cat = Self(cat.unwrap());
-            // Before its first turn on a CPU some of its counters are not there yet.
-            cat.0.stdin.as_mut().unwrap().write_all(b"x").unwrap();
-            cat.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
-            cat
-        }
-    }
-
-    impl Drop for Cat {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn every_counter_is_either_read_or_explained() {
-        let cat = Cat::start();
-        let mut counters = Counters::open(cat.0.id());
-        let peak = counters.reset_peak();
-        let reading = counters.start();
-        let check = |metrics: &[&str], value: Option<u64>| {
-            for metric in metrics {
-                assert_eq!(
-                    value.is_none(),
-                    counters.why().contains_key(metric),
-                    "{metric} {reading:?}"
-                );
-            }
-        };
-        check(CPU, reading.cpu_ns);
-        check(SCHEDSTAT, reading.run_queue_wait_ns);
-        check(IO, reading.device_read_bytes);
-        check(STAT, reading.major_faults);
-        check(SWITCHES, reading.involuntary_switches);
-        check(PEAK, reading.peak_rss_bytes);
-        assert_eq!(peak.is_err(), counters.why().contains_key("peak_rss_bytes"));
-        assert_eq!(reading.threads, Some(1));
-    }
-
-    #[test]
-    fn a_process_that_ended_has_no_counters() {
-        let mut cat = Cat::start();
-        let mut counters = Counters::open(cat.0.id());
-        cat.0.kill().unwrap();
-        cat.0.wait().unwrap();
-        assert_eq!(counters.read(), Reading::default());
-        let mut late = Counters::open(cat.0.id());
-        assert_eq!(late.read(), Reading::default());
-        assert!(late.reset_peak().is_err());
-        assert_eq!(late.why().len(), 10, "{:?}", late.why());
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn the_peak_is_that_since_the_reset() {
-        let mut counters = Counters::open(std::process::id());
-        if counters.why().contains_key("peak_rss_bytes") {
-            return;
-        }
-        let size = 64 << 20;
-        let touch = || drop(std::hint::black_box(vec![1u8; size]));
-        touch();
-        let before = counters.read();
-        counters.reset_peak().unwrap();
-        let after = counters.read().since(&before);
-        assert!(before.peak_rss_bytes.unwrap() >= size as u64);
-        assert!(
-            after.peak_rss_bytes.unwrap() < before.peak_rss_bytes.unwrap(),
-            "{before:?} {after:?}"
-        );
-        touch();
-        assert!(counters.read().peak_rss_bytes.unwrap() >= size as u64);
-    }
-}
+mod tests;

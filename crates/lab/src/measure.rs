@@ -15,6 +15,7 @@ pub use self::course::at_most_ns;
 use self::session::{Live, Session};
 pub(crate) use self::tracing::JOB_START;
 pub use self::tracing::trace;
+use crate::analyze::choose_measures;
 use crate::cache;
 use crate::clock;
 use crate::environment::{self, Noise, Shares};
@@ -43,6 +44,10 @@ pub trait Record {
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()>;
     /// The session was interrupted: its samples, which are in the run, do not count any more.
     fn set_aside(&mut self, run: &Run, session: u32) -> Result<()>;
+    /// The plan has changed: what decides is chosen.
+    fn planned(&mut self, _run: &Run) -> Result<()> {
+        Ok(())
+    }
     fn progress(&mut self, progress: &Progress<'_>);
     /// The environment, the notes and `complete` are final.
     fn finish(&mut self, run: &Run) -> Result<()>;
@@ -154,7 +159,11 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         started: clock::utc_rfc3339(),
         complete: false,
         environment: Environment::default(),
-        plan: Plan { metric_versions: metric::versions(), ..in_units(job, plan) },
+        plan: Plan {
+            metric_versions: metric::versions(),
+            measures: Vec::new(),
+            ..in_units(job, plan)
+        },
         points,
         cells,
         notes: Vec::new(),
@@ -232,6 +241,11 @@ pub fn measure(
                 set_aside(run, number, record)?;
             }
             break;
+        }
+        // Before any ratio is looked at, so that none of them can choose it.
+        if run.plan.measures.is_empty() {
+            run.plan.measures = choose_measures(run);
+            record.planned(run)?;
         }
     }
     for live in live.iter_mut().flatten() {
@@ -391,6 +405,7 @@ mod tests {
             fresh: false,
             definition: None,
             metric_versions: std::collections::BTreeMap::new(),
+            measures: Vec::new(),
             imported: None,
         };
         let sample = |session, round| crate::run::Sample {

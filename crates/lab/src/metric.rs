@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters::{AROUND_NS, COMPUTED_SHARE};
 use crate::launch::{Fresh, Taken};
 use crate::run::Pass;
 
@@ -77,6 +78,7 @@ const ALLOCATOR: &str =
 
 const FAULTS: &str = "getrusage of the method, else /proc/PID/stat; of a plain command wait4";
 const SWITCHES: &str = "getrusage of the method, else /proc/PID/status; of a plain command wait4";
+const PARTS: &str = "getrusage of the method; of a plain command wait4";
 
 /// Those of the timing pass, then those of the counting pass, in the order in which reports show them.
 /// All but the throughput and the peaks are per operation; a sample of `ops` operations is divided by
@@ -96,7 +98,9 @@ pub const METRICS: &[Metric] = &[
          with all processes that were waited for",
     )
     .version(2),
-    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat, read by the method, else from outside")
+    noisy("user_ns", "ns", PARTS),
+    noisy("system_ns", "ns", PARTS),
+    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat of what computes in one thread, read by the method, else from outside")
         .version(2),
     Metric {
         name: "throughput_bytes_per_s",
@@ -118,8 +122,8 @@ pub const METRICS: &[Metric] = &[
     count("device_write_bytes", "bytes", "/proc/PID/io write_bytes").version(2),
     count("minor_faults", "count", FAULTS).version(2),
     count("major_faults", "count", FAULTS).version(2),
-    count("voluntary_switches", "count", SWITCHES).version(2),
-    count("involuntary_switches", "count", SWITCHES).version(2),
+    count("voluntary_switches", "count", SWITCHES).version(3),
+    count("involuntary_switches", "count", SWITCHES).version(3),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
     noisy(
         "noop_ns",
@@ -134,9 +138,9 @@ pub const METRICS: &[Metric] = &[
     ),
     noisy("total_ns", "ns", "startup_ns + prepare_ns + first_touch_ns"),
     apart(true, "syscalls", "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace"),
-    apart(true, "allocations", "count", ALLOCATOR),
-    apart(true, "allocated_bytes", "bytes", ALLOCATOR),
-    apart(true, "peak_live_bytes", "bytes", ALLOCATOR),
+    apart(true, "allocations", "count", ALLOCATOR).version(2),
+    apart(true, "allocated_bytes", "bytes", ALLOCATOR).version(2),
+    apart(true, "peak_live_bytes", "bytes", ALLOCATOR).version(2),
     apart(false, "instructions", "count", PMU),
     apart(false, "cycles", "count", PMU),
     apart(false, "cache_misses", "count", PMU),
@@ -189,13 +193,15 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
     if done.bytes > 0 && done.wall_ns > 0 {
         values.push(("throughput_bytes_per_s", done.bytes as f64 * 1e9 / wall_ns));
     }
-    let known = |name: &str| unknown(taken).is_none_or(|(names, _)| !names.contains(&name));
+    let known = |name: &str| !unknown(taken).any(|(unknown, _)| unknown == name);
     if let Some(peak_bytes) = used.peak_rss_bytes.filter(|_| known(PEAK_RSS)) {
         values.push((PEAK_RSS, peak_bytes as f64));
     }
     let per_op = [
         // Of a process that was still on a CPU, the CPU time is late by up to a tick of the kernel.
         ("cpu_ns", used.cpu_ns.filter(|_| used.at_rest)),
+        ("user_ns", used.user_ns),
+        ("system_ns", used.system_ns),
         ("run_queue_wait_ns", used.run_queue_wait_ns),
         ("device_read_bytes", used.device_read_bytes),
         ("device_write_bytes", used.device_write_bytes),
@@ -218,43 +224,58 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
     values
 }
 
-/// What is not known of a sample in which the method started processes, and why. Of a plain command the
+/// What is not known of a sample for a reason that only the sample shows, and the reason. Of a plain command the
 /// kernel gives the sums with `wait4`; a worker may tell its own.
-fn unknown(taken: &Taken) -> Option<(&'static [&'static str], &'static str)> {
-    if !taken.used.has_children() {
-        return None;
+fn unknown(taken: &Taken) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let used = &taken.used;
+    let is_command = taken.startup_ns.is_some();
+    let several_compute = used.computed_in_main_thread() == Some(false);
+    let has_threads = several_compute || used.threads.is_some_and(|threads| threads > 1);
+    let mut groups: Vec<(&[&str], &str)> = Vec::new();
+    if !is_command {
+        groups.push((
+            PARTS_OF_CPU,
+            "of another process the kernel tells them in steps of 10 ms only",
+        ));
     }
-    if taken.startup_ns.is_some() {
-        let why = "it starts processes, and the wait of each for a CPU is not known";
-        return Some((&["run_queue_wait_ns"], why));
+    if used.has_children() && is_command {
+        groups.push((WAIT, "it starts processes, and the wait of each for a CPU is not known"));
+    } else if used.has_children() {
+        let why =
+            "its work is done by processes that it starts, of which this is not known from outside";
+        groups.push((OF_ONE_PROCESS, why));
     }
-    let why =
-        "its work is done by processes that it starts, of which this is not known from outside";
-    Some((OF_ONE_PROCESS, why))
+    if several_compute {
+        groups.push((WAIT, "it computes in several threads, and is known of the first one only"));
+    }
+    if has_threads && !is_command {
+        groups.push((SWITCHES_OF, "it has several threads, and is known of the first one only"));
+    }
+    groups.into_iter().flat_map(|(names, why)| names.iter().map(move |name| (*name, why)))
 }
+
+const WAIT: &[&str] = &["run_queue_wait_ns"];
+const PARTS_OF_CPU: &[&str] = &["user_ns", "system_ns"];
+const SWITCHES_OF: &[&str] = &["voluntary_switches", "involuntary_switches"];
 
 /// Read of the process of the method, and of no other.
-const OF_ONE_PROCESS: &[&str] = &[
-    "cpu_ns",
-    "run_queue_wait_ns",
-    PEAK_RSS,
-    "minor_faults",
-    "major_faults",
-    "voluntary_switches",
-    "involuntary_switches",
-];
+const OF_ONE_PROCESS: &[&str] =
+    &["cpu_ns", "run_queue_wait_ns", PEAK_RSS, "voluntary_switches", "involuntary_switches"];
 
-/// The metrics that a sample lacks for a reason that only the sample shows.
+/// The metrics that a sample lacks for a reason that only the sample shows, each once.
 pub fn missing(taken: &Taken) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let told = |name: &&&str| taken.done.metrics.iter().any(|(told, _)| *told == **name);
-    let (names, why) = unknown(taken).unwrap_or_default();
-    names.iter().filter(move |name| !told(name)).map(move |name| (*name, why))
+    let told = |name: &str| taken.done.metrics.iter().any(|(told, _)| told == name);
+    let mut said: Vec<&str> = Vec::new();
+    unknown(taken).filter(move |(name, _)| {
+        let is_new = !said.contains(name);
+        said.push(name);
+        is_new && !told(name)
+    })
 }
 
-/// What is left without the wait must be the time in which the main thread computed, but for this share:
+/// What is left without the wait must be the time in which the main thread computed, but for a small share:
 /// then no other thread, child or server can have been waited for, whose own wait for a CPU is not known.
-const COMPUTED_SHARE: f64 = 0.99;
-
+///
 /// Only of a sample whose wait is known for the timed interval itself: told by the method, or that of a
 /// plain command. Seen from outside, a worker's wait includes that before and after.
 fn wall_less_wait_ns(taken: &Taken) -> Option<f64> {
@@ -269,17 +290,16 @@ fn wall_less_wait_ns(taken: &Taken) -> Option<f64> {
     let cpu_ns = own("cpu_ns").unwrap_or(main_ns).min(main_ns);
     let left_ns = done.wall_ns as f64 - wait_ns;
     // One thread cannot use more CPU time than what is left; a little is used around the interval.
-    let possible = left_ns > 0.0 && left_ns + AROUND_NS >= cpu_ns * COMPUTED_SHARE;
+    let possible = left_ns > 0.0 && left_ns + AROUND_NS as f64 >= cpu_ns * COMPUTED_SHARE;
     let computed = cpu_ns >= left_ns * COMPUTED_SHARE;
     (used.at_rest && single && possible && computed && !used.has_children()).then_some(left_ns)
 }
 
-/// The CPU time that reading the counters takes, which is in the CPU time of a sample but not in its wall.
-const AROUND_NS: f64 = 20_000.0;
-
 /// The metrics of which the method's own account is better than what is seen from outside.
 pub const TOLD_BY_METHODS: &[&str] = &[
     "cpu_ns",
+    "user_ns",
+    "system_ns",
     "run_queue_wait_ns",
     "minor_faults",
     "major_faults",

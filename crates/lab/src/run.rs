@@ -70,9 +70,20 @@ pub struct Plan {
     /// Versions of the definitions of the metrics, by name; those that are not named are of version 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metric_versions: BTreeMap<String, u32>,
+    /// By point, what its methods are compared by, as it was chosen after the first session. Empty before that, and
+    /// in older runs, of which it is chosen from all samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<Measure>,
     /// Where another program measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+}
+
+/// What the methods of a point are compared by, and why by this.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measure {
+    pub metric: String,
+    pub why: String,
 }
 
 /// A file in which another program tells what it measured. Its methods were not measured in rounds: no two

@@ -4,9 +4,9 @@ use std::io::{self, BufRead, Write};
 
 use anyhow::{Context, Result, bail};
 
-use crate::clock::{self, TreeUsage, Usage};
+use crate::clock::{self, Cpu, TreeUsage, Usage};
 use crate::count::{self, CountingAllocator, Mark, OwnCounts};
-use crate::counters::OwnWait;
+use crate::counters::{OwnWait, is_nearly_all};
 use crate::experiment::{How, Method, Skip, Task};
 use crate::measure::JOB_START;
 use crate::metric;
@@ -122,10 +122,11 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     if edge.allocations {
         CountingAllocator::start();
     }
-    let before = Usage::own();
+    let before = TreeUsage::own();
     let children_before = TreeUsage::of_ended_children();
     // The CPU time is read outside the wait: reading it brings the scheduler's account up to date, and
     // may cost the process its CPU.
+    let main_before_ns = clock::own_thread_cpu_ns();
     let cpu_before_ns = clock::own_cpu_ns();
     let wait_before_ns = edge.wait.read_ns();
     let counts_before = edge.counts.map(OwnCounts::before);
@@ -143,15 +144,24 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let counts_after = edge.counts.map(OwnCounts::after);
     let wait_after_ns = edge.wait.read_ns();
     let cpu_ns = clock::own_cpu_ns() - cpu_before_ns;
+    let main_ns = clock::own_thread_cpu_ns() - main_before_ns;
     let children = TreeUsage::of_ended_children().since(&children_before);
-    let used = Usage::own().since(&before).plus(&children.counts);
+    let own = TreeUsage::own().since(&before);
+    let used = own.counts.plus(&children.counts);
     let allocated = edge.allocations.then(CountingAllocator::stop);
     let work = outcome?;
     let waited_ns = wait_after_ns.zip(wait_before_ns).map(|(after, before)| after - before);
-    // What the processes that the job started waited for a CPU is not known.
-    let waited_ns = waited_ns.filter(|_| children.counts == Usage::default());
+    // What the processes and threads that the job started waited for a CPU is not known, nor what these processes
+    // allocated.
+    let starts_others = children.counts != Usage::default();
+    let waited_ns = waited_ns.filter(|_| !starts_others && is_nearly_all(main_ns, cpu_ns));
+    let allocated = allocated.filter(|_| !starts_others);
+    let user_ns = own.cpu.user_ns.min(cpu_ns);
+    let cpu = Cpu { all_ns: cpu_ns, user_ns } + children.cpu;
     let totals = [
-        ("cpu_ns", Some(cpu_ns + children.cpu.all_ns)),
+        ("cpu_ns", Some(cpu.all_ns)),
+        ("user_ns", Some(cpu.user_ns)),
+        ("system_ns", Some(cpu.system_ns())),
         ("run_queue_wait_ns", waited_ns),
         ("minor_faults", Some(used.minor_faults)),
         ("major_faults", Some(used.major_faults)),

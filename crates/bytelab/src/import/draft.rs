@@ -179,6 +179,7 @@ impl Draft {
             fresh: false,
             definition: None,
             metric_versions: std::collections::BTreeMap::new(),
+            measures: Vec::new(),
             imported: Some(Imported { tool: self.tool, file: source.file.to_owned() }),
         };
         Ok(Run {

@@ -83,6 +83,7 @@ impl Fixture {
             reference: None,
             compared: Vec::new(),
             metric: "wall_ns",
+            why: String::new(),
             best: Vec::new(),
             undecided: Vec::new(),
             pareto: Vec::new(),
@@ -288,6 +289,7 @@ fn plan() -> Plan {
         fresh: false,
         definition: None,
         metric_versions: std::collections::BTreeMap::new(),
+        measures: Vec::new(),
         imported: None,
     }
 }

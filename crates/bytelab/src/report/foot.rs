@@ -26,6 +26,7 @@ impl Foot<'_> {
         self.not_measured(page);
         self.not_available(page);
         self.start_up(page);
+        self.largest(page);
         self.not_compared(page);
         self.notes(page);
         self.legend(page);
@@ -87,7 +88,9 @@ impl Foot<'_> {
         let counts = self.all.first().into_iter().flat_map(|rows| &rows.counts);
         let counts = counts.map(|column| (column.metric, column.heading));
         let always = SHOWN.iter().copied().filter(|(name, _)| !self.without_payload(name));
-        for (name, heading) in always.chain(counts) {
+        let more = self.all.first().into_iter().flat_map(|rows| rows.more);
+        let more = more.map(|column| (column.metric(), column.heading()));
+        for (name, heading) in always.chain(more).chain(counts) {
             let mut methods: BTreeMap<String, Vec<&str>> = BTreeMap::new();
             for row in self.rows().filter(|row| row.p50(name).is_none()) {
                 let methods = methods.entry(self.why(row, name)).or_default();
@@ -105,6 +108,16 @@ impl Foot<'_> {
             let of = if all { String::new() } else { format!(" of {}", methods.join(", ")) };
             let text = format!("{}{of}: {why}", headings.join(", "));
             page.paragraph(Style::Dim, &format!("{NONE} "), &text);
+        }
+    }
+
+    /// Of several processes the memory is not that of all of them together.
+    fn largest(&self, page: &mut Page) {
+        let of_commands = |row: &&Row<'_>| row.p50("noop_ns").is_some();
+        if self.rows().filter(of_commands).any(|row| row.p50("peak_rss_bytes").is_some()) {
+            let text =
+                "that of the largest process of a plain command, not of all of them together";
+            page.paragraph(Style::Dim, "peak RSS: ", text);
         }
     }
 

@@ -48,15 +48,18 @@ pub(crate) struct Layout {
     pub(crate) colour: bool,
 }
 
+pub(crate) use self::rows::More;
+
 /// The table of each point, the answer in one sentence, and what there is to doubt.
-pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
+pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layout) -> String {
     if run.experiment == crate::numbers::EXPERIMENT {
         return numbers::text(run, analysis, &[], layout);
     }
     let mut page = Page::new(layout);
     let varying = Varying::of_run(run);
     head(&mut page, run, &varying);
-    let all = rows::all(run, analysis);
+    let mut all = rows::all(run, analysis);
+    all.iter_mut().for_each(|rows| rows.more = more);
     let mut left = Vec::new();
     ladder::write(&mut page, run);
     let (rungs, tables): (Vec<_>, Vec<_>) =
@@ -67,6 +70,9 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
             page.line(&[(Style::Bold, &varying.shown(&rows.family.point))]);
         }
         if rows.iter().next().is_some() {
+            if let Some(judged_by) = rows.judged_by() {
+                page.paragraph(Style::Dim, "", &judged_by);
+            }
             left.push(table::write(&mut page, rows));
             page.blank();
         }

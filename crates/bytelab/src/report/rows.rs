@@ -13,6 +13,33 @@ pub(super) struct Rows<'a> {
     pub(super) yardsticks: Vec<Row<'a>>,
     /// The columns of counts: those that a row has, or of which is known why no row has them.
     pub(super) counts: Vec<CountColumn>,
+    /// Those that were asked for.
+    pub(super) more: &'a [More],
+}
+
+/// A column that is shown on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum More {
+    /// What of the CPU time was the program's own
+    User,
+    /// What of it the kernel worked for the program
+    Sys,
+}
+
+impl More {
+    pub(super) fn metric(self) -> &'static str {
+        match self {
+            More::User => "user_ns",
+            More::Sys => "system_ns",
+        }
+    }
+
+    pub(super) fn heading(self) -> &'static str {
+        match self {
+            More::User => "user",
+            More::Sys => "system",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +123,14 @@ impl<'a> Rows<'a> {
         self.family.reference == Some(row.index)
     }
 
+    /// What decides, and why: the head of the table.
+    pub(super) fn judged_by(&self) -> Option<String> {
+        let Family { compared, why, .. } = self.family;
+        let metric =
+            if self.less_wait() { "wall − wait (without the wait for a CPU)" } else { "wall" };
+        (compared.len() > 1 && !why.is_empty()).then(|| format!("Decided by {metric}: {why}."))
+    }
+
     /// Whether waiting for a CPU is left out where the verdicts are taken.
     pub(super) fn less_wait(&self) -> bool {
         self.family.metric == WALL_LESS_WAIT
@@ -123,8 +158,10 @@ impl<'a> Row<'a> {
 
     /// Whether an interval of the table is missing because n is too small.
     pub(super) fn lacks_interval(&self) -> bool {
-        let p50 = self.p50(WALL).is_some_and(|p50| p50.low.is_none() || p50.high.is_none());
-        p50 || self.comparison.is_some_and(|c| c.ratio.is_some() && c.low.is_none())
+        let lacks =
+            |name| self.p50(name).is_some_and(|p50| p50.low.is_none() || p50.high.is_none());
+        [WALL, WALL_LESS_WAIT].into_iter().any(lacks)
+            || self.comparison.is_some_and(|c| c.ratio.is_some() && c.low.is_none())
     }
 }
 
@@ -159,7 +196,7 @@ fn rows<'a>(
     rows.sort_by(|a, b| a.wrong().cmp(&b.wrong()).then(rank.of_row(a).total_cmp(&rank.of_row(b))));
     let (yardsticks, contenders) =
         rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
-    Rows { family, contenders, yardsticks, counts: Vec::new() }
+    Rows { family, contenders, yardsticks, counts: Vec::new(), more: &[] }
 }
 
 /// What rows are ordered by: the metric that decides. A row that lacks it is judged by its wall time,

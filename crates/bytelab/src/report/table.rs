@@ -153,6 +153,15 @@ fn part_of(column: &CountColumn) -> Part {
     if column.metric == "allocations" { Part::Allocations } else { Part::SystemCalls }
 }
 
+/// What the rows are judged by stands first, with its interval.
+fn judged(rows: &Rows<'_>) -> (&'static str, [&'static str; 3]) {
+    if rows.less_wait() {
+        (WALL_LESS_WAIT, ["wall − wait", "−wait", "interval of wall − wait"])
+    } else {
+        (WALL, ["wall p50", "wall", "interval of wall"])
+    }
+}
+
 /// Where it is tight, the time less the wait stands for it: of one thread they are nearly equal.
 fn shows_cpu(rows: &Rows<'_>, shape: Shape) -> bool {
     shape.shows(Part::Cpu) && (!rows.less_wait() || shape.shows(Part::WallInterval))
@@ -165,13 +174,16 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     columns.extend(time(rows, shape));
     let title = |long, short| if shape.shows(Part::LongHeadings) { long } else { short };
     if rows.less_wait() {
-        columns.push(figures(rows, WALL_LESS_WAIT, title("wall − wait", "−wait")).0);
+        columns.push(figures(rows, WALL, "wall").0);
     }
     if shape.shows(Part::Throughput) && has_throughput(rows) {
         columns.push(figures(rows, THROUGHPUT, title("throughput", "")).0);
     }
     if shows_cpu(rows, shape) {
         columns.push(figures(rows, "cpu_ns", "CPU").0);
+    }
+    for name in rows.more {
+        columns.push(figures(rows, name.metric(), name.heading()).0);
     }
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, "peak_rss_bytes", title("peak RSS", "RSS")).0);
@@ -193,22 +205,24 @@ fn name(row: &Row<'_>, shape: Shape) -> String {
     format!("{mark}{}", shortened(&clean(row.name()), shape.name_width()))
 }
 
-/// The p50 of the wall time, and its interval: from bound to bound, or as ± percent.
+/// The p50 of the time that is judged, and its interval: from bound to bound, or as ± percent.
 fn time(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
-    let (mut p50, unit) = figures(rows, WALL, "wall p50");
+    let (judged, [long, short, _]) = judged(rows);
+    let is_narrow = rows.less_wait() && !shape.shows(Part::LongHeadings);
+    let (mut p50, unit) = figures(rows, judged, if is_narrow { short } else { long });
     if !shape.shows(Part::WallInterval) {
         return vec![p50];
     }
     let headings = match (shape.shows(Part::LongHeadings), shape.shows(Part::WallBounds)) {
-        (true, _) => ["wall p50", "95 %", "interval"],
+        (true, _) => [long, "95 %", "interval"],
         // One heading above two narrow columns.
-        (false, true) => ["wall", "p50", "95 %"],
-        (false, false) => ["wall", "p50", "±"],
+        (false, true) => [short, "p50", "95 %"],
+        (false, false) => [short, "p50", "±"],
     };
     headings[0].clone_into(&mut p50.heading[0]);
     p50.close = true;
     let interval = |row: &Row<'_>| {
-        let Some(p) = row.p50(WALL) else { return String::new() };
+        let Some(p) = row.p50(judged) else { return String::new() };
         match (p.low, p.high, unit) {
             (Some(low), Some(high), Some(unit)) if shape.shows(Part::WallBounds) => {
                 format!("{}–{}", unit.number(low), unit.number(high))
@@ -329,7 +343,7 @@ fn drawn(columns: &[Column]) -> Vec<String> {
 fn left(rows: &Rows<'_>, shape: Shape) -> Left {
     let parts = [
         (Part::Throughput, "throughput"),
-        (Part::WallInterval, "interval of wall"),
+        (Part::WallInterval, judged(rows).1[2]),
         (Part::Cpu, "CPU"),
         (Part::PeakRss, "peak RSS"),
         (Part::Fresh, "start-up, prepare, total"),

@@ -118,6 +118,7 @@ enum Change {
     Sample(usize, usize),
     /// Of which the samples do not count any more.
     Aside(u32),
+    Plan,
     End,
 }
 
@@ -174,6 +175,7 @@ fn put(store: &mut dyn Store, run: &Run, change: Change) -> Result<()> {
             None => Ok(()),
         },
         Change::Aside(session) => store.set_aside(&run.id, session, INTERRUPTED),
+        Change::Plan => store.put_plan(&run.id, &run.plan),
         Change::End => store.finish(&run.id, run.complete, &run.environment, &run.notes),
     }
 }
@@ -202,6 +204,10 @@ impl Record for Recorder {
 
     fn set_aside(&mut self, run: &Run, session: u32) -> Result<()> {
         self.keep(run, Change::Aside(session))
+    }
+
+    fn planned(&mut self, run: &Run) -> Result<()> {
+        self.keep(run, Change::Plan)
     }
 
     fn progress(&mut self, progress: &Progress<'_>) {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use lab::run::{Cell, Environment, Listed, Note, Run, Sample};
+use lab::run::{Cell, Environment, Listed, Note, Plan, Run, Sample};
 
 /// Keeps runs, also while they are measured. Ids are never given twice, not even after a `delete`.
 pub(crate) trait Store {
@@ -39,6 +39,9 @@ pub(crate) trait Store {
 
     /// The samples of this session that were taken for times do not count any more, for this reason.
     fn set_aside(&mut self, id: &str, session: u32, reason: &str) -> Result<()>;
+
+    /// Replaces the plan of a run, which keeps what was chosen while it was measured.
+    fn put_plan(&mut self, id: &str, plan: &Plan) -> Result<()>;
 
     /// Keeps how a run stands: whether it is complete, with the environment and the notes as they are known now.
     fn finish(

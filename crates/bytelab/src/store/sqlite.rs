@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lab::run::{Cell, Environment, Listed, Note, Pass, Run, Sample};
+use lab::run::{Cell, Environment, Listed, Note, Pass, Plan, Run, Sample};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::columns::{self, Values, to_json};
@@ -108,6 +108,15 @@ impl Store for Sqlite {
                  WHERE run = ?1 AND session = ?2 AND pass = ?4 AND not_counted IS NULL",
                 params![run, session, reason, columns::pass_word(Pass::Timing)],
             )?;
+            Ok(())
+        })
+    }
+
+    fn put_plan(&mut self, id: &str, plan: &Plan) -> Result<()> {
+        self.write(|transaction| {
+            let run = existing(transaction, id)?;
+            let replaced = "UPDATE run SET plan = ?2 WHERE id = ?1";
+            transaction.execute(replaced, params![run, to_json(plan)?])?;
             Ok(())
         })
     }

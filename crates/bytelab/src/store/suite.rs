@@ -2,8 +2,8 @@
 
 use lab::param::Point;
 use lab::run::{
-    CacheState, Cell, Definition, Environment, Imported, Machine, Note, Pass, Plan, Role, Run,
-    SCHEMA, Sample, Status,
+    CacheState, Cell, Definition, Environment, Imported, Machine, Measure, Note, Pass, Plan, Role,
+    Run, SCHEMA, Sample, Status,
 };
 use lab::threshold::Threshold;
 
@@ -49,6 +49,7 @@ pub(crate) fn new_run(experiment: &str) -> Run {
             }],
         }),
         metric_versions: lab::metric::versions(),
+        measures: Vec::new(),
         imported: Some(Imported { tool: "fio 3.33".to_owned(), file: "a b.json".to_owned() }),
     };
     Run {
@@ -170,6 +171,11 @@ fn a_run_grows_while_it_is_measured(store: &mut dyn Store) {
     run.cells[1].status = Status::Skipped("no io_uring".to_owned());
     store.put_cell(&run.id, 1, &run.cells[1]).unwrap();
     append(store, &mut run, 2, 1, &new_values(1));
+    check_stored(store, &run);
+
+    let why = "nothing waited".to_owned();
+    run.plan.measures = vec![Measure { metric: "wall_ns".to_owned(), why }];
+    store.put_plan(&run.id, &run.plan).unwrap();
     check_stored(store, &run);
 
     run.complete = true;

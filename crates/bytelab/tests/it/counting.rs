@@ -168,12 +168,19 @@ fn the_table_shows_system_calls_in_80_columns() {
         assert!(show(width).contains("  sys  "), "{}", show(width));
     }
     assert!(show("60").contains("reference"), "{}", show("60"));
+    assert!(show("160").contains("\nDecided by wall"), "{}", show("160"));
+    let more = ["show", id, "--columns", "user,sys"];
+    let shown = world.command(&more).env("COLUMNS", "160").output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let head =
+        |line: &&str| line.contains("CPU") && line.contains("user") && line.contains("system");
+    assert!(shown.lines().any(|line| head(&line)), "{shown}");
 }
 
 /// The process that starts it, which is one of bytelab, has several times as much memory.
 #[test]
 #[cfg(target_os = "linux")]
-fn the_peak_of_a_command_is_not_that_of_the_method_that_starts_it() {
+fn what_a_command_uses_is_not_that_of_the_method_that_starts_it() {
     let size = ["--size", "64KiB", "--output", "file", "--cache", "as-is"];
     let few = ["--method", "cat,read-write", "--rounds", "2", "--counting", "2", "--json"];
     let ran = World::new().run(&[&["run", "copying"], &size[..], &few].concat());
@@ -186,4 +193,16 @@ fn the_peak_of_a_command_is_not_that_of_the_method_that_starts_it() {
     };
     let [cat, read_write] = ["cat", "read-write"].map(peak);
     assert!(cat > 100_000.0 && 2.0 * cat < read_write, "{cat} {read_write}");
+    // What cat allocates is not in the tally of the method that starts it.
+    let allocations = |method: &str| cell(&json, method)["metrics"]["allocations"]["p50"].as_f64();
+    assert_eq!(allocations("cat"), None, "{}", cell(&json, "cat"));
+    assert!(allocations("read-write").is_some(), "{}", cell(&json, "read-write"));
+    let why = |note: &Value| {
+        note["method"] == "cat" && note["text"].as_str().unwrap().starts_with("allocations: ")
+    };
+    let notes: Vec<&Value> = json["notes"].as_array().unwrap().iter().filter(|n| why(n)).collect();
+    assert!(
+        notes.len() == 1 && notes[0]["text"].as_str().unwrap().contains("processes"),
+        "{notes:?}"
+    );
 }

@@ -60,9 +60,23 @@ fn a_killed_run_is_resumed() {
     let world = World::new();
     let (worker, fifo) = world.telling_worker(4096);
     let args = [
-        "run", "reading", "--size", "4KiB", "-m", "read", "--rounds", "800", "--sessions", "10",
+        "run",
+        "reading",
+        "--size",
+        "4KiB",
+        "-m",
+        "read",
+        "--rounds",
+        "800",
+        "--sessions",
+        "10",
         // Every sample counts, also where the kernel drops a page of the file.
-        "--time", "1h", "--cache", "as-is", "--worker", &worker,
+        "--time",
+        "1h",
+        "--cache",
+        "as-is",
+        "--worker",
+        &worker,
     ];
     let mut child =
         world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -76,7 +76,7 @@ fn what_an_older_bytelab_got_wrong_of_methods_that_start_processes_is_left_out()
     let run = world().shown("2");
     for method in ["cat", "python"] {
         check(&run, method, &["wall_ns", "throughput_bytes_per_s"], &OF_ONE_PROCESS);
-        check(&run, method, &[], &["wall_less_wait_ns", "peak_rss_bytes"]);
+        check(&run, method, &[], &["wall_less_wait_ns", "peak_rss_bytes", "allocations"]);
     }
     // Its definitions have not changed.
     check(&run, "read-write", &OF_ONE_PROCESS, &[]);

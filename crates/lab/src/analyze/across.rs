@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::compare::{Pair, WALL};
-use super::family::{ALPHA, measures};
+use super::family::{ALPHA, by_group, kept, measure};
 use super::{Across, Comparison, Family};
 use crate::param::{Point, Value};
 use crate::run::Run;
@@ -27,8 +27,17 @@ pub(super) fn compare_all(run: &Run, wrong: &[Option<String>], families: &[Famil
             sets.push(alike.into_iter().filter(fit).collect());
         }
     }
+    let before_families = sets.len();
     sets.extend(families.iter().map(|family| family.compared.clone()));
-    let measures = measures(&sets, |i| vec![&run.cells[i]]);
+    let measures = by_group(
+        &sets,
+        |i| vec![&run.cells[i]],
+        |sets, cells| {
+            let points = sets.iter().filter_map(|set| set.checked_sub(before_families));
+            let kept = kept(run, &points.collect::<Vec<_>>(), cells);
+            kept.map_or_else(|| measure(cells), |(metric, _)| metric)
+        },
+    );
     let mut all = Vec::new();
     for ((param, alike), metric) in params.iter().zip(&sets).zip(measures) {
         let Some((reference, others)) = alike.split_first() else { continue };

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::compare::{CPU, Pair, WALL, WALL_LESS_WAIT, is_single_threaded};
 use super::{Comparison, Family, Verdict, summary};
 use crate::param::Point;
-use crate::run::{Cell, Role, Run, Status};
+use crate::run::{Cell, Measure, Role, Run, Status};
 use crate::stats;
 
 /// From this share of its wall time on, what a method waited for a CPU is taken out.
@@ -17,9 +17,7 @@ pub(super) const ALPHA: f64 = 0.05;
 
 /// A pair of cells that is in several families is compared in the first of them.
 pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, Vec<Comparison>) {
-    let families = run.points.iter().map(|point| family(run, wrong, point));
-    let mut families: Vec<Family> = families.collect();
-    choose_measures(run, &mut families);
+    let mut families = families(run, wrong);
     let mut comparisons: Vec<Comparison> = Vec::new();
     let mut of_pair: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for family in &mut families {
@@ -36,6 +34,20 @@ pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, 
         (family.best, family.undecided) = best(run, family, &comparisons, &own);
     }
     (families, comparisons)
+}
+
+/// By point, with the measure of each.
+fn families(run: &Run, wrong: &[Option<String>]) -> Vec<Family> {
+    let families = run.points.iter().map(|point| family(run, wrong, point));
+    let mut families: Vec<Family> = families.collect();
+    choose_measures(run, &mut families);
+    families
+}
+
+/// What each point is compared by.
+pub(super) fn choose(run: &Run, wrong: &[Option<String>]) -> Vec<Measure> {
+    let measure = |family: Family| Measure { metric: family.metric.to_owned(), why: family.why };
+    families(run, wrong).into_iter().map(measure).collect()
 }
 
 fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
@@ -56,6 +68,7 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
         cells,
         reference: whole.or(compared.first()).copied(),
         metric: WALL,
+        why: String::new(),
         best: Vec::new(),
         undecided: Vec::new(),
         pareto: Vec::new(),
@@ -67,10 +80,26 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
 /// once.
 fn choose_measures(run: &Run, families: &mut [Family]) {
     let compared: Vec<Vec<usize>> = families.iter().map(|f| f.compared.clone()).collect();
-    let measures = measures(&compared, |i| vec![&run.cells[i]]);
-    for (family, metric) in families.iter_mut().zip(measures) {
-        family.metric = metric;
+    let decide =
+        |sets: &[usize], cells: &[&Cell]| kept(run, sets, cells).unwrap_or_else(|| chosen(cells));
+    let measures = by_group(&compared, |i| vec![&run.cells[i]], decide);
+    for (family, (metric, why)) in families.iter_mut().zip(measures) {
+        (family.metric, family.why) = (metric, why);
         family.pareto = pareto(run, &family.compared, metric);
+    }
+}
+
+/// What the run has kept for these points, which decides as long as all of these cells have it; else the wall time
+/// does. None of a run that has kept nothing.
+pub(super) fn kept(run: &Run, points: &[usize], cells: &[&Cell]) -> Option<(&'static str, String)> {
+    let mut kept = points.iter().filter_map(|point| run.plan.measures.get(*point)).peekable();
+    let first = (*kept.peek()?).clone();
+    match kept.find(|measure| measure.metric == WALL_LESS_WAIT) {
+        None => Some((WALL, first.why)),
+        Some(measure) => Some(match lacking(cells) {
+            None => (WALL_LESS_WAIT, measure.why.clone()),
+            Some(cell) => (WALL, unknown_without_wait(cell)),
+        }),
     }
 }
 
@@ -80,6 +109,16 @@ pub(super) fn measures<'a>(
     sets: &[Vec<usize>],
     cells: impl Fn(usize) -> Vec<&'a Cell>,
 ) -> Vec<&'static str> {
+    by_group(sets, cells, |_, cells| measure(cells))
+}
+
+/// What is decided for each of these sets, of all sets with which it shares an item, directly or by others: from
+/// the indices of these sets and their cells.
+pub(super) fn by_group<'a, T>(
+    sets: &[Vec<usize>],
+    cells: impl Fn(usize) -> Vec<&'a Cell>,
+    decide: impl Fn(&[usize], &[&'a Cell]) -> T,
+) -> Vec<T> {
     let mut group: Vec<usize> = (0..sets.len()).collect();
     let mut of_item: HashMap<usize, usize> = HashMap::new();
     for (i, set) in sets.iter().enumerate() {
@@ -89,9 +128,10 @@ pub(super) fn measures<'a>(
         }
     }
     let of_group = |of_this: &usize| {
-        let all = group.iter().zip(sets).filter(|(of, _)| *of == of_this);
-        let cells: Vec<&Cell> = all.flat_map(|(_, set)| set).flat_map(|i| cells(*i)).collect();
-        measure(&cells)
+        let all: Vec<usize> = (0..sets.len()).filter(|i| group[*i] == *of_this).collect();
+        let items = all.iter().flat_map(|i| &sets[*i]);
+        let cells: Vec<&Cell> = items.flat_map(|i| cells(*i)).collect();
+        decide(&all, &cells)
     };
     group.iter().map(of_group).collect()
 }
@@ -99,14 +139,37 @@ pub(super) fn measures<'a>(
 /// By what all of these cells are compared: what is left without the wait, where one waited and all have it; else
 /// the wall time. A cell without a sample that counts has no say.
 pub(super) fn measure(cells: &[&Cell]) -> &'static str {
-    let waited = |cell: &&Cell| wait_share(cell).is_some_and(|share| share > WAIT_SHARE);
-    if cells.iter().any(waited) && all_have_it(cells) { WALL_LESS_WAIT } else { WALL }
+    chosen(cells).0
+}
+
+/// The measure of these cells, and why it is this.
+fn chosen(cells: &[&Cell]) -> (&'static str, String) {
+    let waited = cells.iter().find_map(|cell| {
+        let share = wait_share(cell).filter(|share| *share > WAIT_SHARE)?;
+        Some(format!("{} waited for a CPU in {:.0} % of its time", cell.method, 100.0 * share))
+    });
+    match (waited, lacking(cells)) {
+        (None, _) => (WALL, "no method is known to have waited for a CPU".to_owned()),
+        (Some(waited), None) => (WALL_LESS_WAIT, waited),
+        (Some(waited), Some(cell)) => {
+            (WALL, format!("{waited}, but {}", unknown_without_wait(cell)))
+        }
+    }
+}
+
+fn unknown_without_wait(cell: &Cell) -> String {
+    format!("the time of {} without such a wait is not known", cell.method)
 }
 
 /// Whether what is left without the wait is known of all of these cells that have samples that count.
 pub(super) fn all_have_it(cells: &[&Cell]) -> bool {
+    lacking(cells).is_none()
+}
+
+/// The first of these cells of which what is left without the wait is not known.
+fn lacking<'a>(cells: &[&'a Cell]) -> Option<&'a Cell> {
     let mut measured = cells.iter().filter(|cell| cell.counted(WALL).next().is_some());
-    measured.all(|cell| is_single_threaded(cell))
+    measured.find(|cell| !is_single_threaded(cell)).copied()
 }
 
 /// The share of its wall time in which a cell was ready to run and had no CPU; of several threads the

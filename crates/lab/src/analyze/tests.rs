@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::param::Value;
 use crate::run::{
-    CacheState, Cell, Environment, Imported, Pass, Plan, Role, SCHEMA, Sample, Status,
+    CacheState, Cell, Environment, Imported, Measure, Pass, Plan, Role, SCHEMA, Sample, Status,
 };
 
 mod across;
@@ -43,6 +43,7 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
             fresh: false,
             definition: None,
             metric_versions: std::collections::BTreeMap::new(),
+            measures: Vec::new(),
             imported: None,
         },
         points: vec![Point::default()],

@@ -28,10 +28,14 @@ pub(super) fn stat(text: &[u8], this_cpu: u64, reading: &mut Reading) {
     let Some(end) = text.iter().rposition(|byte| *byte == b')') else { return };
     let mut fields = text[end + 1..].split(|byte| *byte == b' ').skip(1);
     let state = fields.next();
-    reading.minor_faults = fields.nth(6).and_then(number);
+    let own_minor = fields.nth(6).and_then(number);
     reading.minor_faults_of_children = fields.next().and_then(number);
-    reading.major_faults = fields.next().and_then(number);
-    let cpu = fields.nth(26).and_then(number);
+    let own_major = fields.next().and_then(number);
+    let major_of_children = fields.next().and_then(number);
+    let sum = |own: Option<u64>, of_children: Option<u64>| own?.checked_add(of_children?);
+    reading.minor_faults = sum(own_minor, reading.minor_faults_of_children);
+    reading.major_faults = sum(own_major, major_of_children);
+    let cpu = fields.nth(25).and_then(number);
     reading.at_rest = state.is_some_and(|state| state != b"R" || cpu == Some(this_cpu));
 }
 
@@ -127,7 +131,7 @@ mod tests {
             let text = format!("57 ({name}) {state} {REST}");
             let reading = parse_stat(&text, 0);
             let faults = (reading.minor_faults, reading.major_faults);
-            assert_eq!((faults, reading.at_rest), ((Some(104), Some(17)), rest), "{text}");
+            assert_eq!((faults, reading.at_rest), ((Some(109), Some(23)), rest), "{text}");
             assert_eq!(reading.minor_faults_of_children, Some(5), "{text}");
         };
         check("cat", "S", true);

@@ -21,34 +21,44 @@ use crate::param::Point;
 use crate::protocol::Done;
 
 /// A built-in method counts itself, right around its job, and hands the counts over as its metrics.
-pub(super) struct BuiltIn(Speaker);
+pub(super) struct BuiltIn {
+    speaker: Speaker,
+    /// Its allocator sees nothing of what these allocate.
+    starts_others: bool,
+}
 
 impl BuiltIn {
     pub(super) fn new(speaker: Speaker) -> BuiltIn {
-        BuiltIn(speaker)
+        BuiltIn { speaker, starts_others: false }
     }
 }
 
 impl CountingRunner for BuiltIn {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        self.0.prepare(arguments)
+        self.speaker.prepare(arguments)
     }
 
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
-        let started = faults_of_children(&self.0);
-        let done = self.0.ask(n, ops, false)?;
-        let counts = peak_of_tree(&mut self.0, started, n, ops, PeakOf::Children)?;
+        let started = faults_of_children(&self.speaker);
+        let done = self.speaker.ask(n, ops, false)?;
+        self.starts_others |= faults_of_children(&self.speaker) > started;
+        let counts = peak_of_tree(&mut self.speaker, started, n, ops, PeakOf::Children)?;
         Ok(Counted { done, counts, same_interval: true })
     }
 
     fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended> {
-        let tracer = Tracer::attach(self.0.pid(), Window::Marked);
-        let done = self.0.ask(n, ops, tracer.is_ok());
+        let tracer = Tracer::attach(self.speaker.pid(), Window::Marked);
+        let done = self.speaker.ask(n, ops, tracer.is_ok());
         Ok(traced(tracer.and_then(Tracer::finish), done?).0)
     }
 
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        let why = "its work is done by processes that it starts, which it does not see allocate";
+        if self.starts_others { allocations::missing(why) } else { Vec::new() }
+    }
+
     fn bye(&mut self) {
-        self.0.bye();
+        self.speaker.bye();
     }
 }
 

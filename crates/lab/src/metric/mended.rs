@@ -65,6 +65,18 @@ const MENDED: &[Mended] = &[
         why: "held what the worker did between samples",
     },
     Mended {
+        metrics: &["allocations", "allocated_bytes", "peak_live_bytes"],
+        version: 2,
+        of: &[Ran::ByOthers],
+        why: "left out the processes that the method starts",
+    },
+    Mended {
+        metrics: &["voluntary_switches", "involuntary_switches"],
+        version: 3,
+        of: &[Ran::Worker],
+        why: "were those of the worker's first thread",
+    },
+    Mended {
         metrics: &[THROUGHPUT],
         version: 2,
         of: &[Ran::Command],

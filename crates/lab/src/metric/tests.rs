@@ -29,6 +29,41 @@ fn the_cpu_time_of_a_process_that_is_still_on_a_cpu_is_not_known() {
     }
 }
 
+/// Of a worker that has so many threads and used so much CPU time, so much of it in the main thread.
+fn of_threads(threads: u64, main_ns: u64, cpu_ns: u64) -> Vec<&'static str> {
+    let used = Reading {
+        cpu_ns: Some(cpu_ns),
+        main_thread_cpu_ns: Some(main_ns),
+        run_queue_wait_ns: Some(30),
+        voluntary_switches: Some(4),
+        involuntary_switches: Some(0),
+        threads: Some(threads),
+        at_rest: true,
+        ..Reading::default()
+    };
+    let done = Done { n: 1, wall_ns: 10_000_000, ops: 1, ..Done::default() };
+    let taken = Taken { done, used, ..Taken::default() };
+    let known: Vec<&str> = values(&taken).into_iter().map(|(name, _)| name).collect();
+    let names = ["run_queue_wait_ns", "voluntary_switches", "involuntary_switches"];
+    for name in names {
+        // What is left out has its reason.
+        let why = missing(&taken).filter(|(missing, _)| *missing == name).count();
+        assert_eq!(why, usize::from(!known.contains(&name)), "{name}");
+    }
+    names.into_iter().filter(|name| known.contains(name)).collect()
+}
+
+#[test]
+fn what_is_read_of_the_main_thread_does_not_stand_for_several() {
+    let all = ["run_queue_wait_ns", "voluntary_switches", "involuntary_switches"];
+    assert_eq!(of_threads(1, 5_000_000, 5_000_000), all);
+    // A thread that has come and gone.
+    assert_eq!(of_threads(1, 2_000_000, 5_000_000), [""; 0]);
+    // The others of a runtime wait for something to do, and are woken now and then.
+    assert_eq!(of_threads(9, 5_000_000, 5_000_000), ["run_queue_wait_ns"]);
+    assert_eq!(of_threads(9, 2_000_000, 5_000_000), [""; 0]);
+}
+
 /// A sample of 1 ms of which the main thread computed so much, and waited for a CPU so long.
 fn taken(computed_ns: u64, waited_ns: f64) -> Taken {
     let metrics = [("run_queue_wait_ns", waited_ns), ("cpu_ns", computed_ns as f64)];

@@ -51,6 +51,9 @@ fn of_a_command_all_processes_count() {
     let alone = value(&started(&shell("", "true")).go(1, 1).unwrap(), "minor_faults").unwrap();
     let faults = value(&taken, "minor_faults").unwrap();
     assert!(faults > 1.5 * alone, "{faults} {alone}");
+    let [user_ns, system_ns] =
+        ["user_ns", "system_ns"].map(|name| value(&taken, name).unwrap_or_default());
+    assert!(user_ns > 0.0 && user_ns + system_ns == cpu_ns, "{user_ns} {system_ns} {cpu_ns}");
     // Each process waits in a run queue of its own, and only that of the first is known.
     assert_eq!(value(&taken, "run_queue_wait_ns"), None, "{taken:?}");
     assert_eq!(value(&taken, "wall_less_wait_ns"), None, "{taken:?}");
@@ -96,13 +99,18 @@ fn of_a_worker_that_starts_others_nothing_of_its_own_stands_for_all() {
         "wall_less_wait_ns",
         "cpu_ns",
         "peak_rss_bytes",
-        "minor_faults",
-        "major_faults",
+        "user_ns",
+        "system_ns",
         "voluntary_switches",
         "involuntary_switches",
     ] {
         assert_eq!(value(&taken, name), None, "{name} {taken:?}");
     }
+    // Of these the kernel keeps the sums with all that a process has waited for.
+    let faults = value(&taken, "minor_faults").unwrap_or_default();
+    let of_children = taken.used.minor_faults_of_children.unwrap() as f64;
+    assert!(of_children > 0.0 && faults > of_children, "{faults} {taken:?}");
+    assert!(value(&taken, "major_faults").is_some(), "{taken:?}");
 }
 
 #[test]
@@ -117,6 +125,8 @@ fn what_is_not_known_of_a_tree_has_its_reason() {
     };
     assert_eq!(why("worker", "cpu_ns"), 1, "{:?}", run.notes);
     assert_eq!(why("worker", "peak_rss_bytes"), 1, "{:?}", run.notes);
+    assert_eq!(why("worker", "user_ns"), 1, "{:?}", run.notes);
+    assert_eq!(why("command", "user_ns"), 0, "{:?}", run.notes);
     assert_eq!(why("command", "run_queue_wait_ns"), 1, "{:?}", run.notes);
     assert_eq!(why("command", "cpu_ns"), 0, "{:?}", run.notes);
     assert_eq!(cell(&run, "worker").counted("cpu_ns").count(), 0);

@@ -158,6 +158,26 @@ fn a_digest_is_taken_once() {
 }
 
 #[test]
+fn what_decides_is_chosen_after_the_first_session_and_kept() {
+    let (mut seen, stop) = (Vec::new(), Stop::default());
+    let sessions = Plan { sessions: 3, ..plan(2) };
+    let mut run = run_with(three(), sessions, &stop, |run, _| {
+        let session = run.cells.iter().flat_map(|cell| &cell.samples).map(|s| s.session).max();
+        seen.push((session.unwrap(), run.plan.measures.len()));
+        if session == Some(1) {
+            stop.raise(15);
+        }
+    });
+    seen.dedup();
+    assert_eq!(seen, [(0, 0), (1, 1)]);
+    assert_eq!(run.plan.measures[0].metric, "wall_ns");
+    "as it was".clone_into(&mut run.plan.measures[0].why);
+    crate::script::go_on(&crate::script::experiment(), &mut run, three());
+    assert!(run.complete);
+    assert_eq!(run.plan.measures[0].why, "as it was");
+}
+
+#[test]
 fn the_time_limit_ends_the_rounds() {
     let run = run(three(), Plan { time_limit_ns: 1, ..plan(50) });
     assert!(run.complete);

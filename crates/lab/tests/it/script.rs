@@ -62,6 +62,7 @@ pub(crate) fn plan(rounds: u32) -> Plan {
         fresh: false,
         definition: None,
         metric_versions: std::collections::BTreeMap::new(),
+        measures: Vec::new(),
         imported: None,
     }
 }

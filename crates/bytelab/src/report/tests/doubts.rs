@@ -159,11 +159,11 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
     reading: What is the fastest way to hand every byte of a file to the program?
     run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
 
-              wall p50        −wait         CPU   RSS  ratio 95 %
-      method    ms 95 %          ms  GB/s    ms   MiB        interval     verdict
+              −wait p50        wall         CPU   RSS  ratio 95 %
+      method     ms 95 %         ms  GB/s    ms   MiB        interval     verdict
     ───────────────────────────────────────────────────────────────────────────────
-      mmap    14.9 14.8–15.1   8.10  9.01  8.00   130  0.890 0.885–0.895  faster
-      read    13.8 13.7–14.0   9.10  9.73  9.00  2.10  1.000              reference
+      mmap     8.10 8.02–8.20  14.9  9.01  8.00   130  0.890 0.885–0.895  faster
+      read     9.10 9.01–9.21  13.8  9.73  9.00  2.10  1.000              reference
 
     Fastest here: mmap — 11.0 % less time than read (95 % interval 10.5–11.5 %,
     run-queue wait left out), in 130 MiB of memory.

@@ -37,7 +37,7 @@ fn hostile_names_cannot_steer_the_terminal() {
     for width in [0, 40, 80, 200] {
         for colour in [false, true] {
             let layout = Layout { width, colour };
-            let mut both = text(&f.run, &f.analysis, &layout);
+            let mut both = text(&f.run, &f.analysis, &[], &layout);
             both += &percentiles(&f.run, &f.analysis, &layout);
             if colour {
                 for code in [0, 1, 2, 31, 32] {
@@ -113,7 +113,7 @@ fn numbers_that_are_none_do_no_harm() {
     f.analysis.cells.truncate(4);
     for width in [0, 1, 80] {
         let layout = Layout { width, colour: true };
-        assert!(!text(&f.run, &f.analysis, &layout).contains("NaN"));
+        assert!(!text(&f.run, &f.analysis, &[], &layout).contains("NaN"));
         assert!(!percentiles(&f.run, &f.analysis, &layout).contains("NaN"));
     }
     json(&f.run, &f.analysis, std::io::sink()).unwrap();

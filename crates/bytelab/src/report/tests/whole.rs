@@ -66,5 +66,5 @@ fn all_metrics_of_all_cells_are_shown() {
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(document["cells"][1]["samples"]["wall_ns"].as_array().unwrap().len(), 30);
     assert_eq!(document["families"][0]["best"][0], "mmap");
-    assert!(!text(&f.run, &f.analysis, &layout).is_empty());
+    assert!(!text(&f.run, &f.analysis, &[], &layout).is_empty());
 }

@@ -233,6 +233,34 @@ fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
     assert!(analysis.comparisons.iter().all(|c| c.decides == (c.metric == "wall_ns")));
 }
 
+/// No ratio, and nothing that comes later, chooses what decides.
+#[test]
+fn what_decides_is_what_the_run_has_kept() {
+    let kept = |metric: &str| Measure { metric: metric.to_owned(), why: "so it was".to_owned() };
+    let check = |cells: &[Cell], measures: Vec<Measure>, metric: &str, why: &str| {
+        let mut run = run(cells.to_vec());
+        run.plan.measures = measures;
+        let analysis = analyze(&run);
+        let family = &analysis.families[0];
+        assert_eq!((family.metric, family.why.as_str()), (metric, why));
+        assert!(analysis.comparisons.iter().all(|c| c.decides == (c.metric == metric)));
+    };
+    let [a, b] = [cell("a", noisy(1, 0.01)), cell("b", noisy(2, 0.01))];
+    let [waited_a, waited_b] = [&a, &b].map(|cell| waited(cell.clone()));
+    let all = [waited_a.clone(), waited_b.clone()];
+    check(&all, vec![], "wall_less_wait_ns", "a waited for a CPU in 20 % of its time");
+    check(&all, vec![kept("wall_ns")], "wall_ns", "so it was");
+    let rested = all.clone().map(|cell| with(cell, "run_queue_wait_ns", |_| 0.0));
+    check(&rested, vec![], "wall_ns", "no method is known to have waited for a CPU");
+    check(&rested, vec![kept("wall_less_wait_ns")], "wall_less_wait_ns", "so it was");
+    // What one of them lacks cannot decide, whatever was chosen.
+    let why = "the time of b without such a wait is not known";
+    let lacking = [waited_a, b];
+    check(&lacking, vec![kept("wall_less_wait_ns")], "wall_ns", why);
+    let why = format!("a waited for a CPU in 20 % of its time, but {why}");
+    check(&lacking, vec![], "wall_ns", &why);
+}
+
 #[test]
 fn a_pair_that_is_in_several_families_is_compared_once() {
     let at = |name: &str, seed, values: &[(&str, u64)]| {

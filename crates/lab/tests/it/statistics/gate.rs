@@ -153,6 +153,7 @@ pub(crate) fn plan() -> Plan {
         fresh: false,
         definition: None,
         metric_versions: std::collections::BTreeMap::new(),
+        measures: Vec::new(),
         imported: None,
     }
 }

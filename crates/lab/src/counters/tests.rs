@@ -1,0 +1,85 @@
+use std::io::{Read, Write};
+use std::process::{Child, Stdio};
+
+use super::*;
+
+/// A process that waits until it is dropped.
+struct Cat(Child);
+
+impl Cat {
+    fn start() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "lab::launch starts methods; this is none")]
+        let mut command = std::process::Command::new("cat");
+        let cat = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut cat = Self(cat.unwrap());
+        // Before its first turn on a CPU some of its counters are not there yet.
+        cat.0.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        cat.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        cat
+    }
+}
+
+impl Drop for Cat {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn every_counter_is_either_read_or_explained() {
+    let cat = Cat::start();
+    let mut counters = Counters::open(cat.0.id());
+    let peak = counters.reset_peak();
+    let reading = counters.start();
+    let check = |metrics: &[&str], value: Option<u64>| {
+        for metric in metrics {
+            assert_eq!(
+                value.is_none(),
+                counters.why().contains_key(metric),
+                "{metric} {reading:?}"
+            );
+        }
+    };
+    check(CPU, reading.cpu_ns);
+    check(SCHEDSTAT, reading.run_queue_wait_ns);
+    check(IO, reading.device_read_bytes);
+    check(STAT, reading.major_faults);
+    check(SWITCHES, reading.involuntary_switches);
+    check(PEAK, reading.peak_rss_bytes);
+    assert_eq!(peak.is_err(), counters.why().contains_key("peak_rss_bytes"));
+    assert_eq!(reading.threads, Some(1));
+}
+
+#[test]
+fn a_process_that_ended_has_no_counters() {
+    let mut cat = Cat::start();
+    let mut counters = Counters::open(cat.0.id());
+    cat.0.kill().unwrap();
+    cat.0.wait().unwrap();
+    assert_eq!(counters.read(), Reading::default());
+    let mut late = Counters::open(cat.0.id());
+    assert_eq!(late.read(), Reading::default());
+    assert!(late.reset_peak().is_err());
+    assert_eq!(late.why().len(), 10, "{:?}", late.why());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_peak_is_that_since_the_reset() {
+    let mut counters = Counters::open(std::process::id());
+    if counters.why().contains_key("peak_rss_bytes") {
+        return;
+    }
+    let size = 64 << 20;
+    let touch = || drop(std::hint::black_box(vec![1u8; size]));
+    touch();
+    let before = counters.read();
+    counters.reset_peak().unwrap();
+    let after = counters.read().since(&before);
+    assert!(before.peak_rss_bytes.unwrap() >= size as u64);
+    assert!(after.peak_rss_bytes.unwrap() < before.peak_rss_bytes.unwrap(), "{before:?} {after:?}");
+    touch();
+    assert!(counters.read().peak_rss_bytes.unwrap() >= size as u64);
+}
