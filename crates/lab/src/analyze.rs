@@ -21,8 +21,10 @@ use crate::threshold;
 
 pub use self::check::{Allowed, Check, CheckLine, Checked, Outcome, check};
 pub use self::compare::RELEVANT_PERCENT;
+pub(crate) use self::compare::{at_level, too_few};
 pub use self::history::{NEWEST, Place, Series, Step, Was, series};
 pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, refusal};
+pub(crate) use self::summary::sessions;
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
@@ -112,19 +114,21 @@ pub struct Summary {
     pub metric: String,
     pub unit: &'static str,
     pub n: usize,
+    /// In which these samples were taken. Where it is one, the intervals are of this set of processes alone.
+    pub sessions: usize,
     /// p0 p25 p50 p75 p90 p99 p100.
     pub percentiles: Vec<Percentile>,
     /// All of two or more samples are equal: an exact count.
     pub constant: bool,
 }
 
-/// A percentile with its 95 % interval from order statistics; a bound is `None` where n is too small.
+/// A percentile with its 95 % interval, by session; a bound is `None` where the samples or the sessions are too few.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Percentile {
     /// In percent.
     pub p: f64,
     /// By nearest rank: the smallest sample that at least p percent of the samples do not exceed. It
-    /// is a value that was measured, as are both bounds.
+    /// is a value that was measured.
     pub value: f64,
     pub low: Option<f64>,
     pub high: Option<f64>,

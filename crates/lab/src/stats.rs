@@ -20,7 +20,7 @@ pub use decision::{found_percent, holm, sessions_needed};
 pub use moments::{Moments, moments};
 pub use noise::{Modes, Start, another_session, half_difference, start, two_modes};
 pub use paired::{Shift, hodges_lehmann, pseudomedian};
-pub use percentile::{nearest_rank, rank_interval};
+pub use percentile::{nearest_rank, percentile_interval, rank_interval};
 pub use plateau::{Plateau, plateaus};
 pub use sessions::{SESSIONS_NEEDED, by_session, of_values};
 pub use sides::{RUNS_A_SIDE, between, between_single, neighbour_sd};

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::analyze::{CellSummary, Comparison, Family};
+use crate::analyze::{CellSummary, Comparison, Family, at_level, sessions, too_few};
+use crate::metric::is_counted_apart;
 use crate::param::Point;
 use crate::run::{Cell, Role, Run, Status};
+use crate::stats::{SESSIONS_NEEDED, percentile_interval};
 
 /// A limit for one metric, or for the ratio to the reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,10 +28,12 @@ pub struct Outcome {
     pub point: Point,
     pub metric: String,
     pub max: f64,
-    /// The p50, or the ratio, with its 95 % interval.
+    /// The p50, or the ratio, with its interval.
     pub value: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
+    /// Of the interval: 1 − 0.05 / (outcomes of the run), so that all of them hold together at 95 %.
+    pub level: f64,
     pub verdict: Held,
     /// Why it is undecided.
     pub reason: Option<String>,
@@ -52,8 +56,32 @@ pub(crate) fn check(
     families: &[Family],
     comparisons: &[Comparison],
 ) -> Vec<Outcome> {
+    let lines = lines(run, families);
+    let alpha = ALPHA / lines.len().max(1) as f64;
+    let outcome = |line: &Line<'_>| {
+        let cell = &run.cells[line.cell];
+        let (point, figure) = match line.family {
+            Some(family) => (&family.point, ratio(run, line.cell, family, comparisons, alpha)),
+            None => (&cell.point, value(line.threshold, cell, &cells[line.cell], alpha)),
+        };
+        outcome(line.threshold, cell, point, figure, alpha)
+    };
+    lines.iter().map(outcome).collect()
+}
+
+/// The chance that any of the outcomes of a run is false.
+const ALPHA: f64 = 0.05;
+
+/// A threshold held against a cell, and for the ratio to which reference.
+struct Line<'a> {
+    threshold: &'a Threshold,
+    cell: usize,
+    family: Option<&'a Family>,
+}
+
+fn lines<'a>(run: &'a Run, families: &'a [Family]) -> Vec<Line<'a>> {
     let thresholds = run.plan.definition.iter().flat_map(|definition| &definition.thresholds);
-    let mut outcomes = Vec::new();
+    let mut lines = Vec::new();
     for threshold in thresholds {
         for (index, cell) in run.cells.iter().enumerate() {
             let chosen = match threshold.methods.as_slice() {
@@ -63,68 +91,88 @@ pub(crate) fn check(
             if !chosen {
                 continue;
             }
+            let line = |family| Line { threshold, cell: index, family };
             if threshold.metric == RATIO {
                 let own = families.iter().filter(|family| family.cells.contains(&index));
                 let own = own.filter(|family| family.reference != Some(index));
-                outcomes
-                    .extend(own.map(|family| ratio(threshold, cell, index, family, comparisons)));
+                lines.extend(own.map(|family| line(Some(family))));
             } else {
-                outcomes.push(value(threshold, cell, &cells[index]));
+                lines.push(line(None));
             }
         }
     }
-    outcomes
+    lines
 }
 
-fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary) -> Outcome {
-    let found = summary.metrics.iter().find(|summary| summary.metric == threshold.metric);
+/// A value with its interval, and why it has none.
+#[derive(Default)]
+struct Figure {
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    reason: Option<String>,
+}
+
+fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary, alpha: f64) -> Figure {
+    let metric = threshold.metric.as_str();
+    let found = summary.metrics.iter().find(|summary| summary.metric == metric);
     let middle = found.and_then(|summary| {
-        summary.percentiles.iter().find(|known| known.p.total_cmp(&50.0).is_eq())
+        let middle = summary.percentiles.iter().find(|known| known.p.total_cmp(&50.0).is_eq());
+        Some((summary, middle?.value))
     });
-    let constant = found.is_some_and(|summary| summary.constant);
-    let [value, low, high] = match middle {
-        Some(middle) if constant => [Some(middle.value); 3],
-        Some(middle) => [Some(middle.value), middle.low, middle.high],
-        None => [None; 3],
-    };
-    outcome(threshold, cell, &cell.point, [value, low, high])
+    let Some((summary, middle)) = middle else { return Figure::default() };
+    let value = Some(middle);
+    if summary.constant {
+        return Figure { value, low: value, high: value, reason: None };
+    }
+    // The counting pass is one session: there the samples are the unit.
+    if summary.sessions < SESSIONS_NEEDED && !is_counted_apart(metric) {
+        return Figure { value, reason: Some(too_few(summary.sessions)), ..Figure::default() };
+    }
+    let (low, high) = percentile_interval(&sessions(cell.counted(metric)), 50.0, alpha);
+    Figure { value, low, high, reason: None }
 }
 
 fn ratio(
-    threshold: &Threshold,
-    cell: &Cell,
-    index: usize,
+    run: &Run,
+    cell: usize,
     family: &Family,
     comparisons: &[Comparison],
-) -> Outcome {
+    alpha: f64,
+) -> Figure {
     let decides = |comparison: &&Comparison| {
         comparison.decides
-            && comparison.cell == index
+            && comparison.cell == cell
             && Some(comparison.reference_cell) == family.reference
     };
-    let found = comparisons.iter().find(decides);
-    let values = found.map_or([None; 3], |found| [found.ratio, found.low, found.high]);
-    outcome(threshold, cell, &family.point, values)
+    let Some(found) = comparisons.iter().find(decides).filter(|found| found.ratio.is_some()) else {
+        return Figure::default();
+    };
+    let Comparison { ratio, low, high, reason, .. } = at_level(run, found, alpha);
+    Figure { value: ratio, low, high, reason }
 }
 
 fn outcome(
     threshold: &Threshold,
     cell: &Cell,
     point: &Point,
-    [value, low, high]: [Option<f64>; 3],
+    figure: Figure,
+    alpha: f64,
 ) -> Outcome {
+    let Figure { value, low, high, reason } = figure;
     let max = threshold.max;
     let verdict = match (low, high) {
         (_, Some(high)) if high <= max => Held::Kept,
         (Some(low), _) if low > max => Held::Exceeded,
         _ => Held::Undecided,
     };
-    let reason = (verdict == Held::Undecided).then_some(match (&cell.status, value, low) {
-        (Status::Skipped(_) | Status::Failed(_), ..) => "it was not measured",
-        (_, None, _) => "there is no such figure of it",
-        (_, _, None) => "too few samples for an interval",
-        _ => "the limit lies within the interval",
-    });
+    let why = || match (&cell.status, value, low) {
+        (Status::Skipped(_) | Status::Failed(_), ..) => "it was not measured".to_owned(),
+        (_, None, _) => "there is no such figure of it".to_owned(),
+        (_, _, None) => reason.unwrap_or_else(|| "too few samples for an interval".to_owned()),
+        _ => "the limit lies within the interval".to_owned(),
+    };
+    let reason = (verdict == Held::Undecided).then(why);
     Outcome {
         method: cell.method.clone(),
         point: point.clone(),
@@ -133,8 +181,9 @@ fn outcome(
         value,
         low,
         high,
+        level: 1.0 - alpha,
         verdict,
-        reason: reason.map(str::to_owned),
+        reason,
     }
 }
 
@@ -146,19 +195,10 @@ mod tests {
     fn a_threshold_is_decided_by_the_interval() {
         let threshold = Threshold { methods: Vec::new(), metric: "wall_ns".into(), max: 10.0 };
         let check = |values: [Option<f64>; 3], expected: Held, why: Option<&str>| {
-            let cell = Cell {
-                method: "a".into(),
-                about: String::new(),
-                role: Role::Contender,
-                language: None,
-                point: Point::default(),
-                status: Status::Measured,
-                digest: None,
-                syscalls_by_name: None,
-                samples: Vec::new(),
-                values: std::collections::BTreeMap::new(),
-            };
-            let outcome = outcome(&threshold, &cell, &Point::default(), values);
+            let cell = Cell::new("a", Point::default());
+            let [value, low, high] = values;
+            let figure = Figure { value, low, high, reason: None };
+            let outcome = outcome(&threshold, &cell, &Point::default(), figure, 0.05);
             assert_eq!((outcome.verdict, outcome.reason.as_deref()), (expected, why), "{values:?}");
         };
         check([Some(9.0), Some(8.0), Some(10.0)], Held::Kept, None);

@@ -153,6 +153,7 @@ impl Fixture {
             metric: name.to_owned(),
             unit: metric::unit(name),
             n,
+            sessions: n.div_ceil(10),
             percentiles: if n == 0 { Vec::new() } else { percentiles.to_vec() },
             constant: false,
         };
@@ -174,6 +175,7 @@ impl Fixture {
             metric: name.to_owned(),
             unit: metric::unit(name),
             n: 5,
+            sessions: 1,
             percentiles: vec![percentile],
             constant,
         });

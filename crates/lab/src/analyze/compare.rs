@@ -130,6 +130,12 @@ impl Pair<'_> {
     }
 }
 
+/// The same comparison at another level.
+pub(crate) fn at_level(run: &Run, found: &Comparison, alpha: f64) -> Comparison {
+    let (cell, reference) = (found.cell, found.reference_cell);
+    Pair { run, point: &found.point, cell, reference, alpha }.compare(&found.metric)
+}
+
 /// The verdict of an interval of logs, and whether a shown difference is too small to matter.
 pub(super) fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
     let Some((low, high)) = interval else { return (Verdict::Undecided, false) };

@@ -16,6 +16,9 @@ pub(super) const ALPHA: f64 = 0.02;
 /// differ by is no trend.
 const TREND_SESSIONS: usize = 10;
 
+/// What is doubtful about the logs of a cell's samples, by what chance gives less often than this.
+type Doubt = fn(&[(&Sample, f64)], f64) -> Option<String>;
+
 pub(super) fn notes(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
     let series: Vec<Vec<(&Sample, f64)>> = run
         .cells
@@ -24,7 +27,7 @@ pub(super) fn notes(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
         .map(|(i, cell)| logs_of(cell, time_metric(cell, i, families)))
         .collect();
     let alpha = ALPHA / series.iter().filter(|logs| !logs.is_empty()).count().max(1) as f64;
-    let look = |doubt: fn(&[(&Sample, f64)], f64) -> Option<String>| -> Found {
+    let look = |doubt: Doubt| -> Found {
         let found = series.iter().enumerate();
         found.filter_map(|(i, logs)| Some((i, doubt(logs, alpha)?))).collect()
     };

@@ -176,10 +176,9 @@ fn deciding<'a>(matches: &'a [Match<'_>]) -> HashMap<&'a Point, &'static str> {
 }
 
 fn half(side: &[InRun<'_>], metric: &str) -> Option<Half> {
-    let values = side.iter().flat_map(|(_, cell)| cell.counted(metric)).map(|(_, value)| value);
-    let values: Vec<f64> = values.collect();
-    let n = values.len();
-    let mut percentiles = summary::percentiles(values)?;
+    let sessions = summary::sessions(side.iter().flat_map(|(_, cell)| cell.counted(metric)));
+    let n = sessions.iter().map(Vec::len).sum();
+    let mut percentiles = summary::percentiles(&sessions)?;
     if side.len() > 1 {
         for percentile in &mut percentiles {
             (percentile.low, percentile.high) = (None, None);

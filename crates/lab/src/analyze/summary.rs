@@ -1,9 +1,12 @@
 //! The distribution of each metric of a cell.
 
+use std::collections::BTreeMap;
+
+use super::family::ALPHA;
 use super::{CellSummary, Percentile, Summary, answers};
 use crate::metric::{METRICS, unit};
-use crate::run::{Cell, Run};
-use crate::stats::{nearest_rank, rank_interval};
+use crate::run::{Cell, Run, Sample};
+use crate::stats::{nearest_rank, percentile_interval};
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 
@@ -12,7 +15,7 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
     let known = METRICS.iter().map(|metric| metric.name);
     let custom = cell.values.keys().map(String::as_str);
     let custom = custom.filter(|name| METRICS.iter().all(|metric| metric.name != *name));
-    let taken_in_vain = |s: &&crate::run::Sample| !s.warm_up && s.not_counted.is_some();
+    let taken_in_vain = |s: &&Sample| !s.warm_up && s.not_counted.is_some();
     CellSummary {
         cell: index,
         metrics: known.chain(custom).filter_map(|name| summary(cell, name)).collect(),
@@ -26,25 +29,35 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
 /// None if no counted sample has the metric.
 fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
     let sorted = sorted(cell, metric);
+    let sessions = sessions(cell.counted(metric));
     let n = sorted.len();
     Some(Summary {
         metric: metric.to_owned(),
         unit: unit(metric),
         n,
+        sessions: sessions.len(),
         constant: n > 1 && sorted[0] >= sorted[n - 1],
-        percentiles: percentiles(sorted)?,
+        percentiles: percentiles(&sessions)?,
     })
 }
 
+/// The values of each session.
+pub(crate) fn sessions<'a>(counted: impl Iterator<Item = (&'a Sample, f64)>) -> Vec<Vec<f64>> {
+    let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (sample, value) in counted {
+        sessions.entry(sample.session).or_default().push(value);
+    }
+    sessions.into_values().collect()
+}
+
 /// p0 p25 p50 p75 p90 p99 p100; none of no values.
-pub(super) fn percentiles(mut values: Vec<f64>) -> Option<Vec<Percentile>> {
+pub(super) fn percentiles(sessions: &[Vec<f64>]) -> Option<Vec<Percentile>> {
+    let mut values = sessions.concat();
     values.sort_unstable_by(f64::total_cmp);
-    let n = values.len();
-    let at = |rank: usize| values[rank - 1];
     let percentile = |p: f64| {
-        let (low, high) = rank_interval(n, p, 0.05);
-        let value = at(nearest_rank(n, p)?);
-        Some(Percentile { p, value, low: low.map(at), high: high.map(at) })
+        let (low, high) = percentile_interval(sessions, p, ALPHA);
+        let value = values[nearest_rank(values.len(), p)? - 1];
+        Some(Percentile { p, value, low, high })
     };
     PERCENTILES.into_iter().map(percentile).collect()
 }

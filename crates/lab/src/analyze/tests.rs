@@ -10,6 +10,7 @@ mod across;
 mod any_run;
 mod decisions;
 mod notes;
+mod thresholds;
 
 pub(super) fn point(values: &[(&str, u64)]) -> Point {
     let mut point = Point::default();

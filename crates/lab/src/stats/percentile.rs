@@ -1,7 +1,89 @@
-//! Percentiles as order statistics: the value is a sample that was measured, and so are the ends of
-//! its interval. No distribution is assumed.
+//! Percentiles: the value is a sample that was measured. Their intervals are of what processes do, not of what the
+//! processes that happened to be started do: the samples of a session depend on each other.
 
-use statrs::distribution::{Binomial, DiscreteCDF};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
+
+use super::median;
+use super::sessions::{SESSIONS_NEEDED, students};
+
+/// The interval of the percentile at 1 − α; a bound is None where it is not known.
+///
+/// * Where each session has one sample, and where there is one session, the ends are order statistics. Of one
+///   session it does not hold what processes differ by.
+/// * p50: Student's of the sessions' medians, in logs where all are above 0.
+/// * Others: order statistics of as many samples as are worth as much as all of these that depend on each other
+///   (Woodruff 1952, Korn and Graubard 1998). Where fewer than one session is to be expected beyond the
+///   percentile there is none, as p99 of ten sessions.
+///
+/// With two to four sessions there is none.
+pub fn percentile_interval(
+    sessions: &[Vec<f64>],
+    p: f64,
+    alpha: f64,
+) -> (Option<f64>, Option<f64>) {
+    let taken: Vec<&[f64]> =
+        sessions.iter().map(Vec::as_slice).filter(|session| !session.is_empty()).collect();
+    let mut sorted = taken.concat();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let is_middle = p.total_cmp(&50.0).is_eq();
+    let single = taken.iter().all(|session| session.len() == 1);
+    if taken.len() == 1 || single {
+        let (low, high) = rank_interval(sorted.len(), p, alpha);
+        if !is_middle || low.is_some() || taken.len() == 1 {
+            let at = |rank: usize| sorted[rank - 1];
+            return (low.map(at), high.map(at));
+        }
+    }
+    match taken.len() {
+        0..SESSIONS_NEEDED => (None, None),
+        _ if is_middle => of_medians(&taken, &sorted, alpha).unzip(),
+        _ => of_worth(&taken, &sorted, p, alpha),
+    }
+}
+
+/// Student's interval of the sessions' medians, with the p50 of all samples in it.
+fn of_medians(sessions: &[&[f64]], sorted: &[f64], alpha: f64) -> Option<(f64, f64)> {
+    let mut medians: Vec<f64> = sessions.iter().map(|session| median(session)).collect();
+    let middle = sorted[nearest_rank(sorted.len(), 50.0)? - 1];
+    if medians.iter().all(|x| x.total_cmp(&middle).is_eq()) {
+        return Some((middle, middle));
+    }
+    let in_logs = medians.iter().all(|x| *x > 0.0);
+    if in_logs {
+        medians.iter_mut().for_each(|x| *x = x.ln());
+    }
+    let (low, high) = students(&medians, alpha)?.interval?;
+    let (low, high) = if in_logs { (low.exp(), high.exp()) } else { (low, high) };
+    (low.is_finite() && high.is_finite()).then(|| (low.min(middle), high.max(middle)))
+}
+
+/// The order statistics of as many independent samples as would estimate the share below the percentile as well.
+fn of_worth(sessions: &[&[f64]], sorted: &[f64], p: f64, alpha: f64) -> (Option<f64>, Option<f64>) {
+    let (q, n, count) = (p / 100.0, sorted.len(), sessions.len() as f64);
+    if count * q.min(1.0 - q) < 1.0 - 1e-9 {
+        return (None, None);
+    }
+    let Some(value) = nearest_rank(n, p).map(|rank| sorted[rank - 1]) else { return (None, None) };
+    let shares = sessions.iter().map(|session| {
+        session.iter().filter(|x| **x <= value).count() as f64 / session.len() as f64
+    });
+    let shares: Vec<f64> = shares.collect();
+    let mean = shares.iter().sum::<f64>() / count;
+    let squares: f64 = shares.iter().map(|share| (share - mean).powi(2)).sum();
+    let variance = squares / (count - 1.0) / count;
+    let quantile = |freedom: f64| {
+        StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |null| null.inverse_cdf(alpha / 2.0))
+    };
+    // What sessions differ by is known from few of them.
+    let freedom = (quantile(n as f64 - 1.0) / quantile(count - 1.0)).powi(2);
+    // Sessions that happen to agree are worth no more than independent samples.
+    let worth = (q * (1.0 - q) / variance * freedom).min(n as f64) as usize;
+    let (low, high) = rank_interval(worth, p, alpha);
+    let scale = n as f64 / worth as f64;
+    let low = low.map(|rank| sorted[((rank as f64 * scale) as usize).clamp(1, n) - 1]);
+    let high = high.map(|rank| sorted[((rank as f64 * scale).ceil() as usize).clamp(1, n) - 1]);
+    (low, high)
+}
 
 /// The rank (from 1) whose sample is the percentile: the smallest at which at least p percent of the
 /// n samples are reached. p0 is the first, p100 the last; the p50 of an even n is the lower of the
@@ -43,6 +125,63 @@ fn first(n: usize, holds: impl Fn(u64) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// So many sessions of so many samples, each a step above the one before.
+    fn stairs(sessions: u32, samples: u32) -> Vec<Vec<f64>> {
+        let sample = |i: u32, k: u32| f64::from(1 + i * samples + (k * 7) % samples);
+        (0..sessions).map(|i| (0..samples).map(|k| sample(i, k)).collect()).collect()
+    }
+
+    #[test]
+    fn sessions_that_differ_widen_the_interval() {
+        let mixed: Vec<Vec<f64>> =
+            (0..10).map(|i| (0..10).map(|k| f64::from(1 + i + 10 * k)).collect()).collect();
+        for p in [25.0, 50.0, 75.0] {
+            let width = |sessions: &[Vec<f64>]| {
+                let (low, high) = percentile_interval(sessions, p, 0.05);
+                high.unwrap_or(100.0) - low.unwrap_or(1.0)
+            };
+            let (same, differ) = (width(&mixed), width(&stairs(10, 10)));
+            assert!(differ > 1.8 * same, "p{p}: {differ} {same}");
+        }
+    }
+
+    #[test]
+    fn one_sample_a_session_is_an_order_statistic() {
+        let sessions = stairs(100, 1);
+        let at = |p| percentile_interval(&sessions, p, 0.05);
+        assert_eq!(at(50.0), (Some(40.0), Some(61.0)));
+        assert_eq!(at(99.0), (Some(97.0), None));
+        // And so are the samples of one session, of which nothing better is known.
+        assert_eq!(percentile_interval(&stairs(1, 100), 50.0, 0.05), (Some(40.0), Some(61.0)));
+        // Five samples have no order statistics at this level.
+        let (low, high) = percentile_interval(&sessions[..5], 50.0, 0.05);
+        assert!(low.unwrap() < 3.0 && 3.0 < high.unwrap(), "{low:?} {high:?}");
+    }
+
+    #[test]
+    fn few_sessions_know_neither_the_middle_nor_the_tail() {
+        for n in 2..5 {
+            assert_eq!(percentile_interval(&stairs(n, 50), 50.0, 0.05), (None, None), "{n}");
+        }
+        assert_eq!(percentile_interval(&stairs(10, 100), 99.0, 0.05), (None, None));
+        assert_eq!(percentile_interval(&stairs(9, 100), 90.0, 0.05), (None, None));
+        assert!(percentile_interval(&stairs(10, 100), 90.0, 0.05).0.is_some());
+        assert_eq!(percentile_interval(&[], 50.0, 0.05), (None, None));
+        assert_eq!(percentile_interval(&[vec![]], 50.0, 0.05), (None, None));
+    }
+
+    #[test]
+    fn counts_have_an_interval_too() {
+        let of = |values: [f64; 6]| {
+            let sessions: Vec<Vec<f64>> = values.iter().map(|x| vec![*x; 3]).collect();
+            percentile_interval(&sessions, 50.0, 0.05)
+        };
+        assert_eq!(of([7.0; 6]), (Some(7.0), Some(7.0)));
+        let (low, high) = of([0.0, 1.0, 0.0, 2.0, 1.0, 1.0]);
+        assert!(low.unwrap() < 0.5 && high.unwrap() > 1.0, "{low:?} {high:?}");
+        assert_eq!(of([f64::INFINITY, 1.0, 1.0, 1.0, 1.0, 2.0]), (None, None));
+    }
 
     #[test]
     fn ranks_of_a_hundred_samples() {

@@ -154,9 +154,14 @@ impl Builder<'_> {
             return;
         }
         let column = |metric: &Metric| {
-            let samples = cell.counted(&metric.name).map(|(_, value)| value);
-            let samples: Vec<f64> = samples.filter(|value| value.is_finite()).collect();
-            Some((metric.name.clone(), Column::of(&samples, self.share)?))
+            let mut samples: Vec<f64> = Vec::new();
+            let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+            for (sample, value) in cell.counted(&metric.name).filter(|(_, x)| x.is_finite()) {
+                samples.push(value);
+                sessions.entry(sample.session).or_default().push(value);
+            }
+            let sessions: Vec<Vec<f64>> = sessions.into_values().collect();
+            Some((metric.name.clone(), Column::of(&samples, &sessions, self.share)?))
         };
         let sessions = cell.counted(rows::WALL).enumerate();
         let mut session = None;
@@ -176,16 +181,16 @@ impl Builder<'_> {
 
 impl Column {
     /// None if there is nothing to draw.
-    fn of(samples: &[f64], share: usize) -> Option<Column> {
+    fn of(samples: &[f64], sessions: &[Vec<f64>], share: usize) -> Option<Column> {
         let mut sorted = samples.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let n = sorted.len();
         let at = |rank: usize| rounded(sorted[rank - 1]);
         lab::stats::nearest_rank(n, 0.0)?;
         let p = PERCENTILES.map(|p| lab::stats::nearest_rank(n, p).map_or(f64::NAN, at));
-        let (low, high) = lab::stats::rank_interval(n, 50.0, 0.05);
+        let (low, high) = lab::stats::percentile_interval(sessions, 50.0, 0.05);
         let drawn = Drawn::of(samples, &sorted, share);
-        Some(Column { n, p, low: low.map(at), high: high.map(at), drawn })
+        Some(Column { n, p, low: low.map(rounded), high: high.map(rounded), drawn })
     }
 }
 

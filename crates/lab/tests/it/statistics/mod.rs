@@ -7,4 +7,5 @@ mod golden;
 mod identities;
 mod noted;
 mod notes;
+mod percentiles;
 mod simulate;
