@@ -31,14 +31,14 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     let mut cells = Cells::default();
     let entries = || document.benchmarks.iter().enumerate();
     for (at, entry) in entries().filter(|(_, entry)| aggregate(entry).is_none()) {
-        repetition(&mut draft, &mut cells, &Entry { at, entry, by_wall })
+        repetition(&mut draft, &mut cells, &Entry { at, keys: entry, by_wall })
             .with_context(|| format!("benchmarks[{at}]"))?;
     }
     let mut rows: Vec<Aggregates<'_>> = Vec::new();
     let mut known: HashMap<Key<'_>, usize> = HashMap::new();
     for (at, entry) in entries() {
         let Some(kind) = aggregate(entry) else { continue };
-        let entry = Entry { at, entry, by_wall };
+        let entry = Entry { at, keys: entry, by_wall };
         let key = entry.key(Some(kind)).with_context(|| format!("benchmarks[{at}]"))?;
         // The limits of a fitted curve are no times of anything; samples say more than what was made of them.
         if ["BigO", "RMS"].contains(&kind) || cells.known.contains_key(&key) {
@@ -87,7 +87,7 @@ fn environment(draft: &mut Draft, context: &Map<String, Value>) {
 #[derive(Clone, Copy)]
 struct Entry<'a> {
     at: usize,
-    entry: &'a Map<String, Value>,
+    keys: &'a Map<String, Value>,
     /// Its rates are, in whatever way it was measured.
     by_wall: bool,
 }
@@ -109,8 +109,8 @@ struct Aggregates<'a> {
 
 impl<'a> Entry<'a> {
     fn key(&self, aggregate: Option<&str>) -> Result<Key<'a>> {
-        let text = |key: &str| self.entry.get(key).and_then(Value::as_str);
-        let number = |key: &str| self.entry.get(key).and_then(Value::as_u64);
+        let text = |key: &str| self.keys.get(key).and_then(Value::as_str);
+        let number = |key: &str| self.keys.get(key).and_then(Value::as_u64);
         let name = text("name").context("name is missing, or is no text")?;
         let own = aggregate.and_then(|kind| name.strip_suffix(kind)?.strip_suffix('_'));
         let name = text("run_name").unwrap_or(own.unwrap_or(name));
@@ -119,7 +119,7 @@ impl<'a> Entry<'a> {
     }
 
     fn number(&self, key: &str) -> Result<Option<f64>> {
-        match self.entry.get(key) {
+        match self.keys.get(key) {
             None => Ok(None),
             Some(Value::Number(number)) => Ok(number.as_f64()),
             Some(_) => bail!("{key} is not a number"),
@@ -132,7 +132,7 @@ impl<'a> Entry<'a> {
 
     /// In ns, of one operation.
     fn time_ns(&self, key: &str) -> Result<Option<f64>> {
-        let unit = match self.entry.get("time_unit").and_then(Value::as_str).unwrap_or("ns") {
+        let unit = match self.keys.get("time_unit").and_then(Value::as_str).unwrap_or("ns") {
             "ns" => 1.0,
             "us" => 1e3,
             "ms" => 1e6,
@@ -163,7 +163,7 @@ impl<'a> Entry<'a> {
             values.extend(self.time_ns(key)?.map(|ns| (name.to_owned(), ns)));
         }
         values.extend(self.throughput()?);
-        for (key, value) in self.entry {
+        for (key, value) in self.keys {
             if let (Value::Number(number), false) = (value, TOLD.contains(&key.as_str())) {
                 let value = number.as_f64().unwrap_or(f64::NAN);
                 let value = read::finite(value, || self.path(key))?;
@@ -180,13 +180,13 @@ impl Entry<'_> {
     fn throughput(&self) -> Result<Option<(String, f64)>> {
         let Some(rate) = self.number("bytes_per_second")? else { return Ok(None) };
         let rate = read::amount(rate, || self.path("bytes_per_second"))?;
-        let name = self.key(aggregate(self.entry)).map(|(name, ..)| name)?;
+        let name = self.key(aggregate(self.keys)).map(|(name, ..)| name)?;
         let asks = |word: &str| ["real_time", "manual_time"].contains(&word);
         if self.by_wall || name.split('/').any(asks) {
             return Ok(Some((THROUGHPUT.to_owned(), rate)));
         }
         let times = (self.time_ns("cpu_time")?, self.time_ns("real_time")?);
-        let is_mean = aggregate(self.entry).is_some_and(|kind| kind != "median");
+        let is_mean = aggregate(self.keys).is_some_and(|kind| kind != "median");
         Ok(Some(match times {
             (Some(cpu_ns), Some(wall_ns)) if wall_ns > 0.0 && !is_mean => {
                 (THROUGHPUT.to_owned(), rate * (cpu_ns / wall_ns))
@@ -218,8 +218,8 @@ fn repetition<'a>(draft: &mut Draft, cells: &mut Cells<'a>, entry: &Entry<'a>) -
         None => draft.new_cell(key.0, Point::default())?,
     };
     cells.known.insert(key, cell);
-    let text = |key: &str| entry.entry.get(key).and_then(Value::as_str);
-    let is = |key: &str| entry.entry.get(key) == Some(&Value::Bool(true));
+    let text = |key: &str| entry.keys.get(key).and_then(Value::as_str);
+    let is = |key: &str| entry.keys.get(key) == Some(&Value::Bool(true));
     if let Some(label) = text("label") {
         draft.about(cell, label.to_owned());
     }
@@ -234,7 +234,7 @@ fn repetition<'a>(draft: &mut Draft, cells: &mut Cells<'a>, entry: &Entry<'a>) -
     }
     let iterations = entry.number("iterations")?.context("iterations is missing")?;
     let ops = read::operations(iterations, || "iterations".to_owned())?;
-    ensure!(entry.entry.contains_key("real_time"), "real_time is missing");
+    ensure!(entry.keys.contains_key("real_time"), "real_time is missing");
     draft.push(cell, Execution { session: 0, ops, bytes: 0 }, &entry.values()?)
 }
 
@@ -247,7 +247,7 @@ fn aggregated(draft: &mut Draft, row: &Aggregates<'_>) -> Result<()> {
     let key = || format!("benchmarks[{}]", entry.at);
     let cell = draft.new_cell(name, Point::default())?;
     let mut values = entry.values().with_context(key)?;
-    ensure!(entry.entry.contains_key("real_time"), "{}.real_time is missing", key());
+    ensure!(entry.keys.contains_key("real_time"), "{}.real_time is missing", key());
     // What is known of how the repetitions differ.
     if let Some((_, other)) = named("stddev") {
         let ns = other.time_ns("real_time").with_context(key)?;
