@@ -2,7 +2,7 @@
 //! A fact that cannot be known is null; nothing here fails, and no process is started.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -34,9 +34,11 @@ pub fn of_place(path: &Path, number: usize) -> BTreeMap<String, Value> {
     storage::of_place(&Tree::new("/"), path, number)
 }
 
-/// By which of the directories with data a path is known in these facts.
-pub fn directory(path: &Path) -> Option<String> {
-    storage::directory(path)
+/// The first of these paths in each directory.
+pub fn places<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<&'a Path> {
+    let mut known: BTreeSet<Option<String>> = BTreeSet::new();
+    let is_new = |path: &&Path| known.insert(storage::directory(path));
+    paths.map(PathBuf::as_path).filter(is_new).collect()
 }
 
 fn capture_from(tree: &Tree, data_file: Option<&Path>) -> Environment {

@@ -264,7 +264,8 @@ fn rounds_left(run: &Run) -> Vec<(u32, u32)> {
 }
 
 fn look_at_the_machine(run: &mut Run, data: &[Data]) {
-    let places = places(data);
+    let places = data.iter().filter_map(|data| data.directory.as_ref().or(data.files.first()));
+    let places = environment::places(places);
     let mut environment = environment::capture(places.first().copied());
     for (n, place) in places.iter().enumerate().skip(1) {
         environment.facts.extend(environment::of_place(place, n + 1));
@@ -287,21 +288,6 @@ fn look_at_the_machine(run: &mut Run, data: &[Data]) {
                 .to_owned(),
         });
     }
-}
-
-/// Where data lies: a path in each directory, in the order of the points.
-fn places(data: &[Data]) -> Vec<&Path> {
-    let mut known: Vec<Option<String>> = Vec::new();
-    let mut places = Vec::new();
-    for data in data {
-        let Some(place) = data.directory.as_ref().or(data.files.first()) else { continue };
-        let directory = environment::directory(place);
-        if !known.contains(&directory) {
-            known.push(directory);
-            places.push(place.as_path());
-        }
-    }
-    places
 }
 
 /// What a method gets to know of its point.

@@ -18,6 +18,7 @@ mod import;
 mod kill;
 mod languages;
 mod latency;
+mod left_behind;
 mod locked;
 mod numbers;
 mod older;

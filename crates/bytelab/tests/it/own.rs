@@ -20,13 +20,13 @@ impl World {
         self.run(&[&["run", path.to_str().unwrap()], &args[..]].concat())
     }
 
-    fn own_json(&self, text: &str) -> (i32, Value) {
+    pub(crate) fn own_json(&self, text: &str) -> (i32, Value) {
         let ran = self.own(text, &["--json"]);
         let json = serde_json::from_str(&ran.stdout);
         (ran.code, json.unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr)))
     }
 
-    fn lines(&self, name: &str) -> Vec<String> {
+    pub(crate) fn lines(&self, name: &str) -> Vec<String> {
         let text = std::fs::read_to_string(self.path(name)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
@@ -283,56 +283,6 @@ fn a_worker_that_dies_late_is_shown_with_what_it_did() {
     assert!(words.contains("dying 5.00") && words.contains(&expected), "{shown}");
     let exported = world.run(&["export", "1", "--format", "csv"]).stdout;
     assert_eq!(exported.lines().filter(|line| line.contains("dying")).count(), n as usize);
-}
-
-/// A shell's words that leave a process in a session of its own, and write its number to `left`.
-const LEAVE: &str = "rm -f up; mkfifo up; setsid sh -c 'echo $$ >up; exec sleep 1000' >/dev/null 2>&1 & \
-                     read -r left <up; echo $left >>left";
-
-/// Of the processes that were left, those that still live; none of them does afterwards.
-#[cfg(target_os = "linux")]
-fn survivors(world: &World) -> (usize, Vec<i32>) {
-    let left: Vec<i32> = world.lines("left").iter().map(|pid| pid.parse().unwrap()).collect();
-    let lives = |pid: &&i32| {
-        let pid = rustix::process::Pid::from_raw(**pid).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok()
-    };
-    (left.len(), left.iter().filter(lives).copied().collect())
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn no_process_outlives_a_run_in_a_session_of_its_own() {
-    let world = World::new();
-    let worker = format!(
-        "cd $(dirname $0); echo hello 1; while read -r verb n rest; do case $verb in prepare) {LEAVE}; echo ready;;
-         go) echo \"done $n wall=2000000\";; bye) exit;; esac; done"
-    );
-    std::fs::write(world.path("worker.sh"), worker).unwrap();
-    let text = format!(
-        "[[method]]\nname = 'command'\ncommand = \"\"\"{LEAVE}\"\"\"\nshell = true\n[[method]]\n\
-         name = 'worker'\nworker = 'sh {{here}}/worker.sh'\n"
-    );
-    let (code, json) = world.own_json(&text);
-    let (left, survivors) = survivors(&world);
-    assert_eq!(code, 0, "{json}");
-    // Two rounds and one that warms up, and a session or more of the worker.
-    assert!(left >= 3, "{left}: {json}");
-    assert!(survivors.is_empty(), "{survivors:?}");
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn what_a_hook_starts_for_the_whole_run_lives_as_long() {
-    let world = World::new();
-    let text = format!(
-        "hooks.setup = {{ command = \"\"\"{LEAVE}\"\"\", shell = true }}\n[[method]]\nname = 'a'\n\
-         command = 'read -r pid <left && kill -0 $pid'\nshell = true\n"
-    );
-    let (code, json) = world.own_json(&text);
-    let (left, survivors) = survivors(&world);
-    assert_eq!(code, 0, "{json}");
-    assert!(left >= 1 && survivors.is_empty(), "{left} {survivors:?}");
 }
 
 #[test]
