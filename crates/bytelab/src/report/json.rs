@@ -56,6 +56,9 @@ struct Document<'a> {
     /// Of a run of `numbers` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<RowJson>>,
+    /// What there is to doubt about the rows, as the table says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_notes: Option<Vec<String>>,
 }
 
 impl<'a> Document<'a> {
@@ -78,6 +81,7 @@ impl<'a> Document<'a> {
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),
             rows: numbers::json(run),
+            row_notes: numbers::doubts(run, analysis),
         }
     }
 }

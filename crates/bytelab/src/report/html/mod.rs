@@ -167,7 +167,7 @@ fn question(html: &mut Html, shown: &[(Run, Analysis)]) {
 
 fn answers(run: &Run, analysis: &Analysis, varying: &Varying<'_>) -> Vec<String> {
     if run.experiment == crate::numbers::EXPERIMENT {
-        return vec![numbers::answer(run)];
+        return numbers::answers(run);
     }
     let all = rows::all(run, analysis);
     let mut sentences = ladder::sentences(run);

@@ -45,7 +45,7 @@ impl Meanwhile {
         if limit == 'A' {
             return None;
         }
-        let what = |share: Option<f64>, limits: [f64; 2], what: &str| match share {
+        let part = |share: Option<f64>, limits: [f64; 2], what: &str| match share {
             Some(share) if share > limits[0] => {
                 Some(format!("{what} {:.0} % of the CPU time meanwhile", 100.0 * share))
             }
@@ -53,8 +53,8 @@ impl Meanwhile {
             None => Some(format!("it is not known how much of the CPU time {what} meanwhile")),
         };
         let why = [
-            what(self.others, OTHERS, "other programs used"),
-            what(self.steal, STEAL, "the hypervisor took"),
+            part(self.others, OTHERS, "other programs used"),
+            part(self.steal, STEAL, "the hypervisor took"),
         ];
         let why: Vec<String> = why.into_iter().flatten().collect();
         Some(format!(

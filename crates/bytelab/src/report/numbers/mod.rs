@@ -177,9 +177,14 @@ fn columns_of(run: &Run, columns: &[Column]) -> Cells {
     (headings, numbers(run).iter().map(line).collect())
 }
 
-/// From the least to the greatest, in one sentence.
-pub(super) fn answer(run: &Run) -> String {
+/// The answer in one sentence, and what its grades suffer from.
+pub(super) fn answers(run: &Run) -> Vec<String> {
     let numbers = numbers(run);
+    std::iter::once(answer(&numbers)).chain(notes::own(run, &numbers)).collect()
+}
+
+/// From the least to the greatest.
+fn answer(numbers: &[Number]) -> String {
     let measured = numbers.iter().filter_map(|number| {
         let figures = number.figures.as_ref().ok()?;
         Some((number.row.title, figures.p50))
@@ -224,6 +229,14 @@ pub(super) struct RowJson {
 pub(super) fn json(run: &Run) -> Option<Vec<RowJson>> {
     (run.experiment == crate::numbers::EXPERIMENT)
         .then(|| numbers(run).iter().map(row_json).collect())
+}
+
+/// What there is to doubt about the rows of a run of `numbers`; none of any other.
+pub(super) fn doubts(run: &Run, analysis: &Analysis) -> Option<Vec<String>> {
+    (run.experiment == crate::numbers::EXPERIMENT).then(|| {
+        let all = notes::all(run, analysis, &numbers(run)).into_iter();
+        all.map(|(about, text)| about + &text).collect()
+    })
 }
 
 fn row_json(number: &Number) -> RowJson {

@@ -18,15 +18,21 @@ pub(super) fn all(run: &Run, analysis: &Analysis, numbers: &[Number]) -> Vec<(St
         let begins = |words: &&str| note.text.starts_with(words);
         !begins(&WAITED) && !NOT_MEASURED.iter().any(begins)
     };
-    let own = Meanwhile::of(run).doubt().into_iter().chain(waited(numbers));
-    let own = own.map(|text| (String::new(), text));
+    let own = own(run, numbers).map(|text| (String::new(), text));
     own.chain(analysis.notes.iter().filter(said_here).map(of_row)).collect()
+}
+
+/// What is known of the rows beside what was noted of the run.
+pub(super) fn own(run: &Run, numbers: &[Number]) -> impl Iterator<Item = String> + use<> {
+    Meanwhile::of(run).doubt().into_iter().chain(waited(numbers))
 }
 
 fn of_row(note: &Note) -> (String, String) {
     let name = note.point.as_ref().and_then(|point| point.text("row").ok());
     let about = name.map(|name| row(name).map_or(name, |row| row.title.trim()));
-    let about = about.map_or(String::new(), |about| format!("{about}: "));
+    // What is noted once of a method is here of one row or more.
+    let some = note.method.as_ref().map(|_| "some rows");
+    let about = about.or(some).map_or(String::new(), |about| format!("{about}: "));
     (about, note.text.replace(" cells of 1 method (row)", " rows"))
 }
 

@@ -130,7 +130,9 @@ fn doubted() -> Run {
         run.notes.push(Note { method: Some("row".to_owned()), point, text: text.to_owned() });
     };
     note(Some(run.cells[0].point.clone()), "drift: 9 % | later *samples*");
-    note(None, "two modes in 12 cells of 1 method (row): look at the plot");
+    note(None, "peak_rss_bytes: not known");
+    let text = "two modes in 12 cells of 1 method (row): look at the plot".to_owned();
+    run.notes.push(Note { method: None, point: None, text });
     run
 }
 
@@ -139,7 +141,11 @@ fn doubts_are_shown_with_the_title_of_their_row() {
     let run = doubted();
     let text = text(&run, &analysis(&run), &[], &layout(120));
     assert!(text.contains("note: load from L1: drift: 9 % | later *samples*\n"), "{text}");
+    assert!(text.contains("note: some rows: peak_rss_bytes: not known\n"), "{text}");
     assert!(text.contains("note: two modes in 12 rows: look at the plot\n"), "{text}");
+    let json = doubts(&run, &analysis(&run)).unwrap();
+    assert_eq!(json[0], "load from L1: drift: 9 % | later *samples*");
+    assert_eq!(json.len(), 3);
     let markdown = markdown(&run, &analysis(&run), &[]);
     assert!(
         markdown.contains("\n- load from L1: drift: 9 % \\| later \\*samples\\*\n"),
