@@ -48,7 +48,7 @@ const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not 
 
 #[derive(Subcommand)]
 pub(crate) enum Task {
-    /// The latency numbers of this machine, beside published ones (at most 30 seconds)
+    /// The latency numbers of this machine, beside published ones (at most 45 seconds)
     Numbers(NumbersArgs),
     /// Measure: run an experiment, prove its answers, show which method wins
     #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT|FILE.toml")]
@@ -192,7 +192,7 @@ impl NumbersArgs {
                 axes.push((param.name, param.parse(text)?));
             }
         }
-        let (sessions, rounds, seconds) = if self.full { (10, 500, 60) } else { (6, 72, 10) };
+        let (sessions, rounds, seconds) = if self.full { (10, 500, 60) } else { (6, 72, 15) };
         let rounds = self.rounds.unwrap_or(rounds);
         Ok(Asked {
             experiment: experiment.name.to_owned(),
