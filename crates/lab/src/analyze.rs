@@ -19,7 +19,10 @@ use crate::param::Point;
 use crate::run::{Note, Run};
 use crate::threshold;
 
-pub use self::check::{Allowed, Check, CheckLine, Checked, Outcome, check};
+pub use self::check::{
+    Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,
+    check_pairs, foresee, foresee_pairs,
+};
 pub use self::compare::RELEVANT_PERCENT;
 pub use self::history::{NEWEST, Place, Series, Step, Was, series};
 pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, refusal};

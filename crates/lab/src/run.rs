@@ -75,6 +75,11 @@ pub struct Plan {
     pub imported: Option<Imported>,
 }
 
+impl Plan {
+    /// All rounds are taken, however long that takes: a number that JSON keeps exactly.
+    pub const NO_TIME_LIMIT_NS: u64 = (1 << 53) - 1;
+}
+
 /// A file in which another program tells what it measured. Its methods were not measured in rounds: no two
 /// cells have a round in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
