@@ -25,7 +25,7 @@ pub use self::check::{
 };
 pub use self::compare::RELEVANT_PERCENT;
 pub use self::history::{NEWEST, Place, Series, Step, Was, series};
-pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, refusal};
+pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, gate, refusal};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
