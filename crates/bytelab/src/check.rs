@@ -1,5 +1,8 @@
-//! `bytelab check` and `bytelab baseline`: what a baseline measured is measured again, and what got slower
-//! by more than is allowed makes it fail, once a second run has confirmed it.
+//! `bytelab check` and `bytelab baseline`: what a baseline measured is measured again, or beside its old side, and
+//! what got slower by more than is allowed makes it fail, once a second run has confirmed it.
+
+mod against;
+mod two_sides;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -8,37 +11,69 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, Subcommand};
-use lab::analyze::{Allowed, Check, Checked, Outcome, check};
+use clap::{Args, Subcommand, ValueEnum};
+use lab::analyze::{Allowed, Check, Checked, OLD, Outcome, check, foresee};
 use lab::experiment::Experiment;
 use lab::launch::Stop;
 use lab::metric::{self, left_out};
-use lab::run::Run;
+use lab::run::{Plan, Run};
 
 use crate::report::{self, Layout};
 use crate::run::again;
 use crate::store::{self, Baseline, Store};
 
+pub(crate) use self::against::{AgainstArgs, run as against};
+
 const DID_NOT_RUN: u8 = 1;
-const SLOWER: u8 = 3;
-const UNDECIDED: u8 = 4;
+pub(crate) const SLOWER: u8 = 3;
+pub(crate) const UNDECIDED: u8 = 4;
 
 /// So many of the newest runs tell what runs differ by.
 const BEFORE_MAX: usize = 20;
 
+/// What a check of either form is asked.
 #[derive(Args)]
-#[command(
-    after_help = "Exit status: 0 nothing is slower than allowed; 1 something did not run, or answers \
-                        differ; 3 slower; 4 undecided."
-)]
-pub(crate) struct CheckArgs {
-    /// The run, or the name of one (see `bytelab baseline`)
-    #[arg(long, value_name = "ID|NAME")]
-    baseline: String,
+pub(crate) struct GateArgs {
     /// By how much a metric may get worse: wall=5%, cpu=3%, rss, syscalls, allocations, throughput, or
     /// the full name of another; may be repeated
     #[arg(long, value_name = "METRIC=N%", required = true, value_delimiter = ',', value_parser = allowed)]
     allow: Vec<Allowed>,
+    /// Whether a check that decides nothing fails: with exit status 4, or 0
+    #[arg(long, value_name = "WORD", value_enum, default_value = "fail")]
+    undecided: Undecided,
+    /// Measure nothing: say which slowdown would be found with 80 %, from the runs that the store has
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Undecided {
+    Ok,
+    Fail,
+}
+
+/// How old and new are measured in the same rounds.
+const BESIDE: &str = "Old and new in the same rounds decides more, and needs no baseline:
+  bytelab check FILE.toml --against OLD.toml --allow wall=5%
+  bytelab check FILE.toml --against old=PATH,new=PATH --allow wall=5%
+  bytelab check EXPERIMENT --against OLD_BYTELAB --allow wall=5%
+The second puts PATH in for {program} in the commands of FILE.toml; the third takes the built-in
+methods of another bytelab. `bytelab check EXPERIMENT --help` has their flags.
+
+Exit status: 0 nothing is slower than allowed; 1 something did not run, or answers differ; 3 slower;
+4 undecided, unless --undecided ok is given.";
+
+#[derive(Args)]
+#[command(after_help = BESIDE)]
+pub(crate) struct CheckArgs {
+    /// The run, or the name of one (see `bytelab baseline`)
+    #[arg(long, value_name = "ID|NAME", required = true)]
+    baseline: Option<String>,
+    #[command(flatten)]
+    gate: GateArgs,
     /// Compare times as they are, and not relative to the reference in the same rounds
     #[arg(long)]
     absolute: bool,
@@ -48,12 +83,12 @@ pub(crate) struct CheckArgs {
     /// Where made data is kept [default: where it was for the baseline]
     #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
     data_dir: Option<PathBuf>,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    json: bool,
     /// Do not keep the runs
     #[arg(long)]
     no_store: bool,
+    /// Where an experiment is named, and not a baseline.
+    #[arg(skip)]
+    pub(crate) against: Option<AgainstArgs>,
 }
 
 #[derive(Subcommand)]
@@ -87,7 +122,7 @@ pub(crate) fn metric_named(name: &str) -> &str {
 }
 
 /// `wall=5%`.
-fn allowed(text: &str) -> Result<Allowed, String> {
+pub(crate) fn allowed(text: &str) -> Result<Allowed, String> {
     let wrong = || "write METRIC=N%, such as wall=5%".to_owned();
     let (name, percent) = text.split_once('=').ok_or_else(wrong)?;
     let percent = percent.strip_suffix('%').ok_or_else(wrong)?.trim();
@@ -111,17 +146,31 @@ pub(crate) fn run(
     experiments: &[Experiment],
     layout: &Layout,
 ) -> Result<ExitCode> {
-    for (i, allowed) in args.allow.iter().enumerate() {
-        let twice = args.allow[..i].iter().any(|other| other.metric == allowed.metric);
-        ensure!(!twice, "--allow names {} twice", allowed.metric);
-    }
+    let gate = &args.gate;
+    ensure_once("--allow", &gate.allow)?;
     let mut store = store::open(store_flag.map(OsStr::to_owned))?;
-    let baseline = baseline(&mut *store, &args.baseline)?;
-    ensure_same_definitions(&baseline, &args.allow)?;
+    let name = args.baseline.as_deref().context("--baseline names no run")?;
+    let baseline = baseline(&mut *store, name)?;
+    ensure_same_definitions(&baseline, &gate.allow)?;
     let before = before(&mut *store, &baseline)?;
+    let asked = Check {
+        baseline: &baseline,
+        now: &[],
+        before: &before,
+        allowed: &gate.allow,
+        absolute: args.absolute,
+    };
+    if gate.dry_run {
+        let found = foresee(&asked);
+        return told(&if gate.json {
+            report::check::foreseen_json(&found)? + "\n"
+        } else {
+            report::check::foreseen(&found, layout)
+        });
+    }
     let stop = Stop::on_signals()?;
     let mut now: Vec<Run> = Vec::new();
-    let label = args.label.clone().unwrap_or_else(|| format!("check of {}", args.baseline));
+    let label = args.label.clone().unwrap_or_else(|| format!("check of {name}"));
     let checked = loop {
         let keep =
             if args.no_store { None } else { Some(store::open(store_flag.map(OsStr::to_owned))?) };
@@ -130,40 +179,69 @@ pub(crate) fn run(
             return Ok(ExitCode::from(128 + signal as u8));
         }
         now.push(measured?);
-        let checked = check(&Check {
-            baseline: &baseline,
-            now: &now,
-            before: &before,
-            allowed: &args.allow,
-            absolute: args.absolute,
-        });
-        if now.len() > 1 || matches!(checked.outcome, Outcome::Ok | Outcome::Missing) {
+        let checked = check(&Check { now: &now, ..asked });
+        if is_enough(&now, &checked)? {
             break checked;
         }
-        writeln!(io::stderr(), "bytelab: not ok in one run: measuring a second one")?;
     };
-    let asked = report::check::Asked {
-        baseline: &args.baseline,
-        baseline_id: &baseline.id,
-        now: now.iter().map(|run| run.id.as_str()).collect(),
-    };
-    let text = if args.json {
-        report::check::json(&asked, &checked)? + "\n"
-    } else {
-        report::check::text(&asked, &checked, layout)
-    };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    step_summary(&report::check::markdown(&asked, &checked));
-    Ok(ExitCode::from(status(&checked)))
+    let against = report::check::Against::Baseline { name, id: &baseline.id };
+    conclude(gate, against, &now, &checked, layout)
 }
 
-fn status(checked: &Checked) -> u8 {
-    match checked.outcome {
-        Outcome::Ok | Outcome::Reference => 0,
+/// Whether no second run is needed; it is said if one is.
+fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
+    let settled = [Outcome::Ok, Outcome::Faster, Outcome::Missing];
+    let enough = now.len() > 1 || settled.contains(&checked.outcome);
+    if !enough {
+        writeln!(io::stderr(), "bytelab: not ok in one run: measuring a second one")?;
+    }
+    Ok(enough)
+}
+
+/// Shows what was found, and gives the exit status.
+fn conclude(
+    gate: &GateArgs,
+    against: report::check::Against<'_>,
+    now: &[Run],
+    checked: &Checked,
+    layout: &Layout,
+) -> Result<ExitCode> {
+    let now = now.iter().map(|run| run.id.as_str()).collect();
+    let asked = report::check::Asked { against, now };
+    let text = if gate.json {
+        report::check::json(&asked, checked)? + "\n"
+    } else {
+        report::check::text(&asked, checked, layout)
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    step_summary(&report::check::markdown(&asked, checked));
+    Ok(ExitCode::from(match checked.outcome {
+        Outcome::Undecided if gate.undecided == Undecided::Ok => 0,
+        outcome => status(outcome),
+    }))
+}
+
+fn told(text: &str) -> Result<ExitCode> {
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn status(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Ok | Outcome::Faster | Outcome::Reference => 0,
         Outcome::Missing => DID_NOT_RUN,
         Outcome::Slower => SLOWER,
         Outcome::Undecided => UNDECIDED,
     }
+}
+
+/// No metric has two limits.
+pub(crate) fn ensure_once(flag: &str, limits: &[Allowed]) -> Result<()> {
+    for (i, allowed) in limits.iter().enumerate() {
+        let twice = limits[..i].iter().any(|other| other.metric == allowed.metric);
+        ensure!(!twice, "{flag} names {} twice", allowed.metric);
+    }
+    Ok(())
 }
 
 /// A name first: it was chosen to be used.
@@ -212,18 +290,22 @@ fn ensure_same_definitions(run: &Run, allowed: &[Allowed]) -> Result<()> {
 
 /// The newest complete runs of the same job on the machine of the baseline, the oldest first.
 fn before(store: &mut dyn Store, baseline: &Run) -> Result<Vec<Run>> {
+    let (experiment, machine) = (&baseline.experiment, &baseline.environment.fingerprint);
+    let mut runs = newest(store, experiment, machine, &baseline.plan)?;
+    // There other methods ran in the same rounds.
+    runs.retain(|run| !run.cells.iter().any(|cell| cell.method.ends_with(OLD)));
+    Ok(runs)
+}
+
+fn newest(store: &mut dyn Store, experiment: &str, machine: &str, plan: &Plan) -> Result<Vec<Run>> {
     let same = |run: &&lab::run::Listed| {
-        run.complete
-            && run.experiment == baseline.experiment
-            && run.machine.fingerprint == baseline.environment.fingerprint
+        run.complete && run.experiment == experiment && run.machine.fingerprint == machine
     };
     let listed = store.list()?;
     let newest = listed.iter().rev().filter(same).take(BEFORE_MAX);
     let mut runs = newest.map(|run| store.load(&run.id)).collect::<Result<Vec<Run>>>()?;
     runs.reverse();
-    runs.retain(|run| {
-        run.plan.cache == baseline.plan.cache && run.plan.fresh == baseline.plan.fresh
-    });
+    runs.retain(|run| run.plan.cache == plan.cache && run.plan.fresh == plan.fresh);
     Ok(runs)
 }
 

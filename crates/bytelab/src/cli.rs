@@ -86,7 +86,8 @@ pub(crate) enum Task {
     },
     /// Two runs, labels or machines side by side, or a run beside published results
     Compare(CompareArgs),
-    /// Measure a baseline's methods again, and fail if one got slower than allowed
+    /// Fail if a method got slower than allowed: beside its old side, or measured again against a baseline
+    #[command(subcommand_value_name = "EXPERIMENT|FILE.toml", subcommand_negates_reqs = true)]
     Check(CheckArgs),
     /// Names for the runs that are checked against
     Baseline {

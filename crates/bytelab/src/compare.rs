@@ -9,12 +9,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use lab::analyze::{compare_sides, refusal};
+use lab::analyze::{Allowed, Checked, compare_sides, gate, refusal};
 use lab::experiment::Experiment;
 use lab::param::Kind;
 use lab::run::{Listed, Run};
 
 use self::published::{Kept, looked_at};
+use crate::check::{allowed, ensure_once, status};
 use crate::reference;
 use crate::report::Layout;
 use crate::report::compare::{self, Side};
@@ -23,6 +24,9 @@ use crate::store::{self, Store};
 pub(crate) use self::published::published;
 
 #[derive(Args)]
+#[command(
+    after_help = "Exit status: 0, and with --fail 3 if a method got slower than that, 4 if it is not decided."
+)]
 pub(crate) struct CompareArgs {
     /// A run, several runs (41,43,45), or published:NAME (see `bytelab list published`)
     #[arg(value_name = "RUNS", num_args = 0..=2)]
@@ -40,6 +44,10 @@ pub(crate) struct CompareArgs {
     /// Compare although cache states or the way of taking samples differ
     #[arg(long)]
     despite_differences: bool,
+    /// Exit with 3 if a method of the second side is slower by more than this, as in wall=5%, and with 4 if that
+    /// cannot be decided; may be repeated
+    #[arg(long, value_name = "METRIC=N%", value_delimiter = ',', value_parser = allowed)]
+    fail: Vec<Allowed>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
@@ -51,6 +59,7 @@ pub(crate) fn run(
     experiments: &[Experiment],
     layout: &Layout,
 ) -> Result<ExitCode> {
+    ensure_once("--fail", &args.fail)?;
     let mut wanted: Vec<Wanted<'_>> =
         args.sides.iter().map(|text| wanted(text)).collect::<Result<_>>()?;
     wanted.extend(args.label.iter().map(|label| Wanted::Label(label)));
@@ -65,20 +74,29 @@ pub(crate) fn run(
     let needs_store = [a, b].iter().any(|side| !matches!(side, Wanted::Published(_)));
     let mut store = needs_store.then(|| store::open(store)).transpose()?;
     let ids = ids(args, [a, b], store.as_deref_mut())?;
+    if let Some(id) = ids[0].iter().find(|id| ids[1].contains(*id)) {
+        bail!(
+            "run {id} is on both sides: a run cannot be compared with itself; name each run on one side only"
+        );
+    }
     let mut load = |wanted: &Wanted<'_>, ids: &[String]| -> Result<Side> {
         let store = store.as_mut().context("there is no store")?;
         let runs = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<Run>>>()?;
         ensure_different(&runs)?;
         Ok(Side { name: wanted.name(), runs })
     };
-    let text = match (a, b) {
+    let (text, gated) = match (a, b) {
         (Wanted::Published(_), _) | (_, Wanted::Published(_)) => {
+            ensure!(
+                args.fail.is_empty(),
+                "--fail: a published result is of another machine and decides nothing"
+            );
             let mut side = |wanted: &Wanted<'_>, ids: &[String]| match wanted {
                 Wanted::Published(name) => published(name).map(Kept::Published),
                 _ => load(wanted, ids).map(Kept::Stored),
             };
             let (a, b) = (side(a, &ids[0])?, side(b, &ids[1])?);
-            looked_at(a, b, args.json, layout)?
+            (looked_at(a, b, args.json, layout)?, None)
         }
         _ => {
             let (a, b) = (load(a, &ids[0])?, load(b, &ids[1])?);
@@ -90,7 +108,7 @@ pub(crate) fn run(
     if args.json {
         writeln!(out)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(gated.map_or(ExitCode::SUCCESS, |checked| ExitCode::from(status(checked.outcome))))
 }
 
 /// A run that was imported twice, or exported and imported, is one measurement, and no two values of a side.
@@ -231,7 +249,7 @@ fn measured(
     args: &CompareArgs,
     experiments: &[Experiment],
     layout: &Layout,
-) -> Result<String> {
+) -> Result<(String, Option<Checked>)> {
     let one_experiment = a.runs.iter().chain(&b.runs).all(|r| r.experiment == a.runs[0].experiment);
     if let Some(why) = refusal(&a.runs, &b.runs) {
         ensure!(one_experiment, "{why}");
@@ -257,5 +275,14 @@ fn measured(
             points(b)
         );
     }
-    if args.json { compare::json(a, b, &sides) } else { Ok(compare::text(a, b, &sides, layout)) }
+    let mut machines = a.runs.iter().chain(&b.runs).map(|run| &run.environment.fingerprint);
+    let first = machines.next();
+    let same_machine = machines.all(|machine| Some(machine) == first);
+    let gated = (!args.fail.is_empty()).then(|| gate(&sides, &args.fail, same_machine));
+    let text = if args.json {
+        compare::json(a, b, &sides, gated.as_ref())?
+    } else {
+        compare::text(a, b, &sides, gated.as_ref(), layout)
+    };
+    Ok((text, gated))
 }

@@ -107,9 +107,14 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
         Task::Cat(args) => tools::cat::run(args),
         Task::History(args) => history::run(&args, cli.store, &layout()),
         Task::Compare(args) => compare::run(&args, cli.store, &experiments::all(), &layout()),
-        Task::Check(args) => {
+        Task::Check(mut args) => {
             warn_if_unoptimised();
-            check::run(&args, cli.store.as_deref(), &experiments::all(), &layout())
+            match (args.against.take(), asked) {
+                (Some(against), Some(asked)) => {
+                    check::against(&against, asked, cli.store.as_deref(), &layout())
+                }
+                _ => check::run(&args, cli.store.as_deref(), &experiments::all(), &layout()),
+            }
         }
         Task::Baseline { task } => check::baselines(&task, cli.store),
         Task::Show { id, output, plot } => {

@@ -23,7 +23,8 @@ use crate::store::Store;
 use crate::trace_file::TraceFile;
 use crate::workers::{self, Toolchain};
 
-use self::choose::{choose, leave_out, methods_of};
+pub(crate) use self::choose::choose;
+use self::choose::{ensure_one_side, leave_out, methods_of};
 use self::record::{Output, record};
 
 /// A run, and whether all that it made was removed.
@@ -77,6 +78,7 @@ pub(crate) fn resume(
     stop: &Stop,
 ) -> Result<Measured> {
     let mut run = store.load(id)?;
+    ensure_one_side(&run)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
     ensure!(!owner::is_imported(&run.environment), "run {id} was imported: start a new one");
     ensure!(
@@ -126,21 +128,32 @@ pub(crate) fn again(
     store: Option<Box<dyn Store>>,
     stop: &Stop,
 ) -> Result<Run> {
+    ensure_one_side(run)?;
     let declared = run.plan.definition.as_ref().map(|old| same_file(old, &run.id)).transpose()?;
     let experiment = match &declared {
         Some(declared) => &declared.experiment,
         None => find(experiments, &run.experiment)?,
     };
-    let methods = methods_of(experiment, run)?;
-    let line = ProgressLine::new();
-    let mut job = Job { experiment, methods };
+    let job = Job { experiment, methods: methods_of(experiment, run)? };
     let mut plan = run.plan.clone();
     plan.seed = seed();
     // A file may name any directory.
     if dir.is_some() || plan.data_dir.is_none() || owner::is_imported(&run.environment) {
         plan.data_dir = Some(data_dir_text(dir)?);
     }
-    let mut points = run.points.clone();
+    whole(job, run.points.clone(), plan, label, store, stop)
+}
+
+/// A run without anything that is decided on the way.
+pub(crate) fn whole(
+    mut job: Job<'_>,
+    mut points: Vec<Point>,
+    plan: Plan,
+    label: &str,
+    store: Option<Box<dyn Store>>,
+    stop: &Stop,
+) -> Result<Run> {
+    let line = ProgressLine::new();
     let orphans = Orphans::adopt();
     let data = data(&job, &mut points, &plan, &line, stop)?;
     let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
@@ -225,7 +238,7 @@ const LEAST_SESSIONS: u32 = 6;
 /// Processes differ less than rounds do, and a session costs some rounds.
 const ROUNDS_PER_SESSION: u32 = 5;
 
-fn plan(measuring: &MeasureArgs) -> Result<Plan> {
+pub(crate) fn plan(measuring: &MeasureArgs) -> Result<Plan> {
     let data_dir = data_dir_text(measuring.data_dir.clone())?;
     let (sessions, rounds) = sessions(measuring.rounds, measuring.sessions);
     Ok(Plan {

@@ -1,11 +1,12 @@
-//! False alarms between runs, simulated in full: `compare` of two sides, and `check` against a baseline.
+//! False alarms between runs, simulated in full: `compare` of two sides, and `check` against a baseline or of old and
+//! new in the same rounds.
 //! `cargo bench -p lab --bench gate`; the tests run a part of it.
 #![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
 #![allow(dead_code, reason = "the simulation of rounds is the other benchmark's")]
 
 use std::process::ExitCode;
 
-use gate::{Checked, MACHINES, Shares, checks, sides};
+use gate::{Checked, MACHINES, Shares, checks, foreseen, pairs, sides};
 
 #[path = "../tests/it/statistics/gate.rs"]
 mod gate;
@@ -40,8 +41,32 @@ fn main() -> ExitCode {
             println!("{:<8}  5 methods  +{percent:<3} %   {}", shared.name, line(slower));
         }
     }
-    println!("{wrong} of 32 out of bounds");
+    wrong += same_rounds();
+    println!("{wrong} of 48 out of bounds");
     ExitCode::from(u8::from(wrong > 0))
+}
+
+fn same_rounds() -> u32 {
+    let mut wrong = 0;
+    println!("check --against wall=5%, one method slower: ok / slower / undecided, % of {SETS}");
+    for shared in MACHINES {
+        for methods in [1, 5, 20] {
+            let same = pairs(shared, methods, 1.0, SETS);
+            wrong += u32::from(same.slower > 0.01);
+            println!("{:<8} {methods:>2} methods  the same {}", shared.name, line(same));
+        }
+        for percent in [5.0, 10.0, 20.0] {
+            let slower = pairs(shared, 5, 1.0 + percent / 100.0, SETS / 4);
+            println!("{:<8}  5 methods  +{percent:<3} %   {}", shared.name, line(slower));
+        }
+        let factor = foreseen(shared, 5);
+        let slower = pairs(shared, 5, factor, SETS / 4);
+        // Four of five are foreseen.
+        wrong += u32::from(!(0.7..0.9).contains(&slower.slower));
+        let percent = 100.0 * (factor - 1.0);
+        println!("{:<8}  5 methods  +{percent:.1} % (foreseen) {}", shared.name, line(slower));
+    }
+    wrong
 }
 
 fn line(shares: Shares) -> String {

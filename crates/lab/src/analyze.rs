@@ -19,11 +19,14 @@ use crate::param::Point;
 use crate::run::{Measure, Note, Run};
 use crate::threshold;
 
-pub use self::check::{Allowed, Check, CheckLine, Checked, Outcome, check};
+pub use self::check::{
+    Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,
+    check_pairs, foresee, foresee_pairs,
+};
 pub use self::compare::RELEVANT_PERCENT;
 pub(crate) use self::compare::{at_level, too_few};
 pub use self::history::{NEWEST, Place, Series, Step, Was, series};
-pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, refusal};
+pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, gate, refusal};
 pub(crate) use self::summary::sessions;
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.

@@ -29,6 +29,8 @@ pub type MakeData = Box<dyn Fn(&Point, &Path, &Stop) -> Result<Data>>;
 pub struct Data {
     /// The point as the methods get it: with the paths of the files and all that only the data tells.
     pub arguments: Point,
+    /// What the old side of a check gets in their place.
+    pub old_arguments: Option<Point>,
     /// The files whose page-cache state is controlled and proved.
     pub files: Vec<PathBuf>,
     /// Where the methods work, where that is not told by the first file.
@@ -154,6 +156,8 @@ pub enum How {
     Command(Command),
     /// In one of the other ways, with commands around it that are not timed.
     Hooked { how: Box<How>, hooks: Hooks },
+    /// In one of the other ways, as it is done elsewhere: the old side of a check.
+    Old { how: Box<How>, side: OldSide },
     /// What it needs is not there: it is skipped, for this reason.
     Unavailable { reason: String },
 }
@@ -163,10 +167,21 @@ impl How {
     pub fn is_command(&self) -> bool {
         match self {
             How::Command(_) => true,
-            How::Hooked { how, .. } => how.is_command(),
+            How::Hooked { how, .. } | How::Old { how, .. } => how.is_command(),
             _ => false,
         }
     }
+}
+
+/// Where the old side of a check is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OldSide {
+    /// What the method is called there.
+    pub name: String,
+    /// The program whose hidden worker runs a built-in method; none: this one.
+    pub program: Option<PathBuf>,
+    /// Where its processes work; none: where those of the new side do.
+    pub dir: Option<PathBuf>,
 }
 
 /// A plain command. `{name}` in its words is replaced by that value of the point, `{{name}}` by `{name}`.

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::count::{Sources, VARIABLE};
-use crate::experiment::{How, Method};
+use crate::experiment::{How, Method, OldSide};
 use crate::param::Point;
 use crate::protocol::Done;
 pub use crate::stop::Stop;
@@ -215,6 +215,10 @@ impl Launch for Launcher {
                 let started = self.start(experiment, &inner, has_digest)?;
                 return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
             }
+            How::Old { how, side } => {
+                let (mut launcher, method) = self.of_old_side(how, side, method);
+                return launcher.start(experiment, &method);
+            }
             How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         };
         Ok(if self.fresh {
@@ -254,6 +258,10 @@ impl Launch for Launcher {
                 let started = self.start_counting(experiment, &inner, sources)?;
                 return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
             }
+            How::Old { how, side } => {
+                let (mut launcher, method) = self.of_old_side(how, side, method);
+                return launcher.start_counting(experiment, &method, sources);
+            }
             How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         })
     }
@@ -276,6 +284,10 @@ impl Launch for Launcher {
                 let started = self.start_traced(experiment, &inner)?;
                 return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
             }
+            How::Old { how, side } => {
+                let (mut launcher, method) = self.of_old_side(how, side, method);
+                return launcher.start_traced(experiment, &method);
+            }
             How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         };
         let speaker = Speaker::start(&argv, &[], limits)?;
@@ -286,6 +298,16 @@ impl Launch for Launcher {
 impl Launcher {
     fn limits(&self) -> Limits {
         Limits { answer_ns: self.sample_limit_ns, dir: self.dir.clone(), stop: self.stop.clone() }
+    }
+
+    fn of_old_side(&self, how: &How, side: &OldSide, method: &Method) -> (Launcher, Method) {
+        let launcher = Launcher {
+            program: side.program.as_ref().unwrap_or(&self.program).clone(),
+            dir: side.dir.as_ref().or(self.dir.as_ref()).cloned(),
+            stop: self.stop.clone(),
+            ..*self
+        };
+        (launcher, Method { name: side.name.clone(), how: how.clone(), ..method.clone() })
     }
 
     fn worker(&self, experiment: &str, method: &Method) -> Vec<String> {

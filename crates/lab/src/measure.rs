@@ -19,7 +19,7 @@ use crate::analyze::choose_measures;
 use crate::cache;
 use crate::clock;
 use crate::environment::{self, Noise, Shares};
-use crate::experiment::{Data, Experiment, Method};
+use crate::experiment::{Data, Experiment, How, Method};
 use crate::launch::{Launch, Stop};
 use crate::metric;
 use crate::param::Point;
@@ -347,7 +347,8 @@ fn look_at_the_machine(run: &mut Run, data: &[Data]) {
 fn arguments(job: &Job<'_>, data: &Data, method: &Method) -> Point {
     let declared = |name: &str| job.experiment.params.iter().any(|param| param.name == name);
     let told = |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
-    data.arguments.only(told)
+    let of_old = data.old_arguments.as_ref().filter(|_| matches!(method.how, How::Old { .. }));
+    of_old.unwrap_or(&data.arguments).only(told)
 }
 
 /// The doubts about the data, each once.

@@ -79,6 +79,11 @@ pub struct Plan {
     pub imported: Option<Imported>,
 }
 
+impl Plan {
+    /// All rounds are taken, however long that takes: a number that JSON keeps exactly.
+    pub const NO_TIME_LIMIT_NS: u64 = (1 << 53) - 1;
+}
+
 /// What the methods of a point are compared by, and why by this.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measure {

@@ -8,6 +8,7 @@ mod noise;
 mod paired;
 mod percentile;
 mod plateau;
+mod power;
 mod random;
 mod sessions;
 mod sides;
@@ -22,8 +23,9 @@ pub use noise::{Modes, Start, another_session, half_difference, start, two_modes
 pub use paired::{Shift, hodges_lehmann, pseudomedian};
 pub use percentile::{nearest_rank, percentile_interval, rank_interval};
 pub use plateau::{Plateau, plateaus};
+pub use power::{FOUND, shift_found_by_each, shift_found_from_baseline};
 pub use sessions::{SESSIONS_NEEDED, by_session, of_values};
-pub use sides::{RUNS_A_SIDE, between, between_single, neighbour_sd};
+pub use sides::{RUNS_A_SIDE, between, between_single, mean_shift, neighbour_sd};
 pub use signed_rank::SignedRank;
 pub use trend::{Trend, steady_from, trend, trend_within};
 pub use walsh::Walsh;

@@ -4,16 +4,20 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
+use lab::analyze::{ROUNDS, SESSIONS};
 use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
 use lab::run::Definition;
 
 use super::{Cli, MeasureArgs, OutputArgs, Task};
+use crate::check::AgainstArgs;
 use crate::experiments::own::{self, Taken};
 
-/// What `bytelab run EXPERIMENT …` asks.
+/// What `bytelab run EXPERIMENT …` asks, and `bytelab check EXPERIMENT …`.
 pub(crate) struct Asked {
+    /// Its name; of one in a file, too.
     pub(crate) experiment: String,
     pub(crate) points: Vec<Point>,
     /// Of an experiment in a file.
@@ -44,29 +48,32 @@ pub(crate) fn tool() -> Option<Cli> {
 /// added to the others.
 pub(crate) fn parse(experiments: &mut Vec<Experiment>) -> Result<(Cli, Option<Asked>)> {
     let mut command = command(experiments);
-    let typed = file_to_run(&command);
+    let typed = file_named(&command);
     let mut definition = None;
-    if let Some(file) = &typed {
-        let declared = own::load(Path::new(file), &taken())?;
-        let subcommand = subcommand(&declared.experiment).name(file);
-        let subcommand = declared.defaults.into_iter().fold(subcommand, |command, (id, value)| {
-            command.mut_arg(id, |arg| arg.default_value(value))
-        });
-        command = command.mut_subcommand("run", |run| run.subcommand(subcommand));
+    if let Some((task, file)) = &typed {
+        let (subcommand, declared) = declared(task, file)?;
+        command = command.mut_subcommand(task, |task| task.subcommand(subcommand));
         definition = Some(declared.definition);
         experiments.push(declared.experiment);
     }
     let matches = command.get_matches();
     let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let run = matches.subcommand_matches("run").and_then(ArgMatches::subcommand);
-    let Some((name, matches)) = run else { return Ok((cli, None)) };
+    let of_task = TASKS.iter().find_map(|task| matches.subcommand_matches(task));
+    let Some(of_task) = of_task else { return Ok((cli, None)) };
+    let Some((name, matches)) = of_task.subcommand() else { return Ok((cli, None)) };
     let experiment = match &typed {
         Some(_) => experiments.last(),
         None => experiments.iter().find(|experiment| experiment.name == name),
     };
     let experiment = experiment.with_context(|| format!("there is no experiment {name}"))?;
-    if let Task::Run(run) = &mut cli.task {
-        run.output = OutputArgs::from_arg_matches(matches)?;
+    match &mut cli.task {
+        Task::Run(run) => run.output = OutputArgs::from_arg_matches(matches)?,
+        Task::Check(check) => {
+            ensure_only_behind(of_task, name)?;
+            ensure_fixed_design(matches)?;
+            check.against = Some(AgainstArgs::from_arg_matches(matches)?);
+        }
+        _ => {}
     }
     let asked = Asked {
         experiment: experiment.name.to_owned(),
@@ -77,18 +84,81 @@ pub(crate) fn parse(experiments: &mut Vec<Experiment>) -> Result<(Cli, Option<As
     Ok((cli, Some(asked)))
 }
 
-/// The file that `run` names in place of an experiment.
-fn file_to_run(command: &Command) -> Option<String> {
-    let open = command.clone().mut_subcommand("run", |run| run.allow_external_subcommands(true));
+/// The tasks that take an experiment or a file.
+const TASKS: [&str; 2] = ["run", "check"];
+
+/// The task that names a file in place of an experiment, and the file.
+fn file_named(command: &Command) -> Option<(&'static str, String)> {
+    let open = TASKS.iter().fold(command.clone(), |command, task| {
+        command.mut_subcommand(task, |task| task.allow_external_subcommands(true))
+    });
     // What is wrong, or asks for help, is told when all is known.
     let matches = open.try_get_matches().ok()?;
-    let (name, _) = matches.subcommand_matches("run")?.subcommand()?;
-    own::is_file_name(name).then(|| name.to_owned())
+    let of_task = |task: &&'static str| {
+        let (name, _) = matches.subcommand_matches(task)?.subcommand()?;
+        own::is_file_name(name).then(|| (*task, name.to_owned()))
+    };
+    TASKS.iter().find_map(of_task)
+}
+
+/// What a file declares, and its params as flags of the task.
+fn declared(task: &str, file: &str) -> Result<(Command, own::Loaded)> {
+    let path = Path::new(file);
+    let is_check = task == "check";
+    let mut declared = own::load(path, &taken()).or_else(|error| {
+        // The programs of both sides are put in when all arguments are known.
+        let with = is_check.then(|| own::load_with(path, &taken(), own::NO_PROGRAM).ok());
+        with.flatten().ok_or(error)
+    })?;
+    let of_task: fn(&Experiment) -> Command = if is_check { check_subcommand } else { subcommand };
+    let subcommand = of_task(&declared.experiment).name(file.to_owned());
+    let mut defaults = std::mem::take(&mut declared.defaults);
+    // The design of a check is fixed.
+    defaults.retain(|(id, _)| !is_check || !["rounds", "sessions", "time"].contains(id));
+    let subcommand = defaults.into_iter().fold(subcommand, |command, (id, value)| {
+        command.mut_arg(id, |arg| arg.default_value(value))
+    });
+    Ok((subcommand, declared))
+}
+
+/// Flags before the experiment are those of a check against a baseline.
+fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
+    let typed = |id: &&str| check.value_source(id) == Some(ValueSource::CommandLine);
+    let ids: Vec<&str> = check.ids().map(clap::Id::as_str).collect();
+    // The others are of groups.
+    let is_flag = |id: &&str| *id != "store" && id.starts_with(|c: char| c.is_ascii_lowercase());
+    match ids.into_iter().filter(is_flag).find(typed) {
+        Some(id) => bail!("--{}: write the options of `check {name}` behind {name}", flag_name(id)),
+        None => Ok(()),
+    }
+}
+
+/// Flags of `run` that a check of two sides has no use for.
+const NO_CHOICE: [&str; 5] = ["time", "workers", "reference", "trace", "languages"];
+
+fn ensure_fixed_design(matches: &ArgMatches) -> Result<()> {
+    let typed = |id: &&&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    match NO_CHOICE.iter().find(typed) {
+        Some(id) => bail!(
+            "--{}: not of a check --against, in which all rounds of both sides are taken",
+            flag_name(id)
+        ),
+        None => Ok(()),
+    }
+}
+
+fn flag_name(id: &str) -> String {
+    match id {
+        "workers" => "worker".to_owned(),
+        "languages" => "language".to_owned(),
+        id => id.replace('_', "-"),
+    }
 }
 
 /// What an experiment in a file may not be called, nor its params.
 pub(crate) fn taken() -> Taken<'static> {
     let all = MeasureArgs::augment_args(OutputArgs::augment_args(Cli::command()));
+    let all = AgainstArgs::augment_args(all);
     let flags = all.get_arguments().flat_map(|arg| {
         let long = arg.get_long().map(str::to_owned);
         long.into_iter().chain([arg.get_id().to_string()])
@@ -101,9 +171,35 @@ pub(crate) fn taken() -> Taken<'static> {
 }
 
 fn command(experiments: &[Experiment]) -> Command {
-    Cli::command().mut_subcommand("run", |run| {
-        experiments.iter().fold(run, |run, experiment| run.subcommand(subcommand(experiment)))
-    })
+    let with = |of_task: fn(&Experiment) -> Command| {
+        move |task: Command| {
+            experiments.iter().fold(task, |task, experiment| task.subcommand(of_task(experiment)))
+        }
+    };
+    Cli::command()
+        .mut_subcommand("run", with(subcommand))
+        .mut_subcommand("check", with(check_subcommand))
+}
+
+/// The design is fixed, but for being larger.
+fn check_subcommand(experiment: &Experiment) -> Command {
+    let command = Command::new(experiment.name)
+        .next_help_heading("Params (a list `a,b` or a range `a..b` is a sweep)")
+        .args(experiment.params.iter().map(flag))
+        .next_help_heading("Check");
+    let command = MeasureArgs::augment_args(AgainstArgs::augment_args(command));
+    let command = NO_CHOICE.iter().fold(command, |c, id| c.mut_arg(id, |arg| arg.hide(true)));
+    command
+        .mut_arg("rounds", |arg| {
+            let fixed = format!("Rounds of all sessions together [at least {}]", SESSIONS * ROUNDS);
+            arg.default_value((SESSIONS * ROUNDS).to_string()).help(fixed)
+        })
+        .mut_arg("sessions", |arg| {
+            let fixed =
+                format!("Sets of fresh processes that share the rounds [at least {SESSIONS}]");
+            arg.default_value(SESSIONS.to_string()).help(fixed)
+        })
+        .about(format!("Old and new in the same rounds: {}", experiment.question))
 }
 
 fn subcommand(experiment: &Experiment) -> Command {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use lab::analyze::{CheckLine, Checked, Outcome};
+use lab::analyze::{CheckLine, Checked, Foreseen, Outcome};
 use lab::metric;
 use lab::param::Point;
 use lab::run::SCHEMA;
@@ -18,23 +18,33 @@ use super::units::{amount, point as shown, ratio};
 
 /// What was checked against what.
 pub(crate) struct Asked<'a> {
-    /// The baseline as it was named.
-    pub(crate) baseline: &'a str,
-    pub(crate) baseline_id: &'a str,
+    pub(crate) against: Against<'a>,
     /// The runs that were measured now.
     pub(crate) now: Vec<&'a str>,
 }
 
+pub(crate) enum Against<'a> {
+    /// As it was named, and the run.
+    Baseline { name: &'a str, id: &'a str },
+    /// The old side, which was in the same rounds.
+    Old(&'a str),
+}
+
 pub(crate) fn text(asked: &Asked<'_>, checked: &Checked, layout: &Layout) -> String {
     let mut page = Page::new(layout);
+    lines(&mut page, checked);
+    let (word, style) = word(checked.outcome);
+    page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(asked))]);
+    page.into_text()
+}
+
+/// A line per method and metric.
+pub(super) fn lines(page: &mut Page, checked: &Checked) {
     let points = points(checked);
     for line in &checked.lines {
         let (word, style) = word(line.outcome);
         page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &told(line, points > 1))]);
     }
-    let (word, style) = word(checked.outcome);
-    page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(asked))]);
-    page.into_text()
 }
 
 fn points(checked: &Checked) -> usize {
@@ -44,9 +54,10 @@ fn points(checked: &Checked) -> usize {
     points.len()
 }
 
-fn word(outcome: Outcome) -> (&'static str, Style) {
+pub(super) fn word(outcome: Outcome) -> (&'static str, Style) {
     match outcome {
         Outcome::Ok => ("ok", Style::Green),
+        Outcome::Faster => ("faster", Style::Green),
         Outcome::Slower => ("slower", Style::Red),
         Outcome::Undecided => ("undecided", Style::Plain),
         Outcome::Missing => ("missing", Style::Red),
@@ -56,12 +67,12 @@ fn word(outcome: Outcome) -> (&'static str, Style) {
 
 fn against(asked: &Asked<'_>) -> String {
     let runs = if asked.now.len() == 1 { "run" } else { "runs" };
-    let named = if asked.baseline == asked.baseline_id {
-        String::new()
-    } else {
-        format!("{}, ", asked.baseline)
-    };
-    format!(" ({runs} {} against {named}run {})", asked.now.join(" and "), asked.baseline_id)
+    let now = asked.now.join(" and ");
+    match asked.against {
+        Against::Baseline { name, id } if name == id => format!(" ({runs} {now} against run {id})"),
+        Against::Baseline { name, id } => format!(" ({runs} {now} against {name}, run {id})"),
+        Against::Old(old) => format!(" ({runs} {now}, in the same rounds as {old})"),
+    }
 }
 
 /// `mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 of read's (0.995–1.030; allowed 1.05)`
@@ -102,8 +113,15 @@ fn interval(line: &CheckLine) -> Option<String> {
 pub(crate) fn markdown(asked: &Asked<'_>, checked: &Checked) -> String {
     let mut text = format!("### bytelab check: {}\n\n", word(checked.outcome).0);
     text += &escaped(against(asked).trim());
-    text += "\n\n| outcome | method | point | metric | baseline | now | ratio | interval | allowed | |\n\
-             |---|---|---|---|--:|--:|--:|---|--:|---|\n";
+    let [before, now] = match asked.against {
+        Against::Baseline { .. } => ["baseline", "now"],
+        Against::Old(_) => ["old", "new"],
+    };
+    let _ = write!(
+        text,
+        "\n\n| outcome | method | point | metric | {before} | {now} | ratio | interval | allowed | |\n\
+             |---|---|---|---|--:|--:|--:|---|--:|---|\n"
+    );
     for line in &checked.lines {
         let unit = metric::unit(&line.metric);
         let value = |value: Option<f64>| value.map_or(String::new(), |value| amount(unit, value));
@@ -157,19 +175,55 @@ pub(crate) fn baselines(named: &[(&str, &str)]) -> String {
     page.into_text()
 }
 
+/// What a check would find: a line per method and metric.
+pub(crate) fn foreseen(found: &[Foreseen], layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    let mut points: Vec<String> = found.iter().map(|line| line.point.to_string()).collect();
+    points.sort_unstable();
+    points.dedup();
+    for line in found {
+        let at =
+            if points.len() > 1 { format!(" ({})", shown(&line.point)) } else { String::new() };
+        let Foreseen { method, metric, allowed_percent, runs, .. } = line;
+        let runs = format!("{runs} run{}", if *runs == 1 { "" } else { "s" });
+        let told = match line.found_percent {
+            Some(percent) => format!("+{percent:.1} % would be found in four of five checks"),
+            None => "what would be found is not known".to_owned(),
+        };
+        let why = line.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        let text = format!("{at} {metric}: {told} (allowed {allowed_percent} %; from {runs}){why}");
+        page.line(&[(Style::Bold, method), (Style::Plain, &text)]);
+    }
+    if found.is_empty() {
+        page.line(&[(Style::Plain, "no method would be checked")]);
+    }
+    page.into_text()
+}
+
+pub(crate) fn foreseen_json(found: &[Foreseen]) -> Result<String> {
+    compact(&serde_json::json!({ "schema": SCHEMA, "dry_run": true, "lines": found }))
+}
+
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
-    baseline: &'a str,
-    baseline_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<&'a str>,
     runs: &'a [&'a str],
     #[serde(flatten)]
     checked: &'a Checked,
 }
 
 pub(crate) fn json(asked: &Asked<'_>, checked: &Checked) -> Result<String> {
-    let Asked { baseline, baseline_id, now } = asked;
-    compact(&Document { schema: SCHEMA, baseline, baseline_id, runs: now, checked })
+    let (baseline, baseline_id, against) = match asked.against {
+        Against::Baseline { name, id } => (Some(name), Some(id), None),
+        Against::Old(old) => (None, None, Some(old)),
+    };
+    compact(&Document { schema: SCHEMA, baseline, baseline_id, against, runs: &asked.now, checked })
 }
 
 #[cfg(test)]
@@ -195,7 +249,7 @@ mod tests {
     }
 
     fn asked() -> Asked<'static> {
-        Asked { baseline: "main", baseline_id: "7", now: vec!["8", "9"] }
+        Asked { against: Against::Baseline { name: "main", id: "7" }, now: vec!["8", "9"] }
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-use lab::analyze::{Change, Half, Line, Sides, Verdict};
+use lab::analyze::{Change, Checked, Half, Line, Sides, Verdict};
 use lab::environment::{Difference, differences};
 use lab::metric;
 use lab::param::Point;
@@ -18,7 +18,7 @@ pub(crate) use self::json::json;
 use super::grid::Grid;
 use super::page::{Page, Style, shortened};
 use super::units::{NONE, Unit, amount, point as shown, ratio};
-use super::{Layout, minute};
+use super::{Layout, check, minute};
 
 /// A side as it was asked for, with its runs, of which there is at least one.
 pub(crate) struct Side {
@@ -53,7 +53,13 @@ const VALUE_WIDTH: usize = 40;
 /// Differences beyond these are counted.
 const DIFFERENCES_MAX: usize = 20;
 
-pub(crate) fn text(a: &Side, b: &Side, sides: &Sides, layout: &Layout) -> String {
+pub(crate) fn text(
+    a: &Side,
+    b: &Side,
+    sides: &Sides,
+    gated: Option<&Checked>,
+    layout: &Layout,
+) -> String {
     let mut page = Page::new(layout);
     let question = &a.runs[0].question;
     page.paragraph(Style::Bold, &format!("{}: ", a.runs[0].experiment), question);
@@ -77,6 +83,12 @@ pub(crate) fn text(a: &Side, b: &Side, sides: &Sides, layout: &Layout) -> String
     }
     across_metrics(&mut page, &families);
     foot::write(&mut page, a, b, sides);
+    if let Some(gated) = gated {
+        page.blank();
+        check::lines(&mut page, gated);
+        let (word, style) = check::word(gated.outcome);
+        page.line(&[(Style::Plain, "compare --fail: "), (style, word)]);
+    }
     page.into_text()
 }
 

@@ -1,6 +1,7 @@
 //! Which methods take part.
 
 use anyhow::{Context, Result, bail, ensure};
+use lab::analyze::OLD;
 use lab::experiment::{Experiment, How, Method};
 use lab::param::Point;
 use lab::run::{Note, Role, Run};
@@ -11,7 +12,7 @@ use crate::pattern::matches;
 use crate::workers::{self, Languages};
 
 /// The named methods or the default ones, the user's workers, and the reference first.
-pub(super) fn choose(experiment: &Experiment, measuring: &MeasureArgs) -> Result<Vec<Method>> {
+pub(crate) fn choose(experiment: &Experiment, measuring: &MeasureArgs) -> Result<Vec<Method>> {
     let mut methods: Vec<Method> = Vec::new();
     for worker in &measuring.workers {
         let worker = user_worker(experiment, worker)?;
@@ -112,6 +113,16 @@ fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
         default: true,
         job: None,
     })
+}
+
+/// A run does not keep where the old side of a check was.
+pub(super) fn ensure_one_side(run: &Run) -> Result<()> {
+    ensure!(
+        !run.cells.iter().any(|cell| cell.method.ends_with(OLD)),
+        "run {} is of `check --against`, whose old side is not known any more: check again",
+        run.id
+    );
+    Ok(())
 }
 
 /// The methods that a run has cells of, in its order.

@@ -79,6 +79,12 @@ fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     };
     let seconds = at_most_ns(plan).div_ceil(1_000_000_000);
     let experiment = job.experiment.name;
+    if plan.time_limit_ns == Plan::NO_TIME_LIMIT_NS {
+        let Plan { sessions, rounds, .. } = plan;
+        return format!(
+            "measuring {methods} of {experiment}: {sessions} sessions of {rounds} rounds, whatever time that takes"
+        );
+    }
     format!(
         "measuring {methods} of {experiment}: at most {seconds} s, or its first rounds if these take longer"
     )

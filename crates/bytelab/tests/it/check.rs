@@ -105,6 +105,34 @@ fn one_session_is_undecided_and_says_what_to_measure() {
     let (code, text) = check(&world, &["--baseline", json["id"].as_str().unwrap()]);
     assert_eq!(code, 4, "{text}");
     assert!(text.contains("--sessions 5 or more"), "{text}");
+    let (code, text) =
+        check(&world, &["--baseline", json["id"].as_str().unwrap(), "--undecided", "ok"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("check: undecided"), "{text}");
+}
+
+#[test]
+fn a_dry_run_measures_nothing_and_says_when_too_little_is_known() {
+    let world = World::new();
+    let id = baseline(&world);
+    let dry = |args: &[&str]| {
+        let (code, text) = check(&world, &[&["--baseline", &id, "--dry-run"], args].concat());
+        assert_eq!(code, 0, "{text}");
+        text
+    };
+    let few = dry(&[]);
+    assert!(few.contains("mine wall_ns: what would be found is not known"), "{few}");
+    assert!(few.contains("the store has 1 of this job") && few.contains("measure 4 more"), "{few}");
+    for _ in 0..4 {
+        baseline(&world);
+    }
+    let ran = world.run(&["check", "--baseline", &id, "--allow", "wall=5%", "--dry-run", "--json"]);
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let line = &found["lines"][1];
+    assert_eq!((&line["method"], &line["runs"]), (&"mine".into(), &5.into()), "{found}");
+    assert!(line["found_percent"].as_f64().is_some_and(|percent| percent >= 5.0), "{found}");
+    let listed = world.run(&["history", "--json"]).stdout;
+    assert_eq!(serde_json::from_str::<Value>(&listed).unwrap().as_array().unwrap().len(), 5);
 }
 
 #[test]

@@ -65,8 +65,88 @@ fn five_labelled_runs_a_side_have_an_interval() {
     assert!(!text.contains("no verdict"), "{text}");
     // All ten are of one machine.
     let machine = json["a"]["machines"][0].as_str().unwrap();
-    let both = world.run(&["compare", "1,2,3,4,5", "--machine", &machine[..8], "--json"]);
-    assert!(both.stdout.contains("\"machine "), "{}{}", both.stdout, both.stderr);
+    refused(
+        &world,
+        &["compare", "1,2,3,4,5", "--machine", &machine[..8]],
+        "run 1 is on both sides",
+    );
+}
+
+/// A run of a worker that says that it took so long, beside one that never changes.
+fn told(world: &World, label: &str, wall_ns: u32) -> String {
+    let worker = |name: &str, wall_ns: u32| {
+        // Longer than it claims.
+        let script = format!(
+            "echo hello 1; while read -r verb n rest; do case $verb in
+                 prepare) echo ready;;
+                 go) i=0; while [ $i -lt 400 ]; do i=$((i + 1)); done
+                     echo \"done $n wall=$(({wall_ns} + n)) bytes=65536 answer=7 calls=$(({wall_ns} / 100))\";;
+                 bye) exit;;
+             esac; done"
+        );
+        world.worker(name, &script)
+    };
+    let (steady, mine) = (worker("steady", 40_000), worker("mine", wall_ns));
+    let (code, json) = world.reading(&[
+        "--method",
+        "read",
+        "--sessions",
+        "3",
+        "--counting",
+        "0",
+        "--worker",
+        &steady,
+        "--worker",
+        &mine,
+        "--reference",
+        "steady",
+        "--label",
+        label,
+    ]);
+    // The answer of `read` is not that of the two.
+    assert_eq!(code, 1, "{json}");
+    json["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_gate_on_stored_runs_has_an_exit_status() {
+    let world = World::new();
+    for _ in 0..5 {
+        told(&world, "a", 40_000);
+        told(&world, "b", 20_000);
+    }
+    let code = |args: &[&str]| {
+        let ran = world.run(&[&["compare"], args].concat());
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+        (ran.code, ran.stdout)
+    };
+    let slower = code(&["--label", "b", "--label", "a", "--fail", "wall=5%"]);
+    assert_eq!(slower.0, 3, "{}", slower.1);
+    assert!(slower.1.contains("slower    mine wall_ns"), "{}", slower.1);
+    assert!(slower.1.ends_with("compare --fail: slower\n"), "{}", slower.1);
+    let faster = code(&["--label", "a", "--label", "b", "--fail", "wall=5%", "--json"]);
+    assert_eq!(faster.0, 0, "{}", faster.1);
+    let gate: Value = serde_json::from_str(&faster.1).unwrap();
+    assert_eq!(gate["gate"]["outcome"], "faster", "{gate}");
+    assert_eq!(code(&["--label", "b", "--label", "a", "--fail", "wall=150%"]).0, 0);
+    // One run a side decides nothing, and what was not measured does not either.
+    assert_eq!(code(&["1", "2", "--fail", "wall=150%"]).0, 4);
+    let two = code(&[
+        "--label",
+        "b",
+        "--label",
+        "a",
+        "--fail",
+        "wall=150%",
+        "--fail",
+        "rss=5%,syscalls=5%",
+    ]);
+    assert_eq!(two.0, 4, "{}", two.1);
+    assert_eq!(code(&["1", "2"]).0, 0);
+    refused(&world, &["compare", "1", "2", "--fail", "wall"], "write METRIC=N%");
+    refused(&world, &["compare", "1", "2", "--fail", "wall=5%,wall=6%"], "names wall_ns twice");
+    let published = ["compare", "1", "published:urlsession-m2", "--fail", "wall=5%"];
+    refused(&world, &published, "decides nothing");
 }
 
 #[test]
@@ -75,6 +155,7 @@ fn what_cannot_be_compared_is_told() {
     refused(&world, &["compare", "1"], "1 sides are named");
     refused(&world, &["compare", "1", "2"], "no run \"1\"");
     let run = measure(&world, &[]);
+    refused(&world, &["compare", &run, &run], "run 1 is on both sides");
     refused(&world, &["compare", &run, "99"], "no run \"99\"");
     refused(&world, &["compare", &run, "x"], "no run \"x\"");
     refused(&world, &["compare", &run, "1,1"], "named twice");

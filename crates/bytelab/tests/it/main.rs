@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 
+mod against;
 mod bad_input;
 mod cat;
 mod cat_resume;

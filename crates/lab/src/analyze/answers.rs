@@ -36,7 +36,7 @@ fn answers(cell: &Cell) -> BTreeSet<&str> {
     cell.samples.iter().filter_map(|sample| sample.answer.as_deref()).collect()
 }
 
-fn contradiction(cell: &Cell) -> Option<String> {
+pub(super) fn contradiction(cell: &Cell) -> Option<String> {
     let answers = answers(cell);
     let mut answers = answers.iter();
     let (one, other) = (answers.next()?, answers.next()?);

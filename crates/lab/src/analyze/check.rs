@@ -2,25 +2,26 @@
 //! an interval, and `slower` only by each of two runs.
 
 mod family;
+mod foreseen;
+mod judge;
+mod pairs;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 
 use self::family::{Contender, contenders};
+pub use self::foreseen::{Foreseen, ROUNDS, SESSIONS, foresee, foresee_pairs};
+pub(super) use self::judge::log_limit;
+use self::judge::{ALPHA, Evidence, Judge};
+pub use self::pairs::{OLD, check_pairs};
 use super::compare::WALL;
 use super::family::measure;
-use super::sides::sign;
 use super::{summary, values};
-use crate::metric::{is_counted_apart, unit};
+use crate::metric::unit;
 use crate::param::Point;
-use crate::run::{Cell, Run};
-use crate::stats::{self, Shift};
-
-/// Of the interval by which a line is ok, and of all lines together for one to be slower.
-const ALPHA: f64 = 0.05;
-/// So many runs must each show that something is slower.
-const CONFIRMED: usize = 2;
+use crate::run::{Cell, Pass, Run};
+use crate::stats;
 
 /// By how much a metric may get worse.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,8 @@ pub struct Allowed {
 pub enum Outcome {
     /// The whole interval is within what is allowed.
     Ok,
+    /// The whole interval is below 1, at the level of all lines.
+    Faster,
     /// More than is allowed, in each of two runs.
     Slower,
     /// Neither can be said.
@@ -100,17 +103,20 @@ pub fn check(asked: &Check<'_>) -> Checked {
     let lines: Vec<CheckLine> = contenders
         .iter()
         .flat_map(|contender| asked.allowed.iter().map(move |allowed| (contender, allowed)))
-        .map(|(contender, allowed)| Judge { asked, contender, allowed, time, alpha }.line())
+        .map(|(contender, allowed)| OfBaseline { asked, contender, allowed, time, alpha }.line())
         .collect();
-    let any = |outcome| lines.iter().any(|line| line.outcome == outcome);
-    let worst = [Outcome::Slower, Outcome::Missing, Outcome::Undecided];
-    let outcome = worst.into_iter().find(|outcome| any(*outcome));
-    let nothing = !any(Outcome::Ok);
-    let outcome = outcome.unwrap_or(if nothing { Outcome::Missing } else { Outcome::Ok });
-    Checked { outcome, lines }
+    Checked { outcome: outcome(&lines), lines }
 }
 
-struct Judge<'a> {
+/// That of all lines together: the worst of them. Where nothing was checked, nothing is ok.
+pub(super) fn outcome(lines: &[CheckLine]) -> Outcome {
+    use Outcome::{Faster, Missing, Ok, Slower, Undecided};
+    let any = |outcome: &Outcome| lines.iter().any(|line| line.outcome == *outcome);
+    [Slower, Missing, Undecided, Faster, Ok].into_iter().find(any).unwrap_or(Missing)
+}
+
+/// A contender of the baseline in one metric.
+struct OfBaseline<'a> {
     asked: &'a Check<'a>,
     contender: &'a Contender<'a>,
     allowed: &'a Allowed,
@@ -119,40 +125,28 @@ struct Judge<'a> {
     alpha: f64,
 }
 
-impl Judge<'_> {
+impl OfBaseline<'_> {
     fn line(&self) -> CheckLine {
         let Contender { baseline, now, reference, .. } = self.contender;
         let metric = self.metric();
         let is_time = is_time(metric);
-        let relative = reference.as_ref().filter(|_| is_time && !self.contender.is_reference);
-        let p50 = |cells: &[&Cell]| {
-            let middles = cells.iter().filter_map(|cell| summary::middle(cell, metric));
-            Some(stats::median(&middles.collect::<Vec<_>>())).filter(|value| !value.is_nan())
-        };
-        let mut line = CheckLine {
-            method: baseline.method.clone(),
-            point: baseline.point.clone(),
-            metric: metric.to_owned(),
-            allowed_percent: self.allowed.percent,
-            reference: relative.map(|reference| reference.baseline.method.clone()),
-            baseline: p50(&[baseline]),
-            now: p50(now),
-            ratio: None,
-            low: None,
-            high: None,
-            level: None,
-            outcome: Outcome::Missing,
-            reason: self.contender.wrong.clone(),
-        };
+        let relative = reference.as_ref().filter(|_| self.is_relative(metric));
+        let mut line = CheckLine::new(&[baseline], now, metric, self.allowed.percent);
+        line.reference = relative.map(|reference| reference.baseline.method.clone());
+        line.reason.clone_from(&self.contender.wrong);
         if line.reason.is_some() {
             return line;
         }
-        if let Some([before, after]) = self.constants(metric) {
-            self.judge_counts(&mut line, before, after);
+        let judge = Judge { alpha: self.alpha, runs: self.asked.now.len() };
+        if let Some(counts) = constants(metric, &[baseline], now) {
+            judge.counts(&mut line, counts);
             return line;
         }
         match self.sessions(metric, relative.is_some()) {
-            Ok(found) => self.judge(&mut line, &found),
+            Ok(found) => {
+                judge.line(&mut line, &found);
+                self.doubt_the_reference(&mut line, &found);
+            }
             Err(reason) => (line.outcome, line.reason) = (Outcome::Undecided, Some(reason)),
         }
         if is_time && relative.is_none() && !self.same_machine() {
@@ -166,6 +160,11 @@ impl Judge<'_> {
             (line.outcome, line.reason) = (outcome, Some(reason));
         }
         line
+    }
+
+    /// To the reference, which was in the same rounds.
+    fn is_relative(&self, metric: &str) -> bool {
+        is_time(metric) && self.contender.reference.is_some() && !self.contender.is_reference
     }
 
     fn same_machine(&self) -> bool {
@@ -182,39 +181,34 @@ impl Judge<'_> {
         if self.allowed.metric == WALL { self.time } else { &self.allowed.metric }
     }
 
-    /// The log of what is allowed, where more is worse.
-    fn limit(&self, metric: &str) -> f64 {
-        let share = self.allowed.percent / 100.0;
-        if sign(metric) < 0.0 { -(-share.min(1.0)).ln_1p() } else { share.ln_1p() }
-    }
-
-    /// A count that is the same in all samples of each side.
-    fn constants(&self, metric: &str) -> Option<[f64; 2]> {
-        let constant = |cells: &[&Cell]| {
-            let mut values = cells.iter().flat_map(|cell| cell.counted(metric)).map(|(_, v)| v);
-            let first = values.next()?;
-            values.all(|value| value.total_cmp(&first).is_eq()).then_some(first)
-        };
-        (unit(metric) == "count" || unit(metric) == "bytes").then(|| {
-            Some([constant(&[self.contender.baseline])?, constant(&self.contender.now)?])
-        })?
-    }
-
-    fn judge_counts(&self, line: &mut CheckLine, before: f64, after: f64) {
-        let ratio = if before.total_cmp(&after).is_eq() { 1.0 } else { after / before };
-        let exact = Some(ratio).filter(|ratio| ratio.is_finite());
-        (line.ratio, line.low, line.high) = (exact, exact, exact);
-        let within = after <= before * (1.0 + self.allowed.percent / 100.0);
-        line.outcome = if within { Outcome::Ok } else { self.slower(line) };
+    /// What runs on this machine differ by is all in the reference's time: where it is not known, an interval
+    /// tells that the reference may still be ok, and no more.
+    fn doubt_the_reference(&self, line: &mut CheckLine, found: &Evidence) {
+        let is_known = matches!(found, Evidence::Apart { run_sd: Some(_), .. });
+        if !self.is_implied_reference() || !is_time(&line.metric) || is_known {
+            return;
+        }
+        match line.outcome {
+            Outcome::Faster => line.outcome = Outcome::Ok,
+            Outcome::Slower => {
+                line.outcome = Outcome::Undecided;
+                line.reason = Some(format!(
+                    "more than is allowed, but what runs on this machine differ by is not known: measure the \
+                     job until the store has {} runs of it, or check with --absolute",
+                    stats::RUNS_A_SIDE
+                ));
+            }
+            _ => {}
+        }
     }
 
     /// Logs: a value per session, of the baseline and of each run of now.
-    fn sessions(&self, metric: &str, relative: bool) -> Result<Sessions, String> {
+    fn sessions(&self, metric: &str, relative: bool) -> Result<Evidence, String> {
         let Contender { baseline, now, reference, .. } = self.contender;
         let of = |cell: &Cell, reference: Option<&Cell>| match reference.filter(|_| relative) {
             Some(reference) => values::relative(cell, reference, metric),
             // All of the counting pass is one session: there the samples are the unit.
-            None if is_counted_apart(metric) => values::of_samples(cell, metric),
+            None if is_of_counting_pass(cell, metric) => values::of_samples(cell, metric),
             None => values::absolute(cell, metric),
         };
         let beside = |run: usize| reference.as_ref().and_then(|r| r.now.get(run).copied());
@@ -226,85 +220,55 @@ impl Judge<'_> {
             (reference.is_some() || !relative).then(|| of(cell, reference).ok())?
         });
         let runs: Vec<f64> = runs.map(|sessions| values::mean(&sessions)).collect();
-        Ok(Sessions {
+        Ok(Evidence::Apart {
             before: of(baseline, reference.as_ref().map(|r| r.baseline))?,
             after: after.collect::<Result<_, String>>()?,
             run_sd: stats::neighbour_sd(&runs),
         })
     }
-
-    fn judge(&self, line: &mut CheckLine, found: &Sessions) {
-        let Sessions { before, after, run_sd } = found;
-        let Some(all) = stats::between_single(before, after, *run_sd, ALPHA) else {
-            let fewest = after.iter().map(Vec::len).min().unwrap_or_default().min(before.len());
-            line.outcome = Outcome::Undecided;
-            line.reason = Some(format!(
-                "{fewest} sessions tell too little of what sessions differ by: measure the \
-                 baseline with --sessions 5 or more"
-            ));
-            return;
-        };
-        let (limit, sign) = (self.limit(&line.metric), sign(&line.metric));
-        let bounds = |shift: &Shift| {
-            let (low, high) = shift.interval.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-            ((sign * low).min(sign * high), (sign * low).max(sign * high))
-        };
-        let (least, most) = bounds(&all);
-        show(line, &all, ALPHA);
-        if most <= limit {
-            line.outcome = Outcome::Ok;
-            return;
-        }
-        line.outcome = Outcome::Undecided;
-        if least <= limit {
-            line.reason = Some("the interval holds what is allowed and more".to_owned());
-            return;
-        }
-        // Each of the runs must show it, at the level of all lines; the one that shows it least decides.
-        let each = after.iter().filter_map(|run| {
-            stats::between_single(before, std::slice::from_ref(run), *run_sd, self.alpha)
-        });
-        let Some(one) = each.min_by(|a, b| bounds(a).0.total_cmp(&bounds(b).0)) else { return };
-        show(line, &one, self.alpha);
-        if bounds(&one).0 <= limit {
-            let of = if after.len() > 1 { "in one of the runs " } else { "" };
-            line.reason = Some(format!(
-                "{of}the interval at the level that all lines together take holds what is allowed and more"
-            ));
-        } else if self.is_implied_reference() && is_time(&line.metric) && run_sd.is_none() {
-            line.reason = Some(format!(
-                "more than is allowed, but what runs on this machine differ by is not known: measure the \
-                 job until the store has {} runs of it, or check with --absolute",
-                stats::RUNS_A_SIDE
-            ));
-        } else {
-            line.outcome = self.slower(line);
-        }
-    }
-
-    /// What more than is allowed is called: that of one run is not confirmed.
-    fn slower(&self, line: &mut CheckLine) -> Outcome {
-        if self.asked.now.len() >= CONFIRMED {
-            return Outcome::Slower;
-        }
-        line.reason = Some("slower in one run, which a second one has to confirm".to_owned());
-        Outcome::Undecided
-    }
 }
 
-fn is_time(metric: &str) -> bool {
+pub(super) fn is_time(metric: &str) -> bool {
     matches!(unit(metric), "ns" | "bytes/s")
 }
 
-fn show(line: &mut CheckLine, shift: &Shift, alpha: f64) {
-    let (low, high) = shift.interval.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-    line.ratio = Some(shift.estimate.exp());
-    (line.low, line.high) = (Some(low.exp()), Some(high.exp()));
-    line.level = Some(1.0 - alpha);
+/// Also a metric of the timing pass may be counted apart: the peak of what a method starts.
+fn is_of_counting_pass(cell: &Cell, metric: &str) -> bool {
+    cell.counted(metric).next().is_some_and(|(sample, _)| sample.pass == Pass::Counting)
 }
 
-struct Sessions {
-    before: Vec<f64>,
-    after: Vec<Vec<f64>>,
-    run_sd: Option<f64>,
+/// A count that is the same in all samples of each side.
+fn constants(metric: &str, before: &[&Cell], after: &[&Cell]) -> Option<[f64; 2]> {
+    let constant = |cells: &[&Cell]| {
+        let mut values = cells.iter().flat_map(|cell| cell.counted(metric)).map(|(_, v)| v);
+        let first = values.next()?;
+        values.all(|value| value.total_cmp(&first).is_eq()).then_some(first)
+    };
+    let is_count = matches!(unit(metric), "count" | "bytes");
+    is_count.then(|| Some([constant(before)?, constant(after)?]))?
+}
+
+impl CheckLine {
+    /// Not decided yet.
+    fn new(before: &[&Cell], now: &[&Cell], metric: &str, allowed_percent: f64) -> CheckLine {
+        let p50 = |cells: &[&Cell]| {
+            let middles = cells.iter().filter_map(|cell| summary::middle(cell, metric));
+            Some(stats::median(&middles.collect::<Vec<_>>())).filter(|value| !value.is_nan())
+        };
+        CheckLine {
+            method: before[0].method.clone(),
+            point: before[0].point.clone(),
+            metric: metric.to_owned(),
+            allowed_percent,
+            reference: None,
+            baseline: p50(before),
+            now: p50(now),
+            ratio: None,
+            low: None,
+            high: None,
+            level: None,
+            outcome: Outcome::Missing,
+            reason: None,
+        }
+    }
 }

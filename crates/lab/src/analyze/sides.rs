@@ -3,6 +3,7 @@
 //! starts of a run is the same in all of its rounds and sessions.
 
 mod cells;
+mod gate;
 mod refuse;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use self::cells::{InRun, Match, matches};
+pub use self::gate::gate;
 pub use self::refuse::refusal;
 use super::compare::{CPU, WALL, WALL_LESS_WAIT, verdict};
 use super::family::{ALPHA, all_have_it, measures};
@@ -50,6 +52,9 @@ pub struct Line {
     /// where a run has no rounds.
     pub relative: Option<Change>,
     pub reference: Option<String>,
+    /// Its answer was wrong on side a already: it was in no comparison there.
+    #[serde(skip)]
+    pub(crate) wrong_before: bool,
 }
 
 /// What one side shows.
@@ -82,6 +87,7 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Alone {
     pub method: String,
+    pub role: Role,
     pub point: Point,
     /// `a` or `b`.
     pub side: &'static str,
@@ -146,6 +152,7 @@ fn lines_of(
                 absolute: judge.absolute(found, metric),
                 relative: relative.map(|reference| judge.relative(found, reference, metric)),
                 reference: reference.map(|reference| reference.method.to_owned()),
+                wrong_before: found.wrong_before,
             })
         })
         .collect()

@@ -49,6 +49,15 @@ pub fn between_single(
     Some(shift(x.n + n, mean(|run| run.mean) - x.mean, sides, alpha))
 }
 
+/// The mean of one value per session, each a shift between two in the same rounds, with Student's interval. None
+/// for fewer than five.
+pub fn mean_shift(sessions: &[f64], alpha: f64) -> Option<Shift> {
+    let Side { n, mean, variance } = Side::of(sessions)?;
+    // The other side is 0, for sure.
+    let sides = [(variance / n as f64, n), (0.0, RUNS_A_SIDE)];
+    (n >= RUNS_A_SIDE).then(|| shift(n, mean, sides, alpha))
+}
+
 /// What neighbours of a series differ by, as the standard deviation of one of them: a single step of
 /// the series, such as a change that was made, hardly moves it. None for fewer than five values.
 pub fn neighbour_sd(values: &[f64]) -> Option<f64> {
@@ -122,6 +131,17 @@ mod tests {
         assert_eq!(between(&[f64::NAN], &Y, 0.05), None);
         assert_eq!(between_single(&X, &[Y[..4].to_vec()], None, 0.05), None);
         assert_eq!(between_single(&X, &[], None, 0.05), None);
+    }
+
+    #[test]
+    fn the_interval_of_one_side_is_students() {
+        // scipy.stats.t.interval(0.95, 4, loc=3, scale=scipy.stats.sem([1, 2, 3, 4, 5]))
+        let found = mean_shift(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.05).unwrap();
+        let (low, high) = found.interval.unwrap();
+        assert!((low - 1.036_756_838_522_439).abs() < 1e-6, "{low}");
+        assert!((high - 4.963_243_161_477_561).abs() < 1e-6, "{high}");
+        assert_eq!(mean_shift(&[1.0; 4], 0.05), None);
+        assert_eq!(mean_shift(&[0.5; 5], 0.05).unwrap().interval, Some((0.5, 0.5)));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use lab::threshold::Threshold;
 
 use super::data::{Around, Source};
 use super::file::{At, Content, DataTable, File, From, Scalar};
-use super::names::{self, DIR, FILE, HERE, METHOD};
+use super::names::{self, DIR, FILE, HERE, METHOD, PROGRAM};
 use super::place::Mistake;
 use super::{Place, Taken, measuring, methods, params};
 
@@ -30,7 +30,7 @@ pub(super) struct Known {
 pub(super) fn check(file: File, place: &Place, taken: &Taken<'_>) -> Result<Checked, Mistake> {
     let name = name(file.name.as_ref(), place, taken)?;
     let params = params::params(&file.param, taken)?;
-    let known = known(&params, file.data.is_some());
+    let known = known(&params, file.data.is_some(), place);
     let answer = answer(&file.answer.from, file.answer.file.as_ref(), &known)?;
     let source = file.data.as_ref().map(|data| source(data, place, &known)).transpose()?;
     let around = around(&file, &known, place, source)?;
@@ -79,9 +79,10 @@ fn name(given: Option<&At<String>>, place: &Place, taken: &Taken<'_>) -> Result<
     Ok(name)
 }
 
-fn known(params: &[lab::param::Param], has_data: bool) -> Known {
+fn known(params: &[lab::param::Param], has_data: bool, place: &Place) -> Known {
     let mut constant: Vec<&'static str> = params.iter().map(|param| param.name).collect();
     constant.push(HERE);
+    constant.extend(place.program.as_ref().map(|_| PROGRAM));
     let mut of_method = constant.clone();
     of_method.push(DIR);
     of_method.extend(has_data.then_some(FILE));
@@ -142,6 +143,7 @@ fn around(
     Ok(Around {
         dir: place.dir.clone(),
         here: place.here.clone(),
+        program: place.program.clone(),
         source,
         setup: hook(&file.hooks.setup)?,
         cleanup: hook(&file.hooks.cleanup)?,

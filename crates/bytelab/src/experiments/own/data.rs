@@ -14,7 +14,7 @@ use lab::template::fill;
 use record_sampler::Rng;
 
 use super::file::Content;
-use super::names::{DIR, FILE, HERE};
+use super::names::{DIR, FILE, HERE, PROGRAM};
 use crate::experiments::files::folder;
 use crate::experiments::reading::make;
 
@@ -28,6 +28,7 @@ pub(super) struct Around {
     /// The folder of the file, in which all commands work.
     pub(super) dir: PathBuf,
     pub(super) here: String,
+    pub(super) program: Option<String>,
     pub(super) source: Option<Source>,
     pub(super) setup: Option<Command>,
     pub(super) cleanup: Option<Command>,
@@ -48,6 +49,9 @@ impl Around {
     ) -> Result<Data> {
         let mut arguments = point.clone();
         arguments.set(HERE, around.here.as_str());
+        if let Some(program) = &around.program {
+            arguments.set(PROGRAM, program.as_str());
+        }
         let files = match &around.source {
             Some(source) => vec![source.file(&arguments, data_dir, stop)?],
             None => Vec::new(),

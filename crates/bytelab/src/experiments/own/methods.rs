@@ -11,7 +11,7 @@ use lab::template;
 use super::Place;
 use super::check::Known;
 use super::file::{At, File, Hook, HookTable, MethodTable, RoleWord, Words};
-use super::names::{self, HERE};
+use super::names::{self, HERE, PROGRAM};
 use super::place::Mistake;
 
 /// `common`: what all of them depend on.
@@ -90,9 +90,13 @@ fn how(table: &MethodTable, known: &Known, answer: &Answer, place: &Place) -> Re
                     "input and shell are for a command, not for a worker",
                 ));
             }
-            let Command { argv, .. } = command(words, false, &[HERE], place)?;
             let mut point = lab::param::Point::default();
             point.set(HERE, place.here.as_str());
+            if let Some(program) = &place.program {
+                point.set(PROGRAM, program.as_str());
+            }
+            let named: Vec<&str> = point.iter().map(|(name, _)| name).collect();
+            let Command { argv, .. } = command(words, false, &named, place)?;
             let fill = |word: &String| template::fill(word, &point, str::to_owned);
             Ok(How::Worker { argv: argv.iter().map(fill).collect() })
         }

@@ -22,8 +22,13 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::experiment::Experiment;
 use lab::run::Definition;
 
+pub(crate) use self::names::PROGRAM;
+
 /// What `bytelab init` writes.
 pub(crate) const EXAMPLE: &str = include_str!("example.toml");
+
+/// Stands for `{program}` until it is known.
+pub(crate) const NO_PROGRAM: &str = "{program}";
 
 /// A larger file is a mistake.
 const LIMIT_BYTES: u64 = 1 << 20;
@@ -49,11 +54,28 @@ pub(crate) fn is_file_name(name: &str) -> bool {
 
 pub(crate) fn load(path: &Path, taken: &Taken<'_>) -> Result<Loaded> {
     let text = read(path)?;
-    understand(path, text, taken)
+    understand(path, text, taken, None)
 }
 
-fn understand(path: &Path, text: String, taken: &Taken<'_>) -> Result<Loaded> {
-    let place = Place::of(path)?;
+/// With what `{program}` stands for.
+pub(crate) fn load_with(path: &Path, taken: &Taken<'_>, program: &str) -> Result<Loaded> {
+    let text = read(path)?;
+    ensure!(
+        lab::template::names(&text).contains(&names::PROGRAM),
+        "{}: no command has {{program}}, in whose place old=PATH and new=PATH are put",
+        path.display()
+    );
+    understand(path, text, taken, Some(program))
+}
+
+fn understand(
+    path: &Path,
+    text: String,
+    taken: &Taken<'_>,
+    program: Option<&str>,
+) -> Result<Loaded> {
+    let mut place = Place::of(path)?;
+    place.program = program.map(str::to_owned);
     let understood = toml::from_str(&text)
         .map_err(|error| place::Mistake::of(&error))
         .and_then(|file| check::check(file, &place, taken));
@@ -71,6 +93,8 @@ struct Place {
     dir: PathBuf,
     here: String,
     stem: String,
+    /// What `{program}` stands for.
+    program: Option<String>,
 }
 
 impl Place {
@@ -84,7 +108,7 @@ impl Place {
         };
         let dir = absolute.parent().unwrap_or(Path::new("/")).to_owned();
         let stem = absolute.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Place { file: utf8(&absolute)?, here: utf8(&dir)?, dir, stem })
+        Ok(Place { file: utf8(&absolute)?, here: utf8(&dir)?, dir, stem, program: None })
     }
 }
 

@@ -11,6 +11,8 @@ pub(super) const DIR: &str = "dir";
 pub(super) const FILE: &str = "file";
 pub(super) const HERE: &str = "here";
 pub(super) const METHOD: &str = "method";
+/// Of `check --against old=PATH,new=PATH`: the program of the side.
+pub(crate) const PROGRAM: &str = "program";
 pub(super) const OWN: [&str; 4] = [DIR, FILE, HERE, METHOD];
 
 /// A name that is not known is a mistake.

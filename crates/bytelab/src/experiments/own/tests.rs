@@ -9,7 +9,7 @@ fn taken() -> Taken<'static> {
 }
 
 fn understood(text: &str) -> Result<Loaded, String> {
-    let loaded = understand(Path::new("/x/my.toml"), text.to_owned(), &taken());
+    let loaded = understand(Path::new("/x/my.toml"), text.to_owned(), &taken(), None);
     loaded.map_err(|error| format!("{error:#}"))
 }
 

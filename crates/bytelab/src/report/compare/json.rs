@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use lab::analyze::{Alone, Line, Sides};
+use lab::analyze::{Alone, Checked, Line, Sides};
 use lab::run::SCHEMA;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,6 +22,9 @@ struct Document<'a> {
     comparisons: &'a [Line],
     alone: &'a [Alone],
     notes: Vec<String>,
+    /// What --fail found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<&'a Checked>,
 }
 
 #[derive(Serialize)]
@@ -49,7 +52,7 @@ struct DifferenceJson {
     b: Value,
 }
 
-pub(crate) fn json(a: &Side, b: &Side, sides: &Sides) -> Result<String> {
+pub(crate) fn json(a: &Side, b: &Side, sides: &Sides, gate: Option<&Checked>) -> Result<String> {
     let differences = different(a, b).into_iter();
     compact(&Document {
         schema: SCHEMA,
@@ -60,5 +63,6 @@ pub(crate) fn json(a: &Side, b: &Side, sides: &Sides) -> Result<String> {
         comparisons: &sides.lines,
         alone: &sides.alone,
         notes: notes(a, b),
+        gate,
     })
 }

@@ -43,7 +43,7 @@ fn side(name: &str, runs: Vec<Run>) -> Side {
 
 fn written(a: &Side, b: &Side) -> String {
     let sides = compare_sides(&a.runs, &b.runs, &[]);
-    text(a, b, &sides, &Layout { width: 80, colour: false })
+    text(a, b, &sides, None, &Layout { width: 80, colour: false })
 }
 
 #[test]
@@ -106,7 +106,8 @@ fn the_document_has_what_the_text_has() {
     let a = side("run 1", vec![run(1, 10.0, 8.0)]);
     let b = side("run 2", vec![run(2, 15.0, 6.0)]);
     let sides = compare_sides(&a.runs, &b.runs, &[]);
-    let json: serde_json::Value = serde_json::from_str(&json(&a, &b, &sides).unwrap()).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&json(&a, &b, &sides, None).unwrap()).unwrap();
     assert_eq!(json["a"]["runs"], json!(["1"]));
     assert_eq!(json["comparisons"][0]["absolute"]["verdict"], "undecided");
     let ratio = json["comparisons"][0]["absolute"]["ratio"].as_f64().unwrap();

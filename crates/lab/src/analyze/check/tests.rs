@@ -1,6 +1,6 @@
 use super::*;
 use crate::analyze::tests::{answering, cell, noisy, run, times, waited, with};
-use crate::run::{Role, Status};
+use crate::run::{Pass, Role, Sample, Status};
 
 /// 10 sessions of 10 rounds of `read` and `mmap`, which takes `mmap` of its time.
 fn measured(seed: u64, machine: f64, mmap: f64) -> Run {
@@ -110,6 +110,22 @@ fn slower_takes_two_runs() {
 }
 
 #[test]
+fn faster_is_an_interval_below_1_at_the_level_of_all_lines() {
+    let baseline = measured(1, 1.0, 0.8);
+    let once = checked(&baseline, &[measured(10, 1.0, 0.6)], &wall(5.0), false);
+    assert_eq!(outcomes(&once), [("read", Outcome::Ok), ("mmap", Outcome::Faster)]);
+    assert_eq!(once.outcome, Outcome::Faster);
+    let line = &once.lines[1];
+    assert!(line.high.unwrap() < 1.0 && line.level.unwrap() > 0.97, "{line:?}");
+    // Of the reference, what runs differ by is not known: it is no slower, and no more is said.
+    let faster = [measured(20, 0.5, 1.6)];
+    let found = checked(&baseline, &faster, &wall(5.0), false);
+    assert_eq!(found.lines[0].outcome, Outcome::Ok);
+    let absolute = checked(&baseline, &faster, &wall(5.0), true);
+    assert_eq!(absolute.lines[0].outcome, Outcome::Faster);
+}
+
+#[test]
 fn absolute_and_alone_the_machine_counts() {
     let baseline = measured(1, 1.0, 0.8);
     let slow = [measured(10, 1.3, 0.8), measured(20, 1.3, 0.8)];
@@ -161,7 +177,26 @@ fn counts_that_never_vary_are_decided_exactly() {
     assert_eq!(outcome(100.0, 101.0, 1.0), Outcome::Ok);
     assert_eq!(outcome(0.0, 0.0, 0.0), Outcome::Ok);
     assert_eq!(outcome(0.0, 1.0, 50.0), Outcome::Slower);
-    assert_eq!(outcome(100.0, 50.0, 0.0), Outcome::Ok);
+    assert_eq!(outcome(100.0, 50.0, 0.0), Outcome::Faster);
+}
+
+#[test]
+fn of_a_peak_that_was_counted_apart_the_samples_are_the_unit() {
+    let peaks = |more: f64| {
+        let mut run = measured(1, 1.0, 0.8);
+        for cell in &mut run.cells {
+            for i in 0..5 {
+                let timed = cell.samples[0].clone();
+                let counted = Sample { pass: Pass::Counting, round: i, session: 0, ..timed };
+                cell.push(counted, &[("peak_rss_bytes", more * (1e6 + 100.0 * f64::from(i)))]);
+            }
+        }
+        run
+    };
+    let allowed = vec![Allowed { metric: "peak_rss_bytes".to_owned(), percent: 5.0 }];
+    let outcome = |more| checked(&peaks(1.0), &[peaks(more), peaks(more)], &allowed, false).outcome;
+    assert_eq!(outcome(1.0), Outcome::Ok);
+    assert_eq!(outcome(1.2), Outcome::Slower);
 }
 
 #[test]
@@ -174,7 +209,8 @@ fn more_throughput_is_no_loss() {
     };
     let allowed = vec![Allowed { metric: "throughput_bytes_per_s".to_owned(), percent: 5.0 }];
     let outcome = |mmap| checked(&fast(0.8), &[fast(mmap), fast(mmap)], &allowed, false).outcome;
-    assert_eq!(outcome(0.4), Outcome::Ok);
+    assert_eq!(outcome(0.4), Outcome::Faster);
+    assert_eq!(outcome(0.8), Outcome::Ok);
     assert_eq!(outcome(1.0), Outcome::Slower);
 }
 

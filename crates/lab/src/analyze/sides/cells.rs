@@ -24,6 +24,8 @@ pub(super) struct Match<'a> {
     pub(super) sides: [Vec<InRun<'a>>; 2],
     /// Why the two are not the same job.
     pub(super) wrong: Option<String>,
+    /// Its answer was wrong on side a already.
+    pub(super) wrong_before: bool,
 }
 
 impl<'a> Match<'a> {
@@ -81,6 +83,7 @@ pub(super) fn matches<'a>(
         let Group { method, point, sides } = group;
         let family = full.iter().find(|full| point.is_part_of(full)).unwrap_or(&point).clone();
         let wrong = wrong(&sides);
+        let wrong_before = sides[0].iter().any(|found| found.wrong.is_some());
         let measured = |side: &[Found<'a>]| -> Vec<InRun<'a>> {
             let fit = side.iter().filter(|found| {
                 found.cell.status == Status::Measured && !found.cell.samples.is_empty()
@@ -88,10 +91,12 @@ pub(super) fn matches<'a>(
             fit.map(|found| (found.run, found.cell)).collect()
         };
         let cells = [measured(&sides[0]), measured(&sides[1])];
+        let first = cells.iter().flatten().next();
+        let Some(role) = first.map(|(_, cell)| cell.role) else { continue };
         let (side, other) = match (cells[0].first(), cells[1].first()) {
-            (Some((_, first)), Some(_)) => {
-                let role = first.role;
-                matches.push(Match { method, role, family, point, sides: cells, wrong });
+            (Some(_), Some(_)) => {
+                let sides = cells;
+                matches.push(Match { method, role, family, point, sides, wrong, wrong_before });
                 continue;
             }
             (Some(_), None) => ("a", &sides[1]),
@@ -103,7 +108,7 @@ pub(super) fn matches<'a>(
             Status::Failed(reason) => Some(format!("failed there: {reason}")),
             Status::Measured => None,
         });
-        alone.push(Alone { method: method.to_owned(), point, side, reason });
+        alone.push(Alone { method: method.to_owned(), role, point, side, reason });
     }
     (matches, alone)
 }

@@ -1,6 +1,6 @@
 //! False alarms between runs, a part of what the benchmark `gate` simulates in full.
 
-use super::gate::{Checked, MACHINES, checks, sides};
+use super::gate::{Checked, MACHINES, checks, foreseen, pairs, sides};
 
 /// The right share is 5 % of two comparisons at 2.5 %; 200 sets stray.
 #[test]
@@ -32,4 +32,26 @@ fn a_check_finds_what_got_slower() {
     let shares = checks(MACHINES[0], Checked { factor: 1.15, ..SAME }, 60);
     assert!(shares.slower >= 0.95, "{shares:?}");
     assert!(checks(MACHINES[1], Checked { factor: 1.5, ..SAME }, 60).slower >= 0.95);
+}
+
+#[test]
+fn in_the_same_rounds_what_did_not_change_is_ok_and_a_slowdown_is_found() {
+    for shared in MACHINES {
+        let same = pairs(shared, 3, 1.0, 100);
+        assert!(same.slower <= 0.02, "{}: {same:?}", shared.name);
+    }
+    let shared = MACHINES[1];
+    assert!(pairs(shared, 5, 1.0, 100).ok >= 0.95);
+    assert!(pairs(shared, 5, 1.2, 100).slower >= 0.95);
+    // The processes of one program differ by more there than what is looked for.
+    assert!(pairs(MACHINES[2], 5, 1.1, 100).undecided >= 0.9);
+}
+
+#[test]
+fn a_slowdown_that_is_foreseen_is_found_in_four_of_five_checks() {
+    for shared in MACHINES {
+        let factor = foreseen(shared, 3);
+        let found = pairs(shared, 3, factor, 200).slower;
+        assert!((0.68..0.92).contains(&found), "{}: {factor} {found}", shared.name);
+    }
 }

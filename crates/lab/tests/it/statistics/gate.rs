@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use lab::analyze::{Allowed, Check, Outcome, Verdict, check, compare_sides};
+use lab::analyze::{
+    Allowed, Check, OLD, Outcome, ROUNDS, SESSIONS, Verdict, check, check_pairs, compare_sides,
+    foresee_pairs,
+};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
 
@@ -29,9 +32,6 @@ pub(crate) const MACHINES: [Shared; 4] = [
     // What the assumption of a check denies: runs differ by more than sessions do.
     Shared { name: "moody", machine: [0.14, 0.05], method: [0.02, 0.01, 0.04] },
 ];
-
-const SESSIONS: u32 = 10;
-const ROUNDS: u32 = 5;
 
 /// Shares of 1.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,18 +67,70 @@ pub(crate) fn checks(shared: Shared, checked: Checked, sets: u32) -> Shares {
             check(&Check { baseline, now, before, allowed, absolute: false }).outcome
         };
         let mut found = outcome(&now);
-        if found != Outcome::Ok {
+        if !matches!(found, Outcome::Ok | Outcome::Faster) {
             now.push(run(shared, methods, factor, &mut random));
             found = outcome(&now);
         }
+        shares.count(found, sets);
+    }
+    shares
+}
+
+impl Shares {
+    /// What is faster is ok, too.
+    fn count(&mut self, found: Outcome, sets: u32) {
         let share = match found {
-            Outcome::Ok => &mut shares.ok,
-            Outcome::Slower => &mut shares.slower,
-            _ => &mut shares.undecided,
+            Outcome::Ok | Outcome::Faster => &mut self.ok,
+            Outcome::Slower => &mut self.slower,
+            _ => &mut self.undecided,
         };
         *share += 1.0 / f64::from(sets);
     }
+}
+
+/// Of many checks of old and new in the same rounds with `wall=5%`. One of the methods takes `factor` of the time of its old
+/// side, the others did not change. A second run as in [`checks`].
+pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> Shares {
+    let mut random = Random::new(13);
+    let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
+    let mut shares = Shares::default();
+    for _ in 0..sets {
+        let mut now = vec![both_sides(shared, methods, factor, &mut random)];
+        let mut found = check_pairs(&now, &allowed).outcome;
+        if !matches!(found, Outcome::Ok | Outcome::Faster) {
+            now.push(both_sides(shared, methods, factor, &mut random));
+            found = check_pairs(&now, &allowed).outcome;
+        }
+        shares.count(found, sets);
+    }
     shares
+}
+
+/// The factor that the median of some past checks says would be found in four of five, where one did not change.
+pub(crate) fn foreseen(shared: Shared, methods: usize) -> f64 {
+    let mut random = Random::new(14);
+    let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
+    let cells: Vec<(String, Point)> =
+        (0..methods).map(|i| (format!("m{i}"), Point::default())).collect();
+    let past: Vec<Run> = (0..20).map(|_| both_sides(shared, methods, 1.0, &mut random)).collect();
+    let found = foresee_pairs(&past, &cells, &allowed, SESSIONS);
+    1.0 + found[0].found_percent.unwrap_or(f64::NAN) / 100.0
+}
+
+/// So many methods and the old side of each. What a run does to one of them (where files and memory came to lie)
+/// it does to both sides, which do the same work on the same data; processes and rounds differ.
+fn both_sides(shared: Shared, methods: usize, factor: f64, random: &mut Random) -> Run {
+    let [_, of_session, of_round] = shared.method;
+    let same_run = Shared { method: [0.0, of_session, of_round], ..shared };
+    let mut both = run(same_run, 2 * methods - 1, 1.0, random);
+    for (i, cell) in both.cells.iter_mut().enumerate() {
+        let old = if i % 2 == 1 { OLD } else { "" };
+        cell.method = format!("m{}{old}", i / 2);
+    }
+    for wall_ns in both.cells[0].values.get_mut("wall_ns").into_iter().flatten() {
+        *wall_ns *= factor;
+    }
+    both
 }
 
 /// How often one method that did not change is said to differ between two sides of so many runs:

@@ -1,0 +1,156 @@
+//! `bytelab check EXPERIMENT --against OLD`: old and new in the same rounds, by a design that is fixed.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use lab::analyze::{Foreseen, OLD, ROUNDS, SESSIONS, check_pairs, foresee_pairs};
+use lab::experiment::Method;
+use lab::launch::Stop;
+use lab::measure::Job;
+use lab::param::Point;
+use lab::run::{Plan, Run};
+
+use super::two_sides::{Against, TwoSides, of_bytelab, of_files};
+use super::{GateArgs, conclude, ensure_once, is_enough, newest, told};
+use crate::cli::{Asked, MeasureArgs};
+use crate::report::{self, Layout};
+use crate::run::{choose, plan, whole};
+use crate::store;
+
+const AFTER_HELP: &str = "\
+Exit status: 0 nothing is slower than allowed; 1 something did not run, or answers differ; 3 slower;
+4 undecided, unless --undecided ok is given.";
+
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct AgainstArgs {
+    /// The old side: of a file OLD.toml, or old=PATH,new=PATH for `{program}` in its commands; of an experiment
+    /// another bytelab
+    #[arg(long, value_name = "OLD", required = true)]
+    against: String,
+    #[command(flatten)]
+    gate: GateArgs,
+}
+
+pub(crate) fn run(
+    args: &AgainstArgs,
+    asked: Asked,
+    store_flag: Option<&OsStr>,
+    layout: &Layout,
+) -> Result<ExitCode> {
+    ensure_once("--allow", &args.gate.allow)?;
+    let mut plan = fixed(&asked.measuring)?;
+    let stop = Stop::on_signals()?;
+    let sides = two_sides(args, &asked, &stop);
+    if let Some(signal) = stop.signal() {
+        return Ok(ExitCode::from(128 + signal as u8));
+    }
+    let mut sides = sides?;
+    plan.definition = sides.definition.take();
+    let methods = both(&sides, &asked.measuring)?;
+    let experiment = sides.experiment;
+    // `{program}` is not a param any more where it is put in.
+    let declared = |name: &str| experiment.params.iter().any(|param| param.name == name);
+    let points = asked.points.into_iter().map(|point| point.only(declared)).collect();
+    let points = experiment.points(points, &methods);
+    if args.gate.dry_run {
+        let mut store = store::open(store_flag.map(OsStr::to_owned))?;
+        let machine = lab::environment::capture(None).fingerprint;
+        let past = newest(&mut *store, experiment.name, &machine, &plan)?;
+        return foresee(args, &past, &cells(&methods, &points), plan.sessions, layout);
+    }
+    let label = asked.measuring.label.clone();
+    let label = label.unwrap_or_else(|| format!("check against {}", args.against));
+    let mut now: Vec<Run> = Vec::new();
+    let checked = loop {
+        let keep = !asked.measuring.no_store;
+        let keep = keep.then(|| store::open(store_flag.map(OsStr::to_owned))).transpose()?;
+        let job = Job { experiment: &experiment, methods: methods.clone() };
+        let plan = Plan { seed: plan.seed.wrapping_add(now.len() as u64), ..plan.clone() };
+        let measured = whole(job, points.clone(), plan, &label, keep, &stop);
+        if let Some(signal) = stop.signal() {
+            return Ok(ExitCode::from(128 + signal as u8));
+        }
+        now.push(measured?);
+        let checked = check_pairs(&now, &args.gate.allow);
+        if is_enough(&now, &checked)? {
+            break checked;
+        }
+    };
+    let against = report::check::Against::Old(&args.against);
+    conclude(&args.gate, against, &now, &checked, layout)
+}
+
+fn two_sides(args: &AgainstArgs, asked: &Asked, stop: &Stop) -> Result<TwoSides> {
+    let file = asked.definition.as_ref().map(|definition| definition.file.as_str());
+    let against = Against::parse(&args.against, file.is_some())?;
+    match (&against, file) {
+        (Against::Bytelab(program), _) => of_bytelab(&asked.experiment, program, stop),
+        (against, file) => of_files(file.context("a file is needed")?, against),
+    }
+}
+
+/// The chosen methods, each with its old side.
+fn both(sides: &TwoSides, measuring: &MeasureArgs) -> Result<Vec<Method>> {
+    let TwoSides { experiment, without_old, .. } = sides;
+    if let Some(name) = measuring.methods.iter().find(|name| without_old.contains(*name)) {
+        anyhow::bail!("--method {name}: it has no old side to be compared with");
+    }
+    ensure!(!experiment.methods.is_empty(), "{}: no method has an old side", experiment.name);
+    if !without_old.is_empty() && measuring.methods.is_empty() {
+        let names = without_old.join(", ");
+        writeln!(io::stderr(), "bytelab: left out, as without an old side: {names}")?;
+    }
+    let chosen = choose(experiment, measuring)?;
+    let is_chosen = |method: &&Method| {
+        let name = method.name.strip_suffix(OLD).unwrap_or(&method.name);
+        chosen.iter().any(|chosen| chosen.name == name)
+    };
+    Ok(experiment.methods.iter().filter(is_chosen).cloned().collect())
+}
+
+/// Sessions and rounds that nothing cuts short: whoever looks early and then measures on is wrong more often.
+fn fixed(measuring: &MeasureArgs) -> Result<Plan> {
+    let sessions = measuring.sessions.unwrap_or(SESSIONS);
+    let least = SESSIONS * ROUNDS;
+    ensure!(
+        sessions >= SESSIONS && measuring.rounds >= least,
+        "check --against takes {SESSIONS} sessions and {least} rounds or more: --sessions and --rounds can make it \
+         larger, not smaller"
+    );
+    let rounds = measuring.rounds.div_ceil(sessions).max(ROUNDS);
+    let time_limit_ns = Plan::NO_TIME_LIMIT_NS;
+    Ok(Plan { sessions, rounds, time_limit_ns, ..plan(measuring)? })
+}
+
+/// The new methods, and the points at which each would be measured.
+fn cells(methods: &[Method], points: &[Point]) -> Vec<(String, Point)> {
+    let mut cells: Vec<(String, Point)> = Vec::new();
+    for method in methods.iter().filter(|method| !method.name.ends_with(OLD)) {
+        for point in points.iter().filter(|point| method.competes_at(point)) {
+            let cell = (method.name.clone(), point.only(|name| method.reads.contains(&name)));
+            if !cells.contains(&cell) {
+                cells.push(cell);
+            }
+        }
+    }
+    cells
+}
+
+fn foresee(
+    args: &AgainstArgs,
+    past: &[Run],
+    cells: &[(String, Point)],
+    sessions: u32,
+    layout: &Layout,
+) -> Result<ExitCode> {
+    let found: Vec<Foreseen> = foresee_pairs(past, cells, &args.gate.allow, sessions);
+    told(&if args.gate.json {
+        report::check::foreseen_json(&found)? + "\n"
+    } else {
+        report::check::foreseen(&found, layout)
+    })
+}

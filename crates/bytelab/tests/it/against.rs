@@ -1,0 +1,210 @@
+//! check --against: old and new in the same rounds, by files, by programs and by another bytelab.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::{Ran, World, cell};
+
+/// A program of its own that does so much work, reads its number from the folder that it works in, and answers 7.
+const WORK: &str =
+    "#!/bin/sh\nread -r n < times\ni=0\nwhile [ $i -lt $n ]; do i=$((i + 1)); done\necho 7\n";
+
+const FILE: &str = "answer.from = 'stdout'\n[[method]]\nname = 'work'\ncommand = './work.sh'\n";
+
+fn script(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+impl World {
+    /// A folder with a file that declares what takes so much work.
+    fn folder(&self, name: &str, times: u32, file: &str) -> String {
+        let dir = self.path(name);
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::write(dir.join("times"), format!("{times}\n")).unwrap();
+        script(&dir.join("work.sh"), WORK);
+        let path = dir.join("bench.toml");
+        std::fs::write(&path, file).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn against(&self, checked: &str, old: &str, args: &[&str]) -> Ran {
+        let all = ["check", checked, "--against", old, "--allow", "wall=5%", "--counting", "0"];
+        let ran = self.run(&[&all, args].concat());
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+        ran
+    }
+
+    fn refused(&self, args: &[&str], expected: &str) {
+        let ran = self.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?} {}", ran.stderr);
+        let line = ran.stderr.lines().last().unwrap_or_default();
+        assert!(line.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+
+    fn stored(&self) -> usize {
+        let history = self.run(&["history", "--json"]).stdout;
+        serde_json::from_str::<Value>(&history).unwrap().as_array().unwrap().len()
+    }
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
+}
+
+#[test]
+fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster() {
+    let world = World::new();
+    let (much, little) = (world.folder("much", 60_000, FILE), world.folder("little", 3000, FILE));
+    let dry = world.against(&much, &little, &["--dry-run"]);
+    assert_eq!(dry.code, 0, "{}", dry.stderr);
+    assert!(dry.stdout.contains("too few runs"), "{}", dry.stdout);
+    assert_eq!(world.stored(), 0, "it measures nothing");
+
+    let ran = world.against(&much, &little, &["--json"]);
+    assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("10 sessions of 5 rounds"), "{}", ran.stderr);
+    let found = json(&ran);
+    assert_eq!((&found["outcome"], &found["against"]), (&"slower".into(), &little.as_str().into()));
+    assert_eq!(found["runs"].as_array().unwrap().len(), 2, "a second run confirms it");
+    let line = &found["lines"][0];
+    assert_eq!((&line["method"], &line["reference"]), (&"work".into(), &"work@old".into()));
+    assert!(line["low"].as_f64().unwrap() > 1.05 && line["level"] == 0.95, "{line}");
+    let run = json(&world.run(&["show", found["runs"][0].as_str().unwrap(), "--json"]));
+    for method in ["work", "work@old"] {
+        let wall = &cell(&run, method)["metrics"]["wall_ns"];
+        assert!(wall["n"].as_u64().is_some_and(|n| (40..=50).contains(&n)), "{wall}");
+    }
+
+    let ran = world.against(&little, &much, &[]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.starts_with("faster    work wall_ns"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("beside work@old"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(&format!("in the same rounds as {much}")), "{}", ran.stdout);
+    let stored = world.stored();
+    let dry = json(&world.against(&much, &little, &["--dry-run", "--json"]));
+    let found = &dry["lines"][0];
+    assert!(found["found_percent"].as_f64().is_some_and(|percent| percent > 5.0), "{dry}");
+    assert_eq!((&found["method"], world.stored()), (&"work".into(), stored));
+
+    // What the old side was is not known to a run.
+    let old = "whose old side is not known any more";
+    world.refused(&["check", "--baseline", "1", "--allow", "wall=5%"], old);
+}
+
+#[test]
+fn the_same_program_on_both_sides_is_never_slower() {
+    let world = World::new();
+    let file = FILE.replace("./work.sh", "{program}");
+    let file = world.folder("both", 300, &file);
+    let (copy, program) = (world.path("copy.sh"), world.path("both/work.sh"));
+    script(&copy, WORK);
+    let sides = format!("old={},new={}", copy.display(), program.display());
+    let ran = world.against(&file, &sides, &["--undecided", "ok", "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let outcome = json(&ran)["outcome"].clone();
+    assert!(["ok", "undecided", "faster"].iter().any(|word| outcome == *word), "{outcome}");
+    // The file alone does not say what {program} is, and the run does not keep it.
+    let once_more = ["check", "--baseline", "1", "--allow", "wall=5%"];
+    world.refused(&once_more, "whose old side is not known any more");
+    let (sides, nowhere) = (sides.as_str(), "old=/nowhere/at-all,new=/bin/true");
+    let refused = |args: &[&str], expected: &str| {
+        let all = [&["check"], args, &["--allow", "wall=5%"]].concat();
+        world.refused(&all, expected);
+    };
+    refused(&[&file, "--against", nowhere], "/nowhere/at-all: No such file");
+    refused(&[&file, "--against", "old=/bin/true"], "write old=PATH,new=PATH");
+    refused(&[&file, "--against", "main"], "name the old FILE.toml");
+    refused(&[&file, "--against", &file], "{program} is no param");
+    refused(&[&file, "--against", sides, "--rounds", "20"], "not smaller");
+    refused(&[&file, "--against", sides, "--sessions", "5"], "not smaller");
+    refused(&[&file, "--against", sides, "--time", "5s"], "--time: not of a check --against");
+    refused(&["--absolute", &file, "--against", sides], "behind");
+    let plain = world.folder("plain", 300, FILE);
+    refused(&[&plain, "--against", sides], "no command has {program}");
+}
+
+#[test]
+fn another_answer_and_a_method_without_an_old_side_are_said() {
+    let world = World::new();
+    let two = format!("{FILE}[[method]]\nname = 'new'\ncommand = './work.sh'\n");
+    let (new, old) = (world.folder("new", 10, &two), world.folder("old", 10, FILE));
+    script(&world.path("old/work.sh"), "#!/bin/sh\necho 8\n");
+    let ran = world.against(&new, &old, &["--no-store"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("its answer is 7, and that of the old one 8"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("without an old side: new"), "{}", ran.stderr);
+    assert_eq!(world.stored(), 0);
+    let method = ["check", &new, "--against", &old, "--allow", "wall=5%", "--method", "new"];
+    world.refused(&method, "--method new: it has no old side");
+    let param = "[[param]]\nname = 'size'\nkind = 'count'\ndefault = '1'\n";
+    let sized = format!("{two}{param}").replace("'./work.sh'", "'./work.sh {size}'");
+    std::fs::write(&old, sized).unwrap();
+    world.refused(&["check", &new, "--against", &old, "--allow", "wall=5%"], "has a param size");
+}
+
+#[test]
+fn another_bytelab_does_the_old_side() {
+    let world = World::new();
+    let (copy, old, told) = (world.path("copy"), world.path("old-bytelab"), world.path("told"));
+    std::fs::copy(env!("CARGO_BIN_EXE_bytelab"), &copy).unwrap();
+    let tells =
+        format!("#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n", told.display(), copy.display());
+    script(&old, &tells);
+    let old = old.to_str().unwrap();
+    let args = [
+        "check",
+        "reading",
+        "--against",
+        old,
+        "--allow",
+        "wall=900%",
+        "--size",
+        "64KiB",
+        "--method",
+        "read",
+        "--counting",
+        "0",
+        "--undecided",
+        "ok",
+        "--json",
+    ];
+    let ran = world.run(&args);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let found = json(&ran);
+    assert_eq!(found["lines"][0]["reference"], "read@old", "{found}");
+    let told = std::fs::read_to_string(told).unwrap();
+    // Besides those that ask which methods it has.
+    assert!(told.lines().filter(|line| *line == "__worker reading read").count() > 10, "{told}");
+    let run = json(&world.run(&["show", found["runs"][0].as_str().unwrap(), "--json"]));
+    assert_eq!(cell(&run, "read")["answer"], cell(&run, "read@old")["answer"]);
+}
+
+#[test]
+fn another_bytelab_that_speaks_otherwise_is_refused_in_one_line() {
+    let world = World::new();
+    let old = world.path("old-bytelab");
+    let old_text = old.to_str().unwrap();
+    let args = ["check", "reading", "--against", old_text, "--allow", "wall=5%", "--size", "64KiB"];
+    let check = |text: &str, expected: &str| {
+        script(&old, text);
+        let ran = world.run(&args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+        let about: Vec<&str> = ran.stderr.lines().filter(|l| !l.contains("optimised")).collect();
+        assert_eq!(about.len(), 1, "{}", ran.stderr);
+        assert!(about[0].contains(expected) && about[0].contains(old_text), "{}", ran.stderr);
+    };
+    check(
+        "#!/bin/sh\necho hello 2 name=read lang=rust\nwhile read -r line; do :; done\n",
+        "as a worker of protocol 1 it cannot be used: protocol: speaks protocol \"2\", not 1",
+    );
+    check("#!/bin/sh\nexit 0\n", "it cannot be used");
+    check(
+        "#!/bin/sh\necho \"there is no method $3\" >&2\nexit 2\n",
+        "it has none of the methods of reading",
+    );
+    assert_eq!(world.stored(), 0);
+}

@@ -1,0 +1,200 @@
+//! The smallest slowdown that a check would find in four of five cases, from what past runs tell of the noise here.
+
+use serde::Serialize;
+
+use super::judge::{ALPHA, Evidence, log_limit};
+use super::pairs::OLD;
+use super::{Allowed, Check, OfBaseline, constants, family, is_of_counting_pass};
+use crate::analyze::compare::{WALL, log_ratios};
+use crate::analyze::family::measure;
+use crate::analyze::values::mean;
+use crate::param::Point;
+use crate::run::{Cell, Run};
+use crate::stats;
+
+/// The sessions and rounds of a check of old and new in the same rounds, at least.
+pub const SESSIONS: u32 = 10;
+pub const ROUNDS: u32 = 5;
+
+/// What would be found of a method in a metric. Derived, never stored.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Foreseen {
+    pub method: String,
+    pub point: Point,
+    pub metric: String,
+    pub allowed_percent: f64,
+    /// The smallest slowdown that is found with 80 %; none where too little is known.
+    pub found_percent: Option<f64>,
+    /// Past runs that tell of it.
+    pub runs: usize,
+    /// Why it is not known, or what it is known from.
+    pub reason: Option<String>,
+}
+
+impl Foreseen {
+    fn new(method: &str, point: &Point, metric: &str, percent: f64, runs: usize) -> Foreseen {
+        Foreseen {
+            method: method.to_owned(),
+            point: point.clone(),
+            metric: metric.to_owned(),
+            allowed_percent: percent,
+            found_percent: None,
+            runs,
+            reason: None,
+        }
+    }
+
+    /// A shift in logs, beyond what is allowed.
+    fn beyond(&mut self, shift: Option<f64>) {
+        let limit = log_limit(&self.metric, self.allowed_percent);
+        self.found_percent = shift.map(|shift| 100.0 * (limit + shift).exp_m1());
+    }
+
+    fn exact(&mut self) {
+        self.found_percent = Some(self.allowed_percent);
+        self.reason =
+            Some("the same count in all samples: any more than is allowed is found".to_owned());
+    }
+}
+
+/// Of a check against a baseline; `now` is empty. `before` are the runs that tell what runs differ by.
+pub fn foresee(asked: &Check<'_>) -> Vec<Foreseen> {
+    let contenders = family::contenders(asked.baseline, &[], asked.absolute);
+    let cells: Vec<&Cell> = contenders.iter().map(|contender| contender.baseline).collect();
+    let time = measure(&cells);
+    let alpha = ALPHA / (contenders.len() * asked.allowed.len()).max(1) as f64;
+    let lines = contenders
+        .iter()
+        .flat_map(|contender| asked.allowed.iter().map(move |allowed| (contender, allowed)));
+    lines
+        .map(|(contender, allowed)| {
+            let line = OfBaseline { asked, contender, allowed, time, alpha };
+            let baseline = contender.baseline;
+            let metric = line.metric();
+            let found_in = |run: &&Run| family::find(run, baseline).is_some_and(|c| c.counted(metric).next().is_some());
+            let runs = asked.before.iter().filter(found_in).count();
+            let mut found =
+                Foreseen::new(&baseline.method, &baseline.point, metric, allowed.percent, runs);
+            if constants(metric, &[baseline], &[baseline]).is_some() {
+                found.exact();
+                return found;
+            }
+            match line.sessions(metric, line.is_relative(metric)) {
+                Ok(Evidence::Apart { before, run_sd: Some(run_sd), .. }) => {
+                    let again = std::slice::from_ref(&before);
+                    let shift = stats::between_single(&before, again, Some(run_sd), alpha);
+                    let half = shift.and_then(|shift| shift.interval).map(|(low, high)| (high - low) / 2.0);
+                    found.beyond(half.and_then(|half| stats::shift_found_from_baseline(half, run_sd)));
+                    if found.found_percent.is_none() {
+                        found.reason = Some("the baseline has too few sessions: measure it with --sessions 5 or more".to_owned());
+                    }
+                }
+                Ok(_) => found.reason = Some(too_few(runs)),
+                Err(reason) => found.reason = Some(reason),
+            }
+            found
+        })
+        .collect()
+}
+
+fn too_few(runs: usize) -> String {
+    let needed = stats::RUNS_A_SIDE;
+    format!(
+        "too few runs: the store has {runs} of this job on this machine, and {needed} are needed to know what runs \
+         differ by; measure {} more",
+        needed.saturating_sub(runs)
+    )
+}
+
+/// Of a check of old and new in the same rounds. `past` are runs of the job on this machine, of such a check or not;
+/// `cells` are the methods and points that it would have.
+pub fn foresee_pairs(
+    past: &[Run],
+    cells: &[(String, Point)],
+    allowed: &[Allowed],
+    sessions: u32,
+) -> Vec<Foreseen> {
+    let alpha = ALPHA / (cells.len() * allowed.len()).max(1) as f64;
+    let factor = stats::shift_found_by_each(sessions as usize, alpha, 2);
+    let of_cells = |run| cells.iter().filter_map(move |(name, point)| cell_of(run, name, point));
+    let time = measure(&past.iter().flat_map(of_cells).collect::<Vec<&Cell>>());
+    let each = cells.iter().flat_map(|cell| allowed.iter().map(move |allowed| (cell, allowed)));
+    each.map(|((method, point), allowed)| {
+        let metric = if allowed.metric == WALL { time } else { &allowed.metric };
+        let of_run = |run: &Run| Noise::of(run, method, point, metric);
+        let known: Vec<Noise> = past.iter().filter_map(of_run).collect();
+        let of_pairs: Vec<&Noise> = known.iter().filter(|noise| noise.is_of_pair).collect();
+        // What old and new differ by is better known from such a check than from other methods.
+        let used: Vec<&Noise> =
+            if of_pairs.is_empty() { known.iter().collect() } else { of_pairs };
+        let mut found = Foreseen::new(method, point, metric, allowed.percent, used.len());
+        let counted: Vec<&Cell> =
+            past.iter().filter_map(|run| cell_of(run, method, point)).collect();
+        if constants(metric, &counted, &counted).is_some() {
+            found.runs = counted.len();
+            found.exact();
+        } else if used.is_empty() {
+            found.reason = Some(NOTHING_KNOWN.to_owned());
+        } else {
+            let variance = used.iter().map(|noise| noise.of_session(ROUNDS)).collect::<Vec<f64>>();
+            found.beyond(factor.map(|factor| factor * mean(&variance).sqrt()));
+            let is_rough = !used[0].is_of_pair;
+            found.reason = is_rough.then(|| {
+                "roughly: from its rounds beside another method; a first check --against tells it better".to_owned()
+            });
+        }
+        found
+    })
+    .collect()
+}
+
+const NOTHING_KNOWN: &str = "too few runs: the store has none of this job on this machine in which it was measured \
+                             beside another method in 5 sessions of 2 rounds or more; a first check --against tells it";
+
+fn cell_of<'a>(run: &'a Run, method: &str, point: &Point) -> Option<&'a Cell> {
+    run.cells.iter().find(|cell| cell.method == method && cell.point == *point)
+}
+
+/// Variances of the log of a ratio in the same rounds.
+struct Noise {
+    session: f64,
+    round: f64,
+    is_of_pair: bool,
+}
+
+impl Noise {
+    fn of(run: &Run, method: &str, point: &Point, metric: &str) -> Option<Noise> {
+        let cell = cell_of(run, method, point)?;
+        if is_of_counting_pass(cell, metric) {
+            return None;
+        }
+        let old = format!("{method}{OLD}");
+        let at_point = |other: &&Cell| {
+            run.points.iter().any(|p| cell.point.is_part_of(p) && other.point.is_part_of(p))
+        };
+        let others = || run.cells.iter().filter(|other| other.method != *method).filter(at_point);
+        let pair = others().find(|other| other.method == old);
+        let other = pair.or_else(|| others().next())?;
+        let sessions = log_ratios(cell, other, metric).ok()?;
+        let whole: Vec<&Vec<f64>> = sessions.iter().filter(|rounds| rounds.len() > 1).collect();
+        if whole.len() < stats::RUNS_A_SIDE {
+            return None;
+        }
+        let means: Vec<f64> = whole.iter().map(|rounds| mean(rounds)).collect();
+        let within: Vec<f64> = whole.iter().map(|rounds| variance(rounds)).collect();
+        let rounds: Vec<f64> = whole.iter().map(|rounds| rounds.len() as f64).collect();
+        let round = mean(&within);
+        let session = (variance(&means) - round / mean(&rounds)).max(0.0);
+        Some(Noise { session, round, is_of_pair: pair.is_some() })
+    }
+
+    /// Of the mean of so many rounds of a session.
+    fn of_session(&self, rounds: u32) -> f64 {
+        self.session + self.round / f64::from(rounds)
+    }
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
+}

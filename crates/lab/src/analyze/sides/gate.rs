@@ -1,0 +1,188 @@
+//! Whether side b of stored runs is slower than side a by more than is allowed, by the intervals of the
+//! comparison itself. Nothing is measured again, so that nothing is confirmed either.
+
+use super::{Change, Line, Sides, sign};
+use crate::analyze::check::{is_time, log_limit, outcome};
+use crate::analyze::compare::WALL;
+use crate::analyze::{Allowed, CheckLine, Checked, Outcome, Verdict};
+use crate::param::Point;
+use crate::run::Role;
+
+/// Every contender that side a has and whose answer was right there, in every metric that has a limit. Times are compared relative to the reference,
+/// and those of the reference as they are, which on another machine tells nothing.
+pub fn gate(sides: &Sides, allowed: &[Allowed], same_machine: bool) -> Checked {
+    let mut lines = Vec::new();
+    let is_gated =
+        |line: &&Line| line.decides && line.role == Role::Contender && !line.wrong_before;
+    for of_method in sides.lines.iter().filter(is_gated) {
+        let is_it = |line: &&Line| line.method == of_method.method && line.point == of_method.point;
+        for allowed in allowed {
+            let has_metric = |line: &&Line| match allowed.metric.as_str() {
+                WALL => line.decides,
+                metric => line.metric == metric,
+            };
+            let mut of_sides = sides.lines.iter().filter(is_it);
+            lines.push(if let Some(line) = of_sides.find(has_metric) {
+                of_line(sides, line, allowed, same_machine)
+            } else {
+                let reason = format!("{} was not measured on both sides", allowed.metric);
+                without_ratio(&of_method.method, &of_method.point, allowed, reason)
+            });
+        }
+    }
+    let gone =
+        sides.alone.iter().filter(|alone| alone.side == "a" && alone.role == Role::Contender);
+    for (alone, allowed) in
+        gone.flat_map(|alone| allowed.iter().map(move |allowed| (alone, allowed)))
+    {
+        let reason = alone.reason.clone().unwrap_or_else(|| "only side A has it".to_owned());
+        lines.push(without_ratio(&alone.method, &alone.point, allowed, reason));
+    }
+    // Of a stored run nothing can be measured again: what is not there is not decided.
+    let outcome = match outcome(&lines) {
+        Outcome::Missing => Outcome::Undecided,
+        outcome => outcome,
+    };
+    Checked { outcome, lines }
+}
+
+fn without_ratio(method: &str, point: &Point, allowed: &Allowed, reason: String) -> CheckLine {
+    CheckLine {
+        method: method.to_owned(),
+        point: point.clone(),
+        metric: allowed.metric.clone(),
+        allowed_percent: allowed.percent,
+        reference: None,
+        baseline: None,
+        now: None,
+        ratio: None,
+        low: None,
+        high: None,
+        level: None,
+        outcome: Outcome::Undecided,
+        reason: Some(reason),
+    }
+}
+
+fn of_line(sides: &Sides, line: &Line, allowed: &Allowed, same_machine: bool) -> CheckLine {
+    let middle = |half: &super::Half| {
+        half.percentiles.iter().find(|percentile| percentile.p >= 50.0).map(|p| p.value)
+    };
+    let change = line.relative.as_ref().unwrap_or(&line.absolute);
+    let mut found = without_ratio(&line.method, &line.point, allowed, String::new());
+    found.metric.clone_from(&line.metric);
+    found.reference = line.relative.as_ref().and(line.reference.clone());
+    (found.baseline, found.now) = (middle(&line.a), middle(&line.b));
+    (found.ratio, found.low, found.high) = (change.ratio, change.low, change.high);
+    found.level = change.low.map(|_| change.level);
+    (found.outcome, found.reason) = decided(change, &line.metric, allowed.percent);
+    if is_time(&line.metric) && line.relative.is_none() && !same_machine {
+        let others = sides.lines.iter().any(|other| {
+            other.point == line.point && other.reference.as_ref() == Some(&line.method)
+        });
+        found.outcome = if others { Outcome::Reference } else { Outcome::Undecided };
+        found.reason = Some(
+            "the sides are of different machines: what it takes cannot be compared".to_owned(),
+        );
+    }
+    found
+}
+
+/// By the interval of the comparison.
+fn decided(change: &Change, metric: &str, percent: f64) -> (Outcome, Option<String>) {
+    let (limit, sign) = (log_limit(metric, percent), sign(metric));
+    let Some((low, high)) = change.low.zip(change.high) else {
+        return match change.verdict {
+            // Counts of which one is 0 have no ratio, and are known all the same.
+            Verdict::Faster => (Outcome::Faster, None),
+            Verdict::Same => (Outcome::Ok, None),
+            Verdict::Slower => (Outcome::Slower, change.reason.clone()),
+            _ => (Outcome::Undecided, change.reason.clone()),
+        };
+    };
+    let (one, other) = (sign * low.ln(), sign * high.ln());
+    let (least, most) = (one.min(other), one.max(other));
+    if most < 0.0 {
+        (Outcome::Faster, None)
+    } else if most <= limit {
+        (Outcome::Ok, None)
+    } else if least > limit {
+        (Outcome::Slower, None)
+    } else {
+        (Outcome::Undecided, Some("the interval holds what is allowed and more".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::compare_sides;
+    use crate::analyze::tests::{cell, noisy, run, times, with};
+    use crate::run::{Run, Status};
+
+    /// Five runs of `read` and `mmap`.
+    fn side(seed: u64, read: f64, mmap: f64) -> Vec<Run> {
+        let of = |i: u64| {
+            let own = |seed, factor| {
+                let walls = times(&noisy(seed, 0.01), factor);
+                with(cell("", walls), "syscalls", |_| (10.0 * factor).round())
+            };
+            let named = |name: &str, cell: crate::run::Cell| crate::run::Cell {
+                method: name.to_owned(),
+                ..cell
+            };
+            run(vec![
+                named("read", own(seed + 2 * i, read)),
+                named("mmap", own(seed + 2 * i + 1, mmap)),
+            ])
+        };
+        (0..5).map(of).collect()
+    }
+
+    fn gated(a: &[Run], b: &[Run], metric: &str, same_machine: bool) -> Vec<(String, Outcome)> {
+        let allowed = [Allowed { metric: metric.to_owned(), percent: 5.0 }];
+        let found = gate(&compare_sides(a, b, &[]), &allowed, same_machine);
+        let lines = found.lines.into_iter().map(|line| (line.method, line.outcome));
+        lines.chain([("all".to_owned(), found.outcome)]).collect()
+    }
+
+    fn check(b: &[Run], metric: &str, expected: [Outcome; 3]) {
+        let found = gated(&side(1, 1.0, 0.8), b, metric, true);
+        let outcomes: Vec<Outcome> = found.iter().map(|(_, outcome)| *outcome).collect();
+        assert_eq!(outcomes, expected, "{found:?}");
+    }
+
+    #[test]
+    fn a_side_is_slower_by_the_whole_interval() {
+        use Outcome::{Faster, Ok, Slower, Undecided};
+        check(&side(100, 1.0, 0.8), WALL, [Ok, Ok, Ok]);
+        check(&side(100, 1.0, 1.0), WALL, [Ok, Slower, Slower]);
+        check(&side(100, 1.0, 0.6), WALL, [Ok, Faster, Faster]);
+        // The reference is decided as it is.
+        check(&side(100, 1.5, 1.2), WALL, [Slower, Ok, Slower]);
+        check(&side(100, 1.5, 0.8), "syscalls", [Slower, Ok, Slower]);
+        // Too few runs have no interval.
+        check(&side(100, 1.0, 1.6)[..4], WALL, [Undecided, Undecided, Undecided]);
+        check(&side(100, 1.0, 0.8), "peak_rss_bytes", [Undecided, Undecided, Undecided]);
+    }
+
+    #[test]
+    fn another_machine_says_nothing_of_the_reference() {
+        let found = gated(&side(1, 1.0, 0.8), &side(100, 1.5, 1.2), WALL, false);
+        let outcomes: Vec<Outcome> = found.iter().map(|(_, outcome)| *outcome).collect();
+        assert_eq!(outcomes, [Outcome::Reference, Outcome::Ok, Outcome::Ok]);
+    }
+
+    #[test]
+    fn a_method_that_is_gone_is_not_ok() {
+        let mut b = side(100, 1.0, 0.8);
+        for run in &mut b {
+            run.cells[1].status = Status::Failed("died".to_owned());
+        }
+        let found = gated(&side(1, 1.0, 0.8), &b, WALL, true);
+        assert_eq!(found[1], ("mmap".to_owned(), Outcome::Undecided));
+        assert_eq!(found[2].1, Outcome::Undecided);
+        // One that is new has nothing to be slower than.
+        assert_eq!(gated(&b, &side(1, 1.0, 0.8), WALL, true).len(), 2);
+    }
+}
