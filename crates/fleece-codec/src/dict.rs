@@ -1,8 +1,9 @@
 //! Dicts: lookup by binary search, and iteration in the order of storage.
 
 use crate::array::Slots;
-use crate::inherit::{GENERATIONS_MAX, Merge};
+use crate::inherit::Merge;
 use crate::key::{Key, Needle};
+use crate::limits::GENERATIONS;
 use crate::value::Value;
 use crate::wire::{self, Context, PARENT_KEY, Source, tag, u16_at};
 use alloc::boxed::Box;
@@ -137,7 +138,7 @@ impl<'a> Dict<'a> {
 
     /// This dict, its parent, the parent of that, and so on: those that are read.
     pub(crate) fn generations(self) -> impl Iterator<Item = Self> {
-        core::iter::successors(Some(self), |dict| dict.parent()).take(GENERATIONS_MAX)
+        core::iter::successors(Some(self), |dict| dict.parent()).take(GENERATIONS)
     }
 
     #[inline(always)]

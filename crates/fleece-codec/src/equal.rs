@@ -27,7 +27,7 @@ impl PartialEq for Value<'_> {
         let mut comparison = Comparison {
             open: Vec::new(),
             classes: Classes::default(),
-            steps_left: STEPS_PER_BYTE * (size_bytes(*self) + size_bytes(*other)),
+            steps_left: STEPS_PER_BYTE * (self.source.size_bytes() + other.source.size_bytes()),
         };
         if !comparison.value(*self, *other) {
             return false;
@@ -152,11 +152,6 @@ impl Classes {
         }
         class
     }
-}
-
-fn size_bytes(value: Value<'_>) -> usize {
-    let base = value.source.context.and_then(|context| context.base.as_ref());
-    value.source.bytes.len() + base.map_or(0, |base| base.bytes.len())
 }
 
 fn is_same(a: Value<'_>, b: Value<'_>) -> bool {

@@ -47,7 +47,7 @@ pub enum ErrorKind {
     WrongType,
     /// The message of a `Serialize` or `Deserialize` implementation.
     Custom,
-    /// The writer failed.
+    /// The reader or writer failed; see [`Error::io_error_kind`].
     Io,
 }
 
@@ -65,6 +65,8 @@ struct Inner {
     message: Cow<'static, str>,
     offset: Option<usize>,
     line_column: Option<(usize, usize)>,
+    #[cfg(feature = "std")]
+    io: Option<std::io::Error>,
 }
 
 impl Error {
@@ -100,9 +102,29 @@ impl Error {
         self.0.line_column
     }
 
+    /// What kind of error the reader or writer had, if it is to blame: a pipe whose reader has gone, say.
+    ///
+    /// ```
+    /// use std::io::ErrorKind;
+    /// let error = fleece_codec::Error::from(std::io::Error::from(ErrorKind::BrokenPipe));
+    /// assert_eq!(error.io_error_kind(), Some(ErrorKind::BrokenPipe));
+    /// assert_eq!(std::io::Error::from(error).kind(), ErrorKind::BrokenPipe);
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn io_error_kind(&self) -> Option<std::io::ErrorKind> {
+        self.0.io.as_ref().map(std::io::Error::kind)
+    }
+
     #[cold]
     pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), offset: None, line_column: None }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            offset: None,
+            line_column: None,
+            #[cfg(feature = "std")]
+            io: None,
+        }))
     }
 
     #[cold]
@@ -150,12 +172,31 @@ impl fmt::Debug for Error {
     }
 }
 
-impl core::error::Error for Error {}
+/// The text is that of the reader's or writer's error, so the source is what lies behind that.
+impl core::error::Error for Error {
+    #[cfg(feature = "std")]
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.0.io.as_ref().and_then(core::error::Error::source)
+    }
+}
 
 #[cfg(feature = "std")]
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         use alloc::string::ToString;
-        Self::new(ErrorKind::Io, error.to_string())
+        let mut own = Self::new(ErrorKind::Io, error.to_string());
+        own.0.io = Some(error);
+        own
+    }
+}
+
+/// The error of the reader or writer as it was; of what is wrong with the data, one of the kind `InvalidData`.
+#[cfg(feature = "std")]
+impl From<Error> for std::io::Error {
+    fn from(mut error: Error) -> Self {
+        match error.0.io.take() {
+            Some(io) => io,
+            None => Self::new(std::io::ErrorKind::InvalidData, error),
+        }
     }
 }

@@ -24,6 +24,7 @@ mod extent;
 mod inherit;
 pub mod json;
 mod key;
+pub mod limits;
 mod macros;
 mod number;
 mod path;

@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::{Doc, Encoder, Result};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A table that maps names of dict keys to the numbers 0 to 2047, in order of first use.
@@ -25,7 +26,6 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// assert_eq!(doc.root().get("name").unwrap().as_str(), Some("Ada"));
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct SharedKeys {
     names: Vec<Box<str>>,
     /// Numbers in the order of their names.
@@ -234,6 +234,12 @@ impl SharedKeys {
 
     fn place(&self, name: &str) -> Result<usize, usize> {
         self.sorted.binary_search_by(|&index| self.names[usize::from(index)].as_ref().cmp(name))
+    }
+}
+
+impl fmt::Debug for SharedKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "table of {} shared keys", self.len())
     }
 }
 

@@ -25,18 +25,15 @@ pub(crate) const PARENT_KEY: u16 = 0x0800;
 pub(crate) const NARROW_MAX_BYTES: usize = 32_766;
 /// Counts from here on do not fit the 11 bits of the header.
 pub(crate) const LONG_COUNT: usize = 2047;
-/// Documents are shorter than this, because the encoder keeps positions in 31 bits.
-pub(crate) const SIZE_LIMIT_BYTES: usize = 1 << 31;
 
 /// What a document needs beside its own bytes.
-#[derive(Debug, Default, Clone)]
+#[derive(Default, Clone)]
 pub(crate) struct Context {
     pub(crate) keys: Option<Arc<crate::SharedKeys>>,
     /// The document that extern pointers lead into.
     pub(crate) base: Option<Arc<Base>>,
 }
 
-#[derive(Debug)]
 pub(crate) struct Base {
     pub(crate) bytes: Arc<[u8]>,
     pub(crate) context: Context,
@@ -94,6 +91,12 @@ impl Target {
 }
 
 impl<'a> Source<'a> {
+    /// The size of the data and of its base.
+    pub(crate) fn size_bytes(self) -> usize {
+        let base = self.context.and_then(|context| context.base.as_ref());
+        self.bytes.len() + base.map_or(0, |base| base.bytes.len())
+    }
+
     /// The value that the two-byte slot at `at` holds or points to.
     #[inline(always)]
     pub(crate) fn narrow(self, at: usize) -> Option<Value<'a>> {

@@ -4,7 +4,7 @@ use super::layout::{FIXED_SIZE, Layout};
 use super::scan::{DEEP, Scan};
 use crate::Result;
 use crate::error::{Error, ErrorKind};
-use crate::inherit::GENERATIONS_MAX;
+use crate::limits::GENERATIONS;
 use crate::wire::{PARENT_KEY, tag, u16_at, u32_at, varint};
 
 impl Scan<'_> {
@@ -62,7 +62,7 @@ impl Scan<'_> {
     #[cold]
     pub(super) fn parents(&mut self, at: usize) -> Result<()> {
         let mut dict = at;
-        for _ in 0..GENERATIONS_MAX {
+        for _ in 0..GENERATIONS {
             let layout = Layout::of(self.bytes, dict).ok_or_else(|| bad_length(dict))?;
             let is_child =
                 layout.first < layout.end && u16_at(self.bytes, layout.first) == Some(PARENT_KEY);

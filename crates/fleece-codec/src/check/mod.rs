@@ -9,8 +9,10 @@ mod plain;
 mod scan;
 mod utf8;
 
+use crate::limits::CHECKED_DEPTH;
 use crate::{Doc, Result};
 use alloc::sync::Arc;
+use core::fmt;
 use scan::Scan;
 
 /// What [`check`](CheckOptions::check) insists on.
@@ -21,7 +23,7 @@ use scan::Scan;
 /// assert!(options.check(fleece!([[1]])).is_ok());
 /// assert_eq!(options.check(fleece!([[[1]]])).unwrap_err().kind(), ErrorKind::TooDeep);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct CheckOptions {
     depth_limit: u16,
@@ -30,14 +32,14 @@ pub struct CheckOptions {
 }
 
 impl CheckOptions {
-    /// UTF-8 required, at most 512 collections within each other, no base.
+    /// UTF-8 required, at most [`CHECKED_DEPTH`] collections within each other, no base.
     ///
     /// ```
     /// # use fleece_codec::{fleece, CheckOptions};
     /// assert!(CheckOptions::new().check(fleece!([])).is_ok());
     /// ```
     pub fn new() -> Self {
-        Self { depth_limit: 512, utf8: true, base: None }
+        Self { depth_limit: CHECKED_DEPTH, utf8: true, base: None }
     }
 
     /// How many arrays and dicts may be within each other; a parent counts as within its child. Whatever the limit, a chain
@@ -98,6 +100,16 @@ impl CheckOptions {
         let whole = [base, bytes.as_ref()].concat();
         Scan::new(&whole, base.len(), self).run()?;
         Doc::open_delta(bytes, base.clone())
+    }
+}
+
+impl fmt::Debug for CheckOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CheckOptions")
+            .field("depth_limit", &self.depth_limit)
+            .field("utf8", &self.utf8)
+            .field("base_bytes", &self.base.as_ref().map(|base| base.len()))
+            .finish()
     }
 }
 

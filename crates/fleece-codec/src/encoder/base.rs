@@ -12,7 +12,6 @@ use alloc::sync::Arc;
 use alloc::vec;
 
 /// A document to amend.
-#[derive(Debug)]
 pub(super) struct Amended {
     bytes: Arc<[u8]>,
     /// How many names a table has at least that the numbers among the keys are from.

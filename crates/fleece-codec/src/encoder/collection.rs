@@ -3,7 +3,8 @@
 use super::strings::{Packed, SHARED_LEN_MAX};
 use super::{Encoder, POINTER};
 use crate::error::ErrorKind;
-use crate::wire::{LONG_COUNT, NARROW_MAX_BYTES, SIZE_LIMIT_BYTES};
+use crate::limits::DOCUMENT_BYTES;
+use crate::wire::{LONG_COUNT, NARROW_MAX_BYTES};
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -88,6 +89,9 @@ impl Encoder {
             && let Some(message) = self.base.as_ref().and_then(|base| base.mismatch)
         {
             self.fail(ErrorKind::UnknownSharedKey, message);
+        }
+        if self.out.capacity() == 0 {
+            self.out.reserve(self.expected_bytes);
         }
         self.outer.push(self.frame);
         self.frame = Frame::new(expects, self.slots.len(), self.keys.len());
@@ -241,7 +245,7 @@ impl Encoder {
         if count > 0 {
             self.append_collection(tag, count, slots);
         }
-        if self.position() >= SIZE_LIMIT_BYTES {
+        if self.position() >= DOCUMENT_BYTES {
             self.fail(ErrorKind::TooLarge, "a document is shorter than 2 GiB");
         }
         self.slots.truncate(frame.first_slot);

@@ -14,12 +14,14 @@ pub use scalar::WrittenValue;
 
 use crate::Result;
 use crate::error::{Error, ErrorKind};
+use crate::limits::DOCUMENT_BYTES;
 use crate::shared_keys::SharedKeys;
-use crate::wire::{NARROW_MAX_BYTES, SIZE_LIMIT_BYTES};
+use crate::wire::NARROW_MAX_BYTES;
 use alloc::vec::Vec;
 use base::Amended;
 pub(crate) use collection::Expects;
 use collection::Frame;
+use core::fmt;
 use order::Shapes;
 pub(crate) use strings::Packed;
 use strings::StringTable;
@@ -63,7 +65,6 @@ pub enum DuplicateKeys {
 /// assert_eq!(doc.root().get("born").unwrap().as_i64(), Some(1815));
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Encoder {
     out: Vec<u8>,
     /// The slots of all open collections: a pointer (top bit set, then the absolute position) or an inline value of up to 4
@@ -87,6 +88,8 @@ pub struct Encoder {
     duplicate_keys: DuplicateKeys,
     /// Counts documents, so that a `WrittenValue` of an earlier one is noticed.
     document: u32,
+    /// The size of the document before, as which room is made for the next one.
+    expected_bytes: usize,
 }
 
 impl Encoder {
@@ -116,6 +119,7 @@ impl Encoder {
             share_strings: true,
             duplicate_keys: DuplicateKeys::default(),
             document: 0,
+            expected_bytes: 0,
         }
     }
 
@@ -128,6 +132,13 @@ impl Encoder {
     /// ```
     pub fn reserve(&mut self, bytes: usize) {
         self.out.reserve(bytes);
+    }
+
+    /// Makes room for a document of about this many bytes, if this is its beginning.
+    pub(crate) fn make_room(&mut self, bytes: usize) {
+        if self.out.capacity() == 0 {
+            self.out.reserve(bytes);
+        }
     }
 
     /// Whether equal short strings are written only once, as they are by default.
@@ -204,6 +215,7 @@ impl Encoder {
     pub fn finish(&mut self) -> Result<Vec<u8>> {
         let result = self.end_document();
         let out = core::mem::take(&mut self.out);
+        self.expected_bytes = out.len();
         self.reset();
         result.map(|()| out)
     }
@@ -252,7 +264,7 @@ impl Encoder {
     }
 
     fn check_size(&self) -> Result<()> {
-        if self.position() >= SIZE_LIMIT_BYTES {
+        if self.position() >= DOCUMENT_BYTES {
             return Err(Error::new(ErrorKind::TooLarge, "a document is shorter than 2 GiB"));
         }
         Ok(())
@@ -267,6 +279,13 @@ impl Encoder {
         self.failure = None;
         self.document = self.document.wrapping_add(1);
         self.load_base();
+    }
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, open) = (self.out.len(), self.outer.len());
+        write!(f, "encoder that wrote {bytes} bytes, with {open} open collections")
     }
 }
 

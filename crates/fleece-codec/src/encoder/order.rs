@@ -93,14 +93,13 @@ fn int_key(slot: u32) -> Option<i16> {
 }
 
 /// The orders of pairs that were needed before.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Shapes {
     known: Vec<Shape>,
     /// For each value of some bits of the hash, the shape that was last seen with it.
     by_hash: Vec<u16>,
 }
 
-#[derive(Debug)]
 struct Shape {
     keys: Vec<u128>,
     order: Vec<u32>,

@@ -80,7 +80,6 @@ fn pack_7(string: &[u8]) -> u64 {
 }
 
 /// Where each short string was written last.
-#[derive(Debug)]
 pub(crate) struct StringTable {
     entries: Vec<Entry>,
     used: usize,

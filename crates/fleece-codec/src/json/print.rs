@@ -6,14 +6,12 @@ use crate::Result;
 use crate::array::ArrayIter;
 use crate::dict::{DictIter, DictKey};
 use crate::error::{Error, ErrorKind};
+use crate::limits::WRITTEN_DEPTH;
 use crate::number::Number;
 use crate::value::Value;
 use crate::wire::tag;
 use alloc::string::String;
 use alloc::vec::{self, Vec};
-
-/// Deeper values than this are only found in unchecked data, where they may have no end.
-const DEPTH_MAX: usize = 10_000;
 
 /// What to print for NaN and the infinities, which JSON does not have.
 ///
@@ -65,7 +63,13 @@ impl PrintOptions {
     /// ```
     pub fn new() -> Self {
         let non_finite = NonFinite::default();
-        Self { indent: None, canonical: false, json5: false, non_finite, depth_limit: DEPTH_MAX }
+        Self {
+            indent: None,
+            canonical: false,
+            json5: false,
+            non_finite,
+            depth_limit: WRITTEN_DEPTH,
+        }
     }
 
     /// With line feeds, and `indent` spaces a level.
@@ -127,7 +131,7 @@ impl PrintOptions {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn depth_limit(mut self, levels: usize) -> Self {
-        self.depth_limit = levels.min(DEPTH_MAX);
+        self.depth_limit = levels.min(WRITTEN_DEPTH);
         self
     }
 

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::array::ArrayIter;
 use crate::dict::{DictIter, DictKey};
 use crate::error::{Error, ErrorKind};
+use crate::limits::SERDE_DEPTH;
 use crate::number::Number;
 use crate::value::{Kind, Value};
 use serde::de::value::BorrowedStrDeserializer;
@@ -12,9 +13,6 @@ use serde::de::{
     Unexpected, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
-
-/// Visitors recurse; unchecked data may have no end.
-const DEPTH_MAX: usize = 200;
 
 macro_rules! delegate {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
@@ -51,7 +49,7 @@ struct Nested<'de> {
 
 impl<'de> Nested<'de> {
     fn inner(depth: usize) -> Result<usize> {
-        if depth < DEPTH_MAX {
+        if depth < SERDE_DEPTH {
             return Ok(depth + 1);
         }
         Err(Error::new(ErrorKind::TooDeep, "collections are nested too deeply to be deserialized"))

@@ -9,6 +9,7 @@
 
 mod amend_keys;
 mod api;
+mod bounds;
 mod delta;
 mod equality;
 mod hostile;
