@@ -92,15 +92,30 @@ impl<'a> Dict<'a> {
     /// ```
     #[inline(always)]
     pub fn get_key(self, key: &Key) -> Option<Value<'a>> {
+        if let Some(value) = self.value_at_hint(key) {
+            return Some(value);
+        }
+        let Source { bytes, context } = self.slots.source;
+        get_rare_key(bytes, context, self.at, key)
+    }
+
+    /// The value at the place that the key remembers, if this dict has the key there.
+    #[inline(always)]
+    pub(crate) fn value_at_hint(self, key: &Key) -> Option<Value<'a>> {
         let source = self.slots.source;
         // A shared key is a number, so a name that is found here is right with any context.
-        if let Some(at) = self.slots.value_if_key_at(key.hint(), key) {
-            let value = Value { source, at };
-            if value.first_byte() != UNDEFINED {
-                return Some(value);
-            }
-        }
-        get_rare_key(source.bytes, source.context, self.at, key)
+        let at = match self.slots.value_if_key_at(key.hint(), key) {
+            Some(at) => at,
+            None => self.value_if_number_at_hint(key)?,
+        };
+        let value = Value { source, at };
+        (value.first_byte() != UNDEFINED).then_some(value)
+    }
+
+    #[inline(always)]
+    fn value_if_number_at_hint(self, key: &Key) -> Option<usize> {
+        let keys = self.slots.source.context?.keys.as_deref()?;
+        self.slots.value_if_number_at(key.hint(), key.number_in(keys)?)
     }
 
     /// The pairs in order of storage, inherited ones included.
@@ -185,7 +200,7 @@ fn dict_at<'a>(bytes: &'a [u8], context: Option<&'a Context>, at: usize) -> Opti
     Dict::from_value(Value { source: Source { bytes, context }, at })
 }
 
-#[cold]
+#[inline(never)]
 fn get_rare<'a>(bytes: &'a [u8], context: &'a Context, at: usize, key: &str) -> Option<Value<'a>> {
     let needle = match context.keys.as_deref().and_then(|keys| keys.index_of(key)) {
         Some(index) => Needle::shared(index),
@@ -202,9 +217,10 @@ fn get_rare_key<'a>(
     key: &Key,
 ) -> Option<Value<'a>> {
     let dict = dict_at(bytes, context, at)?;
-    let needle = match context {
+    let keys = context.and_then(|context| context.keys.as_deref());
+    let needle = match keys.and_then(|keys| key.number_in(keys)) {
         None => key.needle(),
-        Some(context) => key.needle_with(context.keys.as_deref()),
+        Some(number) => Needle::shared(number),
     };
     match dict.slots.search(&needle) {
         Some(index) => {

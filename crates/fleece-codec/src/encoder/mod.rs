@@ -23,8 +23,8 @@ pub(crate) use collection::Expects;
 use collection::Frame;
 use core::fmt;
 use order::Shapes;
-pub(crate) use strings::Packed;
 use strings::StringTable;
+pub(crate) use strings::{Packed, SHARED_LEN_MAX, random};
 
 /// What to do with two pairs of a dict that have the same key.
 ///

@@ -172,14 +172,14 @@ impl StringTable {
 
 /// A seed that nobody outside knows, so that no input can be made whose strings all collide.
 #[cfg(feature = "std")]
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     use core::hash::{BuildHasher, Hasher};
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
 /// Without `std` there is no source of randomness.
 #[cfg(not(feature = "std"))]
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     0xE703_7ED1_A0B4_28DB
 }
 

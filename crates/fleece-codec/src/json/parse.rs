@@ -191,13 +191,15 @@ impl Parser<'_, '_> {
         if self.text.get(self.at) != Some(&b'"') {
             return Err(self.unexpected("a key"));
         }
-        if let Some((packed, len)) = self.short_string()
-            && !self.encoder.has_shared_keys()
-        {
-            self.encoder.write_packed_key(packed, len);
-            self.at += len + 2;
-        } else {
-            self.long_key()?;
+        match self.short_string() {
+            Some((packed, len)) if !self.encoder.has_shared_keys() => {
+                self.encoder.write_packed_key(packed, len);
+                self.at += len + 2;
+            }
+            Some((packed, len)) if self.encoder.write_packed_shared_key(packed) => {
+                self.at += len + 2;
+            }
+            _ => self.long_key()?,
         }
         if self.skip_space() != b':' {
             return Err(self.unexpected("`:`"));

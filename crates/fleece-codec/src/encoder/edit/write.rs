@@ -5,7 +5,6 @@ use crate::Result;
 use crate::encoder::Encoder;
 use crate::error::ErrorKind;
 use crate::limits::WRITTEN_DEPTH;
-use crate::wire::PARENT_KEY;
 use alloc::boxed::Box;
 use alloc::collections::btree_map;
 use alloc::vec::Vec;
@@ -145,7 +144,7 @@ impl Encoder {
                 edit.changes.len() + 1 < edit.len() && dict.generations().take(3).count() < 3;
             if is_short && self.is_in_base(value) {
                 self.begin_dict();
-                self.write_int_key(PARENT_KEY);
+                self.write_parent_key();
                 self.write_value(value);
                 return Some(Open::Changes(edit.changes.iter()));
             }
