@@ -29,13 +29,17 @@ pub enum ErrorKind {
     TooDeep,
     /// Values overlap so much that reading them all would take more than linear time.
     Overlap,
+    /// The keys of a dict are out of order, so that lookups miss some, and the options forbid it.
+    UnsortedKeys,
+    /// Two slots lead to the same collection, and the options forbid it.
+    SharedCollection,
     /// A shared key without a name in the table, or a table that does not go with the document.
     UnknownSharedKey,
     /// Two pairs of a dict have the same key, and the options forbid it.
     DuplicateKey,
     /// Encoder calls in an impossible order, such as a value where a key is due.
     State,
-    /// The document would be 2 GiB or longer.
+    /// The document or text would be longer than the limit: 2 GiB, or what the options say; or a value holds far more values than bytes.
     TooLarge,
     /// A number or value that the output cannot express, such as NaN.
     NotRepresentable,

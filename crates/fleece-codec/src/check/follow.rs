@@ -28,6 +28,9 @@ impl Scan<'_> {
             }
             return Ok(target);
         }
+        if self.rules.unshared_collections && first >= 0x60 {
+            self.unshared(at, target)?;
+        }
         if target >= self.reached {
             self.mark_inner(target, end, depth);
             return Ok(target);
@@ -84,7 +87,7 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn follow_narrow(&mut self, at: usize) -> Result<Slot> {
+    pub(super) fn follow_narrow(&mut self, at: usize) -> Result<Slot> {
         let word = u16_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
         if word < 0x8000 {
             return Ok(Slot { target: at, limit: at + 2, inline: true });
@@ -110,7 +113,7 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn follow_wide(&mut self, at: usize) -> Result<Slot> {
+    pub(super) fn follow_wide(&mut self, at: usize) -> Result<Slot> {
         let word = u32_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
         if word < 0x8000_0000 {
             return Ok(Slot { target: at, limit: at + 4, inline: true });
@@ -157,8 +160,8 @@ impl Scan<'_> {
 }
 
 /// Where a slot leads: a value in the slot itself, or one elsewhere that must end before `limit`.
-struct Slot {
-    target: usize,
+pub(super) struct Slot {
+    pub(super) target: usize,
     limit: usize,
     inline: bool,
 }

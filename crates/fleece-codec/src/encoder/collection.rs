@@ -1,9 +1,8 @@
 //! Open collections, the order of keys, and the writing of slots.
 
 use super::strings::{Packed, SHARED_LEN_MAX};
-use super::{Encoder, POINTER};
+use super::{Encoder, POINTER, TOO_LARGE};
 use crate::error::ErrorKind;
-use crate::limits::DOCUMENT_BYTES;
 use crate::wire::{LONG_COUNT, NARROW_MAX_BYTES, PARENT_KEY};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -266,8 +265,8 @@ impl Encoder {
         if count > 0 {
             self.append_collection(tag, count, slots);
         }
-        if self.position() >= DOCUMENT_BYTES {
-            self.fail(ErrorKind::TooLarge, "a document is shorter than 2 GiB");
+        if self.is_too_large() {
+            self.fail(ErrorKind::TooLarge, TOO_LARGE);
         }
         self.slots.truncate(frame.first_slot);
         if let Some(outer) = self.outer.pop() {

@@ -90,6 +90,7 @@ pub struct Encoder {
     document: u32,
     /// The size of the document before, as which room is made for the next one.
     expected_bytes: usize,
+    size_limit_bytes: usize,
 }
 
 impl Encoder {
@@ -120,6 +121,7 @@ impl Encoder {
             duplicate_keys: DuplicateKeys::default(),
             document: 0,
             expected_bytes: 0,
+            size_limit_bytes: DOCUMENT_BYTES,
         }
     }
 
@@ -156,6 +158,24 @@ impl Encoder {
     /// ```
     pub fn set_share_strings(&mut self, share: bool) {
         self.share_strings = share;
+    }
+
+    /// How long a document may become, at most and by default 2 GiB; of an amendment, what is added.
+    ///
+    /// A small document in which collections are shared may hold very much. To copy a value of foreign data, set a limit, or check that
+    /// nothing is shared: [`CheckOptions::unshared_collections`](crate::CheckOptions::unshared_collections).
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc, Encoder, ErrorKind};
+    /// let mut encoder = Encoder::new();
+    /// encoder.set_size_limit_bytes(1000);
+    /// let doc = Doc::open(fleece!(["a".repeat(1000)]))?;
+    /// encoder.write_value(doc.root());
+    /// assert_eq!(encoder.finish().unwrap_err().kind(), ErrorKind::TooLarge);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn set_size_limit_bytes(&mut self, bytes: usize) {
+        self.size_limit_bytes = bytes;
     }
 
     /// What to do with two pairs of a dict that have the same key.
@@ -264,10 +284,15 @@ impl Encoder {
     }
 
     fn check_size(&self) -> Result<()> {
-        if self.position() >= DOCUMENT_BYTES {
-            return Err(Error::new(ErrorKind::TooLarge, "a document is shorter than 2 GiB"));
+        if self.is_too_large() {
+            return Err(Error::new(ErrorKind::TooLarge, TOO_LARGE));
         }
         Ok(())
+    }
+
+    #[inline]
+    pub(super) fn is_too_large(&self) -> bool {
+        self.position() >= DOCUMENT_BYTES || self.out.len() > self.size_limit_bytes
     }
 
     fn reset(&mut self) {
@@ -294,6 +319,8 @@ impl Default for Encoder {
         Self::new()
     }
 }
+
+pub(crate) const TOO_LARGE: &str = "the document is longer than 2 GiB, or than the encoder's limit";
 
 /// The top bit of a slot that points.
 const POINTER: u32 = 1 << 31;

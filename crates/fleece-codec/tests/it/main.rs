@@ -18,6 +18,7 @@ mod json;
 mod parents;
 mod reference;
 mod round_trip;
+mod rules;
 mod serde;
 mod structure;
 mod vectors;
