@@ -1,6 +1,7 @@
 //! Dicts: lookup by binary search, and iteration in the order of storage.
 
 use crate::array::Slots;
+use crate::check::proof::Proof;
 use crate::inherit::Merge;
 use crate::key::{Key, Needle};
 use crate::limits::GENERATIONS;
@@ -69,9 +70,9 @@ impl<'a> Dict<'a> {
     /// ```
     #[inline(always)]
     pub fn get(self, key: &str) -> Option<Value<'a>> {
-        let Source { bytes, context } = self.slots.source;
+        let Source { bytes, context, proof } = self.slots.source;
         if let Some(context) = context {
-            return get_rare(bytes, context, self.at, key);
+            return get_rare(bytes, context, proof, self.at, key);
         }
         match self.slots.search_name(key.as_bytes()) {
             Some(index) => self.own(index),
@@ -95,8 +96,8 @@ impl<'a> Dict<'a> {
         if let Some(value) = self.value_at_hint(key) {
             return Some(value);
         }
-        let Source { bytes, context } = self.slots.source;
-        get_rare_key(bytes, context, self.at, key)
+        let Source { bytes, context, proof } = self.slots.source;
+        get_rare_key(bytes, context, proof, self.at, key)
     }
 
     /// The value at the place that the key remembers, if this dict has the key there.
@@ -196,27 +197,39 @@ impl<'a> Dict<'a> {
 const UNDEFINED: u8 = (wire::UNDEFINED >> 8) as u8;
 
 /// The dict at `at` once more: what calls this passes plain arguments, which go through registers.
-fn dict_at<'a>(bytes: &'a [u8], context: Option<&'a Context>, at: usize) -> Option<Dict<'a>> {
-    Dict::from_value(Value { source: Source { bytes, context }, at })
+fn dict_at<'a>(
+    bytes: &'a [u8],
+    context: Option<&'a Context>,
+    proof: Proof,
+    at: usize,
+) -> Option<Dict<'a>> {
+    Dict::from_value(Value { source: Source { bytes, context, proof }, at })
 }
 
 #[inline(never)]
-fn get_rare<'a>(bytes: &'a [u8], context: &'a Context, at: usize, key: &str) -> Option<Value<'a>> {
+fn get_rare<'a>(
+    bytes: &'a [u8],
+    context: &'a Context,
+    proof: Proof,
+    at: usize,
+    key: &str,
+) -> Option<Value<'a>> {
     let needle = match context.keys.as_deref().and_then(|keys| keys.index_of(key)) {
         Some(index) => Needle::shared(index),
         None => Needle::new(key.as_bytes()),
     };
-    dict_at(bytes, Some(context), at)?.find(&needle)
+    dict_at(bytes, Some(context), proof, at)?.find(&needle)
 }
 
 #[inline(never)]
 fn get_rare_key<'a>(
     bytes: &'a [u8],
     context: Option<&'a Context>,
+    proof: Proof,
     at: usize,
     key: &Key,
 ) -> Option<Value<'a>> {
-    let dict = dict_at(bytes, context, at)?;
+    let dict = dict_at(bytes, context, proof, at)?;
     let keys = context.and_then(|context| context.keys.as_deref());
     let needle = match keys.and_then(|keys| key.number_in(keys)) {
         None => key.needle(),
@@ -270,9 +283,12 @@ impl<'a> DictKey<'a> {
     /// assert_eq!(doc.root().as_dict().unwrap().iter().next().unwrap().0.as_str(), Some("a"));
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn as_str(self) -> Option<&'a str> {
-        core::str::from_utf8(self.as_bytes()?).ok()
+        match self.value.first_byte() >> 4 {
+            tag::STRING => self.value.as_str(),
+            _ => self.shared_name(),
+        }
     }
 
     /// The bytes of the name, UTF-8 or not, in constant time.
@@ -287,7 +303,7 @@ impl<'a> DictKey<'a> {
     pub fn as_bytes(self) -> Option<&'a [u8]> {
         match self.value.first_byte() >> 4 {
             tag::STRING => self.value.payload(),
-            _ => self.shared_name(),
+            _ => self.shared_name().map(str::as_bytes),
         }
     }
 
@@ -306,10 +322,10 @@ impl<'a> DictKey<'a> {
         }
     }
 
-    #[cold]
-    fn shared_name(self) -> Option<&'a [u8]> {
+    #[inline(never)]
+    fn shared_name(self) -> Option<&'a str> {
         let keys = self.value.source.context?.keys.as_deref()?;
-        keys.name(self.shared_index()?).map(str::as_bytes)
+        keys.name(self.shared_index()?)
     }
 }
 
@@ -331,6 +347,12 @@ impl<'a> DictIter<'a> {
     /// The pairs of one dict as they are stored.
     pub(crate) fn stored(slots: Slots<'a>) -> Self {
         Self { slots: slots.clamped(2), merge: None }
+    }
+
+    /// The pairs of this very dict that are left.
+    #[cfg(feature = "serde")]
+    pub(crate) fn len(&self) -> usize {
+        self.slots.count
     }
 }
 

@@ -2,6 +2,9 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+#[cfg(feature = "serde")]
+use alloc::format;
+use alloc::string::String;
 use core::fmt;
 
 /// What kind of thing went wrong.
@@ -69,6 +72,7 @@ struct Inner {
     message: Cow<'static, str>,
     offset: Option<usize>,
     line_column: Option<(usize, usize)>,
+    path: Option<String>,
     #[cfg(feature = "std")]
     io: Option<std::io::Error>,
 }
@@ -106,6 +110,20 @@ impl Error {
         self.0.line_column
     }
 
+    /// Which value could not be made into a Rust type, as a [`Path`](crate::Path).
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, from_slice};
+    /// # use std::collections::BTreeMap;
+    /// let bytes = fleece!({"ages": [36, "forty-one"]});
+    /// let error = from_slice::<BTreeMap<String, Vec<u8>>>(&bytes).unwrap_err();
+    /// assert_eq!(error.path(), Some("$.ages[1]"));
+    /// assert_eq!(error.to_string(), "invalid type: string \"forty-one\", expected u8 in $.ages[1]");
+    /// ```
+    pub fn path(&self) -> Option<&str> {
+        self.0.path.as_deref()
+    }
+
     /// What kind of error the reader or writer had, if it is to blame: a pipe whose reader has gone, say.
     ///
     /// ```
@@ -126,6 +144,7 @@ impl Error {
             message: message.into(),
             offset: None,
             line_column: None,
+            path: None,
             #[cfg(feature = "std")]
             io: None,
         }))
@@ -159,6 +178,27 @@ impl Error {
     }
 }
 
+#[cfg(feature = "serde")]
+impl Error {
+    #[cold]
+    pub(crate) fn in_item(self, index: usize) -> Self {
+        self.within(&format!("[{index}]"))
+    }
+
+    #[cold]
+    pub(crate) fn in_key(self, name: &str) -> Self {
+        let mut step = String::from(".");
+        crate::path::escape(name, &mut step);
+        self.within(&step)
+    }
+
+    fn within(mut self, step: &str) -> Self {
+        let inner = self.0.path.take().unwrap_or_else(|| String::from("$"));
+        self.0.path = Some(format!("${step}{}", &inner[1..]));
+        self
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)?;
@@ -166,6 +206,10 @@ impl fmt::Display for Error {
             (Some((line, column)), _) => write!(f, " at line {line} column {column}"),
             (None, Some(offset)) => write!(f, " at byte {offset}"),
             (None, None) => Ok(()),
+        }?;
+        match &self.0.path {
+            Some(path) => write!(f, " in {path}"),
+            None => Ok(()),
         }
     }
 }

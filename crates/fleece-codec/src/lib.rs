@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![warn(missing_docs)]
 #![expect(
     clippy::inline_always,
@@ -38,6 +38,7 @@ mod wire;
 
 pub use array::{Array, ArrayIter};
 pub use check::CheckOptions;
+pub use check::proof::StableBytes;
 pub use deep::{DeepIter, Place, Visit};
 pub use dict::{Dict, DictIter, DictKey};
 pub use doc::Doc;

@@ -43,6 +43,21 @@ pub const WRITTEN_DEPTH: usize = 10_000;
 /// ```
 pub const SERDE_DEPTH: usize = 200;
 
+/// Rust values are made of at most so many values for each byte of the document, and [`SERDE_VALUES_MIN`] more. Without collections that
+/// are shared, a document holds less than one value for each byte; where they are, a hundred bytes may hold more than fits any memory.
+///
+/// ```
+/// assert_eq!(fleece_codec::limits::SERDE_VALUES_PER_BYTE, 16);
+/// ```
+pub const SERDE_VALUES_PER_BYTE: usize = 16;
+
+/// See [`SERDE_VALUES_PER_BYTE`].
+///
+/// ```
+/// assert_eq!(fleece_codec::limits::SERDE_VALUES_MIN, 65_536);
+/// ```
+pub const SERDE_VALUES_MIN: usize = 65_536;
+
 /// A dict with its parent, the parent of that and so on are at most so many: reading follows no more, and the check refuses more. The
 /// encoder makes at most three; this bounds the cost of foreign data.
 ///

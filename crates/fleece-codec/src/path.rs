@@ -105,6 +105,16 @@ fn split_key(path: &str) -> (String, &str) {
     (name, "")
 }
 
+/// Appends a key as a path has it.
+pub(crate) fn escape(name: &str, out: &mut String) {
+    for character in name.chars() {
+        if matches!(character, '.' | '[' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+}
+
 impl FromStr for Path {
     type Err = Error;
 
@@ -121,13 +131,9 @@ impl fmt::Display for Path {
             match step {
                 Step::Index(index) => write!(f, "[{index}]")?,
                 Step::Key(key) => {
-                    f.write_str(".")?;
-                    for character in key.name().chars() {
-                        if matches!(character, '.' | '[' | '\\') {
-                            f.write_str("\\")?;
-                        }
-                        write!(f, "{character}")?;
-                    }
+                    let mut name = String::from(".");
+                    escape(key.name(), &mut name);
+                    f.write_str(&name)?;
                 }
             }
         }

@@ -61,7 +61,7 @@ impl<'a> Value<'a> {
     /// assert_eq!(Value::undefined().kind(), Kind::Undefined);
     /// ```
     pub fn undefined() -> Self {
-        Self { source: Source { bytes: &[0x3C, 0], context: None }, at: 0 }
+        Self { source: Source::new(&[0x3C, 0]), at: 0 }
     }
 
     /// What this value is.
@@ -115,20 +115,6 @@ impl<'a> Value<'a> {
             0x34 => Some(false),
             _ => None,
         }
-    }
-
-    /// The text, if this is a string of valid UTF-8.
-    ///
-    /// This looks at every byte; [`as_str_bytes`](Self::as_str_bytes) does not.
-    ///
-    /// ```
-    /// # use fleece_codec::{fleece, Doc};
-    /// assert_eq!(Doc::open(fleece!("hé"))?.root().as_str(), Some("hé"));
-    /// # Ok::<(), fleece_codec::Error>(())
-    /// ```
-    #[inline]
-    pub fn as_str(self) -> Option<&'a str> {
-        core::str::from_utf8(self.as_str_bytes()?).ok()
     }
 
     /// The bytes of a string, whether they are UTF-8 or not, in constant time.

@@ -6,6 +6,7 @@
 mod follow;
 pub(crate) mod layout;
 mod plain;
+pub(crate) mod proof;
 mod rules;
 mod scan;
 mod utf8;
@@ -14,6 +15,7 @@ use crate::limits::CHECKED_DEPTH;
 use crate::{Doc, Result, SharedKeys};
 use alloc::sync::Arc;
 use core::fmt;
+use proof::{Proof, StableBytes};
 use scan::Scan;
 
 /// What [`check`](CheckOptions::check) insists on.
@@ -175,15 +177,17 @@ impl CheckOptions {
     /// assert_eq!(doc.root().at(0).unwrap().as_str(), Some("a"));
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
-    pub fn check<B: AsRef<[u8]>>(&self, bytes: B) -> Result<Doc<B>> {
+    pub fn check<B: StableBytes>(&self, bytes: B) -> Result<Doc<B>> {
         let doc = if let Some(base) = &self.base {
             // Extern pointers count as if the delta followed the base directly.
             let whole = [base, bytes.as_ref()].concat();
             Scan::new(&whole, base.len(), self).run()?;
             Doc::open_delta(bytes, base.clone())?
         } else {
-            Scan::new(bytes.as_ref(), 0, self).run()?;
-            Doc::open(bytes)?
+            let mut scan = Scan::new(bytes.as_ref(), 0, self);
+            let finished = scan.run()?;
+            let proof = Proof::of(&scan, finished);
+            Doc::open(bytes)?.with_proof(proof)
         };
         Ok(match &self.keys {
             Some(keys) => doc.with_shared_keys(keys.clone()),

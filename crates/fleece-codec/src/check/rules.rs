@@ -20,7 +20,7 @@ impl Scan<'_> {
         let mut keys = Vec::new();
         for slot in slots {
             let followed = if wide { self.follow_wide(slot)? } else { self.follow_narrow(slot)? };
-            let source = Source { bytes: self.bytes, context: None };
+            let source = Source::new(self.bytes);
             keys.push(Value { source, at: followed.target });
         }
         if !keys.is_sorted_by(|a, b| compare_keys(*a, *b) != Ordering::Greater) {

@@ -38,6 +38,9 @@ pub(super) struct Scan<'a> {
     budget: usize,
 }
 
+/// That a scan has come to its end without an error; only [`Scan::run`] makes one.
+pub(super) struct Finished(());
+
 /// From this depth on, which is rare, one byte is not enough.
 pub(super) const DEEP: u8 = u8::MAX;
 
@@ -61,7 +64,12 @@ impl<'a> Scan<'a> {
         }
     }
 
-    pub(super) fn run(&mut self) -> Result<()> {
+    /// Whether strings are looked at.
+    pub(super) fn looks_at_strings(&self) -> bool {
+        self.utf8
+    }
+
+    pub(super) fn run(&mut self) -> Result<Finished> {
         let len = self.bytes.len();
         let own_len = len - self.start;
         if own_len < 2 || own_len & 1 != 0 || self.start & 1 != 0 {
@@ -77,7 +85,8 @@ impl<'a> Scan<'a> {
         self.checked = vec![if self.utf8 { 0 } else { u64::MAX }; len / 128 + 1];
         self.depths = vec![0; len / 4 + 1];
         self.slot(trailer, false, 0)?;
-        self.scan()
+        self.scan()?;
+        Ok(Finished(()))
     }
 
     /// Looks at every collection that a pointer leads to, from the end to the start.

@@ -181,7 +181,7 @@ impl Amended {
 
 /// Meets each value of a document once, and the keys of each dict.
 fn walk<'a>(bytes: &'a [u8], mut value: impl FnMut(Value<'a>), mut key: impl FnMut(DictKey<'a>)) {
-    let Some(root) = crate::doc::root(Source { bytes, context: None }) else { return };
+    let Some(root) = crate::doc::root(Source::new(bytes)) else { return };
     let mut seen = vec![0_u64; bytes.len() / 128 + 1];
     let mut open = vec![root];
     // More slots than four for each byte are only in unchecked data, in which collections overlap.

@@ -54,7 +54,7 @@ impl Encoder {
     /// The bytes of a key of 16 or more, which this encoder wrote.
     fn long_key(&self, slot: u32) -> &[u8] {
         let at = (slot & !POINTER) as usize - self.start;
-        let source = crate::wire::Source { bytes: &self.out, context: None };
+        let source = crate::wire::Source::new(&self.out);
         crate::Value { source, at }.payload().unwrap_or_default()
     }
 

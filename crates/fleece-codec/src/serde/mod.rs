@@ -1,15 +1,14 @@
 //! The bridge to `serde`: Rust types to documents and back.
 
 mod de;
+mod keys;
 mod ser;
 
 use crate::Result;
 use crate::check::CheckOptions;
-use crate::doc::root;
 use crate::encoder::Encoder;
 use crate::error::{Error, ErrorKind};
 use crate::value::Value;
-use crate::wire::Source;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -51,9 +50,7 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
-    CheckOptions::new().check(bytes)?;
-    let root = root(Source { bytes, context: None });
-    from_value(root.unwrap_or_else(Value::undefined))
+    from_value(CheckOptions::new().check(bytes)?.into_root())
 }
 
 /// Makes a Rust value of a Fleece value, which may be part of a document and need not be checked.

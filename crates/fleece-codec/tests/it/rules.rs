@@ -27,6 +27,8 @@ fn a_small_document_that_holds_very_much_is_refused_within_every_budget() {
     let mut encoder = Encoder::new();
     encoder.set_size_limit_bytes(10_000);
     encoder.write_value(doc.root());
+    let typed = fleece_codec::from_slice::<serde_json::Value>(&bomb()).map(drop).unwrap_err();
+    assert_eq!(typed.kind(), ErrorKind::TooLarge);
     assert_eq!(encoder.finish().map(drop).unwrap_err().kind(), ErrorKind::TooLarge);
 }
 
