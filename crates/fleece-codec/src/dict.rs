@@ -339,7 +339,7 @@ impl<'a> DictKey<'a> {
 /// ```
 #[derive(Clone)]
 pub struct DictIter<'a> {
-    slots: Slots<'a>,
+    pub(crate) slots: Slots<'a>,
     merge: Option<Box<Merge<'a>>>,
 }
 
@@ -349,8 +349,13 @@ impl<'a> DictIter<'a> {
         Self { slots: slots.clamped(2), merge: None }
     }
 
+    /// Leaves out pairs of a dict without a parent.
+    pub(crate) fn skip_stored(&mut self, pairs: usize) {
+        self.slots.count -= pairs;
+        self.slots.first += pairs * if self.slots.wide { 8 } else { 4 };
+    }
+
     /// The pairs of this very dict that are left.
-    #[cfg(feature = "serde")]
     pub(crate) fn len(&self) -> usize {
         self.slots.count
     }

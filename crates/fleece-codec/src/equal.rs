@@ -158,7 +158,7 @@ fn is_same(a: Value<'_>, b: Value<'_>) -> bool {
     core::ptr::eq(a.source.bytes, b.source.bytes) && Node::of(a) == Node::of(b)
 }
 
-fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {
+pub(crate) fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {
     match (a.map(Exact::from), b.map(Exact::from)) {
         (Some(Exact::Int(a)), Some(Exact::Int(b))) => a == b,
         (Some(Exact::Float(a)), Some(Exact::Float(b))) => {

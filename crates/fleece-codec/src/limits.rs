@@ -66,6 +66,13 @@ pub const SERDE_VALUES_MIN: usize = 65_536;
 /// ```
 pub const GENERATIONS: usize = 64;
 
+/// A value is displayed as JSON text of at most so many bytes: a small document in which collections are shared may have far more.
+///
+/// ```
+/// assert_eq!(fleece_codec::limits::DISPLAYED_BYTES, 16 << 20);
+/// ```
+pub const DISPLAYED_BYTES: usize = 16 << 20;
+
 /// Documents are shorter than this, because the encoder keeps positions in 31 bits.
 ///
 /// ```

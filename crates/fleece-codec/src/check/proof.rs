@@ -101,3 +101,77 @@ unsafe impl<const N: usize> StableBytes for [u8; N] {}
 
 // SAFETY: while a buffer is borrowed, it is not lent mutably.
 unsafe impl<T: StableBytes + ?Sized> StableBytes for &T {}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Doc, Encoder, Key, SharedKeys, fleece};
+    use alloc::string::String;
+    use alloc::sync::Arc;
+    use alloc::vec::Vec;
+
+    /// The texts and keys of a document in which each way to store a string occurs, read in each way there is.
+    #[test]
+    fn texts_of_checked_documents_are_what_was_written() {
+        let long = "é".repeat(100);
+        let texts = ["", "a", "ab", "é", "fifteen letters", "sixteen letters!", &long];
+        for keys in [None, Some(SharedKeys::new())] {
+            let mut encoder = Encoder::new();
+            let is_shared = keys.is_some();
+            if let Some(keys) = keys {
+                encoder.set_shared_keys(keys);
+            }
+            encoder.begin_dict();
+            for text in texts {
+                encoder.write_key(text);
+                encoder.write_str(text);
+            }
+            encoder.end_dict();
+            let doc = Doc::check(encoder.finish().unwrap()).unwrap();
+            let doc = match encoder.take_shared_keys().filter(|_| is_shared) {
+                Some(keys) => doc.with_shared_keys(Arc::new(keys)),
+                None => doc,
+            };
+            let dict = doc.root().as_dict().unwrap();
+            for (key, value) in dict {
+                assert_eq!(key.as_str(), value.as_str());
+            }
+            for text in texts {
+                assert_eq!(dict.get(text).unwrap().as_str(), Some(text));
+                let key = Key::new(text);
+                for _ in 0..2 {
+                    assert_eq!(dict.get_key(&key).unwrap().as_str(), Some(text));
+                }
+            }
+        }
+    }
+
+    /// A buffer of each kind may move after the check.
+    #[test]
+    fn a_checked_buffer_may_move() {
+        fn text(doc: Doc<impl super::StableBytes>) -> String {
+            let moved = alloc::boxed::Box::new(doc);
+            moved.root().at(0).and_then(crate::Value::as_str).unwrap_or_default().into()
+        }
+        let bytes = fleece!(["a text of some letters"]);
+        let array: [u8; 30] = bytes.clone().try_into().unwrap();
+        let checked: [String; 5] = [
+            text(Doc::check(array).unwrap()),
+            text(Doc::check(&array).unwrap()),
+            text(Doc::check(&bytes[..]).unwrap()),
+            text(Doc::check(Arc::<[u8]>::from(&bytes[..])).unwrap()),
+            text(Doc::check(bytes).unwrap()),
+        ];
+        assert!(checked.iter().all(|text| text == "a text of some letters"));
+    }
+
+    /// Whatever is not reached by slots is looked at: here the middle of a string, in which a string seems to begin.
+    #[test]
+    fn a_value_at_any_offset_is_looked_at() {
+        let doc = Doc::check(fleece!(["xA\u{80}B\u{fff}abc"])).unwrap();
+        let texts: Vec<Option<&str>> = (0..doc.as_bytes().len())
+            .filter_map(|offset| doc.value_at(offset))
+            .map(crate::Value::as_str)
+            .collect();
+        assert!(texts.contains(&None), "{texts:?}");
+    }
+}

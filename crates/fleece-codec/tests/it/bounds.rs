@@ -121,3 +121,63 @@ fn the_same_bytes_with_other_tables_are_not_equal() {
     assert!(with("id").root() != with("no").root());
     assert!(with("id").root() == Doc::check(fleece!({"id": 7})).unwrap().root());
 }
+
+#[test]
+fn arrays_are_read_from_both_ends_and_dicts_in_part() {
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    let numbers: Vec<i64> = (0..3000).collect();
+    let mut encoder = Encoder::new();
+    encoder.begin_array();
+    numbers.iter().for_each(|&number| encoder.write_i64(number));
+    encoder.end_array();
+    let doc = Doc::check(encoder.finish().unwrap()).unwrap();
+    let items = || doc.root().as_array().unwrap().iter().map(|item| item.as_i64().unwrap());
+    assert!(items().rev().eq(numbers.iter().rev().copied()));
+    for n in [0, 1, 2998, 2999, 3000] {
+        assert_eq!(items().nth(n), numbers.get(n).copied());
+        assert_eq!(items().nth_back(n), numbers.iter().rev().nth(n).copied());
+    }
+    let (mut both, mut ends) = (items(), numbers.iter().copied());
+    while let Some(first) = both.next() {
+        assert_eq!((Some(first), both.next_back()), (ends.next(), ends.next_back()));
+    }
+
+    let names = ["", "a", "ab", "b", "b.x", "b.y", "ba", "c"];
+    for keys in [None, Some(SharedKeys::new())] {
+        let mut encoder = Encoder::new();
+        let is_shared = keys.is_some();
+        if let Some(keys) = keys {
+            encoder.set_shared_keys(keys);
+        }
+        encoder.begin_dict();
+        for name in names {
+            encoder.write_key(name);
+            encoder.write_null();
+        }
+        encoder.end_dict();
+        let mut doc = Doc::check(encoder.finish().unwrap()).unwrap();
+        if let Some(keys) = encoder.take_shared_keys().filter(|_| is_shared) {
+            doc = doc.with_shared_keys(keys.into());
+        }
+        let dict = doc.root().as_dict().unwrap();
+        let sorted = |pairs: fleece_codec::DictRange<'_, '_>| {
+            let mut found: Vec<String> =
+                pairs.map(|(key, _)| key.as_str().unwrap().to_owned()).collect();
+            found.sort();
+            found
+        };
+        for from in names {
+            let expected = names.iter().filter(|name| name.starts_with(from));
+            assert!(sorted(dict.prefix(from)).iter().eq(expected), "{from}");
+            for to in names {
+                let range = (Included(from), Excluded(to));
+                let expected = names.iter().filter(|name| **name >= from && **name < to);
+                assert!(sorted(dict.range(range.0, range.1)).iter().eq(expected), "{from} {to}");
+                let expected = names.iter().filter(|name| **name > from && **name <= to);
+                let found = sorted(dict.range(Excluded(from), Included(to)));
+                assert!(found.iter().eq(expected), "{from} {to}");
+            }
+        }
+        assert_eq!(sorted(dict.range(Unbounded, Unbounded)).len(), names.len());
+    }
+}

@@ -15,6 +15,7 @@ mod equality;
 mod hostile;
 mod inner;
 mod json;
+mod json_delta;
 mod parents;
 mod reference;
 mod round_trip;
