@@ -10,7 +10,16 @@ use std::sync::Arc;
 const VISITS_MAX: usize = 5000;
 
 fuzz_target!(|bytes: &[u8]| {
-    let checked = Doc::check(bytes).is_ok();
+    let checked = Doc::check(bytes);
+    for visit in checked.iter().flat_map(|doc| doc.root().deep_iter().take(VISITS_MAX)) {
+        // A checked document hands its texts over without looking at them again.
+        let is_text = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok();
+        assert!(visit.value.as_str_bytes().is_none_or(is_text), "a checked string is UTF-8");
+        for (key, _) in visit.value.as_dict().into_iter().flatten().take(100) {
+            assert!(key.as_bytes().is_none_or(is_text), "a checked key is UTF-8");
+        }
+    }
+    let checked = checked.is_ok();
     let Ok(doc) = Doc::open(bytes) else {
         assert!(!checked, "what checks can be opened");
         return;

@@ -122,9 +122,32 @@ impl<'a> Iterator for ArrayIter<'a> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.slots.count, Some(self.slots.count))
     }
+
+    #[inline]
+    fn nth(&mut self, n: usize) -> Option<Value<'a>> {
+        let skipped = n.min(self.slots.count);
+        self.slots.count -= skipped;
+        self.slots.first += skipped * if self.slots.wide { 4 } else { 2 };
+        self.next()
+    }
 }
 
 impl ExactSizeIterator for ArrayIter<'_> {}
+impl<'a> DoubleEndedIterator for ArrayIter<'a> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Value<'a>> {
+        let last = self.slots.count.checked_sub(1)?;
+        let value = self.slots.get(last).unwrap_or_else(Value::undefined);
+        self.slots.count = last;
+        Some(value)
+    }
+
+    fn nth_back(&mut self, n: usize) -> Option<Value<'a>> {
+        self.slots.count = self.slots.count.saturating_sub(n);
+        self.next_back()
+    }
+}
+
 impl core::iter::FusedIterator for ArrayIter<'_> {}
 
 /// A row of slots of one width.

@@ -5,9 +5,6 @@ use crate::dict::{DictIter, DictKey};
 use crate::value::Value;
 use alloc::vec::Vec;
 
-/// Deeper values than this are only found in unchecked data, where they may have no end; the walk does not enter them.
-const DEPTH_MAX: usize = 10_000;
-
 /// All values within a value, itself included, parents before children; see [`Value::deep_iter`].
 ///
 /// ```
@@ -23,6 +20,8 @@ pub struct DeepIter<'a> {
     /// The value that was visited last and whose children come next.
     last: Option<Value<'a>>,
     open: Vec<Open<'a>>,
+    /// Each collection within another one begins at another place, so deeper values are only in collections that contain themselves.
+    depth_max: usize,
 }
 
 #[derive(Clone)]
@@ -75,7 +74,8 @@ impl<'a> Value<'a> {
     /// This value and all values within it, parents before children, in the order of storage. Needs no recursion.
     ///
     /// A value that is referred to several times is visited as often, so the walk over foreign data, checked or not, may be without end:
-    /// `take` bounds it.
+    /// `take` bounds it. Nothing is left out, however deep it is, but in collections that contain themselves, which no checked document
+    /// has: these are not entered once more than there are bytes.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -83,7 +83,12 @@ impl<'a> Value<'a> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn deep_iter(self) -> DeepIter<'a> {
-        DeepIter { root: Some(self), last: None, open: Vec::new() }
+        DeepIter {
+            root: Some(self),
+            last: None,
+            open: Vec::new(),
+            depth_max: self.source.size_bytes() / 2 + 1,
+        }
     }
 }
 
@@ -112,7 +117,7 @@ impl<'a> Iterator for DeepIter<'a> {
             self.last = Some(root);
             return Some(Visit { value: root, place: Place::Root, depth: 0 });
         }
-        if let Some(last) = self.last.take().filter(|_| self.open.len() < DEPTH_MAX) {
+        if let Some(last) = self.last.take().filter(|_| self.open.len() < self.depth_max) {
             if let Some(array) = last.as_array() {
                 self.open.push(Open::Array(array.iter(), 0));
             } else if let Some(dict) = last.as_dict() {

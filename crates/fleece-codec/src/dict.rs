@@ -1,8 +1,10 @@
 //! Dicts: lookup by binary search, and iteration in the order of storage.
 
 use crate::array::Slots;
-use crate::inherit::{GENERATIONS_MAX, Merge};
+use crate::check::proof::Proof;
+use crate::inherit::Merge;
 use crate::key::{Key, Needle};
+use crate::limits::GENERATIONS;
 use crate::value::Value;
 use crate::wire::{self, Context, PARENT_KEY, Source, tag, u16_at};
 use alloc::boxed::Box;
@@ -68,9 +70,9 @@ impl<'a> Dict<'a> {
     /// ```
     #[inline(always)]
     pub fn get(self, key: &str) -> Option<Value<'a>> {
-        let Source { bytes, context } = self.slots.source;
+        let Source { bytes, context, proof } = self.slots.source;
         if let Some(context) = context {
-            return get_rare(bytes, context, self.at, key);
+            return get_rare(bytes, context, proof, self.at, key);
         }
         match self.slots.search_name(key.as_bytes()) {
             Some(index) => self.own(index),
@@ -91,15 +93,30 @@ impl<'a> Dict<'a> {
     /// ```
     #[inline(always)]
     pub fn get_key(self, key: &Key) -> Option<Value<'a>> {
+        if let Some(value) = self.value_at_hint(key) {
+            return Some(value);
+        }
+        let Source { bytes, context, proof } = self.slots.source;
+        get_rare_key(bytes, context, proof, self.at, key)
+    }
+
+    /// The value at the place that the key remembers, if this dict has the key there.
+    #[inline(always)]
+    pub(crate) fn value_at_hint(self, key: &Key) -> Option<Value<'a>> {
         let source = self.slots.source;
         // A shared key is a number, so a name that is found here is right with any context.
-        if let Some(at) = self.slots.value_if_key_at(key.hint(), key) {
-            let value = Value { source, at };
-            if value.first_byte() != UNDEFINED {
-                return Some(value);
-            }
-        }
-        get_rare_key(source.bytes, source.context, self.at, key)
+        let at = match self.slots.value_if_key_at(key.hint(), key) {
+            Some(at) => at,
+            None => self.value_if_number_at_hint(key)?,
+        };
+        let value = Value { source, at };
+        (value.first_byte() != UNDEFINED).then_some(value)
+    }
+
+    #[inline(always)]
+    fn value_if_number_at_hint(self, key: &Key) -> Option<usize> {
+        let keys = self.slots.source.context?.keys.as_deref()?;
+        self.slots.value_if_number_at(key.hint(), key.number_in(keys)?)
     }
 
     /// The pairs in order of storage, inherited ones included.
@@ -137,7 +154,7 @@ impl<'a> Dict<'a> {
 
     /// This dict, its parent, the parent of that, and so on: those that are read.
     pub(crate) fn generations(self) -> impl Iterator<Item = Self> {
-        core::iter::successors(Some(self), |dict| dict.parent()).take(GENERATIONS_MAX)
+        core::iter::successors(Some(self), |dict| dict.parent()).take(GENERATIONS)
     }
 
     #[inline(always)]
@@ -180,30 +197,43 @@ impl<'a> Dict<'a> {
 const UNDEFINED: u8 = (wire::UNDEFINED >> 8) as u8;
 
 /// The dict at `at` once more: what calls this passes plain arguments, which go through registers.
-fn dict_at<'a>(bytes: &'a [u8], context: Option<&'a Context>, at: usize) -> Option<Dict<'a>> {
-    Dict::from_value(Value { source: Source { bytes, context }, at })
+fn dict_at<'a>(
+    bytes: &'a [u8],
+    context: Option<&'a Context>,
+    proof: Proof,
+    at: usize,
+) -> Option<Dict<'a>> {
+    Dict::from_value(Value { source: Source { bytes, context, proof }, at })
 }
 
-#[cold]
-fn get_rare<'a>(bytes: &'a [u8], context: &'a Context, at: usize, key: &str) -> Option<Value<'a>> {
+#[inline(never)]
+fn get_rare<'a>(
+    bytes: &'a [u8],
+    context: &'a Context,
+    proof: Proof,
+    at: usize,
+    key: &str,
+) -> Option<Value<'a>> {
     let needle = match context.keys.as_deref().and_then(|keys| keys.index_of(key)) {
         Some(index) => Needle::shared(index),
         None => Needle::new(key.as_bytes()),
     };
-    dict_at(bytes, Some(context), at)?.find(&needle)
+    dict_at(bytes, Some(context), proof, at)?.find(&needle)
 }
 
 #[inline(never)]
 fn get_rare_key<'a>(
     bytes: &'a [u8],
     context: Option<&'a Context>,
+    proof: Proof,
     at: usize,
     key: &Key,
 ) -> Option<Value<'a>> {
-    let dict = dict_at(bytes, context, at)?;
-    let needle = match context {
+    let dict = dict_at(bytes, context, proof, at)?;
+    let keys = context.and_then(|context| context.keys.as_deref());
+    let needle = match keys.and_then(|keys| key.number_in(keys)) {
         None => key.needle(),
-        Some(context) => key.needle_with(context.keys.as_deref()),
+        Some(number) => Needle::shared(number),
     };
     match dict.slots.search(&needle) {
         Some(index) => {
@@ -253,9 +283,12 @@ impl<'a> DictKey<'a> {
     /// assert_eq!(doc.root().as_dict().unwrap().iter().next().unwrap().0.as_str(), Some("a"));
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn as_str(self) -> Option<&'a str> {
-        core::str::from_utf8(self.as_bytes()?).ok()
+        match self.value.first_byte() >> 4 {
+            tag::STRING => self.value.as_str(),
+            _ => self.shared_name(),
+        }
     }
 
     /// The bytes of the name, UTF-8 or not, in constant time.
@@ -270,7 +303,7 @@ impl<'a> DictKey<'a> {
     pub fn as_bytes(self) -> Option<&'a [u8]> {
         match self.value.first_byte() >> 4 {
             tag::STRING => self.value.payload(),
-            _ => self.shared_name(),
+            _ => self.shared_name().map(str::as_bytes),
         }
     }
 
@@ -289,10 +322,10 @@ impl<'a> DictKey<'a> {
         }
     }
 
-    #[cold]
-    fn shared_name(self) -> Option<&'a [u8]> {
+    #[inline(never)]
+    fn shared_name(self) -> Option<&'a str> {
         let keys = self.value.source.context?.keys.as_deref()?;
-        keys.name(self.shared_index()?).map(str::as_bytes)
+        keys.name(self.shared_index()?)
     }
 }
 
@@ -306,7 +339,7 @@ impl<'a> DictKey<'a> {
 /// ```
 #[derive(Clone)]
 pub struct DictIter<'a> {
-    slots: Slots<'a>,
+    pub(crate) slots: Slots<'a>,
     merge: Option<Box<Merge<'a>>>,
 }
 
@@ -314,6 +347,17 @@ impl<'a> DictIter<'a> {
     /// The pairs of one dict as they are stored.
     pub(crate) fn stored(slots: Slots<'a>) -> Self {
         Self { slots: slots.clamped(2), merge: None }
+    }
+
+    /// Leaves out pairs of a dict without a parent.
+    pub(crate) fn skip_stored(&mut self, pairs: usize) {
+        self.slots.count -= pairs;
+        self.slots.first += pairs * if self.slots.wide { 8 } else { 4 };
+    }
+
+    /// The pairs of this very dict that are left.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.count
     }
 }
 

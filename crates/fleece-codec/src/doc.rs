@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::check::CheckOptions;
+use crate::check::proof::{Proof, StableBytes};
 use crate::error::{Error, ErrorKind};
 use crate::shared_keys::SharedKeys;
 use crate::value::Value;
@@ -27,6 +28,7 @@ pub struct Doc<B> {
     /// Where the root is, if there is no context.
     root: usize,
     context: Option<Box<Context>>,
+    proof: Proof,
 }
 
 impl<B: AsRef<[u8]>> Doc<B> {
@@ -39,9 +41,8 @@ impl<B: AsRef<[u8]>> Doc<B> {
     /// ```
     #[inline(always)]
     pub fn open(bytes: B) -> Result<Self> {
-        let source = Source { bytes: bytes.as_ref(), context: None };
-        match root(source) {
-            Some(root) => Ok(Self { root: root.at, bytes, context: None }),
+        match root(Source::new(bytes.as_ref())) {
+            Some(root) => Ok(Self { root: root.at, bytes, context: None, proof: Proof::NONE }),
             None => Err(open_error(bytes.as_ref())),
         }
     }
@@ -63,7 +64,7 @@ impl<B: AsRef<[u8]>> Doc<B> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn open_delta(bytes: B, base: Arc<[u8]>) -> Result<Self> {
-        let mut doc = Self { bytes, root: 0, context: None };
+        let mut doc = Self { bytes, root: 0, context: None, proof: Proof::NONE };
         doc.set_base(base);
         match root(doc.source()) {
             Some(_) => Ok(doc),
@@ -81,7 +82,10 @@ impl<B: AsRef<[u8]>> Doc<B> {
     /// let error = Doc::check([0x60, 0x01, 0x80, 0x01, 0x80, 0x02]).unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::BadPointer);
     /// ```
-    pub fn check(bytes: B) -> Result<Self> {
+    pub fn check(bytes: B) -> Result<Self>
+    where
+        B: StableBytes,
+    {
         CheckOptions::new().check(bytes)
     }
 
@@ -150,6 +154,12 @@ impl<B: AsRef<[u8]>> Doc<B> {
         root(self.source()).unwrap_or_else(Value::undefined)
     }
 
+    /// The proof must be of these very bytes, without a base.
+    pub(crate) fn with_proof(mut self, proof: Proof) -> Self {
+        self.proof = proof;
+        self
+    }
+
     fn set_base(&mut self, bytes: Arc<[u8]>) {
         let context = self.context.get_or_insert_default();
         let own = Context { keys: context.keys.clone(), base: None };
@@ -158,7 +168,16 @@ impl<B: AsRef<[u8]>> Doc<B> {
 
     #[inline(always)]
     pub(crate) fn source(&self) -> Source<'_> {
-        Source { bytes: self.bytes.as_ref(), context: self.context.as_deref() }
+        let (bytes, context) = (self.bytes.as_ref(), self.context.as_deref());
+        Source { bytes, context, proof: self.proof }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'a> Doc<&'a [u8]> {
+    /// The root of a document without context, for as long as the bytes live.
+    pub(crate) fn into_root(self) -> Value<'a> {
+        Value { source: Source { proof: self.proof, ..Source::new(self.bytes) }, at: self.root }
     }
 }
 

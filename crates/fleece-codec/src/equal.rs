@@ -27,7 +27,7 @@ impl PartialEq for Value<'_> {
         let mut comparison = Comparison {
             open: Vec::new(),
             classes: Classes::default(),
-            steps_left: STEPS_PER_BYTE * (size_bytes(*self) + size_bytes(*other)),
+            steps_left: STEPS_PER_BYTE * (self.source.size_bytes() + other.source.size_bytes()),
         };
         if !comparison.value(*self, *other) {
             return false;
@@ -154,16 +154,11 @@ impl Classes {
     }
 }
 
-fn size_bytes(value: Value<'_>) -> usize {
-    let base = value.source.context.and_then(|context| context.base.as_ref());
-    value.source.bytes.len() + base.map_or(0, |base| base.bytes.len())
-}
-
 fn is_same(a: Value<'_>, b: Value<'_>) -> bool {
     core::ptr::eq(a.source.bytes, b.source.bytes) && Node::of(a) == Node::of(b)
 }
 
-fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {
+pub(crate) fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {
     match (a.map(Exact::from), b.map(Exact::from)) {
         (Some(Exact::Int(a)), Some(Exact::Int(b))) => a == b,
         (Some(Exact::Float(a)), Some(Exact::Float(b))) => {

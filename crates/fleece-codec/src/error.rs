@@ -2,6 +2,9 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+#[cfg(feature = "serde")]
+use alloc::format;
+use alloc::string::String;
 use core::fmt;
 
 /// What kind of thing went wrong.
@@ -29,13 +32,17 @@ pub enum ErrorKind {
     TooDeep,
     /// Values overlap so much that reading them all would take more than linear time.
     Overlap,
+    /// The keys of a dict are out of order, so that lookups miss some, and the options forbid it.
+    UnsortedKeys,
+    /// Two slots lead to the same collection, and the options forbid it.
+    SharedCollection,
     /// A shared key without a name in the table, or a table that does not go with the document.
     UnknownSharedKey,
     /// Two pairs of a dict have the same key, and the options forbid it.
     DuplicateKey,
     /// Encoder calls in an impossible order, such as a value where a key is due.
     State,
-    /// The document would be 2 GiB or longer.
+    /// The document or text would be longer than the limit: 2 GiB, or what the options say; or a value holds far more values than bytes.
     TooLarge,
     /// A number or value that the output cannot express, such as NaN.
     NotRepresentable,
@@ -47,7 +54,7 @@ pub enum ErrorKind {
     WrongType,
     /// The message of a `Serialize` or `Deserialize` implementation.
     Custom,
-    /// The writer failed.
+    /// The reader or writer failed; see [`Error::io_error_kind`].
     Io,
 }
 
@@ -65,6 +72,9 @@ struct Inner {
     message: Cow<'static, str>,
     offset: Option<usize>,
     line_column: Option<(usize, usize)>,
+    path: Option<String>,
+    #[cfg(feature = "std")]
+    io: Option<std::io::Error>,
 }
 
 impl Error {
@@ -100,9 +110,44 @@ impl Error {
         self.0.line_column
     }
 
+    /// Which value could not be made into a Rust type, as a [`Path`](crate::Path).
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, from_slice};
+    /// # use std::collections::BTreeMap;
+    /// let bytes = fleece!({"ages": [36, "forty-one"]});
+    /// let error = from_slice::<BTreeMap<String, Vec<u8>>>(&bytes).unwrap_err();
+    /// assert_eq!(error.path(), Some("$.ages[1]"));
+    /// assert_eq!(error.to_string(), "invalid type: string \"forty-one\", expected u8 in $.ages[1]");
+    /// ```
+    pub fn path(&self) -> Option<&str> {
+        self.0.path.as_deref()
+    }
+
+    /// What kind of error the reader or writer had, if it is to blame: a pipe whose reader has gone, say.
+    ///
+    /// ```
+    /// use std::io::ErrorKind;
+    /// let error = fleece_codec::Error::from(std::io::Error::from(ErrorKind::BrokenPipe));
+    /// assert_eq!(error.io_error_kind(), Some(ErrorKind::BrokenPipe));
+    /// assert_eq!(std::io::Error::from(error).kind(), ErrorKind::BrokenPipe);
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn io_error_kind(&self) -> Option<std::io::ErrorKind> {
+        self.0.io.as_ref().map(std::io::Error::kind)
+    }
+
     #[cold]
     pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), offset: None, line_column: None }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            offset: None,
+            line_column: None,
+            path: None,
+            #[cfg(feature = "std")]
+            io: None,
+        }))
     }
 
     #[cold]
@@ -133,6 +178,27 @@ impl Error {
     }
 }
 
+#[cfg(feature = "serde")]
+impl Error {
+    #[cold]
+    pub(crate) fn in_item(self, index: usize) -> Self {
+        self.within(&format!("[{index}]"))
+    }
+
+    #[cold]
+    pub(crate) fn in_key(self, name: &str) -> Self {
+        let mut step = String::from(".");
+        crate::path::escape(name, &mut step);
+        self.within(&step)
+    }
+
+    fn within(mut self, step: &str) -> Self {
+        let inner = self.0.path.take().unwrap_or_else(|| String::from("$"));
+        self.0.path = Some(format!("${step}{}", &inner[1..]));
+        self
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)?;
@@ -140,6 +206,10 @@ impl fmt::Display for Error {
             (Some((line, column)), _) => write!(f, " at line {line} column {column}"),
             (None, Some(offset)) => write!(f, " at byte {offset}"),
             (None, None) => Ok(()),
+        }?;
+        match &self.0.path {
+            Some(path) => write!(f, " in {path}"),
+            None => Ok(()),
         }
     }
 }
@@ -150,12 +220,31 @@ impl fmt::Debug for Error {
     }
 }
 
-impl core::error::Error for Error {}
+/// The text is that of the reader's or writer's error, so the source is what lies behind that.
+impl core::error::Error for Error {
+    #[cfg(feature = "std")]
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.0.io.as_ref().and_then(core::error::Error::source)
+    }
+}
 
 #[cfg(feature = "std")]
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         use alloc::string::ToString;
-        Self::new(ErrorKind::Io, error.to_string())
+        let mut own = Self::new(ErrorKind::Io, error.to_string());
+        own.0.io = Some(error);
+        own
+    }
+}
+
+/// The error of the reader or writer as it was; of what is wrong with the data, one of the kind `InvalidData`.
+#[cfg(feature = "std")]
+impl From<Error> for std::io::Error {
+    fn from(mut error: Error) -> Self {
+        match error.0.io.take() {
+            Some(io) => io,
+            None => Self::new(std::io::ErrorKind::InvalidData, error),
+        }
     }
 }

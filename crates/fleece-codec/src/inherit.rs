@@ -6,10 +6,6 @@ use crate::value::{Kind, Value};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-/// A dict has this many generations at most, itself included: so many are read, and the check refuses more. The encoder makes
-/// at most three; this bounds the cost of foreign data.
-pub(crate) const GENERATIONS_MAX: usize = 64;
-
 #[derive(Clone)]
 pub(crate) struct Merge<'a> {
     /// Youngest first; each with its next pair.

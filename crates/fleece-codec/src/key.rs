@@ -7,7 +7,7 @@ use crate::wire::tag;
 use alloc::boxed::Box;
 use core::cmp::Ordering;
 use core::fmt;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A key for many lookups. It remembers at which index it was found last, and its number among the shared keys.
 ///
@@ -25,12 +25,12 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 /// ```
 pub struct Key {
     name: Box<str>,
-    /// The name with its header as the format stores it, and which bytes of sixteen that takes. A name that is too long is never found.
+    /// The first sixteen bytes of the name with its header, as the format stores it, and which of them count. A name of more than
+    /// 127 bytes is never found.
     packed: u128,
     mask: u128,
     hint: AtomicU32,
-    /// The table's identity in the upper, the number of the key in the lower 16 bits.
-    shared: AtomicU64,
+    number: NumberMemory,
 }
 
 impl Key {
@@ -42,7 +42,8 @@ impl Key {
     /// ```
     pub fn new(name: &str) -> Self {
         let (packed, mask) = packed(name.as_bytes());
-        Self { name: name.into(), packed, mask, hint: AtomicU32::new(0), shared: AtomicU64::new(0) }
+        let (hint, number) = (AtomicU32::new(0), NumberMemory::default());
+        Self { name: name.into(), packed, mask, hint, number }
     }
 
     /// The name.
@@ -60,26 +61,29 @@ impl Key {
         Needle::new(self.name.as_bytes())
     }
 
-    #[cold]
-    pub(crate) fn needle_with(&self, keys: Option<&SharedKeys>) -> Needle<'_> {
-        let Some(keys) = keys else { return self.needle() };
-        let known = self.shared.load(Relaxed);
-        if known >> 16 == keys.identity() {
-            return Needle::shared(known as u16);
+    /// The number of the name in this table.
+    #[inline]
+    pub(crate) fn number_in(&self, keys: &SharedKeys) -> Option<u16> {
+        if let Some(number) = self.number.load(keys.identity()) {
+            return Some(number);
         }
-        match keys.index_of(&self.name) {
-            Some(index) => {
-                self.shared.store(keys.identity() << 16 | u64::from(index), Relaxed);
-                Needle::shared(index)
-            }
-            None => self.needle(),
-        }
+        let number = keys.index_of(&self.name)?;
+        self.number.store(keys.identity(), number);
+        Some(number)
     }
 
-    /// Whether the sixteen bytes begin with this name as the format stores it.
+    /// Whether the string at `at`, of which these are the first sixteen bytes, is this name as the format stores it.
     #[inline(always)]
-    pub(crate) fn is(&self, stored: u128) -> bool {
-        stored & self.mask == self.packed
+    pub(crate) fn is(&self, stored: &[u8; 16], bytes: &[u8], at: usize) -> bool {
+        u128::from_le_bytes(*stored) & self.mask == self.packed
+            && (self.name.len() < 15 || self.ends_like(bytes, at))
+    }
+
+    /// Whether what follows the sixteen bytes is the rest of a long name.
+    #[inline]
+    fn ends_like(&self, bytes: &[u8], at: usize) -> bool {
+        let rest = bytes.get(at + 16..).and_then(|rest| rest.get(..self.name.len() - 14));
+        rest == self.name.as_bytes().get(14..)
     }
 
     #[inline(always)]
@@ -91,6 +95,37 @@ impl Key {
     pub(crate) fn set_hint(&self, index: usize) {
         self.hint.store(index as u32, Relaxed);
     }
+}
+
+/// The number of a key in one table.
+#[derive(Default)]
+struct NumberMemory {
+    /// The table's identity in the upper, the number in the lower 16 bits.
+    #[cfg(target_has_atomic = "64")]
+    number: core::sync::atomic::AtomicU64,
+}
+
+#[cfg(target_has_atomic = "64")]
+impl NumberMemory {
+    #[inline(always)]
+    fn load(&self, table: u64) -> Option<u16> {
+        let known = self.number.load(Relaxed);
+        (known >> 16 == table).then_some(known as u16)
+    }
+
+    fn store(&self, table: u64, number: u16) {
+        self.number.store(table << 16 | u64::from(number), Relaxed);
+    }
+}
+
+/// Where the two numbers cannot be read at once, a key remembers neither.
+#[cfg(not(target_has_atomic = "64"))]
+impl NumberMemory {
+    fn load(&self, _table: u64) -> Option<u16> {
+        None
+    }
+
+    fn store(&self, _table: u64, _number: u16) {}
 }
 
 impl From<&str> for Key {
@@ -127,14 +162,6 @@ impl<'k> Needle<'k> {
 
     pub(crate) fn shared(index: u16) -> Self {
         Self::Shared(index)
-    }
-
-    #[inline(always)]
-    pub(crate) fn name(self) -> Option<&'k [u8]> {
-        match self {
-            Self::Name(name) => Some(name),
-            Self::Shared(_) => None,
-        }
     }
 
     /// How a stored key compares to this: numbers first, then strings by bytes, a prefix first.
@@ -175,10 +202,16 @@ pub(crate) fn prefix(name: &[u8]) -> u64 {
     byte(0) << 56 | byte(1) << 48 | byte(2) << 40
 }
 
-/// A name of at most 14 bytes as the format stores it, and which bytes of sixteen that takes; for longer ones, what nothing is equal to.
+/// The beginning of a name as the format stores it, and which bytes of sixteen that takes; for very long ones, what nothing is equal to.
 fn packed(name: &[u8]) -> (u128, u128) {
-    if name.len() > 14 {
-        return (1, 0);
+    if let Some(start) = name.get(..14).filter(|_| name.len() > 14) {
+        if name.len() > 127 {
+            return (1, 0);
+        }
+        let mut stored = [0x4F; 16];
+        stored[1] = name.len() as u8;
+        stored[2..].copy_from_slice(start);
+        return (u128::from_le_bytes(stored), u128::MAX);
     }
     let packed = Packed::new(name);
     (u128::from_le_bytes(packed.stored()), u128::MAX >> (8 * (15 - name.len())))
@@ -203,12 +236,17 @@ mod tests {
 
     #[test]
     fn a_key_knows_its_stored_form() {
-        let is = |name: &str, stored: &[u8; 16]| Key::new(name).is(u128::from_le_bytes(*stored));
+        let is =
+            |name: &str, stored: &[u8]| Key::new(name).is(stored.first_chunk().unwrap(), stored, 0);
         assert!(is("", b"@234567890123456"));
         assert!(is("abc", b"Cabc567890123456"));
         assert!(!is("abc", b"Dabcd67890123456"));
         assert!(!is("abc", b"Cabx567890123456"));
         assert!(is("abcdefghijklmn", b"Nabcdefghijklmn6"));
-        assert!(!is("abcdefghijklmno", b"O\x0Fabcdefghijklm6"[..16].try_into().unwrap()));
+        assert!(is("abcdefghijklmno", b"O\x0Fabcdefghijklmno"));
+        assert!(!is("abcdefghijklmno", b"O\x0Fabcdefghijklmnx"));
+        assert!(!is("abcdefghijklmno", b"O\x0Fabcdefghijklmn"));
+        assert!(!is("abcdefghijklmno", b"O\x10abcdefghijklmno"));
+        assert!(is("abcdefghijklmnop", b"O\x10abcdefghijklmnop"));
     }
 }

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![warn(missing_docs)]
 #![expect(
     clippy::inline_always,
@@ -11,8 +11,16 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(doc)]
+#[doc = include_str!("../docs/c-api.md")]
+pub mod c_api {}
+#[cfg(all(any(doc, doctest), feature = "serde", feature = "std"))]
+#[doc = include_str!("../docs/how-to.md")]
+pub mod how_to {}
+
 mod array;
 mod check;
+mod compare;
 mod convert;
 mod deep;
 mod dict;
@@ -24,9 +32,11 @@ mod extent;
 mod inherit;
 pub mod json;
 mod key;
+pub mod limits;
 mod macros;
 mod number;
 mod path;
+mod range;
 mod search;
 #[cfg(feature = "serde")]
 mod serde;
@@ -37,6 +47,7 @@ mod wire;
 
 pub use array::{Array, ArrayIter};
 pub use check::CheckOptions;
+pub use check::proof::StableBytes;
 pub use deep::{DeepIter, Place, Visit};
 pub use dict::{Dict, DictIter, DictKey};
 pub use doc::Doc;
@@ -44,7 +55,10 @@ pub use encoder::{DuplicateKeys, Edit, Encoder, WrittenValue};
 pub use error::{Error, ErrorKind};
 pub use key::Key;
 pub use macros::WriteFleece;
-pub use path::Path;
+pub use path::{Path, Step};
+pub use range::DictRange;
+#[cfg(all(feature = "serde", feature = "std"))]
+pub use serde::{from_reader, to_writer};
 #[cfg(feature = "serde")]
 pub use serde::{from_slice, from_value, to_vec};
 pub use shared_keys::SharedKeys;

@@ -23,13 +23,118 @@ use core::str::FromStr;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Path {
-    steps: Vec<Step>,
+    steps: Vec<Stored>,
+}
+
+/// One step of a [`Path`].
+///
+/// ```
+/// use fleece_codec::{Path, Step};
+/// let path = Path::new("people[-1]")?;
+/// assert!(path.steps().eq([Step::Key("people"), Step::Index(-1)]));
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Step<'p> {
+    /// To the value of a key.
+    Key(&'p str),
+    /// To an item of an array; from the end if below 0.
+    Index(i64),
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum Stored {
     Key(Key),
     Index(i64),
+}
+
+impl Stored {
+    fn step(&self) -> Step<'_> {
+        match self {
+            Self::Key(key) => Step::Key(key.name()),
+            Self::Index(index) => Step::Index(*index),
+        }
+    }
+}
+
+/// Building, comparing and taking apart.
+impl Path {
+    /// The path to the root itself.
+    ///
+    /// ```
+    /// # use fleece_codec::Path;
+    /// assert_eq!(Path::root().key("people").index(0).to_string(), "$.people[0]");
+    /// ```
+    pub fn root() -> Self {
+        Self { steps: Vec::new() }
+    }
+
+    /// This path and a step to the value of a key, whatever characters are in it.
+    ///
+    /// ```
+    /// # use fleece_codec::Path;
+    /// assert_eq!(Path::root().key("a.b"), Path::new("a\\.b")?);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[must_use]
+    pub fn key(mut self, name: &str) -> Self {
+        self.steps.push(Stored::Key(Key::new(name)));
+        self
+    }
+
+    /// This path and a step to an item; from the end if below 0.
+    ///
+    /// ```
+    /// # use fleece_codec::Path;
+    /// assert_eq!(Path::root().index(-1), Path::new("[-1]")?);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[must_use]
+    pub fn index(mut self, index: i64) -> Self {
+        self.steps.push(Stored::Index(index));
+        self
+    }
+
+    /// Takes the last step away; false if there was none.
+    ///
+    /// ```
+    /// # use fleece_codec::Path;
+    /// let mut path = Path::new("a.b")?;
+    /// assert!(path.pop());
+    /// assert_eq!(path, Path::new("a")?);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn pop(&mut self) -> bool {
+        self.steps.pop().is_some()
+    }
+
+    /// The steps in order.
+    ///
+    /// ```
+    /// # use fleece_codec::{Path, Step};
+    /// assert_eq!(Path::new("a[0]")?.steps().last(), Some(Step::Index(0)));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> + DoubleEndedIterator {
+        self.steps.iter().map(Stored::step)
+    }
+}
+
+/// Paths are equal if they have the same steps.
+impl PartialEq for Path {
+    fn eq(&self, other: &Self) -> bool {
+        self.steps().eq(other.steps())
+    }
+}
+
+impl Eq for Path {}
+
+impl core::hash::Hash for Path {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.steps.len().hash(state);
+        self.steps().for_each(|step| step.hash(state));
+    }
 }
 
 impl Path {
@@ -51,8 +156,9 @@ impl Path {
                     return Err(is_wrong(rest, "an index has no `]`"));
                 };
                 let index = digits.parse();
-                steps
-                    .push(Step::Index(index.map_err(|_| is_wrong(rest, "an index is no number"))?));
+                steps.push(Stored::Index(
+                    index.map_err(|_| is_wrong(rest, "an index is no number"))?,
+                ));
                 rest = after;
                 continue;
             }
@@ -64,7 +170,7 @@ impl Path {
             if name.is_empty() {
                 return Err(is_wrong(rest, "a key is empty"));
             }
-            steps.push(Step::Key(Key::new(&name)));
+            steps.push(Stored::Key(Key::new(&name)));
             rest = after;
         }
         Ok(Self { steps })
@@ -81,8 +187,8 @@ impl Path {
     /// ```
     pub fn find<'a>(&self, root: Value<'a>) -> Option<Value<'a>> {
         self.steps.iter().try_fold(root, |value, step| match step {
-            Step::Key(key) => value.as_dict()?.get_key(key),
-            Step::Index(index) => {
+            Stored::Key(key) => value.as_dict()?.get_key(key),
+            Stored::Index(index) => {
                 let array = value.as_array()?;
                 let index = if *index < 0 { index + array.len() as i64 } else { *index };
                 array.get(usize::try_from(index).ok()?)
@@ -105,6 +211,16 @@ fn split_key(path: &str) -> (String, &str) {
     (name, "")
 }
 
+/// Appends a key as a path has it.
+pub(crate) fn escape(name: &str, out: &mut String) {
+    for character in name.chars() {
+        if matches!(character, '.' | '[' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+}
+
 impl FromStr for Path {
     type Err = Error;
 
@@ -119,15 +235,11 @@ impl fmt::Display for Path {
         f.write_str("$")?;
         for step in &self.steps {
             match step {
-                Step::Index(index) => write!(f, "[{index}]")?,
-                Step::Key(key) => {
-                    f.write_str(".")?;
-                    for character in key.name().chars() {
-                        if matches!(character, '.' | '[' | '\\') {
-                            f.write_str("\\")?;
-                        }
-                        write!(f, "{character}")?;
-                    }
+                Stored::Index(index) => write!(f, "[{index}]")?,
+                Stored::Key(key) => {
+                    let mut name = String::from(".");
+                    escape(key.name(), &mut name);
+                    f.write_str(&name)?;
                 }
             }
         }

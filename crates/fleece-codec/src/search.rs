@@ -2,16 +2,16 @@
 
 use crate::array::Slots;
 use crate::key::{Key, Needle, prefix};
-use crate::wire::{chunk, narrow_target, u16_at, u32_at, wide_target};
+use crate::wire::{PARENT_KEY, chunk, narrow_target, tag, u16_at, u32_at, wide_target};
 use core::cmp::Ordering;
 
 impl Slots<'_> {
     /// The index of the pair with this key, by binary search.
     #[inline(always)]
     pub(crate) fn search(&self, needle: &Needle<'_>) -> Option<usize> {
-        match needle.name() {
-            Some(name) => self.search_name(name),
-            None => self.search_rare(needle),
+        match *needle {
+            Needle::Name(name) => self.search_name(name),
+            Needle::Shared(number) => self.search_number(number),
         }
     }
 
@@ -50,7 +50,64 @@ impl Slots<'_> {
             (key_place::<false>(slot, pair >> 16).unwrap_or(slot), value)
         };
         let stored = chunk(bytes, key_at)?;
-        key.is(u128::from_le_bytes(*stored)).then_some(value_at)
+        key.is(stored, bytes, key_at).then_some(value_at)
+    }
+
+    /// As [`value_if_key_at`](Self::value_if_key_at), for a shared key.
+    #[inline]
+    pub(crate) fn value_if_number_at(&self, index: usize, number: u16) -> Option<usize> {
+        if index >= self.count {
+            return None;
+        }
+        let bytes = self.source.bytes;
+        if self.wide {
+            let slot = self.first + 8 * index;
+            let pair = u64::from_be_bytes(*chunk(bytes, slot)?);
+            wide_target(bytes, slot + 4, pair as u32).filter(|_| (pair >> 48) as u16 == number)
+        } else {
+            let slot = self.first + 4 * index;
+            let pair = u32_at(bytes, slot)?;
+            narrow_target(bytes, slot + 2, pair as u16).filter(|_| (pair >> 16) as u16 == number)
+        }
+    }
+
+    /// As [`search`](Self::search), for a shared key.
+    #[inline]
+    pub(crate) fn search_number(&self, number: u16) -> Option<usize> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = (low + high) >> 1;
+            let Some(theirs) = self.number_of_key(middle) else {
+                return self.search_rare(&Needle::shared(number));
+            };
+            match theirs.cmp(&i32::from(number)) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Some(middle),
+            }
+        }
+        None
+    }
+
+    /// The number of a key as it sorts: that of a shared key, -1 for the mark of a parent, a large one for a string. `None` for what is
+    /// not plain.
+    #[inline(always)]
+    fn number_of_key(&self, index: usize) -> Option<i32> {
+        let bytes = self.source.bytes;
+        let (word, target) = if self.wide {
+            let slot = self.first + 8 * index;
+            let word = u32_at(bytes, slot)?;
+            ((word >> 16) as u16, wide_target(bytes, slot, word)?)
+        } else {
+            let slot = self.first + 4 * index;
+            let word = u16_at(bytes, slot)?;
+            (word, narrow_target(bytes, slot, word)?)
+        };
+        match word {
+            0..PARENT_KEY => Some(word.into()),
+            PARENT_KEY => Some(-1),
+            _ => (bytes.get(target)? >> 4 == tag::STRING).then_some(i32::MAX),
+        }
     }
 
     /// With all that the format allows: shared keys, extern pointers, very long keys.
@@ -168,8 +225,79 @@ fn key_place<const WIDE: bool>(slot: usize, word: u32) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Doc, Encoder, Key};
+    use crate::{Doc, Encoder, Key, SharedKeys};
+    use alloc::sync::Arc;
     use alloc::vec::Vec;
+
+    /// A dict of these names, each with its number as the value, after the table was filled with some of them.
+    fn document(names: &[&str], keys: Option<SharedKeys>) -> Doc<Vec<u8>> {
+        let mut encoder = Encoder::new();
+        let is_shared = keys.is_some();
+        if let Some(keys) = keys {
+            encoder.set_shared_keys(keys);
+        }
+        encoder.begin_dict();
+        for (i, name) in names.iter().enumerate() {
+            encoder.write_key(name);
+            encoder.write_u64(i as u64);
+        }
+        encoder.end_dict();
+        let doc = Doc::open(encoder.finish().unwrap()).unwrap();
+        match encoder.take_shared_keys().filter(|_| is_shared) {
+            Some(keys) => doc.with_shared_keys(Arc::new(keys)),
+            None => doc,
+        }
+    }
+
+    #[test]
+    fn a_key_remembers_where_it_was_found() {
+        let names = [
+            "a",
+            "of_14_letters_",
+            "of_15_letters__",
+            "of_16_letters___",
+            "of_17_letters____",
+            "a name of more than thirty-two letters, and then some",
+            "zzz",
+        ];
+        for keys in [None, Some(SharedKeys::new())] {
+            let doc = document(&names, keys);
+            let dict = doc.root().as_dict().unwrap();
+            for (i, name) in names.iter().enumerate() {
+                let key = Key::new(name);
+                assert_eq!(dict.get_key(&key).and_then(crate::Value::as_u64), Some(i as u64));
+                let value =
+                    dict.value_at_hint(&key).unwrap_or_else(|| panic!("{name} is looked up again"));
+                assert_eq!(value.as_u64(), Some(i as u64));
+                assert!(document(&["b", "c"], None).root().get("a").is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn shared_keys_sort_before_all_strings_in_whatever_order_they_come() {
+        let mut names = ["", "\0", "\0\0", "\0\0\0\x0F\x7F", "b", "a", "c c", "b", "a"];
+        for _ in 0..names.len() {
+            names.rotate_left(1);
+            for times in 1..3 {
+                let names = names.repeat(times);
+                let doc = document(&names, Some(SharedKeys::new()));
+                let dict = doc.root().as_dict().unwrap();
+                let numbers: Vec<Option<u16>> =
+                    dict.iter().map(|(key, _)| key.shared_index()).collect();
+                // "a", "b" and, because the empty name is eligible, "".
+                assert_eq!(numbers[..3], [Some(0), Some(1), Some(2)]);
+                assert_eq!(numbers[3..], [None; 4]);
+                let texts = dict.iter().skip(3).map(|(key, _)| key.as_str().unwrap());
+                assert!(texts.is_sorted());
+                for (i, name) in names.iter().enumerate() {
+                    if !names[i + 1..].contains(name) {
+                        assert_eq!(dict.get(name).and_then(crate::Value::as_u64), Some(i as u64));
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_key_is_found_and_no_other() {

@@ -1,10 +1,12 @@
 //! The table of shared keys: names of dict keys that documents store as small numbers.
 
+use crate::encoder::{Packed, SHARED_LEN_MAX, random};
 use crate::error::{Error, ErrorKind};
 use crate::{Doc, Encoder, Result};
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::fmt;
 
 /// A table that maps names of dict keys to the numbers 0 to 2047, in order of first use.
 ///
@@ -25,16 +27,34 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// assert_eq!(doc.root().get("name").unwrap().as_str(), Some("Ada"));
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct SharedKeys {
     names: Vec<Box<str>>,
-    /// Numbers in the order of their names.
-    sorted: Vec<u16>,
+    /// The names in the form in which they are compared.
+    packed: Vec<Packed>,
+    /// A hash table of numbers, at most half full.
+    places: Vec<u16>,
+    seed: u64,
     identity: u64,
 }
 
+/// No number: a place of the hash table that is free.
+const FREE: u16 = u16::MAX;
+
 /// Keys remember a number together with the table it is from, so no two tables may have the same identity.
-static NEXT_IDENTITY: AtomicU64 = AtomicU64::new(1);
+#[cfg(target_has_atomic = "64")]
+fn next_identity() -> u64 {
+    use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Relaxed)
+}
+
+/// Here keys remember nothing, and there is no room for so many tables that two could be mistaken for each other.
+#[cfg(not(target_has_atomic = "64"))]
+fn next_identity() -> u64 {
+    use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, Relaxed).into()
+}
 
 impl SharedKeys {
     /// The most names that a table holds.
@@ -56,8 +76,8 @@ impl SharedKeys {
     /// assert!(fleece_codec::SharedKeys::new().is_empty());
     /// ```
     pub fn new() -> Self {
-        let identity = NEXT_IDENTITY.fetch_add(1, Relaxed);
-        Self { names: Vec::new(), sorted: Vec::new(), identity }
+        let (names, packed, places) = (Vec::new(), Vec::new(), Vec::new());
+        Self { names, packed, places, seed: random(), identity: next_identity() }
     }
 
     /// A table from its saved state.
@@ -161,7 +181,13 @@ impl SharedKeys {
     /// assert_eq!(keys.index_of("id"), Some(0));
     /// ```
     pub fn index_of(&self, name: &str) -> Option<u16> {
-        self.place(name).ok().map(|place| self.sorted[place])
+        self.place(Packed::new(name.as_bytes()), name).ok()
+    }
+
+    /// As [`index_of`](Self::index_of), of a name that was packed whole.
+    #[inline]
+    pub(crate) fn index_of_short(&self, packed: Packed) -> Option<u16> {
+        self.place(packed, "").ok()
     }
 
     /// The number of a name, which is added if it is new, eligible and there is room.
@@ -208,9 +234,9 @@ impl SharedKeys {
     /// ```
     pub fn revert(&mut self, len: usize) {
         if len < self.len() {
-            self.names.truncate(len);
-            self.sorted.retain(|&index| usize::from(index) < len);
-            self.identity = NEXT_IDENTITY.fetch_add(1, Relaxed);
+            let names = core::mem::take(&mut self.names);
+            *self = Self::new();
+            names.iter().take(len).for_each(|name| self.append(name));
         }
     }
 
@@ -227,13 +253,46 @@ impl SharedKeys {
         // A state may hold a name twice; the first number stays the one that is found.
         let index = self.names.len() as u16;
         self.names.push(name.into());
-        if let Err(place) = self.place(name) {
-            self.sorted.insert(place, index);
+        self.packed.push(Packed::new(name.as_bytes()));
+        if 2 * self.names.len() > self.places.len() {
+            return self.grow();
+        }
+        self.insert(index);
+    }
+
+    fn grow(&mut self) {
+        self.places = vec![FREE; (4 * self.names.len()).next_power_of_two().max(64)];
+        (0..self.names.len() as u16).for_each(|index| self.insert(index));
+    }
+
+    fn insert(&mut self, index: u16) {
+        let name = &self.names[usize::from(index)];
+        if let Err(place) = self.place(self.packed[usize::from(index)], name) {
+            self.places[place] = index;
         }
     }
 
-    fn place(&self, name: &str) -> Result<usize, usize> {
-        self.sorted.binary_search_by(|&index| self.names[usize::from(index)].as_ref().cmp(name))
+    /// The number of a name, or the place in the hash table where it belongs. Only of a long one the name itself is looked at.
+    #[inline]
+    fn place(&self, packed: Packed, name: &str) -> Result<u16, usize> {
+        let mask = self.places.len().wrapping_sub(1);
+        let mut place = packed.hash(self.seed) as usize & mask;
+        loop {
+            let index = self.places.get(place).copied().unwrap_or(FREE);
+            let Some(known) = self.packed.get(usize::from(index)) else { return Err(place) };
+            // Of a longer name the beginning was packed.
+            let is_whole = name.len() <= SHARED_LEN_MAX;
+            if *known == packed && (is_whole || *self.names[usize::from(index)] == *name) {
+                return Ok(index);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+}
+
+impl fmt::Debug for SharedKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "table of {} shared keys", self.len())
     }
 }
 
@@ -245,7 +304,12 @@ impl Default for SharedKeys {
 
 impl Clone for SharedKeys {
     fn clone(&self) -> Self {
-        let (names, sorted) = (self.names.clone(), self.sorted.clone());
-        Self { names, sorted, ..Self::new() }
+        Self {
+            names: self.names.clone(),
+            packed: self.packed.clone(),
+            places: self.places.clone(),
+            seed: self.seed,
+            identity: next_identity(),
+        }
     }
 }

@@ -61,7 +61,7 @@ impl<'a> Value<'a> {
     /// assert_eq!(Value::undefined().kind(), Kind::Undefined);
     /// ```
     pub fn undefined() -> Self {
-        Self { source: Source { bytes: &[0x3C, 0], context: None }, at: 0 }
+        Self { source: Source::new(&[0x3C, 0]), at: 0 }
     }
 
     /// What this value is.
@@ -115,20 +115,6 @@ impl<'a> Value<'a> {
             0x34 => Some(false),
             _ => None,
         }
-    }
-
-    /// The text, if this is a string of valid UTF-8.
-    ///
-    /// This looks at every byte; [`as_str_bytes`](Self::as_str_bytes) does not.
-    ///
-    /// ```
-    /// # use fleece_codec::{fleece, Doc};
-    /// assert_eq!(Doc::open(fleece!("hé"))?.root().as_str(), Some("hé"));
-    /// # Ok::<(), fleece_codec::Error>(())
-    /// ```
-    #[inline]
-    pub fn as_str(self) -> Option<&'a str> {
-        core::str::from_utf8(self.as_str_bytes()?).ok()
     }
 
     /// The bytes of a string, whether they are UTF-8 or not, in constant time.
@@ -256,7 +242,25 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Prints the value like JSON, for people; at most a few hundred characters.
+/// Characters of a string that [`Debug`](fmt::Debug) shows.
+const DEBUG_CHARACTERS: usize = 40;
+
+impl Value<'_> {
+    fn debug_string(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.payload().unwrap_or_default();
+        // Of a very long string no more is looked at than is shown.
+        let start = bytes.get(..4 * DEBUG_CHARACTERS).unwrap_or(bytes);
+        let text = match core::str::from_utf8(start) {
+            Ok(text) => text,
+            Err(error) => core::str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        let end = text.char_indices().nth(DEBUG_CHARACTERS).map_or(text.len(), |(at, _)| at);
+        write!(f, "{:?}", &text[..end])?;
+        if end < bytes.len() { write!(f, "… of {} bytes", bytes.len()) } else { Ok(()) }
+    }
+}
+
+/// Prints the value like JSON, for people, and of long strings the beginning: at most a few hundred characters.
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
@@ -270,7 +274,7 @@ impl fmt::Debug for Value<'_> {
                 Some(Number::Double(n)) => write!(f, "{n:?}"),
                 None => f.write_str("null"),
             },
-            Kind::String => write!(f, "{:?}", self.as_str()),
+            Kind::String => self.debug_string(f),
             Kind::Data => write!(f, "data of {} bytes", self.as_data().map_or(0, <[u8]>::len)),
             Kind::Array => write!(f, "array of {} items", self.as_array().map_or(0, Array::len)),
             Kind::Dict => write!(f, "dict of {} pairs", self.as_dict().map_or(0, Dict::len)),

@@ -1,5 +1,6 @@
 //! The bytes of the format: tags, lengths, pointers. Nothing here trusts its input.
 
+use crate::check::proof::Proof;
 use crate::value::Value;
 use alloc::sync::Arc;
 
@@ -25,18 +26,15 @@ pub(crate) const PARENT_KEY: u16 = 0x0800;
 pub(crate) const NARROW_MAX_BYTES: usize = 32_766;
 /// Counts from here on do not fit the 11 bits of the header.
 pub(crate) const LONG_COUNT: usize = 2047;
-/// Documents are shorter than this, because the encoder keeps positions in 31 bits.
-pub(crate) const SIZE_LIMIT_BYTES: usize = 1 << 31;
 
 /// What a document needs beside its own bytes.
-#[derive(Debug, Default, Clone)]
+#[derive(Default, Clone)]
 pub(crate) struct Context {
     pub(crate) keys: Option<Arc<crate::SharedKeys>>,
     /// The document that extern pointers lead into.
     pub(crate) base: Option<Arc<Base>>,
 }
 
-#[derive(Debug)]
 pub(crate) struct Base {
     pub(crate) bytes: Arc<[u8]>,
     pub(crate) context: Context,
@@ -47,6 +45,7 @@ pub(crate) struct Base {
 pub(crate) struct Source<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) context: Option<&'a Context>,
+    pub(crate) proof: Proof,
 }
 
 /// The `N` bytes from `at` on.
@@ -94,6 +93,18 @@ impl Target {
 }
 
 impl<'a> Source<'a> {
+    /// Bytes alone, of which nothing is proved.
+    #[inline(always)]
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, context: None, proof: Proof::NONE }
+    }
+
+    /// The size of the data and of its base.
+    pub(crate) fn size_bytes(self) -> usize {
+        let base = self.context.and_then(|context| context.base.as_ref());
+        self.bytes.len() + base.map_or(0, |base| base.bytes.len())
+    }
+
     /// The value that the two-byte slot at `at` holds or points to.
     #[inline(always)]
     pub(crate) fn narrow(self, at: usize) -> Option<Value<'a>> {
@@ -134,7 +145,7 @@ impl<'a> Source<'a> {
     #[inline(always)]
     fn base(self) -> Option<Self> {
         let base = self.context?.base.as_deref()?;
-        Some(Source { bytes: &base.bytes, context: Some(&base.context) })
+        Some(Source { context: Some(&base.context), ..Source::new(&base.bytes) })
     }
 
     fn chain(self, at: usize, distance: usize) -> Option<usize> {
@@ -191,7 +202,7 @@ pub(crate) fn wide_target(bytes: &[u8], at: usize, word: u32) -> Option<usize> {
 /// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments and results go through registers.
 #[cold]
 fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) -> Target {
-    let source = Source { bytes, context };
+    let source = Source { context, ..Source::new(bytes) };
     let distance = usize::from(word & 0x3FFF) * 2;
     let target = if word & 0x4000 == 0 {
         source.chain(at, distance)
@@ -205,7 +216,7 @@ fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) ->
 
 #[cold]
 fn wide_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u32) -> Target {
-    let source = Source { bytes, context };
+    let source = Source { context, ..Source::new(bytes) };
     let distance = (word & 0x3FFF_FFFF) as usize * 2;
     let is_extern = word & 0x4000_0000 != 0;
     let target = if is_extern { source.in_base(at, distance) } else { source.chain(at, distance) };

@@ -262,3 +262,81 @@ fn a_dump_of_values_that_overlap_has_an_end() {
     assert_eq!(text(&world, &["check"], &damaged).code, 1);
     assert!(text(&world, &["dump"], &damaged).stdout.lines().count() < 2100);
 }
+
+/// A database as Couchbase Lite lays it out, with one document that has shared keys and one that is deleted.
+fn database(world: &World, version: i64) {
+    use fleece_codec::{Encoder, SharedKeys, json};
+    let mut encoder = Encoder::new();
+    encoder.set_shared_keys(SharedKeys::new());
+    let text = br#"{"name": "Ada", "born": 1815, "tags": ["poet"], "not eligible": {"name": "x"}}"#;
+    json::encode(text, &mut encoder, &json::ParseOptions::new()).unwrap();
+    let body = encoder.finish().unwrap();
+    let state = encoder.take_shared_keys().unwrap().to_state().unwrap();
+
+    std::fs::create_dir(world.path("people.cblite2")).unwrap();
+    let connection = rusqlite::Connection::open(world.path("people.cblite2/db.sqlite3")).unwrap();
+    connection
+        .execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; PRAGMA user_version = {version};
+             CREATE TABLE kvmeta (name TEXT PRIMARY KEY, lastSeq INTEGER DEFAULT 0,
+                 purgeCnt INTEGER DEFAULT 0) WITHOUT ROWID;
+             CREATE TABLE kv_default (key TEXT PRIMARY KEY, sequence INTEGER, flags INTEGER DEFAULT 0,
+                 version BLOB, body BLOB, expiration INTEGER, extra BLOB);
+             CREATE TABLE kv_info (key TEXT PRIMARY KEY, version BLOB, body BLOB, extra BLOB);"
+        ))
+        .unwrap();
+    let insert = "INSERT INTO kv_default (key, sequence, flags, body) VALUES (?1, ?2, ?3, ?4)";
+    connection.execute(insert, (&"ada", 1_i64, 0_i64, &body)).unwrap();
+    connection.execute(insert, (&"gone", 2_i64, 1_i64, &body)).unwrap();
+    connection.execute(insert, (&"broken", 3_i64, 0_i64, &body[2..])).unwrap();
+    let keys = "INSERT INTO kv_info (key, body) VALUES ('SharedKeys', ?)";
+    connection.execute(keys, [&state]).unwrap();
+}
+
+#[test]
+fn a_document_of_a_couchbase_lite_database_is_read_with_its_keys() {
+    let world = World::new();
+    database(&world, 500);
+    let get = ["get", "--cblite", "people.cblite2", "--doc"];
+    let ran = text(&world, &[&get[..], &["ada"]].concat(), b"");
+    assert_eq!(ran.stderr, "");
+    assert_snapshot!(ran.stdout, @r#"{"name":"Ada","born":1815,"tags":["poet"],"not eligible":{"name":"x"}}"#);
+    let tag = text(&world, &[&get[..], &["ada", "tags[0]", "--raw"]].concat(), b"");
+    assert_eq!((tag.stdout.as_str(), tag.stderr.as_str()), ("poet\n", ""));
+    let file = "people.cblite2/db.sqlite3";
+    let of_file = text(&world, &["get", "name", "--cblite", file, "--doc", "ada"], b"");
+    assert_eq!(of_file.stdout, "\"Ada\"\n");
+    let refuse = |id: &str, what: &str| {
+        let expected = format!("bytelab: {file}: {what}");
+        refused(&world, &[&get[..], &[id]].concat(), b"", 1, &expected);
+    };
+    refuse("nobody", "no document nobody in the default collection");
+    refuse("gone", "the document gone is deleted");
+    let broken = text(&world, &[&get[..], &["broken"]].concat(), b"");
+    assert_eq!((broken.code, broken.stdout.as_str()), (1, ""));
+    assert!(broken.stderr.contains("db.sqlite3: document broken: "), "{}", broken.stderr);
+}
+
+#[test]
+fn a_database_that_cannot_be_read_is_named_with_the_reason() {
+    let world = World::new();
+    let args = ["get", "--cblite", "people.cblite2", "--doc", "ada"];
+    let missing = text(&world, &args, b"");
+    assert_eq!((missing.code, missing.stdout.as_str()), (2, ""));
+    assert!(missing.stderr.contains("people.cblite2"), "{}", missing.stderr);
+    // What is encrypted looks like random bytes.
+    std::fs::create_dir(world.path("people.cblite2")).unwrap();
+    let bytes: Vec<u8> =
+        (0..4096_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    std::fs::write(world.path("people.cblite2/db.sqlite3"), bytes).unwrap();
+    let expected = "bytelab: people.cblite2/db.sqlite3: encrypted, or not a database: \
+        only databases without encryption can be read";
+    refused(&world, &args, b"", 1, expected);
+    let file = world.path("people.cblite2");
+    std::fs::remove_dir_all(file).unwrap();
+    database(&world, 302);
+    let old = text(&world, &args, b"");
+    assert!(old.stderr.contains("before 3.0"), "{}", old.stderr);
+    let other = text(&world, &["get", "--doc", "ada", "name"], b"");
+    assert_eq!(other.code, 2, "{}", other.stderr);
+}

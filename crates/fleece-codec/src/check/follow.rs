@@ -4,7 +4,7 @@ use super::layout::{FIXED_SIZE, Layout};
 use super::scan::{DEEP, Scan};
 use crate::Result;
 use crate::error::{Error, ErrorKind};
-use crate::inherit::GENERATIONS_MAX;
+use crate::limits::GENERATIONS;
 use crate::wire::{PARENT_KEY, tag, u16_at, u32_at, varint};
 
 impl Scan<'_> {
@@ -27,6 +27,9 @@ impl Scan<'_> {
                 self.value(target, depth)?;
             }
             return Ok(target);
+        }
+        if self.rules.unshared_collections && first >= 0x60 {
+            self.unshared(at, target)?;
         }
         if target >= self.reached {
             self.mark_inner(target, end, depth);
@@ -62,7 +65,7 @@ impl Scan<'_> {
     #[cold]
     pub(super) fn parents(&mut self, at: usize) -> Result<()> {
         let mut dict = at;
-        for _ in 0..GENERATIONS_MAX {
+        for _ in 0..GENERATIONS {
             let layout = Layout::of(self.bytes, dict).ok_or_else(|| bad_length(dict))?;
             let is_child =
                 layout.first < layout.end && u16_at(self.bytes, layout.first) == Some(PARENT_KEY);
@@ -84,7 +87,7 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn follow_narrow(&mut self, at: usize) -> Result<Slot> {
+    pub(super) fn follow_narrow(&mut self, at: usize) -> Result<Slot> {
         let word = u16_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
         if word < 0x8000 {
             return Ok(Slot { target: at, limit: at + 2, inline: true });
@@ -110,7 +113,7 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn follow_wide(&mut self, at: usize) -> Result<Slot> {
+    pub(super) fn follow_wide(&mut self, at: usize) -> Result<Slot> {
         let word = u32_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
         if word < 0x8000_0000 {
             return Ok(Slot { target: at, limit: at + 4, inline: true });
@@ -157,8 +160,8 @@ impl Scan<'_> {
 }
 
 /// Where a slot leads: a value in the slot itself, or one elsewhere that must end before `limit`.
-struct Slot {
-    target: usize,
+pub(super) struct Slot {
+    pub(super) target: usize,
     limit: usize,
     inline: bool,
 }

@@ -6,11 +6,16 @@
 mod follow;
 pub(crate) mod layout;
 mod plain;
+pub(crate) mod proof;
+mod rules;
 mod scan;
 mod utf8;
 
-use crate::{Doc, Result};
+use crate::limits::CHECKED_DEPTH;
+use crate::{Doc, Result, SharedKeys};
 use alloc::sync::Arc;
+use core::fmt;
+use proof::{Proof, StableBytes};
 use scan::Scan;
 
 /// What [`check`](CheckOptions::check) insists on.
@@ -21,23 +26,39 @@ use scan::Scan;
 /// assert!(options.check(fleece!([[1]])).is_ok());
 /// assert_eq!(options.check(fleece!([[[1]]])).unwrap_err().kind(), ErrorKind::TooDeep);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct CheckOptions {
     depth_limit: u16,
     utf8: bool,
+    rules: Rules,
     base: Option<Arc<[u8]>>,
+    keys: Option<Arc<SharedKeys>>,
+}
+
+/// What not all sound documents keep to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rules {
+    sorted_keys: bool,
+    unique_keys: bool,
+    unshared_collections: bool,
 }
 
 impl CheckOptions {
-    /// UTF-8 required, at most 512 collections within each other, no base.
+    /// UTF-8 required, at most [`CHECKED_DEPTH`] collections within each other, no base.
     ///
     /// ```
     /// # use fleece_codec::{fleece, CheckOptions};
     /// assert!(CheckOptions::new().check(fleece!([])).is_ok());
     /// ```
     pub fn new() -> Self {
-        Self { depth_limit: 512, utf8: true, base: None }
+        Self {
+            depth_limit: CHECKED_DEPTH,
+            utf8: true,
+            rules: Rules::default(),
+            base: None,
+            keys: None,
+        }
     }
 
     /// How many arrays and dicts may be within each other; a parent counts as within its child. Whatever the limit, a chain
@@ -65,6 +86,73 @@ impl CheckOptions {
         self
     }
 
+    /// Whether the keys of each dict must be in order, as all encoders write them. Where they are not, lookups miss pairs that iteration
+    /// shows: two programs may see different documents.
+    ///
+    /// ```
+    /// # use fleece_codec::{CheckOptions, ErrorKind};
+    /// // {"b": 0, "a": 0}
+    /// let unsorted = [0x70, 0x02, 0x41, b'b', 0x00, 0x00, 0x41, b'a', 0x00, 0x00, 0x80, 0x05];
+    /// assert!(CheckOptions::new().check(unsorted).is_ok());
+    /// let error = CheckOptions::new().sorted_keys(true).check(unsorted).unwrap_err();
+    /// assert_eq!((error.kind(), error.offset()), (ErrorKind::UnsortedKeys, Some(0)));
+    /// ```
+    pub fn sorted_keys(mut self, required: bool) -> Self {
+        self.rules.sorted_keys = required;
+        self
+    }
+
+    /// Whether no dict may have a key twice, of which two programs may see a different one.
+    ///
+    /// ```
+    /// # use fleece_codec::{CheckOptions, ErrorKind};
+    /// // {"a": 0, "a": 1}
+    /// let twice = [0x70, 0x02, 0x41, b'a', 0x00, 0x00, 0x41, b'a', 0x00, 0x01, 0x80, 0x05];
+    /// assert!(CheckOptions::new().check(twice).is_ok());
+    /// let error = CheckOptions::new().unique_keys(true).check(twice).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+    /// ```
+    pub fn unique_keys(mut self, required: bool) -> Self {
+        self.rules.unique_keys = required;
+        self
+    }
+
+    /// Whether no two slots may lead to the same array or dict. Then reading all values takes linear time; else a few hundred bytes may
+    /// hold more values than can be visited. Encoders only share collections where they are called to write one again.
+    ///
+    /// ```
+    /// # use fleece_codec::{CheckOptions, ErrorKind};
+    /// // [[0], [0]], both the same.
+    /// let shared = [0x60, 0x01, 0x00, 0x00, 0x60, 0x02, 0x80, 0x03, 0x80, 0x04, 0x80, 0x03];
+    /// assert!(CheckOptions::new().check(shared).is_ok());
+    /// let error = CheckOptions::new().unshared_collections(true).check(shared).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::SharedCollection);
+    /// ```
+    pub fn unshared_collections(mut self, required: bool) -> Self {
+        self.rules.unshared_collections = required;
+        self
+    }
+
+    /// The table of shared keys, which the document is opened with. Each number of a key must have a name in it.
+    ///
+    /// ```
+    /// # use fleece_codec::{CheckOptions, ErrorKind, SharedKeys};
+    /// // A dict with the shared key 1.
+    /// let bytes = [0x70, 0x01, 0x00, 0x01, 0x00, 0x07, 0x80, 0x03];
+    /// let mut keys = SharedKeys::new();
+    /// keys.add("id");
+    /// let options = CheckOptions::new().shared_keys(keys.clone().into());
+    /// assert_eq!(options.check(bytes).unwrap_err().kind(), ErrorKind::UnknownSharedKey);
+    /// keys.add("name");
+    /// let doc = CheckOptions::new().shared_keys(keys.into()).check(bytes)?;
+    /// assert_eq!(doc.root().get("name").unwrap().as_i64(), Some(7));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn shared_keys(mut self, keys: Arc<SharedKeys>) -> Self {
+        self.keys = Some(keys);
+        self
+    }
+
     /// The document that extern pointers lead into. What they reach of it is checked with the delta.
     ///
     /// ```
@@ -89,15 +177,34 @@ impl CheckOptions {
     /// assert_eq!(doc.root().at(0).unwrap().as_str(), Some("a"));
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
-    pub fn check<B: AsRef<[u8]>>(&self, bytes: B) -> Result<Doc<B>> {
-        let Some(base) = &self.base else {
-            Scan::new(bytes.as_ref(), 0, self).run()?;
-            return Doc::open(bytes);
+    pub fn check<B: StableBytes>(&self, bytes: B) -> Result<Doc<B>> {
+        let doc = if let Some(base) = &self.base {
+            // Extern pointers count as if the delta followed the base directly.
+            let whole = [base, bytes.as_ref()].concat();
+            Scan::new(&whole, base.len(), self).run()?;
+            Doc::open_delta(bytes, base.clone())?
+        } else {
+            let mut scan = Scan::new(bytes.as_ref(), 0, self);
+            let finished = scan.run()?;
+            let proof = Proof::of(&scan, finished);
+            Doc::open(bytes)?.with_proof(proof)
         };
-        // Extern pointers count as if the delta followed the base directly.
-        let whole = [base, bytes.as_ref()].concat();
-        Scan::new(&whole, base.len(), self).run()?;
-        Doc::open_delta(bytes, base.clone())
+        Ok(match &self.keys {
+            Some(keys) => doc.with_shared_keys(keys.clone()),
+            None => doc,
+        })
+    }
+}
+
+impl fmt::Debug for CheckOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CheckOptions")
+            .field("depth_limit", &self.depth_limit)
+            .field("utf8", &self.utf8)
+            .field("rules", &self.rules)
+            .field("shared_keys", &self.keys)
+            .field("base_bytes", &self.base.as_ref().map(|base| base.len()))
+            .finish()
     }
 }
 

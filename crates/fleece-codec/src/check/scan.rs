@@ -1,9 +1,9 @@
 //! The scan from the end of a document to its start.
 
-use super::CheckOptions;
 use super::layout::Layout;
 use super::plain::{follow_items, follow_pairs};
 use super::utf8::{HIGH_BITS, is_utf8};
+use super::{CheckOptions, Rules};
 use crate::Result;
 use crate::error::{Error, ErrorKind};
 use crate::wire::{PARENT_KEY, chunk, tag, u16_at, varint};
@@ -17,6 +17,9 @@ pub(super) struct Scan<'a> {
     pub(super) start: usize,
     depth_limit: u16,
     utf8: bool,
+    pub(super) rules: Rules,
+    /// How many names the table of shared keys has.
+    names: usize,
     /// One bit for each two bytes: a collection begins here and is yet to be looked at.
     pub(super) pending: Vec<u64>,
     /// One bit for each two bytes: a string begins here and was looked at.
@@ -35,8 +38,8 @@ pub(super) struct Scan<'a> {
     budget: usize,
 }
 
-/// How far ahead of the scan the data is fetched, in bytes.
-const AHEAD: usize = 2048;
+/// That a scan has come to its end without an error; only [`Scan::run`] makes one.
+pub(super) struct Finished(());
 
 /// From this depth on, which is rare, one byte is not enough.
 pub(super) const DEEP: u8 = u8::MAX;
@@ -48,6 +51,8 @@ impl<'a> Scan<'a> {
             start,
             depth_limit: options.depth_limit,
             utf8: options.utf8,
+            rules: options.rules,
+            names: options.keys.as_ref().map_or(usize::MAX, |keys| keys.len()),
             pending: Vec::new(),
             checked: Vec::new(),
             depths: Vec::new(),
@@ -59,7 +64,12 @@ impl<'a> Scan<'a> {
         }
     }
 
-    pub(super) fn run(&mut self) -> Result<()> {
+    /// Whether strings are looked at.
+    pub(super) fn looks_at_strings(&self) -> bool {
+        self.utf8
+    }
+
+    pub(super) fn run(&mut self) -> Result<Finished> {
         let len = self.bytes.len();
         let own_len = len - self.start;
         if own_len < 2 || own_len & 1 != 0 || self.start & 1 != 0 {
@@ -75,7 +85,8 @@ impl<'a> Scan<'a> {
         self.checked = vec![if self.utf8 { 0 } else { u64::MAX }; len / 128 + 1];
         self.depths = vec![0; len / 4 + 1];
         self.slot(trailer, false, 0)?;
-        self.scan()
+        self.scan()?;
+        Ok(Finished(()))
     }
 
     /// Looks at every collection that a pointer leads to, from the end to the start.
@@ -91,12 +102,7 @@ impl<'a> Scan<'a> {
     /// nothing that passes leads to itself; and of the inner ones the one that ends last is led to by none of the others,
     /// so with that one first, each is looked at once while `reached` stays, at its greatest depth.
     fn scan(&mut self) -> Result<()> {
-        let mut seen = 0;
         for index in (0..self.pending.len()).rev() {
-            // Reads what comes next but two kilobytes: processors fetch ahead badly in this direction.
-            for line in [AHEAD, AHEAD - 64] {
-                seen |= self.bytes.get((index * 128).wrapping_sub(line)).copied().unwrap_or(0);
-            }
             loop {
                 let word = self.pending[index];
                 if word == 0 {
@@ -116,7 +122,6 @@ impl<'a> Scan<'a> {
                 }
             }
         }
-        core::hint::black_box(seen);
         Ok(())
     }
 
@@ -222,11 +227,26 @@ impl<'a> Scan<'a> {
             }
             let target = self.slot(slot, WIDTH == 4, depth)?;
             let first = self.bytes[target];
-            // A string, or a short int that is not negative.
-            if is_key(slot) && first >> 4 != tag::STRING && first >> 3 != 0 {
-                return Err(Error::at(ErrorKind::BadKey, slot, "a key is not a string"));
+            if is_key(slot) && first >> 4 != tag::STRING {
+                self.number_key(slot, target)?;
             }
             slot += WIDTH;
+        }
+        if self.rules.sorted_keys || self.rules.unique_keys {
+            self.key_rules(at, (first_key..layout.end).step_by(2 * WIDTH), WIDTH == 4)?;
+        }
+        Ok(())
+    }
+
+    /// A key that is not a string is a short int, not negative, and has a name in the table if there is one.
+    fn number_key(&self, slot: usize, target: usize) -> Result<()> {
+        let word = u16_at(self.bytes, target).unwrap_or(u16::MAX);
+        if word >= PARENT_KEY {
+            return Err(Error::at(ErrorKind::BadKey, slot, "a key is not a string"));
+        }
+        if usize::from(word) >= self.names {
+            let message = "a shared key has no name in the table";
+            return Err(Error::at(ErrorKind::UnknownSharedKey, slot, message));
         }
         Ok(())
     }

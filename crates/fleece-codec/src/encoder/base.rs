@@ -10,9 +10,9 @@ use crate::wire::{Source, tag};
 use crate::{Doc, Result};
 use alloc::sync::Arc;
 use alloc::vec;
+use alloc::vec::Vec;
 
 /// A document to amend.
-#[derive(Debug)]
 pub(super) struct Amended {
     bytes: Arc<[u8]>,
     /// How many names a table has at least that the numbers among the keys are from.
@@ -182,28 +182,37 @@ impl Amended {
 
 /// Meets each value of a document once, and the keys of each dict.
 fn walk<'a>(bytes: &'a [u8], mut value: impl FnMut(Value<'a>), mut key: impl FnMut(DictKey<'a>)) {
-    let Some(root) = crate::doc::root(Source { bytes, context: None }) else { return };
+    let Some(root) = crate::doc::root(Source::new(bytes)) else { return };
     let mut seen = vec![0_u64; bytes.len() / 128 + 1];
-    let mut open = vec![root];
+    let mut open = vec![];
+    // Only collections wait to be looked into.
+    let mut meet = |next: Value<'a>, open: &mut Vec<Value<'a>>| {
+        let (word, bit) = (next.at / 128, 1 << (next.at / 2 % 64));
+        if seen[word] & bit == 0 {
+            seen[word] |= bit;
+            value(next);
+            if next.first_byte() >> 4 >= tag::ARRAY {
+                open.push(next);
+            }
+        }
+    };
+    meet(root, &mut open);
     // More slots than four for each byte are only in unchecked data, in which collections overlap.
     let mut slots_left = 4 * bytes.len();
     while let Some(next) = open.pop() {
-        let (word, bit) = (next.at / 128, 1 << (next.at / 2 % 64));
-        if seen[word] & bit != 0 {
-            continue;
-        }
-        seen[word] |= bit;
-        value(next);
-        let before = open.len();
         if let Some(array) = next.as_array() {
-            open.extend(array.iter().take(slots_left));
+            for item in array.iter().take(slots_left) {
+                slots_left -= 1;
+                meet(item, &mut open);
+            }
         } else if let Some(dict) = next.as_dict() {
             for (name, value) in DictIter::stored(dict.slots).take(slots_left / 2) {
+                slots_left -= 2;
                 key(name);
-                open.extend([name.value, value]);
+                meet(name.value, &mut open);
+                meet(value, &mut open);
             }
         }
-        slots_left -= open.len() - before;
     }
 }
 

@@ -1,9 +1,9 @@
 //! Open collections, the order of keys, and the writing of slots.
 
 use super::strings::{Packed, SHARED_LEN_MAX};
-use super::{Encoder, POINTER};
+use super::{Encoder, POINTER, TOO_LARGE};
 use crate::error::ErrorKind;
-use crate::wire::{LONG_COUNT, NARROW_MAX_BYTES, SIZE_LIMIT_BYTES};
+use crate::wire::{LONG_COUNT, NARROW_MAX_BYTES, PARENT_KEY};
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -17,7 +17,7 @@ pub(crate) struct Frame {
     pub(crate) wide: bool,
     /// The keys were written in order and without duplicates.
     sorted: bool,
-    /// There are keys that are not told apart by their sort key alone: long or shared ones.
+    /// There are keys that are not told apart by their sort key alone: long ones, the mark of a parent, or strings of zeros.
     pub(super) rare_keys: bool,
     /// A hash of the keys in the order of writing.
     pub(super) shape: u64,
@@ -89,6 +89,9 @@ impl Encoder {
         {
             self.fail(ErrorKind::UnknownSharedKey, message);
         }
+        if self.out.capacity() == 0 {
+            self.out.reserve(self.expected_bytes);
+        }
         self.outer.push(self.frame);
         self.frame = Frame::new(expects, self.slots.len(), self.keys.len());
     }
@@ -121,19 +124,38 @@ impl Encoder {
         self.shared_keys.is_some()
     }
 
-    #[cold]
+    #[inline]
     fn write_shared_key(&mut self, key: &str) -> bool {
         let Some(index) = self.shared_keys.as_mut().and_then(|keys| keys.add(key)) else {
             return false;
         };
-        self.write_int_key(index);
+        self.write_number_key(index);
         true
     }
 
-    /// Writes a key as a number: a shared key, or the mark of a parent.
-    pub(crate) fn write_int_key(&mut self, index: u16) {
+    /// As [`write_key`](Self::write_key) with a table, of a name that was packed whole; false if the table does not have it yet.
+    #[inline]
+    pub(crate) fn write_packed_shared_key(&mut self, packed: Packed) -> bool {
+        let keys = self.shared_keys.as_ref();
+        let Some(index) = keys.and_then(|keys| keys.index_of_short(packed)) else {
+            return false;
+        };
+        self.write_number_key(index);
+        true
+    }
+
+    /// Writes a shared key. Its sort key is the number, which is below those of all strings that are not rare.
+    #[inline]
+    fn write_number_key(&mut self, index: u16) {
+        let hash = u64::from(index).wrapping_mul(SPREAD);
+        self.frame.shape = (self.frame.shape.rotate_left(5) ^ hash).wrapping_mul(SPREAD);
+        self.push_key(u32::from(index) << 16, index.into());
+    }
+
+    /// Marks that the dict has a parent, of which the value follows.
+    pub(super) fn write_parent_key(&mut self) {
         self.frame.rare_keys = true;
-        self.push_key(u32::from(index) << 16, 0);
+        self.push_key(u32::from(PARENT_KEY) << 16, 0);
     }
 
     #[inline]
@@ -152,7 +174,9 @@ impl Encoder {
     pub(crate) fn write_packed_key(&mut self, key: Packed, len: usize) {
         let (slot, hash) = self.short_string(key, len);
         self.frame.shape = (self.frame.shape.rotate_left(5) ^ hash).wrapping_mul(SPREAD);
-        self.push_key(slot, key.sort_key());
+        let sort_key = key.sort_key();
+        self.frame.rare_keys |= sort_key < NUMBERS;
+        self.push_key(slot, sort_key);
     }
 
     #[inline]
@@ -241,8 +265,8 @@ impl Encoder {
         if count > 0 {
             self.append_collection(tag, count, slots);
         }
-        if self.position() >= SIZE_LIMIT_BYTES {
-            self.fail(ErrorKind::TooLarge, "a document is shorter than 2 GiB");
+        if self.is_too_large() {
+            self.fail(ErrorKind::TooLarge, TOO_LARGE);
         }
         self.slots.truncate(frame.first_slot);
         if let Some(outer) = self.outer.pop() {
@@ -313,6 +337,9 @@ impl Encoder {
         POINTER | external | ((at - target) / 2) as u32
     }
 }
+
+/// Sort keys of strings are below this for the empty one and those of nothing but zeros: as low as those of shared keys.
+const NUMBERS: u128 = 1 << 12;
 
 /// An odd number of which the bits look random: 2^64 divided by the golden ratio.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -4,12 +4,10 @@ use super::Encoder;
 use crate::array::ArrayIter;
 use crate::dict::DictIter;
 use crate::error::ErrorKind;
+use crate::limits::WRITTEN_DEPTH;
 use crate::value::Value;
 use crate::wire::{tag, u16_at};
 use alloc::vec::Vec;
-
-/// Deeper values than this are only found in unchecked data, where they may have no end.
-const DEPTH_MAX: usize = 10_000;
 
 enum Open<'a> {
     Array(ArrayIter<'a>),
@@ -50,7 +48,7 @@ impl Encoder {
                     open.pop();
                 }
             }
-            if open.len() > DEPTH_MAX {
+            if open.len() > WRITTEN_DEPTH {
                 self.fail(ErrorKind::TooDeep, "collections are nested too deeply to be copied");
             }
             if self.failure.is_some() {

@@ -14,15 +14,17 @@ pub use scalar::WrittenValue;
 
 use crate::Result;
 use crate::error::{Error, ErrorKind};
+use crate::limits::DOCUMENT_BYTES;
 use crate::shared_keys::SharedKeys;
-use crate::wire::{NARROW_MAX_BYTES, SIZE_LIMIT_BYTES};
+use crate::wire::NARROW_MAX_BYTES;
 use alloc::vec::Vec;
 use base::Amended;
 pub(crate) use collection::Expects;
 use collection::Frame;
+use core::fmt;
 use order::Shapes;
-pub(crate) use strings::Packed;
 use strings::StringTable;
+pub(crate) use strings::{Packed, SHARED_LEN_MAX, random};
 
 /// What to do with two pairs of a dict that have the same key.
 ///
@@ -63,7 +65,6 @@ pub enum DuplicateKeys {
 /// assert_eq!(doc.root().get("born").unwrap().as_i64(), Some(1815));
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Encoder {
     out: Vec<u8>,
     /// The slots of all open collections: a pointer (top bit set, then the absolute position) or an inline value of up to 4
@@ -87,6 +88,9 @@ pub struct Encoder {
     duplicate_keys: DuplicateKeys,
     /// Counts documents, so that a `WrittenValue` of an earlier one is noticed.
     document: u32,
+    /// The size of the document before, as which room is made for the next one.
+    expected_bytes: usize,
+    size_limit_bytes: usize,
 }
 
 impl Encoder {
@@ -116,6 +120,8 @@ impl Encoder {
             share_strings: true,
             duplicate_keys: DuplicateKeys::default(),
             document: 0,
+            expected_bytes: 0,
+            size_limit_bytes: DOCUMENT_BYTES,
         }
     }
 
@@ -128,6 +134,13 @@ impl Encoder {
     /// ```
     pub fn reserve(&mut self, bytes: usize) {
         self.out.reserve(bytes);
+    }
+
+    /// Makes room for a document of about this many bytes, if this is its beginning.
+    pub(crate) fn make_room(&mut self, bytes: usize) {
+        if self.out.capacity() == 0 {
+            self.out.reserve(bytes);
+        }
     }
 
     /// Whether equal short strings are written only once, as they are by default.
@@ -145,6 +158,24 @@ impl Encoder {
     /// ```
     pub fn set_share_strings(&mut self, share: bool) {
         self.share_strings = share;
+    }
+
+    /// How long a document may become, at most and by default 2 GiB; of an amendment, what is added.
+    ///
+    /// A small document in which collections are shared may hold very much. To copy a value of foreign data, set a limit, or check that
+    /// nothing is shared: [`CheckOptions::unshared_collections`](crate::CheckOptions::unshared_collections).
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc, Encoder, ErrorKind};
+    /// let mut encoder = Encoder::new();
+    /// encoder.set_size_limit_bytes(1000);
+    /// let doc = Doc::open(fleece!(["a".repeat(1000)]))?;
+    /// encoder.write_value(doc.root());
+    /// assert_eq!(encoder.finish().unwrap_err().kind(), ErrorKind::TooLarge);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn set_size_limit_bytes(&mut self, bytes: usize) {
+        self.size_limit_bytes = bytes;
     }
 
     /// What to do with two pairs of a dict that have the same key.
@@ -204,6 +235,7 @@ impl Encoder {
     pub fn finish(&mut self) -> Result<Vec<u8>> {
         let result = self.end_document();
         let out = core::mem::take(&mut self.out);
+        self.expected_bytes = out.len();
         self.reset();
         result.map(|()| out)
     }
@@ -252,10 +284,15 @@ impl Encoder {
     }
 
     fn check_size(&self) -> Result<()> {
-        if self.position() >= SIZE_LIMIT_BYTES {
-            return Err(Error::new(ErrorKind::TooLarge, "a document is shorter than 2 GiB"));
+        if self.is_too_large() {
+            return Err(Error::new(ErrorKind::TooLarge, TOO_LARGE));
         }
         Ok(())
+    }
+
+    #[inline]
+    pub(super) fn is_too_large(&self) -> bool {
+        self.position() >= DOCUMENT_BYTES || self.out.len() > self.size_limit_bytes
     }
 
     fn reset(&mut self) {
@@ -270,11 +307,20 @@ impl Encoder {
     }
 }
 
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, open) = (self.out.len(), self.outer.len());
+        write!(f, "encoder that wrote {bytes} bytes, with {open} open collections")
+    }
+}
+
 impl Default for Encoder {
     fn default() -> Self {
         Self::new()
     }
 }
+
+pub(crate) const TOO_LARGE: &str = "the document is longer than 2 GiB, or than the encoder's limit";
 
 /// The top bit of a slot that points.
 const POINTER: u32 = 1 << 31;

@@ -54,7 +54,7 @@ impl Encoder {
     /// The bytes of a key of 16 or more, which this encoder wrote.
     fn long_key(&self, slot: u32) -> &[u8] {
         let at = (slot & !POINTER) as usize - self.start;
-        let source = crate::wire::Source { bytes: &self.out, context: None };
+        let source = crate::wire::Source::new(&self.out);
         crate::Value { source, at }.payload().unwrap_or_default()
     }
 
@@ -93,14 +93,13 @@ fn int_key(slot: u32) -> Option<i16> {
 }
 
 /// The orders of pairs that were needed before.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Shapes {
     known: Vec<Shape>,
     /// For each value of some bits of the hash, the shape that was last seen with it.
     by_hash: Vec<u16>,
 }
 
-#[derive(Debug)]
 struct Shape {
     keys: Vec<u128>,
     order: Vec<u32>,

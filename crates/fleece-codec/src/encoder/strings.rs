@@ -80,28 +80,36 @@ fn pack_7(string: &[u8]) -> u64 {
 }
 
 /// Where each short string was written last.
-#[derive(Debug)]
 pub(crate) struct StringTable {
     entries: Vec<Entry>,
     used: usize,
     seed: u64,
+    /// The number of the document, from 1 on.
+    document: u32,
+    /// How many documents in a row used little of the table.
+    sparse_documents: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Entry {
-    /// 0 where nothing is stored; a string of two bytes or more is never 0.
     packed: [u64; 2],
     at: u32,
+    /// The document that the string is of. Entries of earlier ones are free, so that clearing touches none.
+    document: u32,
 }
 
-const FREE: Entry = Entry { packed: [0; 2], at: NOWHERE };
+const FREE: Entry = Entry { packed: [0; 2], at: NOWHERE, document: 0 };
 /// The place of a string that was not written yet.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 const FIRST_CAPACITY: usize = 256;
+/// After so many documents in a row that used less than one of so many entries, the table is made anew: a large one is slow, because
+/// the entries that are in use are far from each other.
+const SPARSE_DOCUMENTS_MAX: u32 = 8;
+const SPARSE_ENTRIES: usize = 64;
 
 impl StringTable {
     pub(crate) fn new() -> Self {
-        Self { entries: Vec::new(), used: 0, seed: random() }
+        Self { entries: Vec::new(), used: 0, seed: random(), document: 1, sparse_documents: 0 }
     }
 
     /// Where the string with this hash is, `NOWHERE` if it is new. The caller writes its place into the answer.
@@ -114,13 +122,13 @@ impl StringTable {
         let mask = self.entries.len() - 1;
         let mut index = hash as usize & mask;
         loop {
-            let found = self.entries[index].packed;
-            if found == packed {
+            let found = &mut self.entries[index];
+            if found.document != self.document {
+                *found = Entry { packed, at: NOWHERE, document: self.document };
+                self.used += 1;
                 break;
             }
-            if found == [0; 2] {
-                self.entries[index].packed = packed;
-                self.used += 1;
+            if found.packed == packed {
                 break;
             }
             index = (index + 1) & mask;
@@ -134,9 +142,16 @@ impl StringTable {
     }
 
     pub(crate) fn clear(&mut self) {
-        if self.used > 0 {
-            self.entries.fill(FREE);
-            self.used = 0;
+        if self.used == 0 {
+            return;
+        }
+        let is_sparse =
+            self.entries.len() > FIRST_CAPACITY && self.used * SPARSE_ENTRIES < self.entries.len();
+        self.sparse_documents = if is_sparse { self.sparse_documents + 1 } else { 0 };
+        self.used = 0;
+        self.document = self.document.wrapping_add(1);
+        if self.sparse_documents == SPARSE_DOCUMENTS_MAX || self.document == 0 {
+            (self.entries, self.sparse_documents, self.document) = (Vec::new(), 0, 1);
         }
     }
 
@@ -144,10 +159,10 @@ impl StringTable {
     fn grow(&mut self) {
         let capacity = (self.entries.len() * 4).max(FIRST_CAPACITY);
         let old = core::mem::replace(&mut self.entries, vec![FREE; capacity]);
-        for entry in old.into_iter().filter(|entry| entry.packed != [0; 2]) {
+        for entry in old.into_iter().filter(|entry| entry.document == self.document) {
             let string = Packed(u128::from(entry.packed[0]) | u128::from(entry.packed[1]) << 64);
             let mut index = string.hash(self.seed) as usize & (capacity - 1);
-            while self.entries[index].packed != [0; 2] {
+            while self.entries[index].document != 0 {
                 index = (index + 1) & (capacity - 1);
             }
             self.entries[index] = entry;
@@ -157,14 +172,14 @@ impl StringTable {
 
 /// A seed that nobody outside knows, so that no input can be made whose strings all collide.
 #[cfg(feature = "std")]
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     use core::hash::{BuildHasher, Hasher};
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
 /// Without `std` there is no source of randomness.
 #[cfg(not(feature = "std"))]
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     0xE703_7ED1_A0B4_28DB
 }
 
@@ -192,6 +207,29 @@ mod tests {
                 assert_eq!(order, a.cmp(b), "{a:?} {b:?}");
             }
         }
+    }
+
+    /// Places this many strings, and ends the document.
+    fn document(table: &mut StringTable, strings: usize) {
+        for i in 0..strings {
+            let name = Packed::new(alloc::format!("name {i}").as_bytes());
+            let place = table.place(name, name.hash(table.seed));
+            assert_eq!(*place, NOWHERE, "a string of an earlier document");
+            *place = i as u32;
+        }
+        table.clear();
+    }
+
+    #[test]
+    fn a_document_does_not_pay_for_a_larger_one_before_it() {
+        let mut table = StringTable::new();
+        document(&mut table, 100_000);
+        let left = table.entries.iter().filter(|entry| entry.packed != [0; 2]).count();
+        assert_eq!(left, 100_000, "no entry is touched to clear the table");
+        for _ in 0..20 {
+            document(&mut table, 3);
+        }
+        assert!(table.entries.len() <= 4 * FIRST_CAPACITY, "{} entries", table.entries.len());
     }
 
     #[test]

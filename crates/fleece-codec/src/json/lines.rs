@@ -6,6 +6,7 @@ use crate::encoder::Encoder;
 use crate::{Array, Result};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// The documents of a text in JSON Lines; blank lines are skipped.
 ///
@@ -19,7 +20,6 @@ use alloc::vec::Vec;
 /// assert_eq!((error.line_column(), error.offset()), (Some((3, 2)), Some(4)));
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Lines<'t> {
     rest: &'t [u8],
     offset: usize,
@@ -59,6 +59,13 @@ impl<'t> Lines<'t> {
     /// ```
     pub fn into_encoder(self) -> Encoder {
         self.encoder
+    }
+}
+
+impl fmt::Debug for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (line, left) = (self.line, self.rest.len());
+        write!(f, "JSON Lines after line {line}, with {left} bytes left")
     }
 }
 

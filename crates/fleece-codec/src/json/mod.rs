@@ -8,6 +8,7 @@
 //! ```
 
 mod base64;
+mod delta;
 mod lines;
 mod number;
 mod parse;
@@ -15,6 +16,7 @@ mod print;
 mod scan;
 mod string;
 
+pub use delta::{apply_delta, create_delta};
 pub use lines::{Lines, to_lines};
 pub use parse::{ParseOptions, encode, to_fleece};
 #[cfg(feature = "std")]

@@ -6,6 +6,7 @@ use super::string::{self, Flaw};
 use crate::Result;
 use crate::encoder::{Encoder, Expects, Packed};
 use crate::error::{Error, ErrorKind};
+use crate::limits::PARSED_DEPTH;
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::vec::Vec;
@@ -27,14 +28,14 @@ pub struct ParseOptions {
 }
 
 impl ParseOptions {
-    /// At most 512 collections within each other.
+    /// At most [`PARSED_DEPTH`] collections within each other.
     ///
     /// ```
     /// # use fleece_codec::json::ParseOptions;
     /// let options = ParseOptions::new();
     /// ```
     pub fn new() -> Self {
-        Self { depth_limit: 512 }
+        Self { depth_limit: PARSED_DEPTH }
     }
 
     /// How many arrays and objects may be within each other.
@@ -67,8 +68,6 @@ impl Default for ParseOptions {
 /// ```
 pub fn to_fleece(text: &[u8]) -> Result<Vec<u8>> {
     let mut encoder = Encoder::new();
-    // Minified text grows or shrinks by less than a fifth.
-    encoder.reserve(text.len() / 2 + 64);
     encode(text, &mut encoder, &ParseOptions::new())?;
     encoder.finish()
 }
@@ -85,6 +84,8 @@ pub fn to_fleece(text: &[u8]) -> Result<Vec<u8>> {
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 pub fn encode(text: &[u8], encoder: &mut Encoder, options: &ParseOptions) -> Result<()> {
+    // Minified text grows or shrinks by less than a fifth.
+    encoder.make_room(text.len() / 2 + 64);
     let outer_depth = encoder.depth();
     let depth_limit = outer_depth.saturating_add(options.depth_limit);
     let mut parser = Parser { text, at: 0, encoder, scratch: Vec::new(), outer_depth, depth_limit };
@@ -190,13 +191,15 @@ impl Parser<'_, '_> {
         if self.text.get(self.at) != Some(&b'"') {
             return Err(self.unexpected("a key"));
         }
-        if let Some((packed, len)) = self.short_string()
-            && !self.encoder.has_shared_keys()
-        {
-            self.encoder.write_packed_key(packed, len);
-            self.at += len + 2;
-        } else {
-            self.long_key()?;
+        match self.short_string() {
+            Some((packed, len)) if !self.encoder.has_shared_keys() => {
+                self.encoder.write_packed_key(packed, len);
+                self.at += len + 2;
+            }
+            Some((packed, len)) if self.encoder.write_packed_shared_key(packed) => {
+                self.at += len + 2;
+            }
+            _ => self.long_key()?,
         }
         if self.skip_space() != b':' {
             return Err(self.unexpected("`:`"));

@@ -6,14 +6,12 @@ use crate::Result;
 use crate::array::ArrayIter;
 use crate::dict::{DictIter, DictKey};
 use crate::error::{Error, ErrorKind};
+use crate::limits::WRITTEN_DEPTH;
 use crate::number::Number;
 use crate::value::Value;
 use crate::wire::tag;
 use alloc::string::String;
 use alloc::vec::{self, Vec};
-
-/// Deeper values than this are only found in unchecked data, where they may have no end.
-const DEPTH_MAX: usize = 10_000;
 
 /// What to print for NaN and the infinities, which JSON does not have.
 ///
@@ -54,6 +52,7 @@ pub struct PrintOptions {
     json5: bool,
     non_finite: NonFinite,
     depth_limit: usize,
+    size_limit_bytes: usize,
 }
 
 impl PrintOptions {
@@ -65,7 +64,14 @@ impl PrintOptions {
     /// ```
     pub fn new() -> Self {
         let non_finite = NonFinite::default();
-        Self { indent: None, canonical: false, json5: false, non_finite, depth_limit: DEPTH_MAX }
+        Self {
+            indent: None,
+            canonical: false,
+            json5: false,
+            non_finite,
+            depth_limit: WRITTEN_DEPTH,
+            size_limit_bytes: usize::MAX,
+        }
     }
 
     /// With line feeds, and `indent` spaces a level.
@@ -127,7 +133,22 @@ impl PrintOptions {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn depth_limit(mut self, levels: usize) -> Self {
-        self.depth_limit = levels.min(DEPTH_MAX);
+        self.depth_limit = levels.min(WRITTEN_DEPTH);
+        self
+    }
+
+    /// How long the text may become; by default there is no limit. A small document in which collections are shared may hold very
+    /// much, so a text of foreign data should have one.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, json::PrintOptions, Doc, ErrorKind};
+    /// let doc = Doc::open(fleece!([1, 2, 3]))?;
+    /// let options = PrintOptions::new().size_limit_bytes(6);
+    /// assert_eq!(options.print(doc.root()).unwrap_err().kind(), ErrorKind::TooLarge);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn size_limit_bytes(mut self, bytes: usize) -> Self {
+        self.size_limit_bytes = bytes;
         self
     }
 
@@ -142,6 +163,7 @@ impl PrintOptions {
         let out = Vec::with_capacity(value.source.bytes.len().min(value.at + 64) + 64);
         let mut printer = Printer { options: self, out };
         printer.value(value)?;
+        printer.check_size()?;
         String::from_utf8(printer.out)
             .map_err(|_| Error::new(ErrorKind::BadUtf8, "a string is not UTF-8"))
     }
@@ -223,12 +245,22 @@ impl Printer<'_> {
                 }
                 continue;
             }
+            self.check_size()?;
             self.end(if matches!(open, Open::Array(_)) { b']' } else { b'}' }, depth);
             match outer.pop() {
                 Some(around) => open = around,
                 None => return Ok(()),
             }
         }
+    }
+
+    #[inline]
+    fn check_size(&self) -> Result<()> {
+        if self.out.len() > self.options.size_limit_bytes {
+            let message = "the text is longer than the limit";
+            return Err(Error::new(ErrorKind::TooLarge, message));
+        }
+        Ok(())
     }
 
     /// Prints items up to and including the next beginning of a collection, which is returned.

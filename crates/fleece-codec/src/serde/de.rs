@@ -1,25 +1,26 @@
 //! Values as a `Deserializer`.
 
-use crate::Result;
+use super::keys::KeyDeserializer;
 use crate::array::ArrayIter;
 use crate::dict::{DictIter, DictKey};
 use crate::error::{Error, ErrorKind};
+use crate::limits::{SERDE_DEPTH, SERDE_VALUES_MIN, SERDE_VALUES_PER_BYTE};
 use crate::number::Number;
 use crate::value::{Kind, Value};
+use crate::{Array, Dict, Result};
+use core::cell::Cell;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, MapAccess, SeqAccess,
-    Unexpected, VariantAccess, Visitor,
+    VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
-
-/// Visitors recurse; unchecked data may have no end.
-const DEPTH_MAX: usize = 200;
 
 macro_rules! delegate {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(fn $name<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value> {
-            Nested { value: self, depth: 0 }.$name($($argument,)* visitor)
+            let budget = Budget::of(self);
+            Nested { value: self, depth: 0, budget: &budget }.$name($($argument,)* visitor)
         })*
     };
 }
@@ -34,36 +35,142 @@ impl<'de> Deserializer<'de> for Value<'de> {
         deserialize_newtype_struct(name: &'static str);
         deserialize_enum(name: &'static str, variants: &'static [&'static str]);
         deserialize_ignored_any();
+        deserialize_bool();
+        deserialize_i8();
+        deserialize_i16();
+        deserialize_i32();
+        deserialize_i64();
+        deserialize_u8();
+        deserialize_u16();
+        deserialize_u32();
+        deserialize_u64();
+        deserialize_f32();
+        deserialize_f64();
+        deserialize_str();
+        deserialize_string();
+        deserialize_seq();
+        deserialize_tuple(len: usize);
+        deserialize_tuple_struct(name: &'static str, len: usize);
+        deserialize_map();
+        deserialize_struct(name: &'static str, fields: &'static [&'static str]);
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct identifier
+        i128 u128 char bytes byte_buf unit unit_struct identifier
+    }
+}
+
+/// How many items and pairs may still be visited: of a small document in which collections are shared there may be very many.
+struct Budget(Cell<usize>);
+
+impl Budget {
+    fn of(value: Value<'_>) -> Self {
+        let values = value.source.size_bytes().saturating_mul(SERDE_VALUES_PER_BYTE);
+        Self(Cell::new(values.saturating_add(SERDE_VALUES_MIN)))
+    }
+
+    #[inline]
+    fn spend(&self, values: usize) -> Result<()> {
+        match self.0.get().checked_sub(values) {
+            Some(left) => {
+                self.0.set(left);
+                Ok(())
+            }
+            None => Err(Error::new(ErrorKind::TooLarge, "far more values than bytes")),
+        }
     }
 }
 
 /// A value, and how many collections are around it.
 #[derive(Clone, Copy)]
-struct Nested<'de> {
+struct Nested<'de, 'b> {
     value: Value<'de>,
     depth: usize,
+    budget: &'b Budget,
 }
 
-impl<'de> Nested<'de> {
-    fn inner(depth: usize) -> Result<usize> {
-        if depth < DEPTH_MAX {
-            return Ok(depth + 1);
+impl<'de> Nested<'de, '_> {
+    /// The depth of what is within this collection, which has so many items or pairs.
+    #[inline]
+    fn enter(self, len: usize) -> Result<usize> {
+        self.budget.spend(len)?;
+        if self.depth < SERDE_DEPTH {
+            return Ok(self.depth + 1);
         }
         Err(Error::new(ErrorKind::TooDeep, "collections are nested too deeply to be deserialized"))
     }
 
+    #[inline]
     fn text(self) -> Result<&'de str> {
         let text = self.value.as_str();
         text.ok_or_else(|| Error::at(ErrorKind::BadUtf8, self.value.at, "a string is not UTF-8"))
     }
+
+    #[inline]
+    fn array<V: Visitor<'de>>(self, array: Array<'de>, visitor: V) -> Result<V::Value> {
+        let len = array.len();
+        let (depth, budget) = (self.enter(len)?, self.budget);
+        let mut items = Items { rest: array.iter(), len, depth, budget };
+        let result = visitor.visit_seq(&mut items)?;
+        if items.rest.len() > 0 {
+            return Err(wrong_len(len));
+        }
+        Ok(result)
+    }
+
+    #[inline]
+    fn dict<V: Visitor<'de>>(self, dict: Dict<'de>, visitor: V) -> Result<V::Value> {
+        let rest = dict.iter();
+        let len = match rest.size_hint().1 {
+            Some(len) => len,
+            // All generations are read.
+            None => dict.generations().map(|dict| DictIter::stored(dict.slots).len()).sum(),
+        };
+        let (depth, budget) = (self.enter(len)?, self.budget);
+        let name = "";
+        visitor.visit_map(Pairs { rest, next: Value::undefined(), name, depth, budget })
+    }
 }
 
-impl<'de> Deserializer<'de> for Nested<'de> {
+/// What the visitor expects is looked for first; anything else goes the long way.
+macro_rules! expect {
+    ($($method:ident($($argument:ident: $type:ty),*) $self:ident, $found:ident: $look:expr => $take:ident;)*) => {
+        $(#[inline]
+        fn $method<V: Visitor<'de>>($self, $($argument: $type,)* visitor: V) -> Result<V::Value> {
+            match $look {
+                Some($found) => $self.$take($found, visitor),
+                None => $self.deserialize_any(visitor),
+            }
+        })*
+    };
+}
+
+macro_rules! expect_number {
+    ($($method:ident)*) => {
+        $(#[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            match self.value.number() {
+                Some(number) => visit_number(number, visitor),
+                None => self.deserialize_any(visitor),
+            }
+        })*
+    };
+}
+
+#[inline]
+fn visit_number<'de, V: Visitor<'de>>(number: Number, visitor: V) -> Result<V::Value> {
+    match number {
+        Number::Signed(n) => match u64::try_from(n) {
+            Ok(n) => visitor.visit_u64(n),
+            Err(_) => visitor.visit_i64(n),
+        },
+        Number::Unsigned(n) => visitor.visit_u64(n),
+        Number::Float(n) => visitor.visit_f32(n),
+        Number::Double(n) => visitor.visit_f64(n),
+    }
+}
+
+impl<'de> Deserializer<'de> for Nested<'de, '_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -72,33 +179,57 @@ impl<'de> Deserializer<'de> for Nested<'de> {
             Kind::Undefined | Kind::Null => visitor.visit_unit(),
             Kind::Bool => visitor.visit_bool(value.to_bool()),
             Kind::Number => match value.number() {
-                Some(Number::Signed(n)) => match u64::try_from(n) {
-                    Ok(n) => visitor.visit_u64(n),
-                    Err(_) => visitor.visit_i64(n),
-                },
-                Some(Number::Unsigned(n)) => visitor.visit_u64(n),
-                Some(Number::Float(n)) => visitor.visit_f32(n),
-                Some(Number::Double(n)) => visitor.visit_f64(n),
+                Some(number) => visit_number(number, visitor),
                 None => visitor.visit_unit(),
             },
             Kind::String => visitor.visit_borrowed_str(self.text()?),
             Kind::Data => visitor.visit_borrowed_bytes(value.as_data().unwrap_or_default()),
-            Kind::Array => {
-                let depth = Self::inner(self.depth)?;
-                let array = value.as_array();
-                let mut items = Items { items: array.map(crate::Array::iter), depth };
-                let result = visitor.visit_seq(&mut items)?;
-                if items.items.is_some_and(|mut rest| rest.next().is_some()) {
-                    return Err(wrong_len(array.map_or(0, crate::Array::len)));
-                }
-                Ok(result)
-            }
-            Kind::Dict => {
-                let depth = Self::inner(self.depth)?;
-                let Some(dict) = value.as_dict() else { return visitor.visit_unit() };
-                visitor.visit_map(Pairs { rest: dict.iter(), next: None, depth })
-            }
+            Kind::Array => match value.as_array() {
+                Some(array) => self.array(array, visitor),
+                None => visitor.visit_unit(),
+            },
+            Kind::Dict => match value.as_dict() {
+                Some(dict) => self.dict(dict, visitor),
+                None => visitor.visit_unit(),
+            },
         }
+    }
+
+    expect_number! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_f32 deserialize_f64
+    }
+
+    expect! {
+        deserialize_seq() self, found: self.value.as_array() => array;
+        deserialize_tuple(_len: usize) self, found: self.value.as_array() => array;
+        deserialize_tuple_struct(_name: &'static str, _len: usize) self,
+            found: self.value.as_array() => array;
+        deserialize_map() self, found: self.value.as_dict() => dict;
+        deserialize_struct(_name: &'static str, _fields: &'static [&'static str]) self,
+            found: self.value.as_dict() => dict;
+    }
+
+    #[inline]
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value.as_bool() {
+            Some(value) => visitor.visit_bool(value),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    #[inline]
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value.as_str() {
+            Some(text) => visitor.visit_borrowed_str(text),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    #[inline]
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_str(visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -125,13 +256,15 @@ impl<'de> Deserializer<'de> for Nested<'de> {
         if self.value.kind() == Kind::String {
             return visitor.visit_enum(self.text()?.into_deserializer());
         }
-        let depth = Self::inner(self.depth)?;
+        let (depth, budget) = (self.enter(1)?, self.budget);
         let mut pairs = self.value.as_dict().into_iter().flatten();
         let (Some((key, value)), None) = (pairs.next(), pairs.next()) else {
             let message = "an enum is a string or a dict of one pair";
             return Err(Error::at(ErrorKind::WrongType, self.value.at, message));
         };
-        visitor.visit_enum(Variant { name: name(key)?, content: Nested { value, depth } })
+        let name = name(key)?;
+        let content = Nested { value, depth, budget };
+        visitor.visit_enum(Variant { name, content }).map_err(|error| error.in_key(name))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -139,8 +272,7 @@ impl<'de> Deserializer<'de> for Nested<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct identifier
+        i128 u128 char bytes byte_buf unit unit_struct identifier
     }
 }
 
@@ -148,48 +280,61 @@ fn wrong_len(len: usize) -> Error {
     Error::invalid_length(len, &"fewer items")
 }
 
+#[inline]
 fn name(key: DictKey<'_>) -> Result<&str> {
     let message = "a key is not UTF-8, or a shared key has no name in the table";
     key.as_str().ok_or_else(|| Error::new(ErrorKind::UnknownSharedKey, message))
 }
 
-struct Items<'de> {
-    items: Option<ArrayIter<'de>>,
+struct Items<'de, 'b> {
+    rest: ArrayIter<'de>,
+    len: usize,
     depth: usize,
+    budget: &'b Budget,
 }
 
-impl<'de> SeqAccess<'de> for &mut Items<'de> {
+impl<'de> SeqAccess<'de> for &mut Items<'de, '_> {
     type Error = Error;
 
+    #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let item = self.items.as_mut().and_then(Iterator::next);
-        item.map(|value| seed.deserialize(Nested { value, depth: self.depth })).transpose()
+        let Some(value) = self.rest.next() else { return Ok(None) };
+        let (depth, budget) = (self.depth, self.budget);
+        match seed.deserialize(Nested { value, depth, budget }) {
+            Ok(item) => Ok(Some(item)),
+            Err(error) => Err(error.in_item(self.len - self.rest.len() - 1)),
+        }
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.items.as_ref().map(ExactSizeIterator::len)
+        Some(self.rest.len())
     }
 }
 
-struct Pairs<'de> {
+struct Pairs<'de, 'b> {
     rest: DictIter<'de>,
-    next: Option<Value<'de>>,
+    /// The value of the last key.
+    next: Value<'de>,
+    name: &'de str,
     depth: usize,
+    budget: &'b Budget,
 }
 
-impl<'de> MapAccess<'de> for Pairs<'de> {
+impl<'de> MapAccess<'de> for Pairs<'de, '_> {
     type Error = Error;
 
+    #[inline]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
         let Some((key, value)) = self.rest.next() else { return Ok(None) };
-        self.next = Some(value);
-        seed.deserialize(KeyDeserializer { name: name(key)? }).map(Some)
+        (self.name, self.next) = (name(key)?, value);
+        seed.deserialize(KeyDeserializer { name: self.name }).map(Some)
     }
 
+    #[inline]
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
-        let value = self.next.take();
-        let value = value.ok_or_else(|| Error::new(ErrorKind::State, "a value before its key"))?;
-        seed.deserialize(Nested { value, depth: self.depth })
+        let (value, depth, budget) = (self.next, self.depth, self.budget);
+        let result = seed.deserialize(Nested { value, depth, budget });
+        result.map_err(|error| error.in_key(self.name))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -197,86 +342,22 @@ impl<'de> MapAccess<'de> for Pairs<'de> {
     }
 }
 
-/// A key of a dict: a string, or what a string says where a map has keys of another type.
-struct KeyDeserializer<'de> {
+struct Variant<'de, 'b> {
     name: &'de str,
+    content: Nested<'de, 'b>,
 }
 
-macro_rules! parsed_keys {
-    ($($name:ident $visit:ident;)*) => {
-        $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            match self.name.parse() {
-                Ok(key) => visitor.$visit(key),
-                Err(_) => Err(Error::invalid_value(Unexpected::Str(self.name), &visitor)),
-            }
-        })*
-    };
-}
-
-impl<'de> Deserializer<'de> for KeyDeserializer<'de> {
+impl<'de, 'b> EnumAccess<'de> for Variant<'de, 'b> {
     type Error = Error;
+    type Variant = Nested<'de, 'b>;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        visitor.visit_borrowed_str(self.name)
-    }
-
-    parsed_keys! {
-        deserialize_bool visit_bool;
-        deserialize_i8 visit_i8;
-        deserialize_i16 visit_i16;
-        deserialize_i32 visit_i32;
-        deserialize_i64 visit_i64;
-        deserialize_i128 visit_i128;
-        deserialize_u8 visit_u8;
-        deserialize_u16 visit_u16;
-        deserialize_u32 visit_u32;
-        deserialize_u64 visit_u64;
-        deserialize_u128 visit_u128;
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value> {
-        BorrowedStrDeserializer::new(self.name).deserialize_enum(name, variants, visitor)
-    }
-
-    forward_to_deserialize_any! {
-        f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
-        identifier ignored_any
-    }
-}
-
-struct Variant<'de> {
-    name: &'de str,
-    content: Nested<'de>,
-}
-
-impl<'de> EnumAccess<'de> for Variant<'de> {
-    type Error = Error;
-    type Variant = Nested<'de>;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Nested<'de>)> {
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self::Variant)> {
         let name = seed.deserialize(BorrowedStrDeserializer::<Error>::new(self.name))?;
         Ok((name, self.content))
     }
 }
 
-impl<'de> VariantAccess<'de> for Nested<'de> {
+impl<'de> VariantAccess<'de> for Nested<'de, '_> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<()> {

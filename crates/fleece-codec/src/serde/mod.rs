@@ -1,15 +1,15 @@
 //! The bridge to `serde`: Rust types to documents and back.
 
 mod de;
+mod keys;
 mod ser;
+mod value;
 
 use crate::Result;
 use crate::check::CheckOptions;
-use crate::doc::root;
 use crate::encoder::Encoder;
 use crate::error::{Error, ErrorKind};
 use crate::value::Value;
-use crate::wire::Source;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -51,9 +51,37 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
-    CheckOptions::new().check(bytes)?;
-    let root = root(Source { bytes, context: None });
-    from_value(root.unwrap_or_else(Value::undefined))
+    from_value(CheckOptions::new().check(bytes)?.into_root())
+}
+
+/// Reads a document to its end, checks it and makes a value of it, which owns all that it holds.
+///
+/// ```
+/// let file = std::io::Cursor::new(fleece_codec::fleece!(["a", "b"]));
+/// let texts: Vec<String> = fleece_codec::from_reader(file)?;
+/// assert_eq!(texts, ["a", "b"]);
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[cfg(feature = "std")]
+pub fn from_reader<T: serde::de::DeserializeOwned>(mut reader: impl std::io::Read) -> Result<T> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes)?;
+    from_slice(&bytes)
+}
+
+/// Makes a document of any type that can be serialized, and writes it in one piece.
+///
+/// ```
+/// let mut file = Vec::new();
+/// fleece_codec::to_writer(&mut file, &["a", "b"])?;
+/// assert_eq!(file, fleece_codec::fleece!(["a", "b"]));
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[cfg(feature = "std")]
+pub fn to_writer<T: Serialize + ?Sized>(writer: impl std::io::Write, value: &T) -> Result<()> {
+    let mut encoder = Encoder::new();
+    encoder.write_serialize(value)?;
+    encoder.finish_to(writer)
 }
 
 /// Makes a Rust value of a Fleece value, which may be part of a document and need not be checked.

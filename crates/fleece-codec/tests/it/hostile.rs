@@ -87,7 +87,13 @@ fn overlapping_arrays_are_refused_in_linear_time() {
 
 /// Everything that can be done with a document, whatever it is.
 fn use_all(bytes: &[u8]) {
-    let checked = Doc::check(bytes).is_ok();
+    let checked = Doc::check(bytes);
+    for visit in checked.iter().flat_map(|doc| doc.root().deep_iter().take(2000)) {
+        // A checked document hands its texts over without looking at them again.
+        let bytes = visit.value.as_str_bytes();
+        assert!(bytes.is_none_or(|bytes| std::str::from_utf8(bytes).is_ok()), "{bytes:02x?}");
+    }
+    let checked = checked.is_ok();
     let Ok(doc) = Doc::open(bytes) else {
         assert!(!checked);
         return;

@@ -9,14 +9,17 @@
 
 mod amend_keys;
 mod api;
+mod bounds;
 mod delta;
 mod equality;
 mod hostile;
 mod inner;
 mod json;
+mod json_delta;
 mod parents;
 mod reference;
 mod round_trip;
+mod rules;
 mod serde;
 mod structure;
 mod vectors;

@@ -7,7 +7,7 @@ use fleece_codec::json::{self, ParseOptions, PrintOptions};
 use fleece_codec::{Doc, Encoder, Error, Path, SharedKeys, Value};
 
 use super::file::{self, Input};
-use super::{Decode, Encode, Keys, keys_are_known, opened, refused};
+use super::{Database, Decode, Encode, cblite, opened, refused};
 
 pub(super) fn encode(args: &Encode) -> Result<()> {
     let keys = match &args.keys.shared_keys {
@@ -66,17 +66,20 @@ fn wrong_json(
 
 pub(super) fn decode(args: &Decode) -> Result<()> {
     let input = Input::read(args.file.as_ref())?;
-    let doc = readable(&input, args.trusted, &args.keys)?;
+    let doc = readable(&input, args.trusted, args.keys.load()?)?;
     let text = print(args, &input, doc.root())?;
     file::write(args.output.as_ref(), text.as_bytes())
 }
 
-pub(super) fn get(path: &str, raw: bool, args: &Decode) -> Result<()> {
+pub(super) fn get(path: &str, raw: bool, database: &Database, args: &Decode) -> Result<()> {
     let is_pointer = path.is_empty() || path.starts_with('/');
     let parsed = if is_pointer { None } else { Some(Path::new(path)) };
     let parsed = parsed.transpose().with_context(|| format!("the path {path}"))?;
-    let input = Input::read(args.file.as_ref())?;
-    let doc = readable(&input, args.trusted, &args.keys)?;
+    let (input, keys) = match (&database.cblite, &database.doc) {
+        (Some(file), Some(id)) => cblite::read(file, id)?,
+        _ => (Input::read(args.file.as_ref())?, args.keys.load()?),
+    };
+    let doc = readable(&input, args.trusted, keys)?;
     let found = match &parsed {
         Some(path) => path.find(doc.root()),
         None => doc.root().pointer(path),
@@ -90,13 +93,10 @@ pub(super) fn get(path: &str, raw: bool, args: &Decode) -> Result<()> {
     file::write(args.output.as_ref(), text.as_bytes())
 }
 
-fn readable<'a>(input: &'a Input, trusted: bool, keys: &Keys) -> Result<Doc<&'a [u8]>> {
-    let keys = keys.load()?.map(Arc::new);
-    let doc = opened(input, trusted, keys.clone())?;
-    if !trusted {
-        keys_are_known(input, &doc, keys.as_deref())?;
-    }
-    Ok(doc)
+/// Where a key that is a number has no name, the document cannot be read, so without a table there may be none.
+fn readable(input: &Input, trusted: bool, keys: Option<SharedKeys>) -> Result<Doc<&[u8]>> {
+    let keys = if trusted { keys } else { Some(keys.unwrap_or_default()) };
+    opened(input, trusted, keys.map(Arc::new))
 }
 
 /// A text is refused that is longer than this, and so many times as long as the document.

@@ -1,5 +1,6 @@
 //! `bytelab fleece`: converts, checks and looks into Fleece documents. All knowledge of the format is the library's.
 
+mod cblite;
 mod convert;
 mod dump;
 mod file;
@@ -13,8 +14,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
-use fleece_codec::{Doc, SharedKeys};
+use fleece_codec::{CheckOptions, Doc, Error, ErrorKind, SharedKeys};
 
 use self::file::Input;
 
@@ -45,10 +47,16 @@ enum Task {
     /// The value at a path such as people[123].name, as JSON
     Get {
         /// Keys separated by `.`, items as `[index]`, from the end if below 0; or a JSON Pointer, `/people/123/name`
-        path: String,
+        #[arg(
+            required_unless_present = "cblite",
+            default_value_if("cblite", ArgPredicate::IsPresent, "")
+        )]
+        path: Option<String>,
         /// Print strings as they are, without quotes
         #[arg(short, long)]
         raw: bool,
+        #[command(flatten)]
+        database: Database,
         #[command(flatten)]
         decode: Decode,
     },
@@ -99,6 +107,16 @@ struct Decode {
 }
 
 #[derive(Args)]
+struct Database {
+    /// A Couchbase Lite database; the document is read with the shared keys that are in it
+    #[arg(long, value_name = "FILE.cblite2", requires = "doc", conflicts_with_all = ["file", "shared_keys"])]
+    cblite: Option<PathBuf>,
+    /// The document of the database's default collection
+    #[arg(long, value_name = "ID", requires = "cblite")]
+    doc: Option<String>,
+}
+
+#[derive(Args)]
 struct Keys {
     /// Names that dict keys are numbers of; `encode` makes the file and adds to it
     #[arg(long, value_name = "FILE")]
@@ -135,7 +153,10 @@ pub(crate) fn run(args: &FleeceArgs) -> Result<ExitCode> {
     let ended = match &args.task {
         Task::Encode(encode) => convert::encode(encode),
         Task::Decode(decode) => convert::decode(decode),
-        Task::Get { path, raw, decode } => convert::get(path, *raw, decode),
+        Task::Get { path, raw, database, decode } => {
+            let path = path.as_deref().unwrap_or_default();
+            convert::get(path, *raw, database, decode)
+        }
         Task::Check { files, keys } => return check(files, keys),
         Task::Dump { file, keys } => {
             look(file.as_ref(), keys, |doc, out| dump::write(doc, &mut *out))
@@ -163,40 +184,40 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
         if files.is_empty() { vec![None] } else { files.iter().map(Some).collect() };
     for file in inputs {
         let input = Input::read(file)?;
-        let known = |doc: Doc<_>| match &keys {
-            Some(keys) => keys_are_known(&input, &doc, Some(keys)),
-            // Without a table the document itself may be sound.
-            None => Ok(()),
-        };
-        match opened(&input, false, keys.clone()).and_then(known) {
+        // Without a table the document itself may be sound.
+        match opened(&input, false, keys.clone()) {
             Err(error) if error.is::<Refused>() => code = told(&error)?,
-            checked => checked?,
+            checked => drop(checked?),
         }
     }
     Ok(code)
 }
 
-/// A document, checked if it is not trusted.
+/// A document, checked if it is not trusted; then each key that is a number has a name in the table, if there is one.
 fn opened(input: &Input, trusted: bool, keys: Option<Arc<SharedKeys>>) -> Result<Doc<&[u8]>> {
     let bytes = input.bytes.as_slice();
-    let doc = if trusted { Doc::open(bytes) } else { Doc::check(bytes) };
-    let doc = doc.map_err(|error| refused(&format!("{}: {error}", input.name)))?;
-    Ok(match keys {
-        Some(keys) => doc.with_shared_keys(keys),
-        None => doc,
+    let wrong = |error: Error| refused(&format!("{}: {error}", input.name));
+    let Some(keys) = keys else {
+        return if trusted { Doc::open(bytes) } else { Doc::check(bytes) }.map_err(wrong);
+    };
+    if trusted {
+        return Doc::open(bytes).map(|doc| doc.with_shared_keys(keys)).map_err(wrong);
+    }
+    CheckOptions::new().shared_keys(keys).check(bytes).map_err(|error| match error.offset() {
+        Some(at) if error.kind() == ErrorKind::UnknownSharedKey => unknown_key(input, at),
+        _ => wrong(error),
     })
 }
 
-/// A document whose keys have no names cannot be read, and checking it alone does not tell.
-fn keys_are_known(input: &Input, doc: &Doc<&[u8]>, keys: Option<&SharedKeys>) -> Result<()> {
-    let stored = walk::stored(doc);
-    let mut numbers = stored.values().flat_map(|(value, _)| walk::shared_keys(doc, *value));
-    let is_unknown = |index| keys.and_then(|keys| keys.name(index)).is_none();
-    let Some((index, at)) = numbers.find(|(index, _)| is_unknown(*index)) else { return Ok(()) };
+fn unknown_key(input: &Input, at: usize) -> anyhow::Error {
+    let number = match input.bytes.get(at..at + 2) {
+        Some(&[high @ 0..8, low]) => format!("key number {}", u16::from_be_bytes([high, low])),
+        _ => "a key that is a number".to_owned(),
+    };
     let name = &input.name;
-    Err(refused(&format!(
-        "{name}: key number {index} has no name, at byte {at}; give the table with --shared-keys"
-    )))
+    refused(&format!(
+        "{name}: {number} has no name, at byte {at}; give the table with --shared-keys"
+    ))
 }
 
 /// For what shows a document as it is stored: a damaged one, too, after a line that says so.

@@ -57,10 +57,14 @@ fn read(doc: &Doc<&[u8]>, oracle: &Oracle<'_>) {
         if !met.insert(value.offset()) {
             continue;
         }
-        assert!(value.as_str_bytes().is_none() || value.as_str().is_some());
+        if let Some(bytes) = value.as_str_bytes() {
+            // The document hands its texts over without looking at them again.
+            assert!(std::str::from_utf8(bytes).is_ok(), "{bytes:02x?}");
+        }
         open.extend(value.as_array().into_iter().flatten());
         for (key, value) in value.as_dict().into_iter().flatten() {
-            assert!(key.as_str().is_some() || key.shared_index().is_some());
+            let is_text = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok();
+            assert!(key.as_bytes().is_some_and(is_text) || key.shared_index().is_some());
             open.push(value);
         }
     }

@@ -1,14 +1,16 @@
 //! Edits: a changed view of a document's dict or array, written as a delta where that is shorter.
 
-use super::Encoder;
-use crate::error::ErrorKind;
+mod read;
+mod write;
+
 use crate::value::Value;
-use crate::wire::PARENT_KEY;
-use crate::{Array, Dict, Result};
+use crate::{Array, Dict};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A dict or array to be written, made from an existing one and a few changes, or from nothing.
 ///
@@ -31,10 +33,12 @@ use alloc::vec::Vec;
 /// assert_eq!(json::to_string(amended.root())?, r#"{"born":1815,"name":"Ada","tags":["poet","analyst","countess"]}"#);
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+///
+/// A clone takes constant time: what it holds is shared until one of the two is changed.
+#[derive(Clone)]
 pub struct Edit<'a>(Node<'a>);
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 enum Node<'a> {
     Null,
     Bool(bool),
@@ -42,15 +46,15 @@ enum Node<'a> {
     Unsigned(u64),
     Float(f32),
     Double(f64),
-    String(String),
-    Data(Vec<u8>),
+    String(Arc<str>),
+    Data(Arc<[u8]>),
     /// A value of some document as it is.
     Value(Value<'a>),
-    Array(Vec<Edit<'a>>),
-    Dict(DictEdit<'a>),
+    Array(Arc<Vec<Edit<'a>>>),
+    Dict(Arc<DictEdit<'a>>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Default)]
 struct DictEdit<'a> {
     original: Option<(Value<'a>, Dict<'a>)>,
     /// New values of keys; `None` where the pair was removed.
@@ -68,7 +72,7 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn of_dict(dict: Dict<'a>) -> Self {
         let value = Value { source: dict.slots.source, at: dict.at };
-        Self(Node::Dict(DictEdit { original: Some((value, dict)), changes: BTreeMap::new() }))
+        Self(Node::Dict(Arc::new(DictEdit::of(Some((value, dict))))))
     }
 
     /// An array with the items of another one.
@@ -80,7 +84,7 @@ impl<'a> Edit<'a> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn of_array(array: Array<'a>) -> Self {
-        Self(Node::Array(array.iter().map(Edit::from).collect()))
+        Self(Node::Array(Arc::new(array.iter().map(Edit::from).collect())))
     }
 
     /// An empty dict.
@@ -93,7 +97,7 @@ impl<'a> Edit<'a> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn new_dict() -> Self {
-        Self(Node::Dict(DictEdit { original: None, changes: BTreeMap::new() }))
+        Self(Node::Dict(Arc::default()))
     }
 
     /// An empty array.
@@ -106,7 +110,7 @@ impl<'a> Edit<'a> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn new_array() -> Self {
-        Self(Node::Array(Vec::new()))
+        Self(Node::Array(Arc::default()))
     }
 
     /// Sets the value of a key. What is not a dict becomes an empty one first.
@@ -193,13 +197,12 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn items(&mut self) -> &mut Vec<Edit<'a>> {
         if let Node::Value(value) = self.0 {
-            let items = value.as_array().map(|array| array.iter().map(Edit::from).collect());
-            self.0 = Node::Array(items.unwrap_or_default());
+            *self = value.as_array().map_or_else(Self::new_array, Self::of_array);
         } else if !matches!(self.0, Node::Array(..)) {
-            self.0 = Node::Array(Vec::new());
+            *self = Self::new_array();
         }
         match &mut self.0 {
-            Node::Array(items) => items,
+            Node::Array(items) => Arc::make_mut(items),
             _ => unreachable!("it was made an array above"),
         }
     }
@@ -210,16 +213,20 @@ impl<'a> Edit<'a> {
                 Node::Value(value) => value.as_dict().map(|dict| (value, dict)),
                 _ => None,
             };
-            self.0 = Node::Dict(DictEdit { original, changes: BTreeMap::new() });
+            *self = Self(Node::Dict(Arc::new(DictEdit::of(original))));
         }
         match &mut self.0 {
-            Node::Dict(dict) => dict,
+            Node::Dict(dict) => Arc::make_mut(dict),
             _ => unreachable!("it was made a dict above"),
         }
     }
 }
 
 impl<'a> DictEdit<'a> {
+    fn of(original: Option<(Value<'a>, Dict<'a>)>) -> Self {
+        Self { original, changes: BTreeMap::new() }
+    }
+
     fn original(&self, key: &str) -> Option<Value<'a>> {
         self.original.and_then(|(_, dict)| dict.get(key))
     }
@@ -237,6 +244,20 @@ impl<'a> DictEdit<'a> {
         numbers.any(|(key, _)| key.as_bytes().is_none())
     }
 
+    /// All pairs by name; none if a name is not UTF-8.
+    fn pairs(&self) -> Option<BTreeMap<&str, Pair<'_, 'a>>> {
+        let originals = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
+        let originals = originals.map(|(key, value)| Some((key.as_str()?, Pair::Original(value))));
+        let mut pairs: BTreeMap<&str, Pair<'_, 'a>> = originals.collect::<Option<_>>()?;
+        for (key, change) in &self.changes {
+            match change {
+                Some(edit) => drop(pairs.insert(key, Pair::Changed(edit))),
+                None => drop(pairs.remove(&**key)),
+            }
+        }
+        Some(pairs)
+    }
+
     /// The number of pairs after the changes.
     fn len(&self) -> usize {
         let before = self.original.map_or(0, |(_, dict)| dict.len());
@@ -250,126 +271,49 @@ impl<'a> DictEdit<'a> {
     }
 }
 
-impl Encoder {
-    /// Writes an edit, and of a dict in the amended document only what was changed, if that is shorter.
-    ///
-    /// ```
-    /// # use fleece_codec::{fleece, Doc, Edit, Encoder};
-    /// let mut edit = Edit::new_dict();
-    /// edit.set("a", 1.5);
-    /// let mut encoder = Encoder::new();
-    /// encoder.write_edit(&edit)?;
-    /// assert_eq!(encoder.finish()?, fleece!({"a": 1.5}));
-    /// # Ok::<(), fleece_codec::Error>(())
-    /// ```
-    pub fn write_edit(&mut self, edit: &Edit<'_>) -> Result<()> {
-        self.edit(edit);
-        self.take_failure()
-    }
-
-    fn edit(&mut self, edit: &Edit<'_>) {
-        match &edit.0 {
-            Node::Null => self.write_null(),
-            Node::Bool(value) => self.write_bool(*value),
-            Node::Signed(value) => self.short_or_number(*value, 0x10),
-            Node::Unsigned(value) => match i64::try_from(*value) {
-                Ok(value) => self.short_or_number(value, 0x18),
-                Err(_) => self.write_u64(*value),
-            },
-            Node::Float(value) => self.write_f32(*value),
-            Node::Double(value) => self.write_f64(*value),
-            Node::String(value) => self.write_str(value),
-            Node::Data(value) => self.write_data(value),
-            Node::Value(value) => self.write_value(*value),
-            Node::Array(items) => {
-                self.begin_array();
-                for item in items {
-                    self.edit(item);
-                }
-                self.end_array();
-            }
-            Node::Dict(dict) => self.dict_edit(dict),
-        }
-    }
-
-    /// Like numbers that are copied, and unlike those that are written as such, the short ones of an edit go into the slot.
-    fn short_or_number(&mut self, value: i64, tag: u8) {
-        let bits = match tag {
-            0x18 => 64 - value.leading_zeros(),
-            _ => 65 - (if value < 0 { !value } else { value }).leading_zeros(),
-        };
-        let len = bits.div_ceil(8).max(1) as usize;
-        // The original's edits do not count -2048 among the short ints.
-        if (-2047..2048).contains(&value) || len > 3 {
-            return if tag == 0x18 { self.write_u64(value as u64) } else { self.write_i64(value) };
-        }
-        let mut bytes = [0; 16];
-        bytes[0] = tag | (len as u8 - 1);
-        bytes[1..=len].copy_from_slice(&value.to_le_bytes()[..len]);
-        self.push_number(bytes, len + 1);
-    }
-
-    fn dict_edit(&mut self, edit: &DictEdit<'_>) {
-        if let Some((value, dict)) = edit.original {
-            if edit.changes.is_empty() {
-                return self.write_value(value);
-            }
-            if edit.lacks_names() {
-                let message = "a dict to edit has shared keys: open it with their table";
-                return self.fail(ErrorKind::UnknownSharedKey, message);
-            }
-            if self.is_in_base(value) {
-                self.match_table_of(value);
-            }
-            let is_short =
-                edit.changes.len() + 1 < edit.len() && dict.generations().take(3).count() < 3;
-            if is_short && self.is_in_base(value) {
-                return self.inherit(value, edit);
-            }
-        }
-        let originals = edit.original.into_iter().flat_map(|(_, dict)| dict.iter());
-        let mut pairs: BTreeMap<&str, Pair<'_, '_>> = BTreeMap::new();
-        for (key, value) in originals {
-            match key.as_str() {
-                Some(key) => drop(pairs.insert(key, Pair::Original(value))),
-                None => self.fail(ErrorKind::BadUtf8, "a key of a dict to edit is not UTF-8"),
-            }
-        }
-        for (key, change) in &edit.changes {
-            match change {
-                Some(edit) => drop(pairs.insert(key, Pair::Changed(edit))),
-                None => drop(pairs.remove(&**key)),
-            }
-        }
-        self.begin_dict();
-        for (key, pair) in pairs {
-            self.write_key(key);
-            match pair {
-                Pair::Original(value) => self.write_value(value),
-                Pair::Changed(edit) => self.edit(edit),
-            }
-        }
-        self.end_dict();
-    }
-
-    fn inherit(&mut self, parent: Value<'_>, edit: &DictEdit<'_>) {
-        self.begin_dict();
-        self.write_int_key(PARENT_KEY);
-        self.write_value(parent);
-        for (key, change) in &edit.changes {
-            self.write_key(key);
-            match change {
-                Some(edit) => self.edit(edit),
-                None => self.write_undefined(),
-            }
-        }
-        self.end_dict();
-    }
-}
-
 enum Pair<'e, 'a> {
     Original(Value<'a>),
     Changed(&'e Edit<'a>),
+}
+
+/// Without recursion, however many levels there are.
+impl Drop for Edit<'_> {
+    fn drop(&mut self) {
+        let mut open = Vec::new();
+        self.take_inner(&mut open);
+        while let Some(mut edit) = open.pop() {
+            edit.take_inner(&mut open);
+        }
+    }
+}
+
+impl Edit<'_> {
+    /// Moves what nobody else holds out of this.
+    fn take_inner(&mut self, open: &mut Vec<Self>) {
+        match &mut self.0 {
+            Node::Array(items) => {
+                if let Some(items) = Arc::get_mut(items) {
+                    open.append(items);
+                }
+            }
+            Node::Dict(dict) => {
+                if let Some(dict) = Arc::get_mut(dict) {
+                    open.extend(core::mem::take(&mut dict.changes).into_values().flatten());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for Edit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Node::Value(value) => write!(f, "{value:?}"),
+            Node::Dict(dict) => write!(f, "dict with {} changes", dict.changes.len()),
+            _ => write!(f, "{:?} of {} bytes or items", self.kind(), self.len()),
+        }
+    }
 }
 
 /// What an edit can hold.
@@ -393,8 +337,8 @@ edits! {
     f32 => value Node::Float(value);
     f64 => value Node::Double(value);
     &str => value Node::String(value.into());
-    String => value Node::String(value);
+    String => value Node::String(value.into());
     &[u8] => value Node::Data(value.into());
-    Vec<u8> => value Node::Data(value);
+    Vec<u8> => value Node::Data(value.into());
     Value<'a> => value Node::Value(value);
 }

@@ -1,0 +1,177 @@
+//! The proof that the strings of a document are UTF-8, which only a complete check makes, and all `unsafe` code of the crate, which rests on it.
+//!
+//! Looking at each text again, after the check did, makes the traversal of 1000 people take 1.5 times as many instructions; the figures are in
+//! the README. What the proof says, and why it holds:
+//!
+//! * **What it says**: each string that is reached from the root of a document by slots alone is UTF-8. A [`Source`] carries it from the root
+//!   to each value, key and item that is reached so; a value that is reached otherwise ([`Doc::value_at`](crate::Doc::value_at), or in the
+//!   base of a delta) has a source without it.
+//! * **The check looks at all of them**: each slot of each collection that a slot leads to is followed, and each string that a slot leads to
+//!   is looked at; see [`Scan::run`](super::scan::Scan). It follows pointers as reading does: a slot with the top bit clear is the value,
+//!   else the distance counts from the slot, and with the extern bit and without a base it has 15 bits. The tests and the fuzz target
+//!   `structure` hold the check against plainly written rules and against what reading reaches, and builds with debug assertions look at
+//!   each text again.
+//! * **The bytes stay the same**: only buffers that are [`StableBytes`] are checked, and a document does not lend its buffer mutably.
+
+#![expect(unsafe_code, reason = "a checked text is handed over without looking at it again")]
+
+use super::scan::{Finished, Scan};
+use crate::value::Value;
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::str::{from_utf8, from_utf8_unchecked};
+
+/// Whether all strings that are reached from the root are UTF-8.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Proof(bool);
+
+impl Proof {
+    /// Nothing was checked.
+    pub(crate) const NONE: Self = Self(false);
+
+    /// What a scan of a document without a base proves when it has come to its end.
+    pub(super) fn of(scan: &Scan<'_>, _finished: Finished) -> Self {
+        Self(scan.looks_at_strings() && scan.start == 0)
+    }
+}
+
+impl<'a> Value<'a> {
+    /// The text, if this is a string of valid UTF-8.
+    ///
+    /// In a document that [`Doc::check`](crate::Doc::check) accepted this takes constant time; else it looks at every byte.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// assert_eq!(Doc::check(fleece!("hé"))?.root().as_str(), Some("hé"));
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn as_str(self) -> Option<&'a str> {
+        let bytes = self.as_str_bytes()?;
+        if self.source.proof == Proof::NONE {
+            return from_utf8(bytes).ok();
+        }
+        debug_assert!(
+            from_utf8(bytes).is_ok(),
+            "the check has let a string pass that is not UTF-8"
+        );
+        // SAFETY: the source has the proof, so a check of these very bytes found that this string, which was reached by slots from the
+        // root, is UTF-8.
+        Some(unsafe { from_utf8_unchecked(bytes) })
+    }
+}
+
+/// A buffer whose `as_ref` returns the same bytes each time, whatever happens in between, as long as it is not lent mutably.
+///
+/// What is to be checked must be such: texts of a checked document are not looked at again. All owned and borrowed buffers of the standard
+/// library are; of another one, such as a memory map, pass the slice: `Doc::check(&map[..])`.
+///
+/// # Safety
+///
+/// `as_ref` must return equal bytes in all calls that have no mutable borrow of the buffer in between; also after the buffer was moved.
+///
+/// ```
+/// use fleece_codec::{fleece, Doc, StableBytes};
+/// fn first_text(bytes: impl StableBytes) -> fleece_codec::Result<String> {
+///     let doc = Doc::check(bytes)?;
+///     let item = doc.root().at(0).and_then(|item| item.as_str());
+///     Ok(item.unwrap_or_default().to_owned())
+/// }
+/// assert_eq!(first_text(fleece!(["a"]))?, "a");
+/// assert_eq!(first_text(&fleece!(["a"])[..])?, "a");
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+pub unsafe trait StableBytes: AsRef<[u8]> {}
+
+macro_rules! stable {
+    ($($buffer:ty),*) => {
+        // SAFETY: the bytes are owned or borrowed by the buffer, and without interior mutability.
+        $(unsafe impl StableBytes for $buffer {})*
+    };
+}
+
+stable! { [u8], Vec<u8>, Box<[u8]>, Rc<[u8]>, Arc<[u8]>, Cow<'_, [u8]>, str, String }
+
+// SAFETY: an array owns its bytes; they move with it.
+unsafe impl<const N: usize> StableBytes for [u8; N] {}
+
+// SAFETY: while a buffer is borrowed, it is not lent mutably.
+unsafe impl<T: StableBytes + ?Sized> StableBytes for &T {}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Doc, Encoder, Key, SharedKeys, fleece};
+    use alloc::string::String;
+    use alloc::sync::Arc;
+    use alloc::vec::Vec;
+
+    /// The texts and keys of a document in which each way to store a string occurs, read in each way there is.
+    #[test]
+    fn texts_of_checked_documents_are_what_was_written() {
+        let long = "é".repeat(100);
+        let texts = ["", "a", "ab", "é", "fifteen letters", "sixteen letters!", &long];
+        for keys in [None, Some(SharedKeys::new())] {
+            let mut encoder = Encoder::new();
+            let is_shared = keys.is_some();
+            if let Some(keys) = keys {
+                encoder.set_shared_keys(keys);
+            }
+            encoder.begin_dict();
+            for text in texts {
+                encoder.write_key(text);
+                encoder.write_str(text);
+            }
+            encoder.end_dict();
+            let doc = Doc::check(encoder.finish().unwrap()).unwrap();
+            let doc = match encoder.take_shared_keys().filter(|_| is_shared) {
+                Some(keys) => doc.with_shared_keys(Arc::new(keys)),
+                None => doc,
+            };
+            let dict = doc.root().as_dict().unwrap();
+            for (key, value) in dict {
+                assert_eq!(key.as_str(), value.as_str());
+            }
+            for text in texts {
+                assert_eq!(dict.get(text).unwrap().as_str(), Some(text));
+                let key = Key::new(text);
+                for _ in 0..2 {
+                    assert_eq!(dict.get_key(&key).unwrap().as_str(), Some(text));
+                }
+            }
+        }
+    }
+
+    /// A buffer of each kind may move after the check.
+    #[test]
+    fn a_checked_buffer_may_move() {
+        fn text(doc: Doc<impl super::StableBytes>) -> String {
+            let moved = alloc::boxed::Box::new(doc);
+            moved.root().at(0).and_then(crate::Value::as_str).unwrap_or_default().into()
+        }
+        let bytes = fleece!(["a text of some letters"]);
+        let array: [u8; 30] = bytes.clone().try_into().unwrap();
+        let checked: [String; 5] = [
+            text(Doc::check(array).unwrap()),
+            text(Doc::check(&array).unwrap()),
+            text(Doc::check(&bytes[..]).unwrap()),
+            text(Doc::check(Arc::<[u8]>::from(&bytes[..])).unwrap()),
+            text(Doc::check(bytes).unwrap()),
+        ];
+        assert!(checked.iter().all(|text| text == "a text of some letters"));
+    }
+
+    /// Whatever is not reached by slots is looked at: here the middle of a string, in which a string seems to begin.
+    #[test]
+    fn a_value_at_any_offset_is_looked_at() {
+        let doc = Doc::check(fleece!(["xA\u{80}B\u{fff}abc"])).unwrap();
+        let texts: Vec<Option<&str>> = (0..doc.as_bytes().len())
+            .filter_map(|offset| doc.value_at(offset))
+            .map(crate::Value::as_str)
+            .collect();
+        assert!(texts.contains(&None), "{texts:?}");
+    }
+}

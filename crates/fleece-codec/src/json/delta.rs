@@ -1,0 +1,202 @@
+//! Differences of two values as JSON, in the form that the original describes in its `Deltas.md`.
+
+use super::{parse, print};
+use crate::encoder::Edit;
+use crate::error::{Error, ErrorKind};
+use crate::limits::SERDE_DEPTH;
+use crate::value::{Kind, Value};
+use crate::{Doc, Result};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Texts shorter than this are written whole.
+const PATCHED_TEXT_BYTES: usize = 60;
+
+/// What must change in `old` to make it `new`, as JSON text; `{}` if nothing.
+///
+/// The text is what the original's `FLApplyJSONDelta` reads. An array that changed is written whole. Data becomes base64, as in all
+/// JSON.
+///
+/// ```
+/// use fleece_codec::{fleece, json, Doc};
+/// let old = Doc::open(fleece!({"age": 8, "grade": 3, "name": {"first": "Bobby", "last": "Briggs"}}))?;
+/// let new = Doc::open(fleece!({"age": 18, "name": {"first": "Robert", "last": "Briggs"}}))?;
+/// let delta = json::create_delta(old.root(), new.root())?;
+/// assert_eq!(delta, r#"{"age":18,"grade":[],"name":{"first":"Robert"}}"#);
+/// assert_eq!(Doc::open(json::apply_delta(old.root(), delta.as_bytes())?)?.root(), new.root());
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+pub fn create_delta(old: Value<'_>, new: Value<'_>) -> Result<String> {
+    let delta = difference(old, new, 0)?.unwrap_or_else(Edit::new_dict);
+    print::to_string(Doc::open(delta.to_document()?)?.root())
+}
+
+/// Makes a document of `old` and a delta that [`create_delta`] or the original made.
+///
+/// Fails if the delta does not fit `old`. A deletion of all makes `undefined`.
+///
+/// ```
+/// use fleece_codec::{fleece, json, Doc};
+/// let old = Doc::open(fleece!("The fog comes in on little cat feet"))?;
+/// let new = json::apply_delta(old.root(), br#"["4=1-1+d|30=",0,2]"#)?;
+/// assert_eq!(Doc::open(new)?.root().as_str(), Some("The dog comes in on little cat feet"));
+/// assert!(json::apply_delta(old.root(), br#"["3=",0,2]"#).is_err());
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+pub fn apply_delta(old: Value<'_>, delta: &[u8]) -> Result<Vec<u8>> {
+    let delta = Doc::open(parse::to_fleece(delta)?)?;
+    let new = patched(Some(old), delta.root(), 0)?;
+    new.unwrap_or_else(|| Edit::from(Value::undefined())).to_document()
+}
+
+/// `None` if both are equal.
+fn difference<'v>(old: Value<'v>, new: Value<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
+    let (Some(from), Some(to)) = (old.as_dict(), new.as_dict()) else {
+        return Ok(if old == new { None } else { Some(replacement(old, new)) });
+    };
+    check_depth(depth)?;
+    let mut changes = Edit::new_dict();
+    for (key, new) in to {
+        let key = name(key)?;
+        let change = match from.get(key) {
+            Some(old) => difference(old, new, depth + 1)?,
+            None => Some(inserted(new)),
+        };
+        if let Some(change) = change {
+            changes.set(key, change);
+        }
+    }
+    for (key, _) in from {
+        let key = name(key)?;
+        if to.get(key).is_none() {
+            changes.set(key, Edit::new_array());
+        }
+    }
+    Ok(Some(changes).filter(|changes| !changes.is_empty()))
+}
+
+fn replacement<'v>(old: Value<'v>, new: Value<'v>) -> Edit<'v> {
+    let (Some(from), Some(to)) = (old.as_str(), new.as_str()) else { return inserted(new) };
+    let patch = text_patch(from, to).filter(|patch| patch.len() + 8 < to.len());
+    match patch {
+        None => inserted(new),
+        Some(patch) => array([Edit::from(patch), Edit::from(0), Edit::from(2)]),
+    }
+}
+
+/// What is an array or a dict is put into an array, so that it is not taken for a delta.
+fn inserted(new: Value<'_>) -> Edit<'_> {
+    match new.kind() {
+        Kind::Array | Kind::Dict => array([Edit::from(new)]),
+        _ => Edit::from(new),
+    }
+}
+
+fn array<const N: usize>(items: [Edit<'_>; N]) -> Edit<'_> {
+    let mut array = Edit::new_array();
+    array.items().extend(items);
+    array
+}
+
+/// What both texts begin and end with is left alone, cut between characters.
+fn text_patch(from: &str, to: &str) -> Option<String> {
+    if from.len() < PATCHED_TEXT_BYTES {
+        return None;
+    }
+    let equal = from.bytes().zip(to.bytes()).take_while(|(a, b)| a == b).count();
+    let start =
+        (0..=equal).rev().find(|&at| from.is_char_boundary(at) && to.is_char_boundary(at))?;
+    let (old, new) = (&from[start..], &to[start..]);
+    let ends = old.bytes().rev().zip(new.bytes().rev());
+    let equal = ends.take_while(|(a, b)| a == b).count();
+    let is_boundary = |len: &usize| {
+        old.is_char_boundary(old.len() - len) && new.is_char_boundary(new.len() - len)
+    };
+    let end = (0..=equal).rev().find(is_boundary)?;
+    let inserted = &new[..new.len() - end];
+    let operation = |n: usize, text: &str| if n > 0 { format!("{n}{text}") } else { String::new() };
+    Some(
+        [
+            operation(start, "="),
+            operation(old.len() - end, "-"),
+            operation(inserted.len(), &format!("+{inserted}|")),
+            operation(end, "="),
+        ]
+        .concat(),
+    )
+}
+
+/// `None` if the value is deleted.
+fn patched<'v>(old: Option<Value<'v>>, delta: Value<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
+    if let Some(array) = delta.as_array() {
+        return match (array.len(), array.get(0)) {
+            (0, _) => Ok(None),
+            (1, Some(new)) => Ok(Some(Edit::from(new))),
+            (3, Some(patch)) if array.get(2).and_then(Value::as_i64) == Some(2) => {
+                let (old, patch) = (old.and_then(Value::as_str), patch.as_str());
+                let text = old.zip(patch).and_then(|(old, patch)| patched_text(old, patch));
+                let text = text.ok_or_else(|| misfit("a patch does not fit its text"))?;
+                Ok(Some(Edit::from(text)))
+            }
+            _ => Err(misfit("an array of a delta has no or one item, or is a patch of a text")),
+        };
+    }
+    let Some(changes) = delta.as_dict() else { return Ok(Some(Edit::from(delta))) };
+    check_depth(depth)?;
+    if let (Some(old), true) = (old, changes.is_empty()) {
+        return Ok(Some(Edit::from(old)));
+    }
+    let Some(from) = old.and_then(Value::as_dict) else {
+        return Err(misfit("a delta changes pairs of what is no dict"));
+    };
+    let mut edit = Edit::of_dict(from);
+    for (key, delta) in changes {
+        let key = name(key)?;
+        match patched(from.get(key), delta, depth + 1)? {
+            Some(new) => edit.set(key, new),
+            None => edit.remove(key),
+        }
+    }
+    Ok(Some(edit))
+}
+
+fn patched_text(old: &str, patch: &str) -> Option<String> {
+    let (mut old, mut patch) = (old, patch);
+    let mut new = String::new();
+    while !patch.is_empty() {
+        let digits = patch.bytes().take_while(u8::is_ascii_digit).count();
+        let n: usize = patch[..digits].parse().ok()?;
+        let operation = *patch.as_bytes().get(digits)?;
+        patch = patch.get(digits + 1..)?;
+        if operation == b'+' {
+            new += patch.get(..n)?;
+            patch = patch.get(n..)?.strip_prefix('|')?;
+            continue;
+        }
+        let (part, rest) = old.split_at_checked(n)?;
+        old = rest;
+        match operation {
+            b'=' => new += part,
+            b'-' => {}
+            _ => return None,
+        }
+    }
+    old.is_empty().then_some(new)
+}
+
+fn name(key: crate::DictKey<'_>) -> Result<&str> {
+    let message = "a key is not UTF-8, or a shared key has no name in the table";
+    key.as_str().ok_or_else(|| Error::new(ErrorKind::UnknownSharedKey, message))
+}
+
+fn check_depth(depth: usize) -> Result<()> {
+    if depth < SERDE_DEPTH {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::TooDeep, "dicts are nested too deeply for a delta"))
+}
+
+fn misfit(message: &'static str) -> Error {
+    Error::new(ErrorKind::WrongType, message)
+}

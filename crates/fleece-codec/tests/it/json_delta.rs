@@ -1,0 +1,105 @@
+//! Deltas as JSON: what is created applies to what it was made of, and the original's examples.
+
+use fleece_codec::{Doc, ErrorKind, json};
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+fn document(value: &Json) -> Doc<Vec<u8>> {
+    Doc::check(json::to_fleece(value.to_string().as_bytes()).unwrap()).unwrap()
+}
+
+fn applied(old: &Json, delta: &Json) -> fleece_codec::Result<Json> {
+    let new = json::apply_delta(document(old).root(), delta.to_string().as_bytes())?;
+    Ok(fleece_codec::from_slice(&new).unwrap())
+}
+
+#[test]
+fn the_examples_of_the_original_apply() {
+    let wound = "to wound the autumnal city. So howled out for the world to give him a name.  The in-dark answered with the wind.";
+    let bobby = json!({"age": 8, "grade": 3, "name": {"first": "Bobby", "last": "Briggs"}});
+    for (old, delta, new) in [
+        (
+            bobby,
+            json!({"age": 18, "grade": [], "name": {"first": "Robert"}}),
+            json!({"age": 18, "name": {"first": "Robert", "last": "Briggs"}}),
+        ),
+        (json!("The fog"), json!(["4=1-1+d|2=", 0, 2]), json!("The dog")),
+        (json!({"a": 1}), json!({"a": [[1]], "b": [{"c": 2}]}), json!({"a": [1], "b": {"c": 2}})),
+        (json!([1, 2]), json!({}), json!([1, 2])),
+        (
+            json!(wound),
+            json!(["1-1+T|12=5-4+eter|13=3+he |37=1-3+its|6=1-27=4-5=", 0, 2]),
+            json!(
+                "To wound the eternal city. So he howled out for the world to give him its name. The in-dark answered with wind."
+            ),
+        ),
+    ] {
+        assert_eq!(applied(&old, &delta).unwrap(), new, "{delta}");
+    }
+}
+
+#[test]
+fn a_delta_that_does_not_fit_is_an_error() {
+    for (old, delta) in [
+        (json!([1]), json!({"0": 2})),
+        (json!({"a": 1}), json!({"a": {"b": 2}})),
+        (json!({}), json!({"a": {"b": 2}})),
+        (json!("text"), json!(["3=", 0, 2])),
+        (json!("text"), json!(["5=", 0, 2])),
+        (json!("text"), json!(["4=2+a|", 0, 2])),
+        (json!("text"), json!(["4=3+a|b", 0, 2])),
+        (json!("text"), json!(["4", 0, 2])),
+        (json!("text"), json!(["4*", 0, 2])),
+        (json!("\u{e9}xt"), json!(["1=3-", 0, 2])),
+        (json!("text"), json!([1, 2])),
+        (json!("text"), json!([1, 2, 3])),
+    ] {
+        let error = applied(&old, &delta).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WrongType, "{old} {delta}: {error}");
+    }
+    let error = json::apply_delta(document(&json!(1)).root(), b"[1").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Syntax);
+}
+
+fn any_json() -> impl Strategy<Value = Json> {
+    let text = prop_oneof!["[ab\u{e9}]{0,3}", "[ab\u{e9}\u{1F600}]{58,64}"];
+    let scalar = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        (-3..3_i64).prop_map(Json::from),
+        text.prop_map(Json::from),
+    ];
+    scalar.prop_recursive(3, 20, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Json::from),
+            prop::collection::btree_map("[abc]", inner, 0..4)
+                .prop_map(|pairs| Json::Object(pairs.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_created_applies(old in any_json(), new in any_json()) {
+        let delta = json::create_delta(document(&old).root(), document(&new).root()).unwrap();
+        let delta: Json = serde_json::from_str(&delta).unwrap();
+        prop_assert_eq!(&applied(&old, &delta).unwrap(), &new, "{}", delta);
+        prop_assert_eq!(delta == json!({}), old == new);
+    }
+
+    #[test]
+    fn a_text_that_changes_little_has_a_short_delta(
+        start in "[a\u{e9}]{0,80}", gone in "[b\u{1F600}]{0,4}", come in "[c\u{e9}]{0,4}", end in "[a\u{e9}]{60,80}",
+    ) {
+        let (old, new) = (json!(format!("{start}{gone}{end}")), json!(format!("{start}{come}{end}")));
+        let delta = json::create_delta(document(&old).root(), document(&new).root()).unwrap();
+        prop_assert!(delta.len() <= 48, "{}", delta);
+        let delta: Json = serde_json::from_str(&delta).unwrap();
+        prop_assert_eq!(applied(&old, &delta).unwrap(), new);
+    }
+
+    #[test]
+    fn any_delta_is_applied_or_refused(old in any_json(), delta in any_json()) {
+        let _ = applied(&old, &delta);
+    }
+}
