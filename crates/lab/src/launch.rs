@@ -217,7 +217,7 @@ impl Launch for Launcher {
             }
             How::Old { how, side } => {
                 let (mut launcher, method) = self.of_old_side(how, side, method);
-                return launcher.start(experiment, &method);
+                return launcher.start(experiment, &method, has_digest);
             }
             How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
         };

@@ -148,7 +148,7 @@ pub(super) fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoS
 /// Whether the launcher's program has the method.
 fn has(launcher: &mut Launcher, experiment: &str, method: &Method) -> Result<bool> {
     let program = launcher.program.display().to_string();
-    match launcher.start(experiment, method) {
+    match launcher.start(experiment, method, false) {
         Ok(mut worker) => {
             worker.bye();
             Ok(true)
