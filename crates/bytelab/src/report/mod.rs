@@ -59,7 +59,9 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layou
     let varying = Varying::of_run(run);
     head(&mut page, run, &varying);
     let mut all = rows::all(run, analysis);
-    all.iter_mut().for_each(|rows| rows.more = more);
+    for rows in &mut all {
+        rows.more = more;
+    }
     let mut left = Vec::new();
     ladder::write(&mut page, run);
     let (rungs, tables): (Vec<_>, Vec<_>) =
