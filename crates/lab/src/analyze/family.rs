@@ -149,7 +149,13 @@ fn chosen(cells: &[&Cell]) -> (&'static str, String) {
         Some(format!("{} waited for a CPU in {:.0} % of its time", cell.method, 100.0 * share))
     });
     match (waited, lacking(cells)) {
-        (None, _) => (WALL, "no method is known to have waited for a CPU".to_owned()),
+        (None, _) => {
+            let percent = 100.0 * WAIT_SHARE;
+            let why = format!(
+                "no method is known to have waited for a CPU in over {percent:.0} % of its time"
+            );
+            (WALL, why)
+        }
         (Some(waited), None) => (WALL_LESS_WAIT, waited),
         (Some(waited), Some(cell)) => {
             (WALL, format!("{waited}, but {}", unknown_without_wait(cell)))
