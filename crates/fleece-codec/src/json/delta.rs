@@ -1,6 +1,6 @@
 //! Differences of two values as JSON, in the form that the original describes in its `Deltas.md`.
 
-use super::{parse, print};
+use super::{parse, text};
 use crate::encoder::Edit;
 use crate::error::{Error, ErrorKind};
 use crate::limits::SERDE_DEPTH;
@@ -29,7 +29,7 @@ const PATCHED_TEXT_BYTES: usize = 60;
 /// ```
 pub fn create_delta(old: Value<'_>, new: Value<'_>) -> Result<String> {
     let delta = difference(old, new, 0)?.unwrap_or_else(Edit::new_dict);
-    print::to_string(Doc::open(delta.to_document()?)?.root())
+    text::to_string(Doc::open(delta.to_document()?)?.root())
 }
 
 /// Makes a document of `old` and a delta that [`create_delta`] or the original made.

@@ -15,10 +15,12 @@ mod parse;
 mod print;
 mod scan;
 mod string;
+mod text;
 
 pub use delta::{apply_delta, create_delta};
 pub use lines::{Lines, to_lines};
 pub use parse::{ParseOptions, encode, to_fleece};
+pub use print::{NonFinite, PrintOptions};
 #[cfg(feature = "std")]
-pub use print::to_writer;
-pub use print::{NonFinite, PrintOptions, to_string, to_vec};
+pub use text::to_writer;
+pub use text::{to_string, to_vec};
