@@ -1,10 +1,12 @@
 //! The null distribution of the signed-rank statistic T⁺ (Wilcoxon 1945): the sum of the ranks of
 //! the positive differences, where each rank is positive with probability ½.
 
+use std::sync::{Arc, OnceLock};
+
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Up to here the 2^n sign patterns can be counted exactly in 64 bits; beyond, T⁺ is near normal.
-const EXACT_MAX: usize = 60;
+/// Up to here the sign patterns are counted; beyond, T⁺ is near normal.
+const EXACT_MAX: usize = 300;
 
 /// Below this no interval is given, whatever the level.
 const N_MIN: usize = 6;
@@ -12,13 +14,13 @@ const N_MIN: usize = 6;
 /// The distribution for n differences.
 pub struct SignedRank {
     n: usize,
-    /// Empty beyond what is counted.
-    ways: Vec<u64>,
+    /// The probabilities of T⁺ = 0, 1, 2, … up to its mean; empty beyond what is counted.
+    shares: Arc<[f64]>,
 }
 
 impl SignedRank {
     pub fn new(n: usize) -> SignedRank {
-        SignedRank { n, ways: if n <= EXACT_MAX { counts(n) } else { Vec::new() } }
+        SignedRank { n, shares: if n <= EXACT_MAX { known_shares(n) } else { Arc::default() } }
     }
 
     /// K of the interval [W(K), W(M+1−K)] over the M ordered Walsh averages: the largest integer
@@ -31,13 +33,13 @@ impl SignedRank {
             let (mean, sd) = moments(self.n);
             return (mean - super::decision::z(alpha) * sd).max(0.0) as u64;
         }
-        let limit = (alpha / 2.0).min(0.5) * (1u64 << self.n) as f64;
-        let mut patterns = 0;
-        let within = |ways: &&u64| {
-            patterns += *ways;
-            patterns as f64 <= limit
+        let limit = (alpha / 2.0).min(0.5);
+        let mut sum = 0.0;
+        let within = |share: &&f64| {
+            sum += *share;
+            sum <= limit
         };
-        self.ways.iter().take_while(within).count() as u64
+        self.shares.iter().take_while(within).count() as u64
     }
 
     /// The two-sided p of the smaller of T⁺ and T⁻. From six differences on, an interval of level
@@ -49,26 +51,36 @@ impl SignedRank {
             let z = (mean - smaller as f64 - 1.0) / sd;
             return (2.0 * Normal::standard().sf(z)).min(1.0);
         }
-        if smaller >= self.ways.len() as u64 {
+        if smaller >= self.shares.len() as u64 {
             return 1.0;
         }
-        let patterns: u64 = self.ways.iter().take(smaller as usize + 1).sum();
-        (2.0 * patterns as f64 / (1u64 << self.n) as f64).min(1.0)
+        // Added up from the smallest on, as for the bound, so that both round alike.
+        let below =
+            self.shares.iter().take(smaller as usize + 1).fold(0.0, |sum, share| sum + share);
+        (2.0 * below).min(1.0)
     }
 }
 
-/// In how many of the 2^n sign patterns T⁺ is 0, 1, 2, … up to its mean; the rest is its mirror
-/// image.
-fn counts(n: usize) -> Vec<u64> {
+/// [`shares`], each worked out once: of 300 differences that takes seven million steps.
+fn known_shares(n: usize) -> Arc<[f64]> {
+    static KNOWN: [OnceLock<Arc<[f64]>>; EXACT_MAX + 1] =
+        [const { OnceLock::new() }; EXACT_MAX + 1];
+    Arc::clone(KNOWN[n].get_or_init(|| shares(n).into()))
+}
+
+/// In which share of the 2^n sign patterns T⁺ is 0, 1, 2, … up to its mean; the rest is its mirror
+/// image. Powers of two are exact, so that up to n = 53 nothing is rounded.
+fn shares(n: usize) -> Vec<f64> {
     let half = n * (n + 1) / 4;
-    let mut ways = vec![0u64; half + 1];
-    ways[0] = 1;
-    for rank in 1..=n.min(half) {
-        for sum in (rank..=half).rev() {
-            ways[sum] += ways[sum - rank];
+    let mut shares = vec![0.0; half + 1];
+    shares[0] = 1.0;
+    for rank in 1..=n {
+        for sum in (0..=half).rev() {
+            let with = sum.checked_sub(rank).map_or(0.0, |rest| shares[rest]);
+            shares[sum] = 0.5 * (shares[sum] + with);
         }
     }
-    ways
+    shares
 }
 
 /// Mean and standard deviation of T⁺.
@@ -107,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_interval_excludes_0_exactly_if_p_is_at_most_alpha() {
-        for n in [6, 7, 12, 29, 30, 59, 60, 61, 100, 1000] {
+        for n in [6, 7, 12, 29, 30, 59, 60, 61, 100, 299, 300, 301, 1000] {
             for alpha in [0.3, 0.05, 0.01, 0.05 / 14.0] {
                 let null = SignedRank::new(n);
                 let k = null.bound(alpha);
@@ -119,13 +131,22 @@ mod tests {
 
     #[test]
     fn all_sign_patterns_are_counted() {
-        for n in 1..=EXACT_MAX {
-            let half = counts(n);
+        for n in (1..=60).chain([100, 299, EXACT_MAX]) {
+            let half = shares(n);
             let odd = n * (n + 1) / 2 % 2 == 1;
             // The sums up to the mean and their mirror images; an even number of sums has no middle.
-            let total = 2 * half.iter().map(|w| u128::from(*w)).sum::<u128>()
-                - if odd { 0 } else { u128::from(half[half.len() - 1]) };
-            assert_eq!(total, 1 << n, "n={n}");
+            let middle = if odd { 0.0 } else { half[half.len() - 1] };
+            let total = 2.0 * half.iter().sum::<f64>() - middle;
+            assert!((total - 1.0).abs() < 1e-12, "n={n}: {total}");
         }
+    }
+
+    /// P(T⁺ ≤ K − 1) ≤ α/2 < P(T⁺ ≤ K), counted in whole numbers by another program. The normal bounds are 672, 1954
+    /// and 18228.
+    #[test]
+    fn bounds_beyond_sixty_differences_are_exact() {
+        let bounds = [(61, 0.05), (100, 0.05), (300, 0.05 / 13.0)];
+        let bounds = bounds.map(|(n, alpha)| SignedRank::new(n).bound(alpha));
+        assert_eq!(bounds, [673, 1956, 18_240]);
     }
 }
