@@ -109,6 +109,8 @@ pub struct Summary {
     pub n: usize,
     /// In which these samples were taken. Where it is one, the intervals are of this set of processes alone.
     pub sessions: usize,
+    /// Operations that a sample is the mean of, the most of any: percentiles of more than one are those of means.
+    pub ops: u64,
     /// p0 p25 p50 p75 p90 p99 p100.
     pub percentiles: Vec<Percentile>,
     /// All of two or more samples are equal: an exact count.

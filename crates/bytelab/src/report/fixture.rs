@@ -153,6 +153,7 @@ impl Fixture {
             unit: metric::unit(name),
             n,
             sessions: n.div_ceil(10),
+            ops: 1,
             percentiles: if n == 0 { Vec::new() } else { percentiles.to_vec() },
             constant: false,
         };
@@ -175,6 +176,7 @@ impl Fixture {
             unit: metric::unit(name),
             n: 5,
             sessions: 1,
+            ops: 1,
             percentiles: vec![percentile],
             constant,
         });

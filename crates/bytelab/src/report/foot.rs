@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use lab::analyze::Analysis;
 use lab::run::{Note, Run, Sample, Status};
+use lab::stats::SESSIONS_NEEDED;
 
 use super::Varying;
 use super::page::{Page, Style};
@@ -196,7 +197,7 @@ impl Foot<'_> {
         }
         if self.rows().any(Row::lacks_interval) {
             said.push(format!(
-                "{TOO_SMALL} no interval: n is too small, or neighbouring rounds depend on each other."
+                "{TOO_SMALL} no interval: n is too small, or there are fewer than {SESSIONS_NEEDED} sessions."
             ));
         }
         page.paragraph(Style::Plain, "", &said.join(" "));

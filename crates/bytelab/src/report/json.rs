@@ -112,10 +112,12 @@ struct CellJson<'a> {
     syscalls_by_name: Option<&'a BTreeMap<String, f64>>,
     metrics: Metrics<'a>,
     /// Only samples that count, in the order in which they were taken; null where one lacks the
-    /// metric, so that all columns are as long as `sessions` and `rounds`.
+    /// metric, so that all columns are as long as `sessions`, `rounds` and `ops`.
     samples: Columns<'a>,
     sessions: Each<'a, u32>,
     rounds: Each<'a, u32>,
+    /// Operations that the sample is the mean of.
+    ops: Each<'a, u64>,
     warm_up: Aside<'a>,
     not_counted: Aside<'a>,
     /// The samples of the counting pass.
@@ -146,6 +148,7 @@ impl<'a> CellJson<'a> {
             samples: Columns(cell, Sample::counts),
             sessions: Each(cell, Sample::counts, |sample| sample.session),
             rounds: Each(cell, Sample::counts, |sample| sample.round),
+            ops: Each(cell, Sample::counts, |sample| sample.ops),
             warm_up: Aside::of(cell, |sample| sample.pass == Pass::Timing && sample.warm_up),
             not_counted: Aside::of(cell, |sample| !sample.warm_up && sample.not_counted.is_some()),
             counting: Aside::of(cell, |sample| sample.counts_in(Pass::Counting)),
@@ -158,6 +161,7 @@ impl<'a> CellJson<'a> {
 struct Aside<'a> {
     sessions: Each<'a, u32>,
     rounds: Each<'a, u32>,
+    ops: Each<'a, u64>,
     reasons: Each<'a, Option<&'a str>>,
     samples: Columns<'a>,
 }
@@ -167,6 +171,7 @@ impl<'a> Aside<'a> {
         Aside {
             sessions: Each(cell, which, |sample| sample.session),
             rounds: Each(cell, which, |sample| sample.round),
+            ops: Each(cell, which, |sample| sample.ops),
             reasons: Each(cell, which, |sample| sample.not_counted.as_deref()),
             samples: Columns(cell, which),
         }
@@ -239,12 +244,14 @@ impl Serialize for Percentiles<'_> {
         let at = |p: u8| rows::percentile(summary, p);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("n", &summary.n)?;
+        map.serialize_entry("sessions", &summary.sessions)?;
+        map.serialize_entry("ops", &summary.ops)?;
         for p in PERCENTILES {
             map.serialize_entry(&format!("p{p}"), &Number(at(p).map_or(f64::NAN, |p| p.value)))?;
         }
         map.serialize_entry("unit", summary.unit)?;
         map.serialize_entry("constant", &summary.constant)?;
-        // Null where n is too small for that bound.
+        // Null where the samples or the sessions are too few for that bound.
         let bounds = INNER.map(|p| {
             let bounds = at(p).map_or([None; 2], |p| [p.low, p.high]);
             (format!("p{p}"), bounds.map(|bound| bound.map(Number)))

@@ -11,11 +11,13 @@ use super::units::{NONE, Unit, count};
 use super::{Varying, rows};
 
 pub(super) fn write(page: &mut Page, run: &Run, analysis: &Analysis, varying: &Varying<'_>) {
-    let mut too_small = false;
+    let (mut too_small, mut one_session) = (false, false);
     for (i, cell) in run.cells.iter().enumerate() {
         heading(page, cell, varying);
         if let Some(summary) = rows::summary(analysis, i) {
             too_small |= table(page, summary);
+            one_session |= summary.metrics.iter().any(of_one_session);
+            batched(page, summary);
             calls(page, cell);
             if summary.not_counted > 0 {
                 let text = format!("{} more samples do not count", summary.not_counted);
@@ -24,9 +26,37 @@ pub(super) fn write(page: &mut Page, run: &Run, analysis: &Analysis, varying: &V
         }
         page.blank();
     }
-    let legend = "Below each value its 95 % interval, unless all samples are equal.";
-    let mark = if too_small { format!(" {TOO_SMALL} n too small.") } else { String::new() };
-    page.paragraph(Style::Plain, "", &format!("{legend}{mark}"));
+    let legend = "Below each value its 95 % interval, by session, unless all samples are equal.";
+    let mark = if too_small {
+        format!(" {TOO_SMALL} too few samples or sessions.")
+    } else {
+        String::new()
+    };
+    let one = if one_session {
+        " Where there is one session, the interval does not hold what processes differ by."
+    } else {
+        ""
+    };
+    page.paragraph(Style::Plain, "", &format!("{legend}{mark}{one}"));
+}
+
+/// Whether it has an interval that follows from the samples of one set of processes.
+fn of_one_session(metric: &Summary) -> bool {
+    let has_interval = |p: &Percentile| p.low.is_some() || p.high.is_some();
+    metric.sessions == 1 && !metric.constant && metric.percentiles.iter().any(has_interval)
+}
+
+/// Where an operation is too short for the clock, its tails are not known.
+fn batched(page: &mut Page, summary: &CellSummary) {
+    let wall = summary.metrics.iter().find(|metric| metric.metric == rows::WALL);
+    let ops = wall.map_or(1, |wall| wall.ops);
+    if ops > 1 {
+        let text = format!(
+            "each sample is the mean of {ops} operations: these are percentiles of means, single \
+             operations spread more"
+        );
+        page.paragraph(Style::Dim, "  ", &text);
+    }
 }
 
 fn heading(page: &mut Page, cell: &Cell, varying: &Varying<'_>) {
@@ -228,8 +258,29 @@ mod tests {
 
     io-uring: skipped — not permitted
 
-    Below each value its 95 % interval, unless all samples are equal. ? n too small.
+    Below each value its 95 % interval, by session, unless all samples are equal. ?
+    too few samples or sessions.
     ");
+    }
+
+    #[test]
+    fn percentiles_of_means_are_called_so() {
+        let mut f = fixture();
+        f.cell_mut(0).1.metrics.iter_mut().for_each(|metric| metric.ops = 84);
+        let text = shown(&f, 200);
+        let of_read = text.split("\n\n").next().unwrap();
+        assert!(of_read.contains("each sample is the mean of 84 operations"), "{text}");
+        assert_eq!(text.matches("is the mean of").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn what_one_session_does_not_know_is_said() {
+        let mut f = fixture();
+        let said =
+            "Where there is one session, the interval does not hold what processes differ by.";
+        assert!(!shown(&f, 200).contains(said));
+        f.cell_mut(0).1.metrics[0].sessions = 1;
+        assert!(shown(&f, 200).contains(said));
     }
 
     #[test]

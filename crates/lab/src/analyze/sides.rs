@@ -59,6 +59,8 @@ pub struct Half {
     pub runs: usize,
     /// Samples of all of them.
     pub n: usize,
+    /// Operations that a sample is the mean of, the most of any.
+    pub ops: u64,
     /// p0 p25 p50 p75 p90 p99 p100 of all samples; bounds only of a single run, as runs differ.
     pub percentiles: Vec<Percentile>,
 }
@@ -184,7 +186,8 @@ fn half(side: &[InRun<'_>], metric: &str) -> Option<Half> {
             (percentile.low, percentile.high) = (None, None);
         }
     }
-    Some(Half { runs: side.len(), n, percentiles })
+    let ops = side.iter().map(|(_, cell)| summary::most_ops(cell, metric)).max().unwrap_or(1);
+    Some(Half { runs: side.len(), n, ops, percentiles })
 }
 
 /// How a line is judged.

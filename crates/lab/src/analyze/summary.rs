@@ -36,9 +36,15 @@ fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
         unit: unit(metric),
         n,
         sessions: sessions.len(),
+        ops: most_ops(cell, metric),
         constant: n > 1 && sorted[0] >= sorted[n - 1],
         percentiles: percentiles(&sessions)?,
     })
+}
+
+/// Operations of a sample.
+pub(super) fn most_ops(cell: &Cell, metric: &str) -> u64 {
+    cell.counted(metric).map(|(sample, _)| sample.ops).max().unwrap_or(1)
 }
 
 /// The values of each session.

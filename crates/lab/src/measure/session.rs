@@ -12,7 +12,7 @@ use crate::clock;
 use crate::experiment::Data;
 use crate::launch::{Ended, Launch, Runner, Stop, Taken};
 use crate::metric;
-use crate::run::{CacheState, Cell, Pass, Run, Sample, Status};
+use crate::run::{CacheState, Cell, Pass, Role, Run, Sample, Status};
 
 /// Work is batched until a sample is this many times the clock's step.
 const STEPS_PER_SAMPLE: u64 = 1000;
@@ -186,21 +186,18 @@ impl Session<'_> {
         Ok(Next::On)
     }
 
-    /// The methods of a point do equally many operations per sample, so that what a sample costs once
-    /// weighs equally; but none so many that its sample gets long.
     fn share_ops(&mut self) {
-        let most = |point: usize| {
-            let of_point = self.live.iter().flatten().filter(|live| live.point == point);
-            of_point.map(|live| live.ops).max().unwrap_or(1)
+        let batch = |(cell, live): (usize, &Option<Live>)| {
+            let Live { point, ops, op_ns, .. } = *live.as_ref()?;
+            let yardstick = self.run.cells[cell].role == Role::Yardstick;
+            Some(Batch { cell, point, ops, op_ns, yardstick })
         };
-        let most: Vec<u64> = (0..self.run.points.len()).map(most).collect();
-        for (cell, live) in self.live.iter_mut().enumerate() {
-            let Some(live) = live else { continue };
-            let known = &mut self.course.ops[cell];
-            live.ops = *known.get_or_insert_with(|| {
-                let bearable = (LONG_NS / live.op_ns.max(1)).max(live.ops);
-                most[live.point].min(bearable)
-            });
+        let batches: Vec<Batch> = self.live.iter().enumerate().filter_map(batch).collect();
+        for (batch, ops) in batches.iter().zip(shared_ops(&batches)) {
+            let ops = *self.course.ops[batch.cell].get_or_insert(ops);
+            if let Some(live) = &mut self.live[batch.cell] {
+                live.ops = ops;
+            }
         }
     }
 
@@ -326,6 +323,33 @@ impl Session<'_> {
             Ended::Stopped => return,
         };
     }
+}
+
+/// What a method needs for a sample that is long enough for the clock.
+struct Batch {
+    cell: usize,
+    point: usize,
+    ops: u64,
+    op_ns: u64,
+    yardstick: bool,
+}
+
+/// How many operations a sample of each holds. The contenders of a point that must be batched have equally many, so
+/// that what a sample costs once weighs equally; but none so many that its sample gets long. An operation that is
+/// long enough is a sample of its own: its percentiles are those of operations, not of means.
+fn shared_ops(batches: &[Batch]) -> Vec<u64> {
+    let most = |point: usize| {
+        let contenders = batches.iter().filter(|batch| batch.point == point && !batch.yardstick);
+        contenders.map(|batch| batch.ops).max().unwrap_or(1)
+    };
+    let shared = |batch: &Batch| {
+        if batch.ops == 1 {
+            return 1;
+        }
+        let bearable = (LONG_NS / batch.op_ns.max(1)).max(batch.ops);
+        most(batch.point).max(batch.ops).min(bearable)
+    };
+    batches.iter().map(shared).collect()
 }
 
 /// A warm file needs no device; a cold one must come from it.

@@ -35,9 +35,19 @@ pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("<section aria-labelledby=\"percentiles-heading\">\n");
     html.raw("<h2 id=\"percentiles-heading\">Percentiles</h2>\n<details>\n");
     html.raw("<summary>Every metric of every method</summary>\n");
-    table::write(html, "", "Percentiles are samples that were measured.", &columns(&lines, shown));
+    let caption = if is_batched(&lines) {
+        "Percentiles are samples that were measured; where a sample is the mean of several operations, they are \
+         those of means."
+    } else {
+        "Percentiles are samples that were measured."
+    };
+    table::write(html, "", caption, &columns(&lines, shown));
     table::left_out(html, left);
     html.raw("</details>\n</section>\n");
+}
+
+fn is_batched(lines: &[Line<'_>]) -> bool {
+    lines.iter().any(|line| line.summary.ops > 1)
 }
 
 fn columns(lines: &[Line<'_>], shown: &[(Run, Analysis)]) -> Vec<Column> {
@@ -51,6 +61,11 @@ fn columns(lines: &[Line<'_>], shown: &[(Run, Analysis)]) -> Vec<Column> {
     columns.push(text("metric", &|line| line.summary.metric.clone()));
     let n = |line: &Line<'_>| Cell::number(line.summary.n.to_string(), line.summary.n as f64);
     columns.push(Column::new("n", "", lines.iter().map(n)));
+    if is_batched(lines) {
+        let ops =
+            |line: &Line<'_>| Cell::number(line.summary.ops.to_string(), line.summary.ops as f64);
+        columns.push(Column::new("operations a sample", "", lines.iter().map(ops)));
+    }
     for p in [0, 25, 50, 75, 90, 99, 100] {
         let value = |line: &Line<'_>| match rows::percentile(line.summary, p) {
             Some(found) => Cell::number(amount(line.summary.unit, found.value), found.value),

@@ -43,20 +43,20 @@ fn the_document_has_these_keys() {
     keys(&document(&small()), "", &mut found);
     assert_snapshot!(found.join("\n"), @r"
 : across cells comparisons complete environment experiment families id label notes plan points question schema started
-.cells[]: about answer counting digest method metrics not_counted pareto point role rounds samples sessions status syscalls_by_name warm_up wrong_answer
-.cells[].counting: reasons rounds samples sessions
+.cells[]: about answer counting digest method metrics not_counted ops pareto point role rounds samples sessions status syscalls_by_name warm_up wrong_answer
+.cells[].counting: ops reasons rounds samples sessions
 .cells[].metrics: wall_ns
-.cells[].metrics.wall_ns: constant intervals n p0 p100 p25 p50 p75 p90 p99 unit
+.cells[].metrics.wall_ns: constant intervals n ops p0 p100 p25 p50 p75 p90 p99 sessions unit
 .cells[].metrics.wall_ns.intervals: p25 p50 p75 p90 p99
-.cells[].not_counted: reasons rounds samples sessions
+.cells[].not_counted: ops reasons rounds samples sessions
 .cells[].point: size
 .cells[].samples: wall_ns
-.cells[].warm_up: reasons rounds samples sessions
-.cells[]: about answer counting digest language method metrics not_counted pareto point reason role rounds samples sessions status syscalls_by_name warm_up wrong_answer
-.cells[].counting: reasons rounds samples sessions
-.cells[].not_counted: reasons rounds samples sessions
+.cells[].warm_up: ops reasons rounds samples sessions
+.cells[]: about answer counting digest language method metrics not_counted ops pareto point reason role rounds samples sessions status syscalls_by_name warm_up wrong_answer
+.cells[].counting: ops reasons rounds samples sessions
+.cells[].not_counted: ops reasons rounds samples sessions
 .cells[].point: size
-.cells[].warm_up: reasons rounds samples sessions
+.cells[].warm_up: ops reasons rounds samples sessions
 .comparisons[]: below_relevance cell decides found_percent high level low method metric n p p_holm point ratio reason reference reference_cell sessions sessions_for_1_percent verdict
 .comparisons[].point: size
 .environment: fingerprint
@@ -85,8 +85,8 @@ fn only_counted_samples_stand_among_the_samples() {
     let cell = &document(&f)["cells"][0];
     assert_snapshot!(cell["samples"], @r#"{"cpu_ns":[null,4,null],"wall_ns":[2.5,4,5]}"#);
     assert_snapshot!(format!("{} {}", cell["sessions"], cell["rounds"]), @r"[0,1,0] [1,3,4]");
-    assert_snapshot!(cell["warm_up"], @r#"{"reasons":[null],"rounds":[0],"samples":{"cpu_ns":[1],"major_faults":[7],"wall_ns":[1]},"sessions":[0]}"#);
-    assert_snapshot!(cell["not_counted"], @r#"{"reasons":["not cached"],"rounds":[2],"samples":{"cpu_ns":[3],"wall_ns":[3]},"sessions":[0]}"#);
+    assert_snapshot!(cell["warm_up"], @r#"{"ops":[1],"reasons":[null],"rounds":[0],"samples":{"cpu_ns":[1],"major_faults":[7],"wall_ns":[1]},"sessions":[0]}"#);
+    assert_snapshot!(cell["not_counted"], @r#"{"ops":[1],"reasons":["not cached"],"rounds":[2],"samples":{"cpu_ns":[3],"wall_ns":[3]},"sessions":[0]}"#);
 }
 
 #[test]

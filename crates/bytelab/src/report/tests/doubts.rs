@@ -95,7 +95,7 @@ fn too_few_samples_say_so() {
 
     Figures are p50. ratio: time divided by that of the reference, in the same
     round; its intervals hold at 95 % for all of a table together. ? no interval: n
-    is too small, or neighbouring rounds depend on each other.
+    is too small, or there are fewer than 5 sessions.
     ");
 }
 

@@ -333,6 +333,7 @@ fn summaries_are_of_the_samples_that_count() {
     a = with(with(a, "z_count", |_| 3.0), "phase_ns", |wall_ns| 2.0 * wall_ns);
     a.samples[99].not_counted = Some("not warm".to_owned());
     a.samples[0].warm_up = true;
+    a.samples[7].ops = 84;
     let analysis = analyze(&run(vec![a]));
     let metrics = &analysis.cells[0].metrics;
     let names: Vec<&str> = metrics.iter().map(|s| s.metric.as_str()).collect();
@@ -345,7 +346,7 @@ fn summaries_are_of_the_samples_that_count() {
     assert!(wall.percentiles[2].low.unwrap() < 50.0 && wall.percentiles[2].high.unwrap() > 50.0);
     // Ten sessions tell nothing of what one in a hundred does.
     assert_eq!((wall.percentiles[5].low, wall.percentiles[5].high), (None, None));
-    assert_eq!(wall.sessions, 10);
+    assert_eq!((wall.sessions, wall.ops), (10, 84));
     assert!(metrics[3].constant);
     assert_eq!(analysis.cells[0].answer.as_deref(), Some("1"));
 }

@@ -58,6 +58,23 @@ fn as_is_nothing_is_disproved() {
 }
 
 #[test]
+fn operations_are_batched_only_where_one_is_too_short_for_the_clock() {
+    let batch = |point, ops, op_ns| Batch { cell: 0, point, ops, op_ns, yardstick: false };
+    let shared = |batches: &[Batch]| shared_ops(batches);
+    // 1000 steps of a clock of 20 ns are 20 µs.
+    assert_eq!(shared(&[batch(0, 84, 250), batch(0, 20, 1000), batch(0, 1, 30_000)]), [84, 84, 1]);
+    // Those of another point have no say, nor has a yardstick, which may need more.
+    let limit = Batch { yardstick: true, ..batch(0, 1000, 21) };
+    let slow_limit = Batch { yardstick: true, ..batch(0, 4, 6000) };
+    assert_eq!(
+        shared(&[limit, slow_limit, batch(0, 20, 1000), batch(1, 50, 400)]),
+        [1000, 20, 20, 50]
+    );
+    // Not so many that a sample takes more than 10 ms.
+    assert_eq!(shared(&[batch(0, 10_000, 2), batch(0, 2, 15_000)]), [10_000, 666]);
+}
+
+#[test]
 fn a_payload_that_no_count_can_hold_is_wrong_too() {
     let cell = Cell::new("x", Point::default());
     let data = Data { payload_bytes: Some(1 << 40), ..Data::default() };

@@ -12,7 +12,8 @@ const PERCENTILES: [f64; 4] = [25.0, 50.0, 75.0, 90.0];
 
 /// Misses below and above, of each percentile, where rounds are normal and processes differ by `spread` times as much.
 fn misses(design: [u32; 2], spread: f64) -> [[u32; 2]; PERCENTILES.len()] {
-    let mut random = Random::new(0x9e ^ spread.to_bits() ^ u64::from(design[0]) << 8 ^ u64::from(design[1]));
+    let mut random =
+        Random::new(0x9e ^ spread.to_bits() ^ u64::from(design[0]) << 8 ^ u64::from(design[1]));
     let mut missed = [[0; 2]; PERCENTILES.len()];
     for _ in 0..SETS {
         let sessions = sessions(design, spread, &mut random);
