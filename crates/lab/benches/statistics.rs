@@ -9,12 +9,19 @@ use std::process::ExitCode;
 use lab::clock;
 use lab::stats::hodges_lehmann;
 
+use noted::{DESIGNS, KINDS, Rounds, false_notes};
 use simulate::{NOISES, Order, Rates, TABLES, Table, false_tables, rates};
 
+#[path = "../tests/it/statistics/gate.rs"]
+mod gate;
+#[path = "../tests/it/statistics/noted.rs"]
+mod noted;
 #[path = "../tests/it/statistics/simulate.rs"]
 mod simulate;
 
 const SETS: u32 = 4000;
+/// Runs of pure noise.
+const NOTED: u32 = 1000;
 const SPREADS: [f64; 6] = [0.0, 0.2, 0.4, 0.7, 1.0, 1.5];
 
 fn main() -> ExitCode {
@@ -43,11 +50,33 @@ fn main() -> ExitCode {
         let shares = shares.map(|share| format!("{:5.1}", 100.0 * share)).join("");
         println!("{methods:>7} {sessions:>8} × {rounds:<6} {shares}");
     }
+    wrong += notes();
     for n in [30, 100, 300, 1000, 10_000] {
         println!("n={n:<6} estimate and interval {:>9.1} µs", cost_us(n));
     }
-    println!("{wrong} of 28 out of bounds");
+    println!("{wrong} of 108 out of bounds");
     ExitCode::from(u8::from(wrong > 0))
+}
+
+/// How many shares of runs of pure noise with a note are out of bounds.
+fn notes() -> u32 {
+    println!("runs of 14 methods of pure noise with a note, % of {NOTED}: {}", KINDS.join(", "));
+    let mut wrong = 0;
+    for design in DESIGNS {
+        for (rounds, spread) in [
+            (Rounds::Normal, 0.0),
+            (Rounds::Normal, 1.5),
+            (Rounds::HeavyTailed, 0.0),
+            (Rounds::HeavyTailed, 0.5),
+        ] {
+            let shares = false_notes(design, rounds, spread, NOTED);
+            // Three standard deviations beyond 2 %.
+            wrong += shares.iter().map(|share| u32::from(*share > 0.033)).sum::<u32>();
+            let shown = shares.map(|share| format!("{:6.2}", 100.0 * share)).join("");
+            println!("{design:?} {rounds:?} {spread}: {shown}");
+        }
+    }
+    wrong
 }
 
 fn line(rates: Rates) -> String {
