@@ -9,8 +9,9 @@ use super::doubts::{Found, Kind, note, percent, time_metric};
 use crate::run::{Cell, Note, Run, Sample};
 use crate::stats;
 
-/// A doubt that chance gives in fewer runs than this is noted: each kind, in any of the methods of a run.
-pub(super) const ALPHA: f64 = 0.02;
+/// A doubt that chance gives in fewer runs than this is noted: each kind, in any of the methods of a run. Half of
+/// the 2 % that are promised, as tails of real noise are heavier than those of the tests.
+pub(super) const ALPHA: f64 = 0.01;
 
 /// From so many sessions on a trend is looked for from session to session. Before, within them: what processes
 /// differ by is no trend.

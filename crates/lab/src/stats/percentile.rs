@@ -50,7 +50,7 @@ fn of_medians(sessions: &[&[f64]], sorted: &[f64], alpha: f64) -> Option<(f64, f
     }
     let in_logs = medians.iter().all(|x| *x > 0.0);
     if in_logs {
-        medians.iter_mut().for_each(|x| *x = x.ln());
+        medians = medians.into_iter().map(f64::ln).collect();
     }
     let (low, high) = students(&medians, alpha)?.interval?;
     let (low, high) = if in_logs { (low.exp(), high.exp()) } else { (low, high) };
