@@ -205,7 +205,7 @@ fn thresholds_make_the_exit_status() {
         "[[method]]\nname = 'a'\ncommand = 'true'\n[[method]]\nname = 'b'\ncommand = 'true'\n";
     let held = |threshold: &str, rounds: &str| {
         let text = format!("{method}[[threshold]]\n{threshold}\n");
-        let ran = world.own(&text, &["--rounds", rounds, "--json"]);
+        let ran = world.own(&text, &["--rounds", rounds, "--sessions", rounds, "--json"]);
         let json: Value = serde_json::from_str(&ran.stdout).unwrap();
         (ran.code, json["thresholds"].clone(), json["id"].as_str().unwrap().to_owned())
     };
@@ -220,7 +220,10 @@ fn thresholds_make_the_exit_status() {
     let (code, outcomes, _) = held("method = 'b'\nmax_wall = '1h'\nmax_ratio = 1e6", "6");
     assert_eq!((code, outcomes.as_array().unwrap().len()), (0, 2), "{outcomes}");
     let (code, outcomes, _) = held("max_wall = '1h'", "2");
-    assert_eq!((code, &outcomes[0]["reason"]), (4, &"too few samples for an interval".into()));
+    assert_eq!(
+        (code, &outcomes[0]["reason"]),
+        (4, &"2 sessions are too few, at least 5 are needed".into())
+    );
 }
 
 #[test]
