@@ -81,8 +81,9 @@ fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     let experiment = job.experiment.name;
     if plan.time_limit_ns == Plan::NO_TIME_LIMIT_NS {
         let Plan { sessions, rounds, .. } = plan;
+        let rounds = if *rounds == 1 { "a round".to_owned() } else { format!("{rounds} rounds") };
         return format!(
-            "measuring {methods} of {experiment}: {sessions} sessions of {rounds} rounds, whatever time that takes"
+            "measuring {methods} of {experiment}: {sessions} sessions of {rounds}, whatever time that takes"
         );
     }
     format!(

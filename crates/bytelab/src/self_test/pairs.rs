@@ -2,11 +2,11 @@
 //! difference that is there.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use lab::analyze::{Comparison, Verdict, analyze};
+use lab::launch::{Helper, Stop};
 use lab::run::{CacheState, Run};
 
 use super::{Bench, Check, Much};
@@ -101,7 +101,7 @@ pub(super) fn false_alarms(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Re
     let mut checks = Vec::new();
     let mut pool = Count::default();
     for load in &args.load {
-        let _burners = Burners::start(*load)?;
+        let _burners = burners(*load, &bench.stop)?;
         for kind in &args.kinds {
             let methods = kind.methods();
             let counts = count(bench, &methods, kind.much(), pairs)?;
@@ -141,7 +141,7 @@ pub(super) fn false_alarms(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Re
 pub(super) fn found(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     for load in &args.load {
-        let _burners = Burners::start(*load)?;
+        let _burners = burners(*load, &bench.stop)?;
         for percent in &args.ab {
             let methods = ["same".to_owned(), more(*percent)];
             let counts = count(bench, &methods, Kind::Same.much(), pairs)?;
@@ -199,30 +199,14 @@ fn of_metrics(run: &Run, method: &str) -> Vec<(&'static str, Comparison)> {
     .collect()
 }
 
-/// Processes that want a CPU all the time, as long as this lives.
-struct Burners(Vec<Child>);
-
-impl Burners {
-    /// So many for each CPU.
-    fn start(of_each: u32) -> Result<Burners> {
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        let program = std::env::current_exe().context("finding this program")?;
-        let mut burners = Burners(Vec::new());
-        for _ in 0..cpus * of_each as usize {
-            #[expect(clippy::disallowed_methods, reason = "it is not measured")]
-            let mut command = Command::new(&program);
-            let child = command.args([BURN, "0", "0"]).stdin(Stdio::piped()).spawn();
-            burners.0.push(child.context("starting a process that wants a CPU")?);
-        }
-        Ok(burners)
-    }
-}
-
-impl Drop for Burners {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+/// Processes that want a CPU all the time, so many for each CPU, until they are dropped.
+fn burners(of_each: u32, stop: &Stop) -> Result<Vec<Helper>> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let program = std::env::current_exe().context("finding this program")?;
+    let argv = [program.to_string_lossy().as_ref(), BURN, "0", "0"].map(str::to_owned);
+    let start = |_| {
+        Helper::start(&argv, 0, stop)
+            .map_err(|ended| anyhow!("starting a process that wants a CPU: {ended:?}"))
+    };
+    (0..cpus * of_each as usize).map(start).collect()
 }

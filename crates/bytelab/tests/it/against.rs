@@ -66,7 +66,8 @@ fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster(
 
     let ran = world.against(&much, &little, &["--json"]);
     assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stderr.contains("10 sessions of 5 rounds"), "{}", ran.stderr);
+    // Of commands each round is a session.
+    assert!(ran.stderr.contains("50 sessions of a round"), "{}", ran.stderr);
     let found = json(&ran);
     assert_eq!((&found["outcome"], &found["against"]), (&"slower".into(), &little.as_str().into()));
     assert_eq!(found["runs"].as_array().unwrap().len(), 2, "a second run confirms it");

@@ -20,7 +20,7 @@ pub(crate) struct Ran {
 
 /// Measures so little that it takes no time: the numbers mean nothing here. Other languages have tests of their own.
 pub(crate) const SMALL: &[&str] =
-    &["--size", "64KiB", "--rounds", "3", "--sessions", "1", "--time", "20s", "--language", "rust"];
+    &["--size", "64KiB", "--rounds", "3", "--time", "20s", "--language", "rust"];
 
 impl World {
     pub(crate) fn new() -> World {
