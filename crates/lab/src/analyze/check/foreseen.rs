@@ -149,7 +149,7 @@ pub fn foresee_pairs(
 }
 
 const NOTHING_KNOWN: &str = "too few runs: the store has none of this job on this machine in which it was measured \
-                             beside another method in 5 sessions of 2 rounds or more; a first check --against tells it";
+                             beside another method in 5 sessions or more; a first check --against tells it";
 
 fn cell_of<'a>(run: &'a Run, method: &str, point: &Point) -> Option<&'a Cell> {
     run.cells.iter().find(|cell| cell.method == method && cell.point == *point)
@@ -176,6 +176,13 @@ impl Noise {
         let pair = others().find(|other| other.method == old);
         let other = pair.or_else(|| others().next())?;
         let sessions = log_ratios(cell, other, metric).ok()?;
+        let is_of_pair = pair.is_some();
+        if sessions.iter().all(|rounds| rounds.len() == 1) {
+            // Each round is a session, and will be in the check: as many sessions as that has rounds.
+            let enough = sessions.len() >= stats::RUNS_A_SIDE;
+            let round = variance(&sessions.concat());
+            return enough.then_some(Noise { session: 0.0, round, is_of_pair });
+        }
         let whole: Vec<&Vec<f64>> = sessions.iter().filter(|rounds| rounds.len() > 1).collect();
         if whole.len() < stats::RUNS_A_SIDE {
             return None;
@@ -185,7 +192,7 @@ impl Noise {
         let rounds: Vec<f64> = whole.iter().map(|rounds| rounds.len() as f64).collect();
         let round = mean(&within);
         let session = (variance(&means) - round / mean(&rounds)).max(0.0);
-        Some(Noise { session, round, is_of_pair: pair.is_some() })
+        Some(Noise { session, round, is_of_pair })
     }
 
     /// Of the mean of so many rounds of a session.
