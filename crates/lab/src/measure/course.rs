@@ -10,8 +10,11 @@ const ROUNDS_PER_SESSION: u32 = 3;
 /// is taken once in a session.
 const SLOW_PART: u64 = 30;
 const SLOW_TIMES: u64 = 10;
-/// With fewer than five sessions they cannot be compared as wholes; a sixth makes the intervals a third shorter.
-const LEAST_SESSIONS: [u32; 2] = [6, 5];
+/// With fewer than five sessions there is no verdict; a sixth makes the intervals a third shorter. At the levels of
+/// many methods Student's interval of six is still wide: twice that of ten.
+const LEAST_SESSIONS: &[u32] = &[6, 5];
+const LEAST_SESSIONS_OF_MANY: &[u32] = &[10, 8, 6, 5];
+const MANY: usize = 8;
 /// All that a run does takes at most its time this many times, the counting pass included.
 const TIMES_AT_MOST: u64 = 3;
 
@@ -110,7 +113,7 @@ impl Course {
         let session_ns = self.session_ns(1);
         let in_time = self.spent_ns(now_ns).saturating_add(session_ns) <= self.limit_ns;
         // What the verdicts need is taken after the time is over, too.
-        let needed = self.begun < LEAST_SESSIONS[0];
+        let needed = self.begun < self.least_sessions()[0];
         let begins = self.begun == 0
             || self.begun < self.worth_sessions()
                 && (in_time || needed)
@@ -243,7 +246,7 @@ impl Course {
             limit_ns.saturating_sub(self.spent_ns(now_ns)).saturating_add(warm_ns)
         };
         let all_ns = of_sessions(worth, self.session_rounds());
-        let aim_ns = until(self.limit_ns).max(of_sessions(worth.min(LEAST_SESSIONS[0]), 1));
+        let aim_ns = until(self.limit_ns).max(of_sessions(worth.min(self.least_sessions()[0]), 1));
         // The round that is about to begin is taken whatever it takes.
         let sure_ns = warm_ns.saturating_add(round_ns);
         Some(all_ns.min(aim_ns).min(self.at_most_left_ns(now_ns)).max(sure_ns))
@@ -267,12 +270,17 @@ impl Course {
             let first_ns =
                 round_ns.saturating_add(self.start_ns.unwrap_or_default()).saturating_add(slow_ns);
             let most_ns = self.limit_ns.saturating_mul(TIMES_AT_MOST).saturating_sub(first_ns);
-            let least = LEAST_SESSIONS.into_iter().find(|n| fit(most_ns, 1) >= u64::from(*n));
+            let mut least = self.least_sessions().iter().copied();
+            let least = least.find(|n| fit(most_ns, 1) >= u64::from(*n));
             least.map(|least| whole.max(least))
         };
         // What is too slow for that does not cost the others their sessions.
         let sessions = worth(self.slow_ns).or_else(|| worth(0)).unwrap_or(1);
         sessions.min(self.sessions).max(1)
+    }
+
+    fn least_sessions(&self) -> &'static [u32] {
+        if self.stays.len() > MANY { LEAST_SESSIONS_OF_MANY } else { LEAST_SESSIONS }
     }
 
     /// What a session takes in which this many rounds count, with those that warm it up and without what is slow.

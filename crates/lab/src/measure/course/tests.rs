@@ -144,6 +144,34 @@ fn sessions_of_commands_are_started_and_warmed_up_once() {
     }
 }
 
+/// As many as decide something at the level of a large table, as far as three times the time allows.
+#[test]
+fn many_methods_have_ten_sessions() {
+    for (round_ms, sessions) in
+        [(1500, 10), (2500, 10), (4000, 10), (5000, 8), (7000, 5), (20_000, 1)]
+    {
+        let mut course = Course { stays: vec![false; 27], ..course(1, 20) };
+        let (mut now_ns, mut taken, round_ns) = (0, 0, round_ms * 1_000_000);
+        while course.begins_session(now_ns) {
+            now_ns += if taken == 0 { round_ns } else { 0 };
+            course.learn(&[round_ns], &[true], now_ns);
+            now_ns += round_ns;
+            course.took(round_ns, false);
+            course.starts(now_ns);
+            for round in 0..course.session_rounds() {
+                if round > 0 && !course.has_time(now_ns) {
+                    break;
+                }
+                now_ns += round_ns;
+                course.took(round_ns, true);
+            }
+            taken += 1;
+        }
+        assert_eq!(taken, sessions, "{round_ms} ms");
+        assert!(now_ns <= TIMES_AT_MOST * LIMIT_NS, "{round_ms} ms: {now_ns}");
+    }
+}
+
 /// Six rounds at the least, in sessions enough to be compared as wholes, within three times the time.
 #[test]
 fn rounds_of_some_seconds_are_enough_for_a_verdict() {
