@@ -243,10 +243,14 @@ pub fn measure(
             break;
         }
         // Before any ratio is looked at, so that none of them can choose it.
-        if run.plan.measures.is_empty() {
+        if run.plan.measures.is_empty() && is_enough(run) {
             run.plan.measures = choose_measures(run);
             record.planned(run)?;
         }
+    }
+    if finished && run.plan.measures.is_empty() {
+        run.plan.measures = choose_measures(run);
+        record.planned(run)?;
     }
     for live in live.iter_mut().flatten() {
         live.bye();
@@ -293,6 +297,14 @@ fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
     (std::iter::once(again).chain(later).collect(), Some(number))
 }
 
+/// Whether what decides can be chosen: by each method's samples of a session, or, where a session is one round,
+/// of five.
+fn is_enough(run: &Run) -> bool {
+    let needed = if run.plan.rounds > 1 { 1 } else { run.plan.sessions.min(5) };
+    let mut measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
+    measured.all(|cell| cell.counted("wall_ns").count() >= needed as usize)
+}
+
 /// Whether each method took all rounds of this session, a slow one its only one.
 fn is_whole(run: &Run, session: u32) -> bool {
     let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
@@ -302,8 +314,14 @@ fn is_whole(run: &Run, session: u32) -> bool {
     });
     let taken: Vec<u32> = taken.collect();
     let most = taken.iter().copied().max().unwrap_or_default();
-    // A slow cell takes part in some rounds only.
-    most >= run.plan.rounds && taken.iter().all(|n| *n == most || (n + 1) * 2 <= most && *n > 0)
+    let aside = |sample: &Sample| {
+        sample.session == session && sample.not_counted.as_deref() == Some(INTERRUPTED)
+    };
+    if run.cells.iter().flat_map(|cell| &cell.samples).any(aside) {
+        return false;
+    }
+    // A slow cell takes part in one round, or in none.
+    most >= run.plan.rounds && taken.iter().all(|n| *n == most || most > 1 && *n < 2)
 }
 
 /// Marks the samples of an interrupted session: a part of a session is no unit.

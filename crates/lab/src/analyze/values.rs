@@ -2,7 +2,10 @@
 
 use super::compare::{WALL, log_ratios};
 use crate::run::Cell;
-use crate::stats::{median, pseudomedian};
+use crate::stats::{RUNS_A_SIDE, median, pseudomedian};
+
+/// As many as the sessions of a worker have.
+const ROUNDS_OF_A_BLOCK: usize = 5;
 
 /// The median of the logs of each session.
 pub(super) fn absolute(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> {
@@ -12,7 +15,8 @@ pub(super) fn absolute(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> {
         if !log.is_finite() {
             return Err(format!("{metric} is {value} in a sample, which gives no ratio"));
         }
-        match sessions.iter_mut().find(|(session, _)| *session == sample.session) {
+        // They lie in the order in which they were taken.
+        match sessions.last_mut().filter(|(session, _)| *session == sample.session) {
             Some((_, logs)) => logs.push(log),
             None => sessions.push((sample.session, vec![log])),
         }
@@ -20,12 +24,32 @@ pub(super) fn absolute(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> {
     if sessions.is_empty() {
         return Err(format!("{metric} was not measured"));
     }
-    Ok(sessions.iter().map(|(_, logs)| median(logs)).collect())
+    let sessions: Vec<Vec<f64>> = sessions.into_iter().map(|(_, logs)| logs).collect();
+    Ok(in_blocks(sessions).iter().map(|logs| median(logs)).collect())
+}
+
+/// Where a round is a session, five of them in a row make one value, so that what is odd in one of them does not
+/// stand for itself; fewer, where fewer than five values would be left.
+fn in_blocks(sessions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let block = (sessions.len() / RUNS_A_SIDE).min(ROUNDS_OF_A_BLOCK);
+    if block < 2 || sessions.iter().any(|rounds| rounds.len() > 1) {
+        return sessions;
+    }
+    let mut blocks: Vec<Vec<f64>> = sessions.chunks(block).map(<[_]>::concat).collect();
+    // What is left over belongs to the last one.
+    if blocks.last().is_some_and(|last| last.len() < block) {
+        let rest = blocks.pop().unwrap_or_default();
+        if let Some(last) = blocks.last_mut() {
+            last.extend_from_slice(&rest);
+        }
+    }
+    blocks
 }
 
 /// The shift from the reference in each session, round by round.
 pub(super) fn relative(cell: &Cell, reference: &Cell, metric: &str) -> Result<Vec<f64>, String> {
     let sessions = log_ratios(cell, reference, metric)?;
+    let sessions = in_blocks(sessions);
     let shifts: Vec<f64> = sessions.iter().filter_map(|rounds| pseudomedian(rounds)).collect();
     if shifts.is_empty() {
         let what = if metric == WALL { "measured" } else { metric };
@@ -48,4 +72,23 @@ pub(super) fn of_samples(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> 
     let logs = cell.counted(metric).map(|(_, value)| log(value));
     let logs = logs.collect::<Result<Vec<f64>, String>>()?;
     if logs.is_empty() { Err(format!("{metric} was not measured")) } else { Ok(logs) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_round_is_a_session_five_make_a_value() {
+        let rounds = |n: u32| (0..n).map(|i| vec![f64::from(i)]).collect::<Vec<_>>();
+        let lens = |n| in_blocks(rounds(n)).iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(lens(50), [5; 10]);
+        assert_eq!(lens(27), [5, 5, 5, 5, 7]);
+        assert_eq!(lens(12), [2, 2, 2, 2, 2, 2]);
+        assert_eq!(lens(9), [1; 9]);
+        assert_eq!(lens(0), [0; 0]);
+        assert_eq!(in_blocks(rounds(12)).concat().len(), 12, "none is left out");
+        let of_workers = vec![vec![1.0, 2.0]; 50];
+        assert_eq!(in_blocks(of_workers.clone()), of_workers);
+    }
 }

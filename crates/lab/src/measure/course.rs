@@ -27,6 +27,8 @@ pub fn at_most_ns(plan: &Plan) -> u64 {
 pub(super) struct Course {
     /// By cell, how many operations a sample holds: found once, so that all samples are alike.
     pub(super) ops: Vec<Option<u64>>,
+    /// By cell, whether one of its processes has given its digest.
+    pub(super) digests: Vec<bool>,
     /// What the lab itself needed for each sample.
     pub(super) between_ns: Vec<u64>,
     /// By cell, where it is known, whether it takes part in one round of a session only.
@@ -85,6 +87,7 @@ impl Course {
         let limit_ns = u128::from(plan.time_limit_ns) * u128::from(sessions) / u128::from(planned);
         Course {
             ops: vec![None; stays.len()],
+            digests: vec![false; stays.len()],
             limit_ns: limit_ns.try_into().unwrap_or(u64::MAX),
             at_most_ns: at_most_ns(plan),
             sessions,
@@ -122,8 +125,10 @@ impl Course {
         self.session_began_ns = now_ns;
         (self.taken, self.warmed) = (0, 0);
         let with_slow_ns = session_ns.saturating_add(self.slow_ns);
-        self.with_slow =
-            self.begun < 2 || self.has_time_for_slow() && self.is_left(now_ns, with_slow_ns);
+        self.with_slow = self.begun < 2
+            || (self.begun - 1).is_multiple_of(self.stride())
+                && self.has_time_for_slow()
+                && self.is_left(now_ns, with_slow_ns);
         begins
     }
 
@@ -215,7 +220,7 @@ impl Course {
         let rounds = self.worth_sessions().saturating_mul(self.session_rounds());
         Progress::Round {
             round: self.before + self.counted,
-            rounds: self.before + rounds,
+            rounds: self.before.saturating_add(rounds),
             spent_ns: now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns)),
             left_ns: self.left_ns(now_ns),
         }
@@ -235,11 +240,12 @@ impl Course {
             let session_ns =
                 start_ns.saturating_add(self.warm_ns(round_ns)).saturating_add(rounds_ns(rounds));
             let slow_ns = if self.with_slow { self.slow_ns } else { 0 };
+            let later_ns = slow_ns / u64::from(self.stride());
             let this_ns = if self.taken == 0 { slow_ns } else { 0 };
             warm_ns
                 .saturating_add(rounds_ns(rounds.saturating_sub(self.taken)))
                 .saturating_add(this_ns)
-                .saturating_add(session_ns.saturating_add(slow_ns).saturating_mul(more))
+                .saturating_add(session_ns.saturating_add(later_ns).saturating_mul(more))
         };
         let until = |limit_ns: u64| {
             let warm_ns = if self.started_ns.is_none() { warm_ns } else { 0 };
@@ -259,7 +265,10 @@ impl Course {
     /// All that were asked for, or as many as the time allows when a round is long. Before they are fewer than
     /// can be compared as wholes, the run takes longer; where that is not enough either, one is left.
     fn worth_sessions(&self) -> u32 {
-        let Some(round_ns) = self.round_ns else { return self.sessions };
+        if self.round_ns.is_none() {
+            return self.sessions;
+        }
+        let round_ns = self.pace_ns();
         let worth = |slow_ns: u64| {
             let fit = |limit_ns: u64, rounds| {
                 limit_ns / self.session_ns(rounds).saturating_add(slow_ns).max(1)
@@ -275,8 +284,24 @@ impl Course {
             least.map(|least| whole.max(least))
         };
         // What is too slow for that does not cost the others their sessions.
-        let sessions = worth(self.slow_ns).or_else(|| worth(0)).unwrap_or(1);
+        let sessions =
+            worth(self.slow_ns / u64::from(self.stride())).or_else(|| worth(0)).unwrap_or(1);
         sessions.min(self.sessions).max(1)
+    }
+
+    /// What a round takes, by the first one, so that all sessions are alike. Where a round is a session, by all so
+    /// far: none is the longer for it that the first one was slow.
+    fn pace_ns(&self) -> u64 {
+        let first_ns = self.round_ns.unwrap_or_default();
+        if self.rounds > 1 {
+            return first_ns;
+        }
+        self.paced_ns.checked_div(self.paced).unwrap_or(first_ns)
+    }
+
+    /// What is slow takes part in every n-th session: in ten of those of one round.
+    fn stride(&self) -> u32 {
+        if self.rounds > 1 { 1 } else { (self.sessions / 10).max(1) }
     }
 
     fn least_sessions(&self) -> &'static [u32] {
@@ -285,7 +310,7 @@ impl Course {
 
     /// What a session takes in which this many rounds count, with those that warm it up and without what is slow.
     fn session_ns(&self, counted: u32) -> u64 {
-        let round_ns = self.round_ns.unwrap_or_default();
+        let round_ns = self.pace_ns();
         let counted_ns = round_ns.saturating_mul(u64::from(counted));
         let start_ns = self.start_ns.unwrap_or_default();
         counted_ns.saturating_add(self.warm_ns(round_ns)).saturating_add(start_ns)
@@ -298,7 +323,8 @@ impl Course {
 
     /// Whether the slow ones have not had their share of the time yet.
     fn has_time_for_slow(&self) -> bool {
-        let all_ns = self.slow_ns.saturating_mul(u64::from(self.begun));
+        let taken = self.begun.div_ceil(self.stride());
+        let all_ns = self.slow_ns.saturating_mul(u64::from(taken));
         all_ns <= self.limit_ns.saturating_mul(2)
     }
 }

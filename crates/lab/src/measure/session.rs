@@ -5,11 +5,12 @@ use anyhow::Result;
 use super::course::Course;
 use super::order::order;
 use super::{
-    Job, Progress, Record, are_of_reference, arguments, must_hand_over_all, note_missing, point_of,
+    INTERRUPTED, Job, Progress, Record, are_of_reference, arguments, must_hand_over_all,
+    note_missing, point_of,
 };
 use crate::cache;
 use crate::clock;
-use crate::experiment::Data;
+use crate::experiment::{Data, How, Method};
 use crate::launch::{Ended, Launch, Runner, Stop, Taken};
 use crate::metric;
 use crate::run::{CacheState, Cell, Pass, Role, Run, Sample, Status};
@@ -130,13 +131,16 @@ impl Session<'_> {
         let method = self.job.methods.iter().find(|method| method.name == cell.method);
         let method = method
             .ok_or_else(|| Ended::Failed(format!("there is no method {} now", cell.method)))?;
-        let has_digest = cell.digest.is_some();
+        // One of an older program does not know that, and its newer side is to do the same.
+        let is_old = |method: &Method| matches!(method.how, How::Old { .. });
+        let has_digest = self.course.digests[index] && !self.job.methods.iter().any(is_old);
         let mut runner = self.launch.start(self.job.experiment.name, method, has_digest)?;
         let ready = runner.prepare(&arguments(self.job, &self.data[point], method))?;
         cell.language = ready.language;
         if cell.digest.is_some() && ready.digest.is_some() && cell.digest != ready.digest {
             return Err(Ended::Failed("the bytes it hands over differ between sessions".into()));
         }
+        self.course.digests[index] |= ready.digest.is_some();
         cell.digest = ready.digest.or(cell.digest.take());
         let bypasses_cache = method.bypasses_cache;
         let is_command = method.how.is_command();
@@ -214,7 +218,7 @@ impl Session<'_> {
     fn rounds(&mut self) -> Result<Next> {
         let warm_up = self.course.warm_up();
         for round in 0.. {
-            let most = warm_up + self.course.session_rounds();
+            let most = warm_up.saturating_add(self.course.session_rounds());
             if round >= most {
                 break;
             }
@@ -415,7 +419,9 @@ fn wrong_payload(cell: &Cell, data: &Data, taken: &Taken) -> Option<Ended> {
 }
 
 fn never_proved(cell: &Cell) -> Option<Ended> {
-    let last = cell.samples.iter().rev().take(UNPROVED_LIMIT);
+    let is_aside = |sample: &&Sample| sample.not_counted.as_deref() == Some(INTERRUPTED);
+    let own = cell.samples.iter().filter(|sample| !is_aside(sample));
+    let last = own.rev().take(UNPROVED_LIMIT);
     let reasons: Vec<&String> = last.filter_map(|sample| sample.not_counted.as_ref()).collect();
     if reasons.len() < UNPROVED_LIMIT || cell.samples.iter().any(Sample::counts) {
         return None;
