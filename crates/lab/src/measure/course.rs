@@ -104,6 +104,11 @@ impl Course {
         self.stays.get(cell).is_some_and(|stays| *stays)
     }
 
+    /// Whether the first session is in hand.
+    pub(super) fn is_first(&self) -> bool {
+        self.begun < 2
+    }
+
     /// The rounds that warm up the session in hand.
     pub(super) fn warm_up(&self) -> u32 {
         if self.begun > 1 && self.stays.iter().all(|stays| *stays) { 0 } else { self.warm_up }

@@ -99,8 +99,11 @@ impl Session<'_> {
             if self.run.cells[cell].status != Status::Measured || self.live[cell].is_some() {
                 continue;
             }
-            let method = &self.run.cells[cell].method;
-            self.record.progress(&Progress::Preparing { method, done, of });
+            if self.course.is_first() {
+                // Later ones are short: where the rounds stand stays on the screen.
+                let method = &self.run.cells[cell].method;
+                self.record.progress(&Progress::Preparing { method, done, of });
+            }
             match self.prepare(cell) {
                 Ok(live) => self.live[cell] = Some(live),
                 Err(Ended::Stopped) => return Ok(Next::Stop),
