@@ -61,13 +61,14 @@ const BESIDE: &str = "Old and new in the same rounds decides more, and needs no 
   bytelab check FILE.toml --against old=PATH,new=PATH --allow wall=5%
   bytelab check EXPERIMENT --against OLD_BYTELAB --allow wall=5%
 The second puts PATH in for {program} in the commands of FILE.toml; the third takes the built-in
-methods of another bytelab. `bytelab check EXPERIMENT --help` has their flags.
+methods of another bytelab. `bytelab check EXPERIMENT --help` has their flags.";
 
+const EXIT_STATUS: &str = "\
 Exit status: 0 nothing is slower than allowed; 1 something did not run, or answers differ; 3 slower;
 4 undecided, unless --undecided ok is given.";
 
 #[derive(Args)]
-#[command(after_help = BESIDE)]
+#[command(after_help = format!("{BESIDE}\n\n{EXIT_STATUS}"))]
 pub(crate) struct CheckArgs {
     /// The run, or the name of one (see `bytelab baseline`)
     #[arg(long, value_name = "ID|NAME", required = true)]

@@ -224,10 +224,10 @@ impl NumbersArgs {
 
 /// Of which there is a method.
 fn percent(text: &str) -> Result<u32, String> {
-    let known = experiments::self_test::PERCENTS;
     let number = text.trim_end_matches('%').parse();
-    number.ok().filter(|percent| known.contains(percent)).ok_or_else(|| {
-        let known: Vec<String> = known.iter().map(u32::to_string).collect();
+    let known = experiments::self_test::percents;
+    number.ok().filter(|percent| known().any(|known| known == *percent)).ok_or_else(|| {
+        let known: Vec<String> = known().map(|percent| percent.to_string()).collect();
         format!("one of {}", known.join(", "))
     })
 }

@@ -242,15 +242,12 @@ pub fn measure(
             }
             break;
         }
-        // Before any ratio is looked at, so that none of them can choose it.
-        if run.plan.measures.is_empty() && is_enough(run) {
-            run.plan.measures = choose_measures(run);
-            record.planned(run)?;
+        if is_enough(run) {
+            keep_measures(run, record)?;
         }
     }
-    if finished && run.plan.measures.is_empty() {
-        run.plan.measures = choose_measures(run);
-        record.planned(run)?;
+    if finished {
+        keep_measures(run, record)?;
     }
     for live in live.iter_mut().flatten() {
         live.bye();
@@ -295,6 +292,15 @@ fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
     }
     let again = number.saturating_add(planned);
     (std::iter::once(again).chain(later).collect(), Some(number))
+}
+
+/// Chooses what decides, once: before any ratio is looked at, so that none of them can choose it.
+fn keep_measures(run: &mut Run, record: &mut dyn Record) -> Result<()> {
+    if !run.plan.measures.is_empty() {
+        return Ok(());
+    }
+    run.plan.measures = choose_measures(run);
+    record.planned(run)
 }
 
 /// Whether what decides can be chosen: by each method's samples of a session, or, where a session is one round,

@@ -14,18 +14,14 @@ use lab::param::Point;
 use lab::run::{Plan, Run};
 
 use super::two_sides::{Against, TwoSides, of_bytelab, of_files};
-use super::{GateArgs, conclude, ensure_once, is_enough, newest, told};
+use super::{EXIT_STATUS, GateArgs, conclude, ensure_once, is_enough, newest, told};
 use crate::cli::{Asked, MeasureArgs};
 use crate::report::{self, Layout};
 use crate::run::{choose, plan, whole};
 use crate::store;
 
-const AFTER_HELP: &str = "\
-Exit status: 0 nothing is slower than allowed; 1 something did not run, or answers differ; 3 slower;
-4 undecided, unless --undecided ok is given.";
-
 #[derive(Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = EXIT_STATUS)]
 pub(crate) struct AgainstArgs {
     /// The old side: of a file OLD.toml, or old=PATH,new=PATH for `{program}` in its commands; of an experiment
     /// another bytelab

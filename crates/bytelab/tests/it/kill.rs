@@ -3,28 +3,13 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::program::{World, cell};
+use crate::program::{World, cell, long_run};
 
 #[test]
 fn a_kill_at_any_moment_loses_no_finished_sample() {
     let world = World::new();
     let (worker, fifo) = world.telling_worker(4096);
-    let args = [
-        "run",
-        "reading",
-        "--size",
-        "4KiB",
-        "-m",
-        "read",
-        "--rounds",
-        "1000000",
-        "--sessions",
-        "10",
-        "--time",
-        "1h",
-        "--worker",
-        &worker,
-    ];
+    let args = long_run("4KiB", "1000000", &worker);
     for kill in 0..20u32 {
         let mut child =
             world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -59,25 +44,9 @@ fn sample(line: &str) -> u64 {
 fn a_killed_run_is_resumed() {
     let world = World::new();
     let (worker, fifo) = world.telling_worker(4096);
-    let args = [
-        "run",
-        "reading",
-        "--size",
-        "4KiB",
-        "-m",
-        "read",
-        "--rounds",
-        "800",
-        "--sessions",
-        "10",
-        // Every sample counts, also where the kernel drops a page of the file.
-        "--time",
-        "1h",
-        "--cache",
-        "as-is",
-        "--worker",
-        &worker,
-    ];
+    let mut args = long_run("4KiB", "800", &worker);
+    // Every sample counts, also where the kernel drops a page of the file.
+    args.extend(["--cache", "as-is"]);
     let mut child =
         world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();

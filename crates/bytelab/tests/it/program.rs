@@ -22,6 +22,12 @@ pub(crate) struct Ran {
 pub(crate) const SMALL: &[&str] =
     &["--size", "64KiB", "--rounds", "3", "--time", "20s", "--language", "rust"];
 
+/// A run of `read` beside a worker in ten sessions, which no time limit ends.
+pub(crate) fn long_run<'a>(size: &'a str, rounds: &'a str, worker: &'a str) -> Vec<&'a str> {
+    let fixed = "run reading --method read --sessions 10 --time 1h".split(' ');
+    fixed.chain(["--size", size, "--rounds", rounds, "--worker", worker]).collect()
+}
+
 impl World {
     pub(crate) fn new() -> World {
         World { dir: tempfile::tempdir().unwrap() }

@@ -5,29 +5,17 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::program::{World, cell, files_below};
+use crate::program::{World, cell, files_below, long_run};
 
 /// What goes on for longer than any test.
-const LONG: &[&str] = &[
-    "run",
-    "reading",
-    "--size",
-    "64KiB",
-    "-m",
-    "read",
-    "--rounds",
-    "1000000",
-    "--sessions",
-    "10",
-    "--time",
-    "1h",
-    "--json",
-];
+fn endless(worker: &str) -> Vec<&str> {
+    [long_run("64KiB", "1000000", worker), vec!["--json"]].concat()
+}
 
 fn stopped_by(signal: Signal, code: i32) {
     let world = World::new();
     let (worker, fifo) = world.telling_worker(65_536);
-    let args = [LONG, &["--worker", &worker]].concat();
+    let args = endless(&worker);
     let child = world.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The worker opens its end once it runs; then every sample is a line.
     let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
@@ -70,7 +58,7 @@ fn sigterm_keeps_what_was_measured() {
 fn a_hangup_that_nohup_ignores_stays_ignored() {
     let world = World::new();
     let (worker, fifo) = world.telling_worker(65_536);
-    let args = [LONG, &["--worker", &worker]].concat();
+    let args = endless(&worker);
     let mut command = world.command_by("nohup", &args);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();

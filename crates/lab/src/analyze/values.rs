@@ -1,7 +1,8 @@
 //! What a run says of a cell as a whole: a value per session, in logs.
 
 use super::compare::{WALL, log_ratios};
-use crate::run::Cell;
+use super::summary::sessions;
+use crate::run::{Cell, Sample};
 use crate::stats::{RUNS_A_SIDE, median, pseudomedian};
 
 /// As many as the sessions of a worker have.
@@ -9,22 +10,7 @@ const ROUNDS_OF_A_BLOCK: usize = 5;
 
 /// The median of the logs of each session.
 pub(super) fn absolute(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> {
-    let mut sessions: Vec<(u32, Vec<f64>)> = Vec::new();
-    for (sample, value) in cell.counted(metric) {
-        let log = value.ln();
-        if !log.is_finite() {
-            return Err(format!("{metric} is {value} in a sample, which gives no ratio"));
-        }
-        // They lie in the order in which they were taken.
-        match sessions.last_mut().filter(|(session, _)| *session == sample.session) {
-            Some((_, logs)) => logs.push(log),
-            None => sessions.push((sample.session, vec![log])),
-        }
-    }
-    if sessions.is_empty() {
-        return Err(format!("{metric} was not measured"));
-    }
-    let sessions: Vec<Vec<f64>> = sessions.into_iter().map(|(_, logs)| logs).collect();
+    let sessions = sessions(logs(cell, metric)?.into_iter());
     Ok(in_blocks(sessions).iter().map(|logs| median(logs)).collect())
 }
 
@@ -35,15 +21,11 @@ fn in_blocks(sessions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     if block < 2 || sessions.iter().any(|rounds| rounds.len() > 1) {
         return sessions;
     }
-    let mut blocks: Vec<Vec<f64>> = sessions.chunks(block).map(<[_]>::concat).collect();
+    let starts = (0..=sessions.len() - block).step_by(block);
     // What is left over belongs to the last one.
-    if blocks.last().is_some_and(|last| last.len() < block) {
-        let rest = blocks.pop().unwrap_or_default();
-        if let Some(last) = blocks.last_mut() {
-            last.extend_from_slice(&rest);
-        }
-    }
-    blocks
+    let end =
+        |start| if start + 2 * block > sessions.len() { sessions.len() } else { start + block };
+    starts.map(|start| sessions[start..end(start)].concat()).collect()
 }
 
 /// The shift from the reference in each session, round by round.
@@ -64,13 +46,16 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 
 /// The logs of all samples.
 pub(super) fn of_samples(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> {
-    let log = |value: f64| {
+    Ok(logs(cell, metric)?.into_iter().map(|(_, log)| log).collect())
+}
+
+fn logs<'a>(cell: &'a Cell, metric: &'a str) -> Result<Vec<(&'a Sample, f64)>, String> {
+    let log = |(sample, value): (&'a Sample, f64)| {
         let log = value.ln();
         let why = || format!("{metric} is {value} in a sample, which gives no ratio");
-        log.is_finite().then_some(log).ok_or_else(why)
+        log.is_finite().then_some((sample, log)).ok_or_else(why)
     };
-    let logs = cell.counted(metric).map(|(_, value)| log(value));
-    let logs = logs.collect::<Result<Vec<f64>, String>>()?;
+    let logs = cell.counted(metric).map(log).collect::<Result<Vec<_>, String>>()?;
     if logs.is_empty() { Err(format!("{metric} was not measured")) } else { Ok(logs) }
 }
 

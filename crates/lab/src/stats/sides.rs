@@ -4,6 +4,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::paired::Shift;
+use super::sessions::students;
 
 /// Fewer runs a side give no interval: Student's would be of no use, and what a day or a start of the
 /// machine costs would not have been seen.
@@ -52,10 +53,7 @@ pub fn between_single(
 /// The mean of one value per session, each a shift between two in the same rounds, with Student's interval. None
 /// for fewer than five.
 pub fn mean_shift(sessions: &[f64], alpha: f64) -> Option<Shift> {
-    let Side { n, mean, variance } = Side::of(sessions)?;
-    // The other side is 0, for sure.
-    let sides = [(variance / n as f64, n), (0.0, RUNS_A_SIDE)];
-    (n >= RUNS_A_SIDE).then(|| shift(n, mean, sides, alpha))
+    students(sessions, alpha).filter(|shift| shift.interval.is_some())
 }
 
 /// What neighbours of a series differ by, as the standard deviation of one of them: a single step of

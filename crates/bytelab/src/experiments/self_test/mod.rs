@@ -13,7 +13,7 @@ use lab::param::Point;
 use lab::run::Role;
 
 pub(crate) use self::allocate::{ALLOCATED_BYTES, ALLOCATIONS, COMMAND, run as allocate};
-pub(crate) use self::pairs::{BURN, OTHERS, PERCENTS, more, run as burn_process};
+pub(crate) use self::pairs::{BURN, OTHERS, more, percents, run as burn_process};
 
 pub(crate) const TOUCHED_BYTES: usize = 64 << 20;
 pub(crate) const COLD_BYTES: usize = 1 << 20;
@@ -33,9 +33,6 @@ pub(crate) fn experiment() -> Experiment {
         methods: [
             method("same", "a fixed number of dependent operations", |_| Ok(burn(ITERATIONS))),
             method("same-again", "the same under another name", |_| Ok(burn(ITERATIONS))),
-            method("five-percent-more", "the same and 5 % more", |_| {
-                Ok(burn(ITERATIONS / 20 * 21))
-            }),
             method("empty", "nothing, once per sample", |_| Ok(task(|| ()))),
             method("touch", "touches 64 MiB of fresh memory", |_| Ok(task(touch))),
             method("switch", "gives the CPU away 1000 times", |_| Ok(task(switch))),

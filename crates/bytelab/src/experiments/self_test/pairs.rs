@@ -4,16 +4,25 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use lab::experiment::{Command, How, Method};
+use lab::experiment::{Build, Command, How, Method, Task};
+use lab::param::Point;
 
-use super::{ITERATIONS, burn_for, method, task};
+use super::{ITERATIONS, burn, burn_for, method, task};
 
 /// What the program is told to spend so many operations, or, of 0, all its life.
 pub(crate) const BURN: &str = "__burn";
 /// Methods that a pair may be measured beside.
 pub(crate) const OTHERS: u32 = 25;
-/// Percents by which a method does more than `same`.
-pub(crate) const PERCENTS: [u32; 7] = [1, 2, 3, 5, 10, 20, 50];
+/// Percents by which a method does more than `same`, and that method.
+const SHARES: [(u32, Build); 7] = [
+    (1, doing_more::<1>),
+    (2, doing_more::<2>),
+    (3, doing_more::<3>),
+    (5, doing_more::<5>),
+    (10, doing_more::<10>),
+    (20, doing_more::<20>),
+    (50, doing_more::<50>),
+];
 
 /// A scheduler gives a new process or thread its first turn sooner, or later, than one that has waited: about 50 ms
 /// of work keep that small.
@@ -41,27 +50,31 @@ pub(super) fn methods() -> Vec<Method> {
             ..method("as-worker", "the same as a worker", |_| Ok(task(|| ())))
         },
     ];
-    all.extend(PERCENTS.map(|percent| {
-        let build: lab::experiment::Build = match percent {
-            1 => |_| Ok(task(|| burn_for(ITERATIONS / 100 * 101))),
-            2 => |_| Ok(task(|| burn_for(ITERATIONS / 100 * 102))),
-            3 => |_| Ok(task(|| burn_for(ITERATIONS / 100 * 103))),
-            5 => |_| Ok(task(|| burn_for(ITERATIONS / 100 * 105))),
-            10 => |_| Ok(task(|| burn_for(ITERATIONS / 100 * 110))),
-            20 => |_| Ok(task(|| burn_for(ITERATIONS / 100 * 120))),
-            _ => |_| Ok(task(|| burn_for(ITERATIONS / 100 * 150))),
-        };
-        method(&more(percent), "the same and a known share more", build)
-    }));
-    all.extend((1..=OTHERS).map(|n| {
-        method(&format!("other-{n}"), "the same once more", |_| Ok(task(|| burn_for(ITERATIONS))))
-    }));
+    all.extend(
+        SHARES.map(|(percent, build)| {
+            method(&more(percent), "the same and a known share more", build)
+        }),
+    );
+    all.extend(
+        (1..=OTHERS)
+            .map(|n| method(&format!("other-{n}"), "the same once more", |_| Ok(burn(ITERATIONS)))),
+    );
     all
 }
 
-/// The method that does so many percent more than `same`.
+/// The method that does this share more than `same`.
 pub(crate) fn more(percent: u32) -> String {
     format!("more-{percent}")
+}
+
+/// For which there is such a method.
+pub(crate) fn percents() -> impl Iterator<Item = u32> {
+    SHARES.into_iter().map(|(percent, _)| percent)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it is a `Build`")]
+fn doing_more<const PERCENT: u64>(_: &Point) -> Result<Box<dyn Task>> {
+    Ok(burn(ITERATIONS / 100 * (100 + PERCENT)))
 }
 
 fn shell(name: &str, about: &str, script: &str) -> Method {
