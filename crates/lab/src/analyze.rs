@@ -167,7 +167,7 @@ pub struct Comparison {
     pub p: Option<f64>,
     pub p_holm: Option<f64>,
     pub verdict: Verdict,
-    /// Why there is no ratio, or no interval.
+    /// Why there is no ratio, or no interval, or why the interval decides nothing.
     pub reason: Option<String>,
     /// The interval excludes 0, but all of it lies within the relevance limit.
     pub below_relevance: bool,
@@ -175,6 +175,13 @@ pub struct Comparison {
     pub found_percent: Option<f64>,
     /// The sessions in which a difference of 1 % would be found 4 times out of 5.
     pub sessions_for_1_percent: Option<u64>,
+}
+
+impl Comparison {
+    /// It has an interval that excludes 1 and yet decides nothing, because a wait for a CPU may be in it.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.verdict == Verdict::Undecided && self.low.is_some() && self.reason.is_some()
+    }
 }
 
 /// A method at one value of a param against itself at the first one: in another directory.

@@ -149,6 +149,9 @@ fn ratio(
         return Figure::default();
     };
     let Comparison { ratio, low, high, reason, .. } = at_level(run, found, alpha);
+    if found.is_doubted() {
+        return Figure { value: ratio, low: None, high, reason: found.reason.clone() };
+    }
     Figure { value: ratio, low, high, reason }
 }
 

@@ -1,5 +1,6 @@
 //! One cell against another in one metric, round by round.
 
+use super::family::{WAIT_SHARE, wait_share};
 use super::values::of_samples;
 use super::{Comparison, Verdict};
 use crate::param::Point;
@@ -33,11 +34,28 @@ impl Pair<'_> {
             comparisons.push(self.compare(WALL_LESS_WAIT));
         }
         comparisons.push(self.compare(CPU));
+        let [wall, without_wait, ..] = &mut comparisons[..] else { unreachable!("wall and CPU") };
+        self.doubt(wall, without_wait);
         // The wall time stays, so that the pair has a verdict and its reason.
         comparisons.retain(|c| c.metric == WALL || c.ratio.is_some());
         let decides = comparisons.iter().position(|c| c.metric == deciding).unwrap_or(0);
         comparisons[decides].decides = true;
         comparisons
+    }
+
+    /// A wall time in which a wait for a CPU is hidden decides only what is also seen without the wait: in the time
+    /// less the wait, or in the CPU time where the wait is not known. How long each method waits follows from the
+    /// other processes of the machine and from how the scheduler treats new processes.
+    fn doubt(&self, wall: &mut Comparison, without_wait: &Comparison) {
+        let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower);
+        let waited = [self.cell, self.reference].iter().any(|cell| waited(&self.run.cells[*cell]));
+        if claims && waited && without_wait.verdict != wall.verdict {
+            wall.verdict = Verdict::Undecided;
+            wall.below_relevance = false;
+            let seen = if without_wait.metric == CPU { "CPU time" } else { "time without it" };
+            wall.reason =
+                Some(format!("it waited for a CPU, and its {seen} does not show the same"));
+        }
     }
 
     /// A comparison that cannot be made.
@@ -160,6 +178,21 @@ pub(crate) fn too_few(sessions: usize) -> String {
 pub(super) fn is_single_threaded(cell: &Cell) -> bool {
     let n = cell.counted(WALL).count();
     n > 0 && cell.counted(WALL_LESS_WAIT).count() >= n - n / 10
+}
+
+/// From this many times per second of CPU time on, a method that is taken off its CPU shares it with others. The
+/// slices of Linux take 3 to 6 ms where several want a CPU; on a quiet machine it happens some times a second.
+const PREEMPTIONS_PER_S: f64 = 50.0;
+
+/// Whether a method waited for a CPU in more than a small share of its wall time, as far as that is known: of a
+/// single thread exactly, of a tree because it was taken off the CPU and took longer than it computed.
+fn waited(cell: &Cell) -> bool {
+    if let Some(share) = wait_share(cell) {
+        return share > WAIT_SHARE;
+    }
+    let sum = |metric: &str| cell.counted(metric).map(|(_, value)| value).sum::<f64>();
+    let (wall, cpu) = (sum(WALL), sum(CPU));
+    cpu < wall * (1.0 - WAIT_SHARE) && sum("involuntary_switches") > PREEMPTIONS_PER_S * cpu / 1e9
 }
 
 /// ln(method / reference) of the rounds in which both have a sample that counts, by session. A value

@@ -179,8 +179,9 @@ fn lacking<'a>(cells: &[&'a Cell]) -> Option<&'a Cell> {
 }
 
 /// The share of its wall time in which a cell was ready to run and had no CPU; of several threads the
-/// sum, which may exceed 1.
+/// sum, which may exceed 1. None where that is not known.
 pub(super) fn wait_share(cell: &Cell) -> Option<f64> {
+    cell.counted("run_queue_wait_ns").next()?;
     let sum = |metric: &str| cell.counted(metric).map(|(_, value)| value).sum::<f64>();
     let share = sum("run_queue_wait_ns") / sum(WALL);
     share.is_finite().then_some(share)
@@ -284,8 +285,10 @@ fn beside_winner(
     let pair = Pair { run, point: &family.point, cell, reference: winner, alpha };
     let comparisons = pair.comparisons(family.metric);
     let direct = comparisons.iter().find(|c| c.decides)?;
+    // A direct comparison that is doubted is not replaced by one that would be as doubtful.
+    let by_reference = beside_reference.filter(|_| !direct.is_doubted());
     let is_slower =
-        direct.verdict == Verdict::Slower || beside_reference.is_some_and(|(low, _)| low > 1.0);
+        direct.verdict == Verdict::Slower || by_reference.is_some_and(|(low, _)| low > 1.0);
     if is_slower {
         return Some(Verdict::Slower);
     }

@@ -262,6 +262,32 @@ fn what_decides_is_what_the_run_has_kept() {
     check(&lacking, vec![], "wall_ns", &why);
 }
 
+/// Commands whose work is done by children: that they were taken off the CPU shows that they waited for it, not how long.
+#[test]
+fn a_wall_time_with_an_unknown_wait_needs_the_cpu_time_to_agree() {
+    // The wall time is six times the CPU time of 10 ms, and 10 % less in b.
+    let tree = |name: &str, seed, wall: f64, cpu: f64, switches: f64| {
+        let cell = cell(name, times(&noisy(seed, 0.01), 60.0 * wall));
+        let cell = with(cell, "cpu_ns", |_| 1e7 * cpu);
+        with(cell, "involuntary_switches", move |_| switches)
+    };
+    let check = |b: Cell, switches: f64, expected: Verdict, best: &[usize]| {
+        let analysis = analyze(&run(vec![tree("a", 1, 1.0, 1.0, switches), b]));
+        let decision = analysis.comparisons.iter().find(|c| c.decides).unwrap();
+        assert_eq!((decision.metric.as_str(), decision.verdict), ("wall_ns", expected));
+        let doubted = decision.reason.as_ref().is_some_and(|reason| reason.contains("CPU time"));
+        assert_eq!(doubted, expected == Verdict::Undecided, "{:?}", decision.reason);
+        assert_eq!(analysis.families[0].best, best);
+    };
+    check(tree("b", 2, 0.9, 1.0, 5.0), 5.0, Verdict::Undecided, &[0, 1]);
+    check(tree("b", 2, 0.9, 1.1, 5.0), 5.0, Verdict::Undecided, &[0, 1]);
+    check(tree("b", 2, 1.1, 1.0, 5.0), 5.0, Verdict::Undecided, &[0, 1]);
+    // It takes less of the CPU, too.
+    check(tree("b", 2, 0.9, 0.9, 5.0), 5.0, Verdict::Faster, &[1]);
+    // It waits for something else: nobody took it off the CPU.
+    check(tree("b", 2, 0.9, 1.0, 0.0), 0.0, Verdict::Faster, &[1]);
+}
+
 #[test]
 fn a_pair_that_is_in_several_families_is_compared_once() {
     let at = |name: &str, seed, values: &[(&str, u64)]| {

@@ -54,3 +54,22 @@ fn fewer_than_five_sessions_decide_nothing() {
     let reason = "4 sessions are too few, at least 5 are needed";
     assert_eq!(outcome.reason.as_deref(), Some(reason));
 }
+
+/// What a method waited for a CPU is no reason to say that it takes too long.
+#[test]
+fn a_ratio_with_an_unknown_wait_is_not_exceeded() {
+    let tree = |name: &str, seed, wall: f64| {
+        let cell = cell(name, times(&noisy(seed, 0.01), 60.0 * wall));
+        let cell = with(cell, "cpu_ns", |_| 1e7);
+        with(cell, "involuntary_switches", |_| 5.0)
+    };
+    let cells = || vec![tree("a", 1, 1.0), tree("b", 2, 1.2)];
+    let held = |max: f64| {
+        let outcomes = analyze(&with_thresholds(cells(), &[(RATIO, max)])).thresholds;
+        outcomes.into_iter().map(|outcome| (outcome.verdict, outcome.reason)).next().unwrap()
+    };
+    assert_eq!(held(1.5), (Held::Kept, None));
+    let (verdict, reason) = held(1.1);
+    assert_eq!(verdict, Held::Undecided);
+    assert!(reason.is_some_and(|reason| reason.contains("waited for a CPU")));
+}
