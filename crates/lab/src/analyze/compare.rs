@@ -34,27 +34,34 @@ impl Pair<'_> {
             comparisons.push(self.compare(WALL_LESS_WAIT));
         }
         comparisons.push(self.compare(CPU));
-        let [wall, without_wait, ..] = &mut comparisons[..] else { unreachable!("wall and CPU") };
-        self.doubt(wall, without_wait);
         // The wall time stays, so that the pair has a verdict and its reason.
         comparisons.retain(|c| c.metric == WALL || c.ratio.is_some());
         let decides = comparisons.iter().position(|c| c.metric == deciding).unwrap_or(0);
         comparisons[decides].decides = true;
+        if let [wall, rest @ ..] = &mut comparisons[..]
+            && wall.decides
+        {
+            self.doubt(wall, rest.first());
+        }
         comparisons
     }
 
     /// A wall time in which a wait for a CPU is hidden decides only what is also seen without the wait: in the time
     /// less the wait, or in the CPU time where the wait is not known. How long each method waits follows from the
     /// other processes of the machine and from how the scheduler treats new processes.
-    fn doubt(&self, wall: &mut Comparison, without_wait: &Comparison) {
+    fn doubt(&self, wall: &mut Comparison, without_wait: Option<&Comparison>) {
         let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower);
         let waited = [self.cell, self.reference].iter().any(|cell| waited(&self.run.cells[*cell]));
-        if claims && waited && without_wait.verdict != wall.verdict {
+        if claims && waited && without_wait.is_none_or(|known| known.verdict != wall.verdict) {
             wall.verdict = Verdict::Undecided;
             wall.below_relevance = false;
-            let seen = if without_wait.metric == CPU { "CPU time" } else { "time without it" };
+            let known =
+                without_wait.map_or("time without the wait", |known| match known.metric.as_str() {
+                    WALL_LESS_WAIT => "time less the wait",
+                    _ => "CPU time",
+                });
             wall.reason =
-                Some(format!("it waited for a CPU, and its {seen} does not show the same"));
+                Some(format!("a method waited for a CPU, and the {known} does not show the same"));
         }
     }
 
