@@ -13,9 +13,36 @@ pub(crate) mod self_test;
 mod threads;
 mod window;
 
+use std::path::Path;
+
+use anyhow::{Context, Result};
 use lab::experiment::Experiment;
 
 pub(crate) use self::reading::http::serve;
+
+/// The experiments that can be measured: those that come with bytelab, and those that are declared in files.
+pub(crate) struct Catalogue {
+    pub(crate) experiments: Vec<Experiment>,
+    /// What an experiment in a file may not be called, nor its params.
+    pub(crate) reserved_names: fn() -> own::Taken<'static>,
+}
+
+impl Catalogue {
+    pub(crate) fn find(&self, name: &str) -> Result<&Experiment> {
+        find(&self.experiments, name)
+    }
+
+    pub(crate) fn load(&self, file: &Path) -> Result<own::Loaded> {
+        own::load(file, &(self.reserved_names)())
+    }
+}
+
+pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a Experiment> {
+    experiments.iter().find(|experiment| experiment.name == name).with_context(|| {
+        let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name).collect();
+        format!("there is no experiment {name}; there are {}", names.join(", "))
+    })
+}
 
 /// All that `bytelab run` knows, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {

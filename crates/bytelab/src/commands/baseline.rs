@@ -1,0 +1,76 @@
+//! `bytelab baseline`: names for the runs that are checked against.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{Args, Subcommand};
+
+use super::check::ensure_repeatable;
+use super::context::Context;
+use crate::report;
+use crate::store::Baseline;
+
+#[derive(Args)]
+pub(crate) struct BaselineArgs {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Give a complete run a name; a name that is there already is moved
+    Set { name: String, id: String },
+    /// All names and their runs
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove names; their runs stay
+    Delete {
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+}
+
+pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
+    let mut store = context.open_store()?;
+    match &args.task {
+        Task::Set { name, id } => {
+            // A name that is a number would be taken for a run.
+            ensure!(
+                !name.is_empty()
+                    && name.parse::<u64>().is_err()
+                    && !name.contains(char::is_control),
+                "baseline {name:?}: give a name that is not empty, no number and of one line"
+            );
+            ensure_repeatable(&store.load(id)?)?;
+            store.set_baseline(name, id)?;
+        }
+        Task::List { json } => {
+            let all = store.baselines()?;
+            let mut out = io::stdout().lock();
+            if *json {
+                writeln!(out, "{}", serde_json::to_string(&all)?)?;
+            } else if all.is_empty() {
+                writeln!(out, "no baselines yet; make one with: bytelab baseline set NAME ID")?;
+            } else {
+                out.write_all(report::check::baselines(&named(&all)).as_bytes())?;
+            }
+        }
+        Task::Delete { names } => {
+            let known = store.baselines()?;
+            if let Some(name) = names.iter().find(|name| known.iter().all(|b| b.name != **name)) {
+                bail!("no baseline {name:?}; nothing was deleted (see bytelab baseline list)");
+            }
+            for name in names {
+                store.delete_baseline(name).with_context(|| format!("baseline {name}"))?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn named(all: &[Baseline]) -> Vec<(&str, &str)> {
+    all.iter().map(|baseline| (baseline.name.as_str(), baseline.id.as_str())).collect()
+}

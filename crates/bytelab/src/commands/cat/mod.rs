@@ -1,0 +1,249 @@
+//! `bytelab cat`: files and URLs to standard output, as `cat` does it. All that moves bytes is in byte-stream.
+
+mod download;
+mod line;
+mod part;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use byte_stream::{Error, ErrorKind, Options, Stream};
+use clap::Args;
+use lab::param::parse_bytes;
+
+use self::line::Line;
+use super::context::Context;
+use crate::standard_streams::{StandardStream, check};
+
+#[derive(Args)]
+pub(crate) struct CatArgs {
+    /// Files and URLs (http, https, file); `-` is standard input [default: -]
+    #[arg(value_name = "FILE|URL")]
+    inputs: Vec<OsString>,
+    /// Write to this file, which appears when it is whole; what is no regular file is written to
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Keep what has come of a URL in FILE.part if it fails, and go on with it next time if it is the same version
+    #[arg(long, requires = "output")]
+    resume: bool,
+    /// Fail unless the input has this SHA-256
+    #[arg(long, value_name = "HEX", value_parser = digest)]
+    sha256: Option<[u8; 32]>,
+    /// Fail if the inputs have more bytes than this
+    #[arg(long, value_name = "BYTES", value_parser = |text: &str| parse_bytes(text))]
+    limit: Option<u64>,
+    /// Show on standard error how far it is
+    #[arg(long)]
+    progress: bool,
+    #[command(flatten)]
+    http: HttpArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "URLs")]
+struct HttpArgs {
+    /// Send this header, too; may be repeated
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    headers: Vec<(String, String)>,
+    /// Ask for gzip, br or zstd, and decode it
+    #[arg(long, conflicts_with = "resume")]
+    decode: bool,
+    /// Ask for so many parts of a large URL at once, where the server gives parts [1 to 16]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "decode")]
+    #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=16))]
+    parallel: usize,
+    /// Try again so often
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    retries: u32,
+    /// Time for each URL, at most [default: none]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    time_limit: Option<Duration>,
+    /// Trust the certificates in this PEM file, too
+    #[arg(long, value_name = "FILE")]
+    certificates: Option<PathBuf>,
+}
+
+/// Why an input did not get through.
+enum Failed {
+    /// The others may.
+    Input,
+    /// None will.
+    Output,
+    /// Nobody reads any more.
+    BrokenPipe,
+}
+
+pub(crate) fn run(mut args: CatArgs, _: &Context) -> Result<ExitCode> {
+    if args.inputs.is_empty() {
+        args.inputs.push("-".into());
+    }
+    let single = args.inputs.len() == 1;
+    ensure!(single || args.sha256.is_none(), "--sha256 is of one input; give one");
+    let is_one_url = single && is_url(&args.inputs[0]);
+    ensure!(is_one_url || !args.resume, "--resume is of one URL; give one");
+    let trusted = match &args.http.certificates {
+        Some(path) => {
+            Some(std::fs::read(path).with_context(|| format!("reading {}", path.display()))?)
+        }
+        None => None,
+    };
+    let cat = Cat { args, trusted };
+    if let Some(path) = &cat.args.output {
+        return cat.download(path);
+    }
+    if let Err(error) = check(StandardStream::Output) {
+        cat_says("standard output", &text_of(&error));
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(cat.all(io::stdout().as_fd()))
+}
+
+/// The arguments, and what they name.
+struct Cat {
+    args: CatArgs,
+    trusted: Option<Vec<u8>>,
+}
+
+impl Cat {
+    /// One input after the other. One that fails does not stop the others.
+    fn all(&self, output: BorrowedFd<'_>) -> ExitCode {
+        let (mut exit, mut done) = (ExitCode::SUCCESS, 0);
+        for input in &self.args.inputs {
+            let left = self.args.limit.map(|limit| limit.saturating_sub(done));
+            match self.one(input, left, output) {
+                Ok(bytes) => done += bytes,
+                Err(Failed::Input) => exit = ExitCode::FAILURE,
+                Err(Failed::Output) => return ExitCode::FAILURE,
+                Err(Failed::BrokenPipe) if self.args.sha256.is_some() => {
+                    let text = "the SHA-256 was not checked, as the reader of the output has ended";
+                    cat_says(&name(input), text);
+                    return ExitCode::FAILURE;
+                }
+                Err(Failed::BrokenPipe) => return exit,
+            }
+        }
+        exit
+    }
+
+    fn one(
+        &self,
+        input: &OsString,
+        limit: Option<u64>,
+        output: BorrowedFd<'_>,
+    ) -> Result<u64, Failed> {
+        if input == "-"
+            && let Err(error) = check(StandardStream::Input)
+        {
+            cat_says("-", &text_of(&error));
+            return Err(Failed::Input);
+        }
+        let line = self.args.progress.then(|| Line::new(input));
+        let copied = self
+            .options(limit, line.as_ref())
+            .and_then(|options| self.digested(options).open(input.as_os_str()))
+            .and_then(|mut stream| stream.copy_to(output));
+        if let Some(line) = line {
+            line.end(copied.as_ref().ok().copied());
+        }
+        copied.map_err(|error| tell(&error, input))
+    }
+
+    /// The digest is not in it: it may be that of more than one stream.
+    fn options(&self, limit: Option<u64>, line: Option<&Line>) -> byte_stream::Result<Options> {
+        let http = &self.args.http;
+        let mut options =
+            Stream::options().decode(http.decode).retries(http.retries, Duration::from_millis(200));
+        options = options.parallel(http.parallel);
+        for (name, value) in &http.headers {
+            options = options.header(name, value);
+        }
+        if let Some(pem) = &self.trusted {
+            options = options.certificates(pem)?;
+        }
+        if let Some(time) = http.time_limit {
+            options = options.total_limit(time);
+        }
+        if let Some(limit) = limit {
+            options = options.limit_bytes(limit);
+        }
+        if let Some(line) = line {
+            options = options.on_progress(line.shows());
+        }
+        Ok(options)
+    }
+}
+
+impl Cat {
+    fn digested(&self, options: Options) -> Options {
+        match self.args.sha256 {
+            Some(digest) => options.expect_sha256(digest),
+            None => options,
+        }
+    }
+}
+
+/// One line on standard error, as `cat` words it.
+fn tell(error: &Error, input: &OsString) -> Failed {
+    let system = error.io_error();
+    if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+        return Failed::BrokenPipe;
+    }
+    let mut text = system.map_or_else(|| error.message().to_owned(), text_of);
+    if error.offset().is_some_and(|at| at > 0) && error.kind() != ErrorKind::Io {
+        text = format!("{text} (after {} bytes)", error.offset().unwrap_or(0));
+    }
+    let what = if error.is_of_output() { "write error".into() } else { name(input) };
+    cat_says(&what, &text);
+    if error.is_of_output() { Failed::Output } else { Failed::Input }
+}
+
+/// As `cat` words it, which names no numbers.
+fn text_of(error: &io::Error) -> String {
+    let mut text = error.to_string();
+    if let Some(code) = error.raw_os_error() {
+        let end = format!(" (os error {code})");
+        text.truncate(text.strip_suffix(&end).unwrap_or(&text).len());
+    }
+    text
+}
+
+fn cat_says(what: &str, text: &str) {
+    let _ = writeln!(io::stderr(), "bytelab cat: {what}: {text}");
+}
+
+fn is_url(input: &OsString) -> bool {
+    let text = input.to_string_lossy().to_ascii_lowercase();
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+/// An input in a message: as given, but without the password of a URL.
+fn name(input: &OsString) -> String {
+    let text = input.to_string_lossy();
+    match text.split_once("://") {
+        Some((scheme, rest)) => {
+            let host_end = rest.find('/').unwrap_or(rest.len());
+            let host_start = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
+            format!("{scheme}://{}", &rest[host_start..])
+        }
+        None => text.into_owned(),
+    }
+}
+
+fn digest(text: &str) -> Result<[u8; 32]> {
+    let mut digest = [0; 32];
+    ensure!(text.len() == 64 && text.is_ascii(), "a SHA-256 has 64 hex digits");
+    for (byte, at) in digest.iter_mut().zip((0..64).step_by(2)) {
+        *byte = u8::from_str_radix(&text[at..at + 2], 16).context("not hex digits")?;
+    }
+    Ok(digest)
+}
+
+fn header(text: &str) -> Result<(String, String)> {
+    let (name, value) = text.split_once(':').context("a header is NAME: VALUE")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}

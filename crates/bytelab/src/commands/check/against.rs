@@ -1,0 +1,153 @@
+//! `bytelab check EXPERIMENT --against OLD`: old and new in the same rounds, by a design that is fixed.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use lab::analyze::{Foreseen, OLD, ROUNDS, SESSIONS, check_pairs, foresee_pairs};
+use lab::experiment::Method;
+use lab::launch::Stop;
+use lab::measure::Job;
+use lab::param::Point;
+use lab::run::{Plan, Run};
+
+use super::gate::{EXIT_STATUS, GateArgs, conclude, is_enough, newest, told};
+use super::two_sides::{Against, TwoSides, of_bytelab, of_files};
+use crate::commands::context::{Context, layout};
+use crate::commands::exit;
+use crate::commands::limits::ensure_once;
+use crate::experiments::Catalogue;
+use crate::measuring::{NewRun, RunRequest, Selection, choose, measure_new, plan};
+use crate::report;
+
+#[derive(Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct AgainstArgs {
+    /// The old side: of a file OLD.toml, or old=PATH,new=PATH for `{program}` in its commands; of an experiment
+    /// another bytelab
+    #[arg(long, value_name = "OLD", required = true)]
+    against: String,
+    #[command(flatten)]
+    gate: GateArgs,
+}
+
+pub(super) fn run(args: &AgainstArgs, request: RunRequest, context: &Context) -> Result<ExitCode> {
+    ensure_once("--allow", &args.gate.allow)?;
+    let request = fixed(request)?;
+    let plan = plan(&request)?;
+    let stop = Stop::on_signals()?;
+    let sides = two_sides(args, &request, &context.experiments, &stop);
+    if let Some(stopped) = exit::of_signal(&stop) {
+        return Ok(stopped);
+    }
+    let sides = sides?;
+    let methods = both(&sides, &request.selection)?;
+    let experiment = sides.experiment;
+    // `{program}` is not a param any more where it is put in.
+    let declared = |name: &str| experiment.params.iter().any(|param| param.name == name);
+    let points = request.points.into_iter().map(|point| point.only(declared)).collect();
+    let points = experiment.points(points, &methods);
+    if args.gate.dry_run {
+        let mut store = context.open_store()?;
+        let machine = lab::environment::capture(None).fingerprint;
+        let past = newest(&mut *store, experiment.name, &machine, &plan)?;
+        return foresee(args, &past, &cells(&methods, &points), plan.sessions);
+    }
+    let label = request.label.unwrap_or_else(|| format!("check against {}", args.against));
+    let mut now: Vec<Run> = Vec::new();
+    let checked = loop {
+        let store = context.store_if(request.keep)?;
+        let job = Job { experiment: &experiment, methods: methods.clone() };
+        let plan = Plan { seed: plan.seed.wrapping_add(now.len() as u64), ..plan.clone() };
+        let (points, label) = (points.clone(), Some(label.clone()));
+        let new = NewRun { points, plan, label, notes: Vec::new() };
+        let measured = measure_new(job, new, store, &stop);
+        if let Some(stopped) = exit::of_signal(&stop) {
+            return Ok(stopped);
+        }
+        now.push(measured?);
+        let checked = check_pairs(&now, &args.gate.allow);
+        if is_enough(&now, &checked)? {
+            break checked;
+        }
+    };
+    let against = report::check::Against::Old(&args.against);
+    conclude(&args.gate, against, &now, &checked)
+}
+
+fn two_sides(
+    args: &AgainstArgs,
+    request: &RunRequest,
+    known: &Catalogue,
+    stop: &Stop,
+) -> Result<TwoSides> {
+    let file = request.definition.as_ref().map(|definition| definition.file.as_str());
+    let against = Against::parse(&args.against, file.is_some())?;
+    match (&against, file) {
+        (Against::Bytelab(program), _) => of_bytelab(&request.experiment, program, stop),
+        (against, file) => of_files(file.context("a file is needed")?, against, known),
+    }
+}
+
+/// The chosen methods, each with its old side.
+fn both(sides: &TwoSides, selection: &Selection) -> Result<Vec<Method>> {
+    let TwoSides { experiment, without_old, .. } = sides;
+    if let Some(name) = selection.methods.iter().find(|name| without_old.contains(*name)) {
+        anyhow::bail!("--method {name}: it has no old side to be compared with");
+    }
+    ensure!(!experiment.methods.is_empty(), "{}: no method has an old side", experiment.name);
+    if !without_old.is_empty() && selection.methods.is_empty() {
+        let names = without_old.join(", ");
+        writeln!(io::stderr(), "bytelab: left out, as without an old side: {names}")?;
+    }
+    let chosen = choose(experiment, selection)?;
+    let is_chosen = |method: &&Method| {
+        let name = method.name.strip_suffix(OLD).unwrap_or(&method.name);
+        chosen.iter().any(|chosen| chosen.name == name)
+    };
+    Ok(experiment.methods.iter().filter(is_chosen).cloned().collect())
+}
+
+/// Sessions and rounds that nothing cuts short: whoever looks early and then measures on is wrong more often.
+fn fixed(request: RunRequest) -> Result<RunRequest> {
+    let sessions = request.sessions.unwrap_or(SESSIONS);
+    let least = SESSIONS * ROUNDS;
+    ensure!(
+        sessions >= SESSIONS && request.rounds >= least,
+        "check --against takes {SESSIONS} sessions and {least} rounds or more: --sessions and --rounds can make it \
+         larger, not smaller"
+    );
+    let rounds = request.rounds.max(sessions * ROUNDS);
+    let time = Duration::from_nanos(Plan::NO_TIME_LIMIT_NS);
+    Ok(RunRequest { sessions: Some(sessions), rounds, time, ..request })
+}
+
+/// The new methods, and the points at which each would be measured.
+fn cells(methods: &[Method], points: &[Point]) -> Vec<(String, Point)> {
+    let mut cells: Vec<(String, Point)> = Vec::new();
+    for method in methods.iter().filter(|method| !method.name.ends_with(OLD)) {
+        for point in points.iter().filter(|point| method.competes_at(point)) {
+            let cell = (method.name.clone(), point.only(|name| method.reads.contains(&name)));
+            if !cells.contains(&cell) {
+                cells.push(cell);
+            }
+        }
+    }
+    cells
+}
+
+fn foresee(
+    args: &AgainstArgs,
+    past: &[Run],
+    cells: &[(String, Point)],
+    sessions: u32,
+) -> Result<ExitCode> {
+    let found: Vec<Foreseen> = foresee_pairs(past, cells, &args.gate.allow, sessions);
+    told(&if args.gate.json {
+        report::check::foreseen_json(&found)? + "\n"
+    } else {
+        report::check::foreseen(&found, &layout())
+    })
+}

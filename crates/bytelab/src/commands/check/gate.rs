@@ -1,0 +1,114 @@
+//! What a check allows, how it looks at past runs, and how it ends.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use lab::analyze::{Allowed, Checked, Outcome};
+use lab::run::{Plan, Run};
+
+use crate::commands::context::layout;
+use crate::commands::exit;
+use crate::commands::limits::allowed;
+use crate::report;
+use crate::store::Store;
+
+/// So many of the newest runs tell what runs differ by.
+const BEFORE_MAX: usize = 20;
+
+/// What a check of either form is asked.
+#[derive(Args)]
+pub(crate) struct GateArgs {
+    /// By how much a metric may get worse: wall=5%, cpu=3%, rss, syscalls, allocations, throughput, or
+    /// the full name of another; may be repeated
+    #[arg(long, value_name = "METRIC=N%", required = true, value_delimiter = ',', value_parser = allowed)]
+    pub(super) allow: Vec<Allowed>,
+    /// Whether a check that decides nothing fails: with exit status 4, or 0
+    #[arg(long, value_name = "WORD", value_enum, default_value = "fail")]
+    pub(super) undecided: Undecided,
+    /// Measure nothing: say which slowdown would be found with 80 %, from the runs that the store has
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Undecided {
+    Ok,
+    Fail,
+}
+
+pub(super) const EXIT_STATUS: &str = "\
+Exit status: 0 nothing is slower than allowed; 1 something did not run, or answers differ; 3 slower;
+4 undecided, unless --undecided ok is given.";
+
+/// Whether no second run is needed; it is said if one is.
+pub(super) fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
+    let settled = [Outcome::Ok, Outcome::Faster, Outcome::Missing];
+    let enough = now.len() > 1 || settled.contains(&checked.outcome);
+    if !enough {
+        writeln!(io::stderr(), "bytelab: not ok in one run: measuring a second one")?;
+    }
+    Ok(enough)
+}
+
+/// Shows what was found, and gives the exit status.
+pub(super) fn conclude(
+    gate: &GateArgs,
+    against: report::check::Against<'_>,
+    now: &[Run],
+    checked: &Checked,
+) -> Result<ExitCode> {
+    let now = now.iter().map(|run| run.id.as_str()).collect();
+    let asked = report::check::Asked { against, now };
+    let text = if gate.json {
+        report::check::json(&asked, checked)? + "\n"
+    } else {
+        report::check::text(&asked, checked, &layout())
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    step_summary(&report::check::markdown(&asked, checked));
+    Ok(match checked.outcome {
+        Outcome::Undecided if gate.undecided == Undecided::Ok => ExitCode::SUCCESS,
+        outcome => exit::of_outcome(outcome),
+    })
+}
+
+pub(super) fn told(text: &str) -> Result<ExitCode> {
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The newest complete runs of an experiment on a machine that took samples in the same way, the oldest first.
+pub(super) fn newest(
+    store: &mut dyn Store,
+    experiment: &str,
+    machine: &str,
+    plan: &Plan,
+) -> Result<Vec<Run>> {
+    let same = |run: &&lab::run::Listed| {
+        run.complete && run.experiment == experiment && run.machine.fingerprint == machine
+    };
+    let listed = store.list()?;
+    let newest = listed.iter().rev().filter(same).take(BEFORE_MAX);
+    let mut runs = newest.map(|run| store.load(&run.id)).collect::<Result<Vec<Run>>>()?;
+    runs.reverse();
+    runs.retain(|run| run.plan.cache == plan.cache && run.plan.fresh == plan.fresh);
+    Ok(runs)
+}
+
+/// GitHub shows what is in this file with the job. That it cannot be written is no failure of the check.
+fn step_summary(markdown: &str) {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+        return;
+    };
+    let file = OpenOptions::new().append(true).create(true).open(&path);
+    if let Err(error) = file.and_then(|mut file| file.write_all(markdown.as_bytes())) {
+        let path = path.display();
+        let _ = writeln!(io::stderr(), "bytelab: GITHUB_STEP_SUMMARY {path}: {error}");
+    }
+}

@@ -1,0 +1,164 @@
+//! `bytelab check`: what a baseline measured is measured again, or beside its old side, and
+//! what got slower by more than is allowed makes it fail, once a second run has confirmed it.
+
+mod against;
+mod gate;
+mod two_sides;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use lab::analyze::{Allowed, Check, OLD, check, foresee};
+use lab::launch::Stop;
+use lab::metric::left_out;
+use lab::run::Run;
+
+use super::context::{Context, layout, warn_if_unoptimised};
+use super::exit;
+use super::limits::ensure_once;
+use crate::measuring::{self, RunRequest};
+use crate::report;
+use crate::store::Store;
+
+pub(crate) use self::against::AgainstArgs;
+use self::gate::{EXIT_STATUS, GateArgs, conclude, is_enough, newest, told};
+
+/// How old and new are measured in the same rounds.
+const BESIDE: &str = "Old and new in the same rounds decides more, and needs no baseline:
+  bytelab check FILE.toml --against OLD.toml --allow wall=5%
+  bytelab check FILE.toml --against old=PATH,new=PATH --allow wall=5%
+  bytelab check EXPERIMENT --against OLD_BYTELAB --allow wall=5%
+The second puts PATH in for {program} in the commands of FILE.toml; the third takes the built-in
+methods of another bytelab. `bytelab check EXPERIMENT --help` has their flags.";
+
+#[derive(Args)]
+#[command(after_help = format!("{BESIDE}\n\n{EXIT_STATUS}"))]
+pub(crate) struct CheckArgs {
+    /// The run, or the name of one (see `bytelab baseline`)
+    #[arg(long, value_name = "ID|NAME", required = true)]
+    baseline: Option<String>,
+    #[command(flatten)]
+    gate: GateArgs,
+    /// Compare times as they are, and not relative to the reference in the same rounds
+    #[arg(long)]
+    absolute: bool,
+    /// A name for the runs, to find them again
+    #[arg(long)]
+    label: Option<String>,
+    /// Where made data is kept [default: where it was for the baseline]
+    #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
+    data_dir: Option<PathBuf>,
+    /// Do not keep the runs
+    #[arg(long)]
+    no_store: bool,
+    /// Where an experiment is named, and not a baseline.
+    #[arg(skip)]
+    pub(crate) against: Option<(AgainstArgs, RunRequest)>,
+}
+
+pub(crate) fn run(mut args: CheckArgs, context: &Context) -> Result<ExitCode> {
+    warn_if_unoptimised();
+    match args.against.take() {
+        Some((against, request)) => against::run(&against, request, context),
+        None => again(&args, context),
+    }
+}
+
+/// What the baseline measured is measured again.
+fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
+    let gate = &args.gate;
+    ensure_once("--allow", &gate.allow)?;
+    let mut store = context.open_store()?;
+    let name = args.baseline.as_deref().context("--baseline names no run")?;
+    let baseline = baseline(&mut *store, name)?;
+    ensure_same_definitions(&baseline, &gate.allow)?;
+    let before = before(&mut *store, &baseline)?;
+    let asked = Check {
+        baseline: &baseline,
+        now: &[],
+        before: &before,
+        allowed: &gate.allow,
+        absolute: args.absolute,
+    };
+    if gate.dry_run {
+        let found = foresee(&asked);
+        return told(&if gate.json {
+            report::check::foreseen_json(&found)? + "\n"
+        } else {
+            report::check::foreseen(&found, &layout())
+        });
+    }
+    let stop = Stop::on_signals()?;
+    let mut now: Vec<Run> = Vec::new();
+    let label = args.label.clone().unwrap_or_else(|| format!("check of {name}"));
+    let checked = loop {
+        let store = context.store_if(!args.no_store)?;
+        let (known, dir) = (&context.experiments, args.data_dir.clone());
+        let measured = measuring::repeat(known, &baseline, &label, dir, store, &stop);
+        if let Some(stopped) = exit::of_signal(&stop) {
+            return Ok(stopped);
+        }
+        now.push(measured?);
+        let checked = check(&Check { now: &now, ..asked });
+        if is_enough(&now, &checked)? {
+            break checked;
+        }
+    };
+    let against = report::check::Against::Baseline { name, id: &baseline.id };
+    conclude(gate, against, &now, &checked)
+}
+
+/// A name first: it was chosen to be used.
+fn baseline(store: &mut dyn Store, asked: &str) -> Result<Run> {
+    let named = store.baselines()?.into_iter().find(|baseline| baseline.name == asked);
+    let id = named.map_or(asked.to_owned(), |baseline| baseline.id);
+    let run = store.load(&id).map_err(|error| {
+        if id.parse::<u64>().is_ok() {
+            return error;
+        }
+        anyhow::anyhow!("no baseline {asked:?}; `bytelab baseline list` shows all")
+    })?;
+    ensure_repeatable(&run)?;
+    Ok(run)
+}
+
+pub(super) fn ensure_repeatable(run: &Run) -> Result<()> {
+    if let Some(by) = &run.plan.imported {
+        bail!(
+            "run {} was measured by {}, which bytelab cannot do again",
+            run.id,
+            by.tool.escape_debug()
+        );
+    }
+    ensure!(
+        run.complete,
+        "run {} is not complete and cannot be a baseline; go on with: bytelab run --resume {}",
+        run.id,
+        run.id
+    );
+    Ok(())
+}
+
+/// What an older definition got wrong cannot be held against what is measured now.
+fn ensure_same_definitions(run: &Run, allowed: &[Allowed]) -> Result<()> {
+    let older = left_out(run).find(|(_, metric)| allowed.iter().any(|a| a.metric == *metric));
+    if let Some((method, metric)) = older {
+        bail!(
+            "run {} measured {metric} of {method} by an older definition: measure it again, and give \
+             that run the name of the baseline",
+            run.id
+        );
+    }
+    Ok(())
+}
+
+/// The newest complete runs of the same job on the machine of the baseline, the oldest first.
+fn before(store: &mut dyn Store, baseline: &Run) -> Result<Vec<Run>> {
+    let (experiment, machine) = (&baseline.experiment, &baseline.environment.fingerprint);
+    let mut runs = newest(store, experiment, machine, &baseline.plan)?;
+    // There other methods ran in the same rounds.
+    runs.retain(|run| !run.cells.iter().any(|cell| cell.method.ends_with(OLD)));
+    Ok(runs)
+}

@@ -1,0 +1,278 @@
+//! `bytelab compare A B`: which runs the two sides are, and whether they may be compared.
+
+mod published;
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use lab::analyze::{Allowed, Checked, compare_sides, gate, refusal};
+use lab::experiment::Experiment;
+use lab::param::Kind;
+use lab::run::{Listed, Run};
+
+use self::published::{Kept, looked_at};
+use super::context::{Context, layout};
+use super::exit;
+use super::limits::{allowed, ensure_once};
+use crate::reference;
+use crate::report::Layout;
+use crate::report::compare::{self, Side};
+use crate::store::{Store, is_machine};
+
+pub(crate) use self::published::published;
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit status: 0, and with --fail 3 if a method got slower than that, 4 if it is not decided."
+)]
+pub(crate) struct CompareArgs {
+    /// A run, several runs (41,43,45), or published:NAME (see `bytelab list published`)
+    #[arg(value_name = "RUNS", num_args = 0..=2)]
+    sides: Vec<String>,
+    /// All runs with this label are a side; may be repeated
+    #[arg(long, value_name = "LABEL")]
+    label: Vec<String>,
+    /// All runs of this machine are a side: the start of its fingerprint, or words of its CPU's name;
+    /// may be repeated
+    #[arg(long, value_name = "MACHINE")]
+    machine: Vec<String>,
+    /// Of a label or a machine, only the runs of this experiment
+    #[arg(long, value_name = "NAME")]
+    experiment: Option<String>,
+    /// Compare although cache states or the way of taking samples differ
+    #[arg(long)]
+    despite_differences: bool,
+    /// Exit with 3 if a method of the second side is slower by more than this, as in wall=5%, and with 4 if that
+    /// cannot be decided; may be repeated
+    #[arg(long, value_name = "METRIC=N%", value_delimiter = ',', value_parser = allowed)]
+    fail: Vec<Allowed>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
+    ensure_once("--fail", &args.fail)?;
+    let mut wanted: Vec<Wanted<'_>> =
+        args.sides.iter().map(|text| wanted(text)).collect::<Result<_>>()?;
+    wanted.extend(args.label.iter().map(|label| Wanted::Label(label)));
+    wanted.extend(args.machine.iter().map(|machine| Wanted::Machine(machine)));
+    let [a, b] = &wanted[..] else {
+        bail!(
+            "{} sides are named, and two are compared: name two of RUNS, --label LABEL and --machine \
+             MACHINE",
+            wanted.len()
+        );
+    };
+    let needs_store = [a, b].iter().any(|side| !matches!(side, Wanted::Published(_)));
+    let mut store = context.store_if(needs_store)?;
+    let ids = ids(args, [a, b], store.as_deref_mut())?;
+    if let Some(id) = ids[0].iter().find(|id| ids[1].contains(*id)) {
+        bail!(
+            "run {id} is on both sides: a run cannot be compared with itself; name each run on one side only"
+        );
+    }
+    let mut load = |wanted: &Wanted<'_>, ids: &[String]| -> Result<Side> {
+        let store = store.as_mut().context("there is no store")?;
+        let runs = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<Run>>>()?;
+        ensure_different(&runs)?;
+        Ok(Side { name: wanted.name(), runs })
+    };
+    let (text, gated) = match (a, b) {
+        (Wanted::Published(_), _) | (_, Wanted::Published(_)) => {
+            ensure!(
+                args.fail.is_empty(),
+                "--fail: a published result is of another machine and decides nothing"
+            );
+            let mut side = |wanted: &Wanted<'_>, ids: &[String]| match wanted {
+                Wanted::Published(name) => published(name).map(Kept::Published),
+                _ => load(wanted, ids).map(Kept::Stored),
+            };
+            let (a, b) = (side(a, &ids[0])?, side(b, &ids[1])?);
+            (looked_at(a, b, args.json, &layout())?, None)
+        }
+        _ => {
+            let (a, b) = (load(a, &ids[0])?, load(b, &ids[1])?);
+            measured(&a, &b, args, &context.experiments.experiments, &layout())?
+        }
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if args.json {
+        writeln!(out)?;
+    }
+    Ok(gated.map_or(ExitCode::SUCCESS, |checked| exit::of_outcome(checked.outcome)))
+}
+
+/// A run that was imported twice, or exported and imported, is one measurement, and no two values of a side.
+fn ensure_different(runs: &[Run]) -> Result<()> {
+    let mut known: HashMap<Vec<u64>, &str> = HashMap::new();
+    for run in runs {
+        let values = run.cells.iter().flat_map(|cell| cell.values.values().flatten());
+        let values: Vec<u64> = values.map(|value| value.to_bits()).collect();
+        if values.is_empty() {
+            continue;
+        }
+        if let Some(first) = known.insert(values, &run.id) {
+            bail!(
+                "runs {first} and {} are the same measurement, value by value: it cannot count twice; name one \
+                 of them, or delete one",
+                run.id
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A side as it was asked for.
+enum Wanted<'a> {
+    Runs(Vec<&'a str>),
+    Published(&'a str),
+    Label(&'a str),
+    Machine(&'a str),
+}
+
+fn wanted(text: &str) -> Result<Wanted<'_>> {
+    if let Some(name) = text.strip_prefix(reference::PREFIX) {
+        return Ok(Wanted::Published(name));
+    }
+    let ids: Vec<&str> = text.split(',').collect();
+    let mut known = BTreeSet::new();
+    let twice = ids.iter().find(|id| !known.insert(**id));
+    if let Some(id) = twice {
+        bail!("{text}: run {id:?} is named twice");
+    }
+    Ok(Wanted::Runs(ids))
+}
+
+impl Wanted<'_> {
+    fn name(&self) -> String {
+        match self {
+            Wanted::Runs(ids) if ids.len() == 1 => format!("run {}", ids[0]),
+            Wanted::Runs(ids) => format!("{} runs", ids.len()),
+            Wanted::Published(name) => format!("{}{name}", reference::PREFIX),
+            Wanted::Label(label) => format!("label {label}"),
+            Wanted::Machine(machine) => format!("machine {machine}"),
+        }
+    }
+
+    /// Whether the run is one of this label or machine.
+    fn matches(&self, run: &Listed) -> bool {
+        match self {
+            Wanted::Label(label) => run.label.as_deref() == Some(*label),
+            Wanted::Machine(machine) => is_machine(run, machine),
+            Wanted::Runs(_) | Wanted::Published(_) => false,
+        }
+    }
+}
+
+/// The runs of both sides. Of a label or machine those of the experiment that both sides have.
+fn ids(
+    args: &CompareArgs,
+    sides: [&Wanted<'_>; 2],
+    store: Option<&mut (dyn Store + 'static)>,
+) -> Result<[Vec<String>; 2]> {
+    let listed = store.map_or_else(|| Ok(Vec::new()), Store::list)?;
+    let found = sides.map(|side| -> Result<Vec<&Listed>> {
+        match side {
+            Wanted::Published(_) => Ok(Vec::new()),
+            Wanted::Runs(ids) => ids
+                .iter()
+                .map(|id| {
+                    let run = listed.iter().find(|run| run.id == *id);
+                    run.with_context(|| format!("no run {id:?}; `bytelab history` lists all"))
+                })
+                .collect(),
+            Wanted::Label(_) | Wanted::Machine(_) => {
+                let asked = |run: &&Listed| {
+                    args.experiment.as_ref().is_none_or(|name| run.experiment == *name)
+                };
+                let fit: Vec<&Listed> =
+                    listed.iter().filter(|run| side.matches(run)).filter(asked).collect();
+                ensure!(!fit.is_empty(), "no run of {}; `bytelab history` lists all", side.name());
+                Ok(fit)
+            }
+        }
+    });
+    let [a, b] = found;
+    let found = [a?, b?];
+    let published = sides.iter().find_map(|side| match side {
+        Wanted::Published(name) => reference::find(name).map(|published| published.experiment),
+        _ => None,
+    });
+    let experiments = |runs: &[&Listed]| -> BTreeSet<String> {
+        runs.iter().map(|run| run.experiment.clone()).collect()
+    };
+    let mut common: Option<BTreeSet<String>> = published.map(|name| [name.to_owned()].into());
+    for runs in found.iter().filter(|runs| !runs.is_empty()) {
+        let own = experiments(runs);
+        common = Some(common.map_or(own.clone(), |common| &common & &own));
+    }
+    let common = common.unwrap_or_default();
+    let published = published.map(str::to_owned);
+    let all: BTreeSet<String> =
+        found.iter().flat_map(|runs| experiments(runs)).chain(published).collect();
+    let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(" and ");
+    match common.len() {
+        0 if all.is_empty() => {}
+        0 => bail!(
+            "the sides are of different experiments ({}): only those of one can be compared",
+            list(&all)
+        ),
+        1 => {}
+        _ => bail!("both sides have runs of {}: choose with --experiment NAME", list(&common)),
+    }
+    let keep = |side: &Wanted<'_>, runs: &[&Listed]| -> Vec<String> {
+        let named = matches!(side, Wanted::Runs(_));
+        let fit = runs.iter().filter(|run| named || common.contains(&run.experiment));
+        fit.map(|run| run.id.clone()).collect()
+    };
+    Ok([keep(sides[0], &found[0]), keep(sides[1], &found[1])])
+}
+
+fn measured(
+    a: &Side,
+    b: &Side,
+    args: &CompareArgs,
+    experiments: &[Experiment],
+    layout: &Layout,
+) -> Result<(String, Option<Checked>)> {
+    let one_experiment = a.runs.iter().chain(&b.runs).all(|r| r.experiment == a.runs[0].experiment);
+    if let Some(why) = refusal(&a.runs, &b.runs) {
+        ensure!(one_experiment, "{why}");
+        ensure!(
+            args.despite_differences,
+            "{why}; --despite-differences compares them all the same"
+        );
+    }
+    let known = experiments.iter().find(|known| known.name == a.runs[0].experiment);
+    let params = known.map_or(&[][..], |known| &known.params);
+    let places: Vec<&str> =
+        params.iter().filter(|param| param.kind == Kind::Path).map(|param| param.name).collect();
+    let sides = compare_sides(&a.runs, &b.runs, &places);
+    if sides.lines.is_empty() {
+        let points = |side: &Side| {
+            let points = side.runs.iter().flat_map(|run| &run.points).take(3);
+            points.map(|point| format!("({point})")).collect::<Vec<_>>().join(", ")
+        };
+        bail!(
+            "no method was measured at the same point on both sides: A has {}, B has {}; measure the \
+             same job on both",
+            points(a),
+            points(b)
+        );
+    }
+    let mut machines = a.runs.iter().chain(&b.runs).map(|run| &run.environment.fingerprint);
+    let first = machines.next();
+    let same_machine = machines.all(|machine| Some(machine) == first);
+    let gated = (!args.fail.is_empty()).then(|| gate(&sides, &args.fail, same_machine));
+    let text = if args.json {
+        compare::json(a, b, &sides, gated.as_ref())?
+    } else {
+        compare::text(a, b, &sides, gated.as_ref(), layout)
+    };
+    Ok((text, gated))
+}

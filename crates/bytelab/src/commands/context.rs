@@ -1,0 +1,48 @@
+//! What every command gets beside its arguments.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::Result;
+
+use crate::experiments::Catalogue;
+use crate::report::Layout;
+use crate::store::{self, Store};
+
+pub(crate) struct Context {
+    /// The flag `--store`.
+    pub(crate) store: Option<OsString>,
+    pub(crate) experiments: Catalogue,
+}
+
+impl Context {
+    pub(crate) fn open_store(&self) -> Result<Box<dyn Store>> {
+        store::open(self.store.clone())
+    }
+
+    /// None where the run is not to be kept.
+    pub(crate) fn store_if(&self, keep: bool) -> Result<Option<Box<dyn Store>>> {
+        keep.then(|| self.open_store()).transpose()
+    }
+}
+
+/// How text is laid out on standard output.
+pub(crate) fn layout() -> Layout {
+    let stdout = io::stdout();
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    Layout {
+        width: columns.or(terminal).unwrap_or(80).clamp(60, 200),
+        colour: stdout.is_terminal()
+            && anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
+    }
+}
+
+pub(crate) fn warn_if_unoptimised() {
+    if !lab::environment::optimised() {
+        let _ = writeln!(
+            io::stderr(),
+            "bytelab: this build is not optimised and its numbers mean nothing; use cargo run --release"
+        );
+    }
+}

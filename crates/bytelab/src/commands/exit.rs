@@ -1,0 +1,65 @@
+//! The exit statuses, and what a run ended with.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Error;
+use lab::analyze::{Analysis, Outcome};
+use lab::launch::Stop;
+use lab::run::{Run, Status};
+use lab::threshold::Held;
+
+/// Also: answers differ.
+const DID_NOT_RUN: u8 = 1;
+const WRONG_USE: u8 = 2;
+/// Slower than allowed, or a threshold is exceeded.
+const EXCEEDED: u8 = 3;
+const UNDECIDED: u8 = 4;
+
+/// As a shell tells that a signal ended a process; none if no signal came.
+pub(crate) fn of_signal(stop: &Stop) -> Option<ExitCode> {
+    stop.signal().map(|signal| ExitCode::from(128 + signal as u8))
+}
+
+/// Of a run that is over: whether all was measured and removed, and what its thresholds make of it.
+pub(crate) fn of_run(run: &Run, analysis: &Analysis, tidy: bool) -> ExitCode {
+    let well = tidy && all_well(run, analysis);
+    ExitCode::from(if well { of_thresholds(analysis) } else { DID_NOT_RUN })
+}
+
+/// Every cell was measured, and no answer is wrong.
+fn all_well(run: &Run, analysis: &Analysis) -> bool {
+    run.complete
+        && run.cells.iter().all(|cell| cell.status == Status::Measured)
+        && analysis.cells.iter().all(|cell| !cell.wrong_answer)
+}
+
+fn of_thresholds(analysis: &Analysis) -> u8 {
+    let any = |verdict| analysis.thresholds.iter().any(|outcome| outcome.verdict == verdict);
+    if any(Held::Exceeded) {
+        EXCEEDED
+    } else if any(Held::Undecided) {
+        UNDECIDED
+    } else {
+        0
+    }
+}
+
+pub(crate) fn of_outcome(outcome: Outcome) -> ExitCode {
+    ExitCode::from(match outcome {
+        Outcome::Ok | Outcome::Faster | Outcome::Reference => 0,
+        Outcome::Missing => DID_NOT_RUN,
+        Outcome::Slower => EXCEEDED,
+        Outcome::Undecided => UNDECIDED,
+    })
+}
+
+/// Says what went wrong. That a reader has gone away is nothing wrong.
+pub(crate) fn of_error(error: &Error) -> ExitCode {
+    let broken_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
+    if error.downcast_ref().is_some_and(broken_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    let _ = writeln!(io::stderr(), "bytelab: {error:#}");
+    ExitCode::from(WRONG_USE)
+}

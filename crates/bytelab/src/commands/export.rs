@@ -1,0 +1,146 @@
+//! `bytelab export`: a stored run in a format that other programs read.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+use lab::analyze::analyze;
+use lab::run::{Cell, Run};
+
+use super::context::Context;
+use crate::report::export::{self, FORMATS, Format};
+use crate::{store, whole_file};
+
+#[derive(Args)]
+pub(crate) struct ExportArgs {
+    /// A stored run; `latest` is the newest
+    id: String,
+    /// What it is written as [default: what the name of the file says]
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Write this file (`-`: to standard output, the default)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Format] {
+        const ALL: [Format; FORMATS.len()] = {
+            let mut all = [Format::Json; FORMATS.len()];
+            let mut at = 0;
+            while at < FORMATS.len() {
+                all[at] = FORMATS[at].format;
+                at += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let known = FORMATS.iter().find(|known| known.format == *self)?;
+        Some(PossibleValue::new(known.name).help(known.about))
+    }
+}
+
+pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
+    let mut store = context.open_store()?;
+    let path = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    let format = match (args.format, path) {
+        (Some(format), _) => format,
+        (None, Some(path)) => guess(path)?,
+        (None, None) => bail!("name a format: --format {}", names(|_| true)),
+    };
+    let run = store::load(store.as_mut(), &args.id)?;
+    let analysis = analyze(&run);
+    let left_out = match path {
+        Some(path) => whole_file::write(path, |file| export::write(format, &run, &analysis, file))
+            .with_context(|| format!("-o {}", path.display()))?,
+        None if format == Format::Parquet && io::stdout().is_terminal() => {
+            bail!("Parquet is nothing to look at: name a file with -o")
+        }
+        None => export::write(format, &run, &analysis, io::stdout())?,
+    };
+    tell(&run, &left_out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// From the extension, where only one format has it.
+fn guess(path: &Path) -> Result<Format> {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    let extension = extension.unwrap_or_default();
+    let found = FORMATS.iter().find(|known| known.extensions.contains(&extension.as_str()));
+    let json = |known: &export::Known| known.name == "json" || known.about.starts_with("JSON");
+    match found {
+        Some(known) => Ok(known.format),
+        None if extension == "json" => {
+            bail!("-o {}: several formats are JSON: --format {}", path.display(), names(json))
+        }
+        None => bail!(
+            "-o {}: its name does not say what it is to hold: --format {}",
+            path.display(),
+            names(|_| true)
+        ),
+    }
+}
+
+fn names(which: impl Fn(&export::Known) -> bool) -> String {
+    let names = FORMATS.iter().filter(|known| which(known)).map(|known| known.name);
+    names.collect::<Vec<_>>().join("|")
+}
+
+/// More of them help nobody.
+const SENTENCES: usize = 20;
+
+fn tell(run: &Run, left_out: &[String]) -> io::Result<()> {
+    let mut err = io::stderr().lock();
+    if !run.complete {
+        writeln!(err, "bytelab: run {} is not complete: not all of it was measured", run.id)?;
+    }
+    if !run.cells.iter().any(Cell::has_figures) {
+        writeln!(err, "bytelab: no method of run {} was measured", run.id)?;
+    }
+    for sentence in left_out.iter().take(SENTENCES) {
+        writeln!(err, "bytelab: {sentence}")?;
+    }
+    if left_out.len() > SENTENCES {
+        writeln!(err, "bytelab: … and {} more like these", left_out.len() - SENTENCES)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, expected: &str) {
+        let got = match guess(Path::new(path)) {
+            Ok(format) => format!("{format:?}"),
+            Err(error) => format!("{error:#}"),
+        };
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn the_extension_says_the_format_where_only_one_has_it() {
+        check("a/b.csv", "Csv");
+        check("b.TSV", "Tsv");
+        check("b.md", "Markdown");
+        check("b.parquet", "Parquet");
+        check("b.hlog", "Hdrhistogram");
+        check(
+            "b.json",
+            "-o b.json: several formats are JSON: --format \
+             json|hyperfine|google-benchmark|jmh|github-action-benchmark",
+        );
+        check(
+            "b",
+            "-o b: its name does not say what it is to hold: --format \
+             json|csv|tsv|parquet|markdown|hyperfine|google-benchmark|go|jmh|\
+             github-action-benchmark|openmetrics|hdrhistogram",
+        );
+    }
+}

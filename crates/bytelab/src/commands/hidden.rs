@@ -1,0 +1,63 @@
+//! The commands that bytelab starts itself with.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::experiments;
+
+/// Runs the hidden command that the process's arguments name; none if they name no such command.
+pub(crate) fn run() -> Option<Result<ExitCode>> {
+    let [task, first, second] = arguments()?;
+    Some(match task.as_str() {
+        experiments::self_test::COMMAND => allocate(&first, &second),
+        experiments::serve::COMMAND => {
+            experiments::serve::run(&first, &second).map(|()| ExitCode::SUCCESS)
+        }
+        experiments::self_test::BURN => experiments::self_test::burn_process(&first),
+        experiments::copying::FILTER => filter(&first),
+        _ => worker(&first, &second),
+    })
+}
+
+/// `bytelab __worker EXPERIMENT METHOD` is how the lab starts a built-in method, and `__allocate` a
+/// program with a known number of allocations. They go past the command line's parser, whose memory
+/// would count as theirs.
+fn arguments() -> Option<[String; 3]> {
+    let mut arguments = std::env::args_os().skip(1).map(|argument| argument.into_string().ok());
+    let mut next = || arguments.next().flatten();
+    let task = next()?;
+    let known = [
+        "__worker",
+        experiments::copying::FILTER,
+        experiments::self_test::COMMAND,
+        experiments::self_test::BURN,
+        experiments::serve::COMMAND,
+    ];
+    known.contains(&task.as_str()).then_some([task, next()?, next()?])
+}
+
+fn allocate(threads: &str, times: &str) -> Result<ExitCode> {
+    experiments::self_test::allocate(threads.parse()?, times.parse()?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A program in another language that copies, which stands in the arguments behind the name of its method.
+fn filter(name: &str) -> Result<ExitCode> {
+    let experiment = experiments::copying::experiment();
+    let method = experiments::copying::filtering(&experiment, name);
+    let method = method.with_context(|| format!("there is no program that copies as {name}"))?;
+    let language = experiments::copying::language_of(name);
+    lab::worker::serve(&method, &experiment.params, language)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn worker(experiment: &str, method: &str) -> Result<ExitCode> {
+    let mut experiments = experiments::all();
+    experiments.push(experiments::self_test::experiment());
+    let experiment = experiments::find(&experiments, experiment)?;
+    let found = experiment.methods.iter().find(|known| known.name == method);
+    let found = found.with_context(|| format!("there is no method {method}"))?;
+    lab::worker::serve(found, &experiment.params, "rust")?;
+    Ok(ExitCode::SUCCESS)
+}

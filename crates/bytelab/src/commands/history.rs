@@ -1,0 +1,206 @@
+//! `bytelab history`: which of the stored runs are listed, or drawn over time.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::UNIX_EPOCH;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use lab::analyze::series;
+use lab::clock;
+use lab::metric::left_out;
+use lab::run::{Listed, Run};
+
+use super::context::{Context, layout};
+use super::limits::metric_named;
+use crate::report;
+use crate::store::is_machine;
+
+#[derive(Args)]
+pub(crate) struct HistoryArgs {
+    /// Only runs of this experiment
+    #[arg(long, value_name = "NAME")]
+    experiment: Option<String>,
+    /// Only runs with this label (`*` stands for any text)
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
+    /// Only runs of this machine: the start of its fingerprint, or words of its CPU's name
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
+    /// Only runs that started then or later: 2026-01-31, 2026-01-31T12:00 (UTC), or so long ago: 7d, 12h
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    since: Option<String>,
+    /// Only runs that started then or before; of a day, until its end
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    until: Option<String>,
+    /// Draw this method over time, with the runs from which on it changed
+    #[arg(long, value_name = "METHOD")]
+    plot: Option<String>,
+    /// Which metric is drawn: wall, cpu, rss, syscalls, allocations, throughput, or the full name of another
+    #[arg(long, value_name = "NAME", default_value = "wall", requires = "plot")]
+    metric: String,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
+    let mut store = context.open_store()?;
+    let mut listed = store.list()?;
+    // One that was imported may be older than those before it.
+    listed.sort_by(|a, b| a.started.cmp(&b.started));
+    let is_empty = listed.is_empty();
+    listed.retain(|run| args.wants(run));
+    if listed.is_empty() && !is_empty && !args.json && args.plot.is_none() {
+        writeln!(io::stdout().lock(), "no run is as asked; `bytelab history` lists all")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(method) = &args.plot else {
+        let text = if args.json {
+            report::history::json(&listed)?
+        } else {
+            report::history::table(&listed)
+        };
+        writeln!(io::stdout().lock(), "{text}")?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let runs = listed.iter().map(|run| store.load(&run.id)).collect::<Result<Vec<Run>>>()?;
+    let metric = metric_named(&args.metric);
+    let all = series(&runs, method, metric);
+    let lacks = |run: &&Run| left_out(run).any(|lacking| lacking == (method.as_str(), metric));
+    let older: Vec<&str> = runs.iter().filter(lacks).map(|run| run.id.as_str()).collect();
+    if !older.is_empty() {
+        let older = older.join(", ");
+        writeln!(
+            io::stderr(),
+            "bytelab: runs left out, as {metric} of {method} had an older definition there: {older}"
+        )?;
+    }
+    ensure!(
+        !all.is_empty(),
+        "no value of {metric} of a method {method} in {} runs; `bytelab history` lists all, `bytelab \
+         show ID` the methods of one",
+        runs.len()
+    );
+    let text = if args.json {
+        report::over_time::json(method, metric, &all)? + "\n"
+    } else {
+        report::over_time::text(method, metric, &all, &layout())
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl HistoryArgs {
+    fn wants(&self, run: &Listed) -> bool {
+        let started = run.started.as_str();
+        // Times of one form are in the order of their texts; a day is the beginning of its times.
+        let start = |date: &str| started.get(..date.len()).unwrap_or(started).to_owned();
+        self.experiment.as_ref().is_none_or(|name| run.experiment == *name)
+            && self.label.as_ref().is_none_or(|label| {
+                crate::pattern::matches(label, run.label.as_deref().unwrap_or_default())
+            })
+            && self.machine.as_ref().is_none_or(|machine| is_machine(run, machine))
+            && self.since.as_ref().is_none_or(|since| start(since) >= *since)
+            && self.until.as_ref().is_none_or(|until| start(until) <= *until)
+    }
+}
+
+/// The beginning of an RFC 3339 time in UTC, or how long ago it was.
+fn date(text: &str) -> Result<String, String> {
+    let wrong = || {
+        "write a day or a time in UTC, 2026-01-31 or 2026-01-31T12:00, or how long ago: 7d or 12h"
+            .to_owned()
+    };
+    if let Ok(ago) = humantime::parse_duration(text) {
+        let now = humantime::parse_rfc3339(&clock::utc_rfc3339()).map_err(|_| wrong())?;
+        let then = now.checked_sub(ago).filter(|then| *then >= UNIX_EPOCH).unwrap_or(UNIX_EPOCH);
+        let then = humantime::format_rfc3339_seconds(then).to_string();
+        return Ok(then.trim_end_matches('Z').to_owned());
+    }
+    let own = text.trim_end_matches('Z').replacen(' ', "T", 1);
+    let rest = "0000-01-01T00:00:00Z".get(own.len()..).ok_or_else(wrong)?;
+    let whole = own.len() >= "2026-01-31".len();
+    let known = humantime::parse_rfc3339(&format!("{own}{rest}"));
+    // A day before 1970 is no mistake of form, but no run is as old.
+    known.ok().filter(|_| whole).map(|_| own).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::run::Machine;
+
+    use super::*;
+
+    #[test]
+    fn a_date_is_the_beginning_of_a_time() {
+        for (text, expected) in [
+            ("2026-01-31", Some("2026-01-31")),
+            ("2026-01-31 12:00", Some("2026-01-31T12:00")),
+            ("2026-01-31T12:00:05Z", Some("2026-01-31T12:00:05")),
+            ("2026-02-30", None),
+            ("2026-01", None),
+            ("yesterday", None),
+            ("", None),
+            ("2026-01-31T12:00:05.123456789+00:00", None),
+            ("é", None),
+        ] {
+            assert_eq!(date(text).ok().as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn so_long_ago_is_a_time_too() {
+        let now = date("0s").unwrap();
+        let (hour, week) = (date("1h").unwrap(), date("7d").unwrap());
+        assert!(week < hour && hour < now, "{week} {hour} {now}");
+        assert_eq!(now.len(), "2026-01-31T12:00:05".len());
+        assert_eq!(date("1000y").as_deref(), Ok("1970-01-01T00:00:00"));
+    }
+
+    #[test]
+    fn filters_hold_together() {
+        let run = Listed {
+            id: "1".to_owned(),
+            experiment: "reading".to_owned(),
+            label: Some("before-2".to_owned()),
+            started: "2026-01-31T12:00:05Z".to_owned(),
+            machine: Machine {
+                fingerprint: "0123abcd".to_owned(),
+                cpu_model: Some("AMD EPYC 7763".to_owned()),
+            },
+            complete: true,
+            cells: 1,
+            samples: 1,
+        };
+        let none = || HistoryArgs {
+            experiment: None,
+            label: None,
+            machine: None,
+            since: None,
+            until: None,
+            plot: None,
+            metric: "wall_ns".to_owned(),
+            json: false,
+        };
+        let some = |text: &str| Some(text.to_owned());
+        for (args, expected) in [
+            (none(), true),
+            (HistoryArgs { experiment: some("reading"), ..none() }, true),
+            (HistoryArgs { experiment: some("read"), ..none() }, false),
+            (HistoryArgs { label: some("before*"), ..none() }, true),
+            (HistoryArgs { label: some("before"), ..none() }, false),
+            (HistoryArgs { machine: some("0123"), ..none() }, true),
+            (HistoryArgs { machine: some("epyc"), ..none() }, true),
+            (HistoryArgs { machine: some("xeon"), ..none() }, false),
+            (HistoryArgs { machine: some(""), ..none() }, false),
+            (HistoryArgs { since: some("2026-01-31"), ..none() }, true),
+            (HistoryArgs { since: some("2026-01-31T12:01"), ..none() }, false),
+            (HistoryArgs { until: some("2026-01-31"), ..none() }, true),
+            (HistoryArgs { until: some("2026-01-30"), ..none() }, false),
+            (HistoryArgs { until: some("2026-01-31T12:00"), since: some("2026"), ..none() }, true),
+        ] {
+            assert_eq!(args.wants(&run), expected);
+        }
+    }
+}

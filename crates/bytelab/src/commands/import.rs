@@ -1,0 +1,163 @@
+//! `bytelab import`: reads what others measured, and keeps it as a run: all of it, or nothing.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use lab::run::Run;
+
+use super::context::Context;
+use crate::import::{self, FORMATS, Folder, Format, Source};
+use crate::measuring::mark_imported;
+
+#[derive(Args)]
+pub(crate) struct ImportArgs {
+    /// What another program wrote, or criterion's directory target/criterion
+    #[arg(value_name = "FILE|DIR")]
+    path: PathBuf,
+    /// Whose it is: hyperfine, google-benchmark, go, criterion, fio, or json for our own [default: as it looks]
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    format: Option<Format>,
+    /// A name for the run, to find it again
+    #[arg(long)]
+    label: Option<String>,
+}
+
+fn format(name: &str) -> Result<Format, String> {
+    let found = FORMATS.iter().find(|(known, ..)| *known == name).map(|(_, format, _)| *format);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = FORMATS.iter().map(|(name, ..)| *name).collect();
+        format!("there is no such format; there are {}", known.join(", "))
+    })
+}
+
+/// What is larger is not read into memory.
+const BYTES_MAX: u64 = 1 << 30;
+/// Files that are looked at below a directory.
+const FILES_MAX: usize = 200_000;
+/// Of criterion it is four: group, function, value, `new`.
+const DEPTH_MAX: usize = 12;
+
+pub(crate) fn run(args: &ImportArgs, context: &Context) -> Result<ExitCode> {
+    // Debug escapes what would steer the terminal.
+    let shown = shown(&args.path);
+    let mut run = read(&args.path, args.format, &shown).with_context(|| shown.clone())?;
+    if args.label.is_some() {
+        run.label.clone_from(&args.label);
+    }
+    mark_imported(&mut run.environment, &shown);
+    let id = context.open_store()?.add(&run)?;
+    let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
+    let by = run.plan.imported.as_ref().map_or("bytelab", |imported| imported.tool.as_str());
+    writeln!(
+        io::stdout().lock(),
+        "run {id}: {} and {}, measured by {}, from {shown}",
+        counted(run.cells.len(), "method"),
+        counted(samples, "sample"),
+        by.escape_debug()
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The name in one line that steers no terminal.
+fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if text.chars().any(|c| c.escape_debug().count() > 1) {
+        format!("{text:?}")
+    } else {
+        text.into()
+    }
+}
+
+fn read(path: &Path, asked: Option<Format>, shown: &str) -> Result<Run> {
+    let metadata = fs::metadata(path)?;
+    let name = path.to_string_lossy();
+    if metadata.is_dir() {
+        if let Some(format) = asked.filter(|format| *format != Format::Criterion) {
+            bail!("is a directory; {} is one file: name that", format.about());
+        }
+        let (files, newest) = folder(path)?;
+        let written = written(newest.as_ref().unwrap_or(&metadata))?;
+        told(asked, Format::Criterion, shown)?;
+        return import::folder(&files, &Source { file: &name, written: &written });
+    }
+    let kind = metadata.file_type();
+    ensure!(!kind.is_block_device() && !kind.is_char_device(), "is a device; name a file");
+    let bytes = whole(path)?;
+    let format = match asked {
+        Some(format) => format,
+        None => import::guess(&bytes)?,
+    };
+    told(asked, format, shown)?;
+    let written = written(&metadata)?;
+    import::file(format, &bytes, &Source { file: &name, written: &written })
+}
+
+/// The guess is told, so that a wrong one is seen.
+fn told(asked: Option<Format>, format: Format, shown: &str) -> Result<()> {
+    if asked.is_none() {
+        let (name, about) = (format.name(), format.about());
+        writeln!(io::stderr(), "bytelab: {shown}: taken for --format {name} ({about})")?;
+    }
+    Ok(())
+}
+
+fn whole(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    ensure!(bytes.len() as u64 <= BYTES_MAX, "is larger than 1 GiB; import a part of it");
+    Ok(bytes)
+}
+
+/// RFC 3339, UTC; of a file that lies before 1970 or after 9999, 1970.
+fn written(metadata: &Metadata) -> Result<String> {
+    let since = metadata.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let time = std::time::UNIX_EPOCH + since.min(std::time::Duration::from_hours(24 * 365 * 8000));
+    Ok(humantime::format_rfc3339_seconds(time).to_string())
+}
+
+/// The files below a directory that are read, and what is known of the one that was written last. Links are not
+/// followed.
+fn folder(root: &Path) -> Result<(Folder, Option<Metadata>)> {
+    let (mut files, mut newest): (Folder, Option<Metadata>) = (Vec::new(), None);
+    let mut dirs = vec![(root.to_owned(), 0)];
+    let (mut seen, mut bytes) = (0, 0);
+    while let Some((dir, depth)) = dirs.pop() {
+        let below =
+            |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+        for entry in fs::read_dir(&dir).with_context(|| format!("{:?}", below(&dir)))? {
+            let entry = entry?;
+            let path = entry.path();
+            let name = below(&path);
+            let metadata = entry.metadata().with_context(|| format!("{name:?}"))?;
+            seen += 1;
+            ensure!(
+                seen <= FILES_MAX,
+                "more than {FILES_MAX} files below it; name target/criterion"
+            );
+            if metadata.is_dir() && depth < DEPTH_MAX {
+                dirs.push((path, depth + 1));
+            } else if metadata.is_file() && import::is_read(&name) {
+                let text = whole(&path).with_context(|| format!("{name:?}"))?;
+                bytes += text.len() as u64;
+                ensure!(bytes <= BYTES_MAX, "more than 1 GiB below it; import a part of it");
+                files.push((name, text));
+                let newer = newest
+                    .as_ref()
+                    .is_none_or(|newest| newest.modified().ok() < metadata.modified().ok());
+                if newer {
+                    newest = Some(metadata);
+                }
+            }
+        }
+    }
+    Ok((files, newest))
+}

@@ -1,0 +1,66 @@
+//! `bytelab init`: an experiment of the user's own to start from.
+
+use std::fs::Permissions;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+use super::context::Context;
+use crate::experiments::own::{EXAMPLE, is_file_name};
+use crate::whole_file;
+
+#[derive(Args)]
+pub(crate) struct InitArgs {
+    /// Where it is written
+    #[arg(default_value = "experiment.toml")]
+    file: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+    /// Print the JSON Schema of such files, for editors, and write nothing
+    #[arg(long, conflicts_with_all = ["file", "force"])]
+    schema: bool,
+}
+
+const SCHEMA: &str = include_str!("../../../../docs/experiment.schema.json");
+
+pub(crate) fn run(args: &InitArgs, _: &Context) -> Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    if args.schema {
+        out.write_all(SCHEMA.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    write(&args.file, args.force)?;
+    let name = args.file.display();
+    // Without a slash, only the ending tells a file from an experiment.
+    let is_file = is_file_name(&name.to_string());
+    let dot = if is_file { "" } else { "./" };
+    writeln!(out, "wrote {name}; run it with: bytelab run {dot}{name}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All of it or nothing.
+fn write(path: &Path, force: bool) -> Result<()> {
+    let writing = || format!("writing {}", path.display());
+    if force {
+        return whole_file::write(path, |mut file| Ok(file.write_all(EXAMPLE.as_bytes())?))
+            .with_context(writing);
+    }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // Less what the user's mask takes away.
+    let builder = builder.prefix(".bytelab-init-").permissions(Permissions::from_mode(0o666));
+    let mut file = builder.tempfile_in(dir).with_context(writing)?;
+    file.write_all(EXAMPLE.as_bytes()).with_context(writing)?;
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
+            bail!("{} is there already; --force replaces it", path.display())
+        }
+        Err(error) => Err(error.error).with_context(writing),
+    }
+}

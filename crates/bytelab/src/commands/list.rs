@@ -1,0 +1,52 @@
+//! `bytelab list`: the experiments, the methods of one, and what others published.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::context::{Context, layout};
+use crate::experiments::own;
+use crate::workers::{self, Language};
+use crate::{reference, report};
+
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    /// Only this one, with its params: a name, or a file of yours; or `published`, `published:NAME`
+    #[arg(value_name = "EXPERIMENT|FILE.toml")]
+    experiment: Option<String>,
+}
+
+pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
+    let known = &context.experiments;
+    let mut out = io::stdout().lock();
+    match args.experiment.as_deref() {
+        None => out.write_all(report::experiments(&known.experiments).as_bytes())?,
+        Some(name) if own::is_file_name(name) => {
+            let declared = known.load(Path::new(name))?;
+            out.write_all(report::methods(&declared.experiment, &[]).as_bytes())?;
+        }
+        Some("published") => {
+            out.write_all(report::beside::list(&reference::all(), &layout()).as_bytes())?;
+        }
+        Some(name) if name.starts_with(reference::PREFIX) => {
+            let published = super::compare::published(&name[reference::PREFIX.len()..])?;
+            out.write_all(report::beside::figures(&published, &layout()).as_bytes())?;
+        }
+        Some(name) => {
+            let experiment = known.find(name)?;
+            let languages = workers::languages(&experiment.methods);
+            let languages: Vec<(&str, String)> = languages
+                .into_iter()
+                .map(|Language { name, here }| match here {
+                    Ok(program) => (name, format!("here: {program}")),
+                    Err(why) => (name, format!("not here: {why}")),
+                })
+                .collect();
+            out.write_all(report::methods(experiment, &languages).as_bytes())?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,30 @@
+//! The subcommands: one file or folder each, with its arguments and its `run(args, &Context)`.
+
+pub(crate) mod baseline;
+pub(crate) mod cat;
+pub(crate) mod check;
+pub(crate) mod compare;
+mod context;
+pub(crate) mod delete;
+pub(crate) mod doctor;
+pub(crate) mod exit;
+pub(crate) mod export;
+pub(crate) mod fleece;
+pub(crate) mod hidden;
+pub(crate) mod history;
+pub(crate) mod import;
+pub(crate) mod init;
+mod limits;
+pub(crate) mod list;
+mod measure;
+pub(crate) mod measure_args;
+pub(crate) mod numbers;
+pub(crate) mod output;
+pub(crate) mod report;
+mod resume;
+pub(crate) mod run;
+pub(crate) mod sample;
+pub(crate) mod self_test;
+pub(crate) mod show;
+
+pub(crate) use self::context::Context;

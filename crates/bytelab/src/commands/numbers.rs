@@ -1,0 +1,125 @@
+//! `bytelab numbers`: the latency numbers of this machine.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use lab::analyze::{Analysis, analyze};
+use lab::experiment::Experiment;
+use lab::param::{Point, Value};
+use lab::run::{CacheState, Run};
+
+use super::context::{Context, layout};
+use super::measure::measure;
+use super::output::{OutputArgs, print};
+use crate::measuring::{RunRequest, Selection};
+use crate::report::numbers::{COLUMNS, Column};
+use crate::{numbers, report};
+
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct NumbersArgs {
+    /// Take more time for narrower results (at most 3 minutes)
+    #[arg(long)]
+    full: bool,
+    /// Only these rows (their names are those of --json)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    row: Vec<String>,
+    /// Only these columns
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = column)]
+    columns: Vec<Column>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+    /// Print a table for a wiki
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Where files are made [default: where made data is kept]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<String>,
+    /// Rounds of all sessions together, at most [default: 72; 500 with --full]
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rounds: Option<u32>,
+    /// A name for the run, to find it again
+    #[arg(long)]
+    label: Option<String>,
+    /// Where made data is kept [default: the user's cache directory]
+    #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
+    data_dir: Option<PathBuf>,
+    /// Do not keep the run
+    #[arg(long)]
+    no_store: bool,
+}
+
+pub(crate) fn run(args: &NumbersArgs, context: &Context) -> Result<ExitCode> {
+    let request = args.request(&context.experiments.experiments)?;
+    measure(request, context, |run| print_numbers(run, args))
+}
+
+fn column(name: &str) -> Result<Column, String> {
+    let found = COLUMNS.iter().find(|(known, _)| *known == name).map(|(_, column)| *column);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+        format!("there is no such column; there are {}", known.join(", "))
+    })
+}
+
+impl NumbersArgs {
+    /// The same as of `run numbers`.
+    fn request(&self, experiments: &[Experiment]) -> Result<RunRequest> {
+        let experiment =
+            experiments.iter().find(|experiment| experiment.name == numbers::EXPERIMENT);
+        let experiment = experiment.context("there is no experiment numbers")?;
+        let mut axes: Vec<(&str, Vec<Value>)> = Vec::new();
+        for param in &experiment.params {
+            let rows = self.row.join(",");
+            let text = match param.name {
+                "row" if rows.is_empty() => param.default,
+                "row" => &rows,
+                _ => self.dir.as_deref().unwrap_or(param.default),
+            };
+            if !text.is_empty() {
+                axes.push((param.name, param.parse(text)?));
+            }
+        }
+        let (sessions, rounds, seconds) = if self.full { (10, 500, 60) } else { (6, 72, 15) };
+        let rounds = self.rounds.unwrap_or(rounds);
+        Ok(RunRequest {
+            experiment: experiment.name.to_owned(),
+            points: Point::product(&axes),
+            definition: None,
+            selection: Selection::default(),
+            rounds,
+            time: Duration::from_secs(seconds),
+            warm_up: 1,
+            sessions: Some(sessions.min(rounds)),
+            seed: None,
+            cache: CacheState::Warm,
+            sample_limit: Duration::from_mins(1),
+            counting: 0,
+            fresh: false,
+            trace: None,
+            label: self.label.clone(),
+            data_dir: self.data_dir.clone(),
+            keep: !self.no_store,
+        })
+    }
+}
+
+fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
+    if args.json || args.columns.is_empty() && !args.markdown {
+        let output = OutputArgs { json: args.json, percentiles: false, columns: Vec::new() };
+        return print(run, &output);
+    }
+    let analysis = analyze(run);
+    let text = if args.markdown {
+        report::numbers::markdown(run, &analysis, &args.columns)
+    } else {
+        report::numbers::text(run, &analysis, &args.columns, &layout())
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(analysis)
+}

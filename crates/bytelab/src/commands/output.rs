@@ -1,0 +1,41 @@
+//! How a run is shown.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use clap::Args;
+use lab::analyze::{Analysis, analyze};
+use lab::run::Run;
+
+use super::context::layout;
+use crate::report::{self, More};
+
+#[derive(Args, Clone)]
+pub(crate) struct OutputArgs {
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print p0 to p100 of every metric
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) percentiles: bool,
+    /// Show these columns, too
+    #[arg(long, value_enum, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "json")]
+    pub(crate) columns: Vec<More>,
+}
+
+pub(crate) fn print(run: &Run, output: &OutputArgs) -> Result<Analysis> {
+    let analysis = analyze(run);
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if output.json {
+        report::json(run, &analysis, &mut out)?;
+        writeln!(out)?;
+    } else {
+        let layout = layout();
+        out.write_all(report::text(run, &analysis, &output.columns, &layout).as_bytes())?;
+        if output.percentiles {
+            write!(out, "\n{}", report::percentiles(run, &analysis, &layout))?;
+        }
+    }
+    out.flush()?;
+    Ok(analysis)
+}

@@ -1,0 +1,179 @@
+//! `bytelab sample`: random records of files and streams, a front of `record-sampler`.
+
+mod args;
+mod bus;
+mod output;
+mod source;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
+
+use super::context::Context;
+use crate::standard_streams::{StandardStream, check};
+pub(crate) use args::SampleArgs;
+use output::Output;
+
+const FAILED: u8 = 1;
+const WRONG_USE: u8 = 2;
+
+/// Draws, or says in one line why not. A reader that has gone away is a success, unless others get nothing then.
+pub(crate) fn run(args: &SampleArgs, _: &Context) -> ExitCode {
+    let error = match draw(args) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(error) => error,
+    };
+    let known = error.downcast_ref::<Error>();
+    let is_left = known.is_some_and(|error| error.io_kind() == Some(io::ErrorKind::BrokenPipe));
+    if is_left && args.split.is_none() {
+        return ExitCode::SUCCESS;
+    }
+    let mut text = format!("{error:#}");
+    text.push_str(match known.map(Error::kind) {
+        Some(ErrorKind::TooFew) if args.count.is_some() => "; --at-most takes all of them",
+        Some(ErrorKind::MixedHeaders) => "; --mixed-headers takes them together",
+        Some(ErrorKind::TooLarge) => " by --max-record",
+        _ => "",
+    });
+    let _ = writeln!(io::stderr(), "bytelab sample: {text}");
+    let is_data = known.is_some_and(|error| error.kind() != ErrorKind::BadRequest);
+    let is_system = error.downcast_ref::<io::Error>().is_some();
+    ExitCode::from(if is_data || is_system { FAILED } else { WRONG_USE })
+}
+
+fn draw(args: &SampleArgs) -> Result<()> {
+    let seed = args.seed.unwrap_or_else(lab::clock::now_ns);
+    bus::say_why()?;
+    let bar = bar(source::bytes_to_go_through(args));
+    let told = bar.clone();
+    let sampler = args.sampler(seed).watched(move |bytes| {
+        told.inc(bytes);
+        true
+    });
+    let stats = match args.format.0 {
+        Some(format) => records(&sampler, &mut source::population(args, format)?, args),
+        None => rows(&sampler, args),
+    };
+    bar.finish_and_clear();
+    let stats = stats?;
+    if args.stats {
+        print_stats(&stats, seed)?;
+    }
+    Ok(())
+}
+
+fn records(
+    sampler: &Sampler,
+    population: &mut Population,
+    args: &SampleArgs,
+) -> Result<Vec<Stats>> {
+    match &args.split {
+        Some(parts) => split(parts, |weights, outputs| {
+            let mut writers: Vec<&mut dyn Write> =
+                outputs.iter_mut().map(|output| output as &mut dyn Write).collect();
+            sampler.split(population, weights, &mut writers)
+        }),
+        None => single(args, |out| sampler.write(population, out)),
+    }
+}
+
+/// Of Parquet, into Parquet.
+#[cfg(feature = "parquet")]
+fn rows(sampler: &Sampler, args: &SampleArgs) -> Result<Vec<Stats>> {
+    ensure!(!args.header, "Parquet does not go with --header: its columns have names");
+    ensure!(args.max_record.is_none(), "Parquet does not go with --max-record: no row is held");
+    ensure!(
+        !args.files.is_empty() && args.files.iter().all(|file| file.as_os_str() != "-"),
+        "Parquet is read from files, not from standard input"
+    );
+    let paths = source::expanded(&args.files)?;
+    let Some(parts) = &args.split else {
+        return single(args, |out| sampler.write_parquet(&paths, out));
+    };
+    split(parts, |weights, outputs| {
+        let mut writers: Vec<&mut (dyn Write + Send)> =
+            outputs.iter_mut().map(|output| output as &mut (dyn Write + Send)).collect();
+        sampler.split_parquet(&paths, weights, &mut writers)
+    })
+}
+
+#[cfg(not(feature = "parquet"))]
+fn rows(_: &Sampler, _: &SampleArgs) -> Result<Vec<Stats>> {
+    anyhow::bail!("this bytelab is built without Parquet")
+}
+
+fn single(
+    args: &SampleArgs,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> record_sampler::Result<Stats>,
+) -> Result<Vec<Stats>> {
+    let Some(path) = &args.output else {
+        check(StandardStream::Output).context("standard output")?;
+        // Not through the line buffer of `Stdout`: what is written is large already.
+        let stdout = io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
+        return Ok(vec![write(&mut File::from(stdout))?]);
+    };
+    let output = Output::create(path)?;
+    let stats = write(&mut &output)?;
+    output.finish()?;
+    Ok(vec![stats])
+}
+
+/// All outputs appear, or none of them does.
+fn split(
+    parts: &args::Parts,
+    write: impl FnOnce(&[f64], &mut [&Output]) -> record_sampler::Result<Vec<Stats>>,
+) -> Result<Vec<Stats>> {
+    let outputs = parts.0.iter().map(|(path, _)| Output::create(path));
+    let outputs = outputs.collect::<Result<Vec<Output>>>()?;
+    let mut places = BTreeSet::new();
+    for (output, (path, _)) in outputs.iter().zip(&parts.0) {
+        let is_new = output.place().is_none_or(|place| places.insert(place));
+        ensure!(is_new, "{} is named twice", path.display());
+    }
+    let weights: Vec<f64> = parts.0.iter().map(|(_, weight)| *weight).collect();
+    let stats = write(&weights, &mut outputs.iter().collect::<Vec<&Output>>())?;
+    let ready = outputs.into_iter().map(Output::ready).collect::<Result<Vec<Output>>>()?;
+    ready.into_iter().try_for_each(Output::finish)?;
+    Ok(stats)
+}
+
+/// Draws nothing where standard error is not a terminal.
+fn bar(bytes: Option<u64>) -> ProgressBar {
+    let bar = match bytes {
+        Some(bytes) => ProgressBar::new(bytes),
+        None => ProgressBar::new_spinner(),
+    };
+    let style = match bytes {
+        Some(_) => "{wide_bar} {bytes} of {total_bytes}, {eta} left",
+        None => "{spinner} {bytes}",
+    };
+    let style = ProgressStyle::with_template(style);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.with_elapsed(Duration::ZERO)
+}
+
+fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {
+    let first = stats.first().context("no output")?;
+    let seen = first.seen.map_or("not counted".to_owned(), |seen| seen.to_string());
+    let taken: Vec<String> = stats.iter().map(|stats| stats.taken.to_string()).collect();
+    let mut out = io::stderr().lock();
+    writeln!(out, "records seen   {seen}")?;
+    writeln!(out, "records taken  {}", taken.join(" + "))?;
+    writeln!(out, "bytes read     {}", first.bytes_read)?;
+    writeln!(out, "method         {}: {}", first.method, first.reason)?;
+    writeln!(out, "seed           {seed}")?;
+    Ok(())
+}
+
+/// A share or a number of one key.
+pub(super) fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
+    ensure!(!name.is_empty(), "{text}: a name must stand before the =");
+    Ok(name)
+}

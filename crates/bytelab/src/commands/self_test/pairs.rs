@@ -1,0 +1,211 @@
+//! Pairs of methods of which the truth is known: how often the lab says otherwise, and how often it finds a
+//! difference that is there.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, anyhow};
+use clap::ValueEnum;
+use lab::analyze::{Comparison, Verdict, analyze};
+use lab::launch::{Helper, Stop};
+use lab::run::{CacheState, Run};
+
+use super::{Bench, Check, Much, SelfTestArgs};
+use crate::experiments::self_test::{BURN, OTHERS, more};
+
+/// A right test gives so many false alarms.
+const FALSE_ALARMS: f64 = 0.05;
+/// More than what 200 right tests give by chance in one of some dozen cells.
+const MOST_OF_A_CELL: f64 = 0.1;
+/// Pairs that must have an interval.
+const LEAST_FINITE: f64 = 0.95;
+/// Of the differences of 10 % and more on a quiet machine.
+const LEAST_FOUND: f64 = 0.8;
+const LARGE_PERCENT: u32 = 10;
+
+/// What the two methods of a pair differ by. Both start the same processes and threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// One program under two names.
+    Same,
+    /// The process that is measured does the work, or a child of it.
+    Shell,
+    /// The work is done before a pipeline, or in it.
+    Pipeline,
+    /// The first thread does the work, or another one.
+    Thread,
+    /// A built-in method, and the same as a worker of another program.
+    Worker,
+    /// One program under two names, among two others.
+    FewOthers,
+    /// One program under two names, among 25 others.
+    ManyOthers,
+}
+
+impl Kind {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The reference, the other one, and those that are measured beside them.
+    fn methods(self) -> Vec<String> {
+        let (pair, others) = match self {
+            Kind::Same => (["same", "same-again"], 0),
+            Kind::Shell => (["shell", "child-of-shell"], 0),
+            Kind::Pipeline => (["before-pipeline", "in-pipeline"], 0),
+            Kind::Thread => (["first-thread", "second-thread"], 0),
+            Kind::Worker => (["same", "as-worker"], 0),
+            Kind::FewOthers => (["same", "same-again"], 2),
+            Kind::ManyOthers => (["same", "same-again"], OTHERS),
+        };
+        let others = (1..=others).map(|n| format!("other-{n}"));
+        pair.map(str::to_owned).into_iter().chain(others).collect()
+    }
+
+    /// Of processes, each round is a session.
+    fn much(self) -> Much {
+        let rounds = if matches!(self, Kind::Shell | Kind::Pipeline) { 2 } else { super::AA.1 };
+        Much { sessions: super::AA.0, rounds, cache: CacheState::AsIs, counting: 0 }
+    }
+}
+
+/// What was found in some pairs, in one metric.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    pairs: u32,
+    claims: u32,
+    finite: u32,
+}
+
+impl Count {
+    fn add(&mut self, comparison: &Comparison) {
+        self.pairs += 1;
+        let claims = matches!(comparison.verdict, Verdict::Faster | Verdict::Slower);
+        self.claims += u32::from(claims);
+        self.finite += u32::from(comparison.low.is_some() && comparison.high.is_some());
+    }
+
+    fn share(self, of: u32) -> f64 {
+        f64::from(of) / f64::from(self.pairs.max(1))
+    }
+
+    /// What a right test gives at most: three standard deviations above its rate.
+    fn by_chance(self) -> f64 {
+        let n = f64::from(self.pairs.max(1));
+        FALSE_ALARMS + 3.0 * (FALSE_ALARMS * (1.0 - FALSE_ALARMS) / n).sqrt()
+    }
+}
+
+/// How often two methods that cost the same are said to differ: of each kind, at each load.
+pub(super) fn false_alarms(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    let mut pool = Count::default();
+    for load in &args.load {
+        let _burners = burners(*load, &bench.stop)?;
+        for kind in &args.kinds {
+            let methods = kind.methods();
+            let counts = count(bench, &methods, kind.much(), pairs)?;
+            for (metric, count) in counts {
+                pool.pairs += count.pairs;
+                pool.claims += count.claims;
+                let most = MOST_OF_A_CELL.max(count.by_chance());
+                let passed =
+                    count.share(count.claims) <= most && count.share(count.finite) >= LEAST_FINITE;
+                let found = format!(
+                    "{}, {load} processes for each CPU beside it: {} of {} pairs differ ({:.1} %; at most \
+                     {:.1} %), {} have an interval",
+                    kind.name(),
+                    count.claims,
+                    count.pairs,
+                    100.0 * count.share(count.claims),
+                    100.0 * most,
+                    count.finite,
+                );
+                checks.push(Check::new(metric, passed, found));
+            }
+        }
+    }
+    let most = 0.055_f64.max(pool.by_chance());
+    let found = format!(
+        "{} of {} verdicts are false ({:.1} %; at most {:.1} %)",
+        pool.claims,
+        pool.pairs,
+        100.0 * pool.share(pool.claims),
+        100.0 * most
+    );
+    checks.push(Check::new("all", pool.share(pool.claims) <= most, found));
+    Ok(checks)
+}
+
+/// How often a difference of so many percent is found.
+pub(super) fn found(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    for load in &args.load {
+        let _burners = burners(*load, &bench.stop)?;
+        for percent in &args.ab {
+            let methods = ["same".to_owned(), more(*percent)];
+            let counts = count(bench, &methods, Kind::Same.much(), pairs)?;
+            for (metric, count) in counts {
+                let must = *load == 0 && *percent >= LARGE_PERCENT;
+                let passed = !must || count.share(count.claims) >= LEAST_FOUND;
+                let found = format!(
+                    "{percent} % more, {load} processes for each CPU beside it: found in {} of {} pairs ({:.0} %)",
+                    count.claims,
+                    count.pairs,
+                    100.0 * count.share(count.claims)
+                );
+                checks.push(Check::new(metric, passed, found));
+            }
+        }
+    }
+    Ok(checks)
+}
+
+/// By metric, what so many runs say of the second of these methods beside the first.
+fn count(
+    bench: &Bench,
+    methods: &[String],
+    much: Much,
+    pairs: u32,
+) -> Result<BTreeMap<&'static str, Count>> {
+    let names: Vec<&str> = methods.iter().map(String::as_str).collect();
+    let mut counts: BTreeMap<&'static str, Count> = BTreeMap::new();
+    for _ in 0..pairs {
+        let run = bench.measure(&names, much)?;
+        if bench.stop.signal().is_some() {
+            break;
+        }
+        for (metric, comparison) in of_metrics(&run, names[1]) {
+            counts.entry(metric).or_default().add(&comparison);
+        }
+    }
+    Ok(counts)
+}
+
+/// The comparisons of a method by wall time, by CPU time and by what decides.
+fn of_metrics(run: &Run, method: &str) -> Vec<(&'static str, Comparison)> {
+    let comparisons = analyze(run).comparisons;
+    let of = |name, is: &dyn Fn(&Comparison) -> bool| {
+        let mut own = comparisons.iter().filter(|c| c.method == method);
+        own.find(|c| is(c)).map(|c| (name, c.clone()))
+    };
+    [
+        of("wall", &|c| c.metric == "wall_ns"),
+        of("cpu", &|c| c.metric == "cpu_ns"),
+        of("what decides", &|c| c.decides),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Processes that want a CPU all the time, so many for each CPU, until they are dropped.
+fn burners(of_each: u32, stop: &Stop) -> Result<Vec<Helper>> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let program = std::env::current_exe().context("finding this program")?;
+    let argv = [program.to_string_lossy().as_ref(), BURN, "0", "0"].map(str::to_owned);
+    let start = |_| {
+        Helper::start(&argv, 0, stop)
+            .map_err(|ended| anyhow!("starting a process that wants a CPU: {ended:?}"))
+    };
+    (0..cpus * of_each as usize).map(start).collect()
+}

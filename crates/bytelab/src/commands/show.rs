@@ -1,0 +1,32 @@
+//! `bytelab show`: a stored run again.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::context::{Context, layout};
+use super::output::{OutputArgs, print};
+use crate::{report, store};
+
+#[derive(Args)]
+pub(crate) struct ShowArgs {
+    /// Its id; `latest` is the newest
+    id: String,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Draw the samples of each method, too: in their order, and as a histogram
+    #[arg(long, conflicts_with = "json")]
+    plot: bool,
+}
+
+pub(crate) fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
+    let run = store::load(context.open_store()?.as_mut(), &args.id)?;
+    let analysis = print(&run, &args.output)?;
+    if args.plot {
+        let text = report::plot(&run, &analysis, &layout());
+        io::stdout().lock().write_all(text.as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

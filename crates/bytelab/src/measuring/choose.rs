@@ -1,0 +1,152 @@
+//! Which methods take part.
+
+use anyhow::{Context, Result, bail, ensure};
+use lab::analyze::OLD;
+use lab::experiment::{Experiment, How, Method};
+use lab::param::Point;
+use lab::run::{Note, Role, Run};
+
+use super::owner;
+use super::request::Selection;
+use crate::pattern::matches;
+use crate::workers::{self, Languages};
+
+/// The named methods or the default ones, the user's workers, and the reference first.
+pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<Vec<Method>> {
+    let mut methods: Vec<Method> = Vec::new();
+    for worker in &selection.workers {
+        let worker = user_worker(experiment, worker)?;
+        ensure!(
+            methods.iter().all(|method| method.name != worker.name),
+            "--worker {}: the name is given twice",
+            worker.name
+        );
+        methods.push(worker);
+    }
+    let known = || experiment.methods.iter().map(|method| method.name.as_str());
+    for pattern in &selection.methods {
+        ensure!(
+            experiment.methods.iter().any(|method| matches(pattern, &method.name)),
+            "there is no method {pattern}; {} has {}",
+            experiment.name,
+            known().collect::<Vec<_>>().join(", ")
+        );
+    }
+    let patterns = selection.methods.as_slice();
+    let languages = Languages::asked(&experiment.methods, &selection.languages)?;
+    let chosen = |method: &&Method| match (patterns, &languages) {
+        ([], None) => method.default && workers::is_here(method),
+        ([], Some(languages)) => languages.have(method),
+        (patterns, languages) => {
+            patterns.iter().any(|pattern| matches(pattern, &method.name))
+                && languages.as_ref().is_none_or(|languages| languages.have(method))
+        }
+    };
+    let ours: Vec<Method> = experiment.methods.iter().filter(chosen).cloned().collect();
+    ensure!(
+        !ours.is_empty() || !methods.is_empty(),
+        "none of the methods that --method names is in a language that --language names"
+    );
+    methods.splice(0..0, ours);
+    ensure!(
+        methods.iter().any(|method| method.role == Role::Contender),
+        "only yardsticks are chosen; name a method that competes, too"
+    );
+    if let Some(name) = &selection.reference {
+        let reference = methods.iter().position(|m| m.name == *name && m.role == Role::Contender);
+        let reference = reference.with_context(|| {
+            format!("--reference {name}: not one of the methods that compete in this run")
+        })?;
+        let reference = methods.remove(reference);
+        methods.insert(0, reference);
+    }
+    Ok(methods)
+}
+
+/// Takes out the methods that compete at none of the points: else workers would be built that have nothing to
+/// do. Of those that the user named it is noted; what only a pattern names may well do another job.
+pub(super) fn leave_out(
+    experiment: &Experiment,
+    methods: &mut Vec<Method>,
+    points: &[Point],
+    selection: &Selection,
+) -> Result<Vec<Note>> {
+    let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
+    let mut notes = Vec::new();
+    for method in methods.iter().filter(|method| !competes(method)) {
+        let Some(only_with) = experiment.only_with(method) else { continue };
+        let text = format!("takes part only with {only_with}");
+        ensure!(
+            selection.reference.as_ref() != Some(&method.name),
+            "--reference {}: {text}",
+            method.name
+        );
+        if selection.methods.contains(&method.name) {
+            notes.push(Note { method: Some(method.name.clone()), point: None, text });
+        }
+    }
+    methods.retain(competes);
+    Ok(notes)
+}
+
+fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
+    let (name, command) =
+        text.split_once('=').with_context(|| format!("--worker {text}: write NAME=COMMAND"))?;
+    let argv = shlex::split(command).filter(|argv| !argv.is_empty()).with_context(|| {
+        format!("--worker {text}: the command is empty or a quote is not closed")
+    })?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    ensure!(
+        !name.is_empty() && name.chars().all(plain),
+        "--worker {text}: a name is made of letters, digits, -, _ and ."
+    );
+    if experiment.methods.iter().any(|method| method.name == name) {
+        bail!("--worker {text}: {} has a method {name} already", experiment.name);
+    }
+    Ok(Method {
+        name: name.to_owned(),
+        about: command.to_owned(),
+        reads: experiment.params.iter().map(|param| param.name).collect(),
+        how: How::Worker { argv },
+        role: Role::Contender,
+        bypasses_cache: false,
+        default: true,
+        job: None,
+    })
+}
+
+/// A run does not keep where the old side of a check was.
+pub(super) fn ensure_one_side(run: &Run) -> Result<()> {
+    ensure!(
+        !run.cells.iter().any(|cell| cell.method.ends_with(OLD)),
+        "run {} is of `check --against`, whose old side is not known any more: check again",
+        run.id
+    );
+    Ok(())
+}
+
+/// The methods that a run has cells of, in its order.
+pub(super) fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Method>> {
+    let mut methods: Vec<Method> = Vec::new();
+    for cell in &run.cells {
+        if methods.iter().any(|method| method.name == cell.method) {
+            continue;
+        }
+        let known = experiment.methods.iter().find(|method| method.name == cell.method);
+        if let Some(method) = known {
+            methods.push(method.clone());
+            continue;
+        }
+        // A worker that was given with --worker: what it is about is its command.
+        let name = &cell.method;
+        ensure!(
+            !owner::is_imported(&run.environment),
+            "run {} was imported, and the command of its worker {name} is not started for that: measure it \
+             with `bytelab run {} --worker {name}=COMMAND`",
+            run.id,
+            run.experiment
+        );
+        methods.push(user_worker(experiment, &format!("{name}={}", cell.about))?);
+    }
+    Ok(methods)
+}

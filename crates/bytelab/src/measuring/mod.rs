@@ -1,0 +1,157 @@
+//! How a run is measured: what is requested is decided, prepared by [`prepare_run`], and recorded.
+
+mod choose;
+mod owner;
+mod plan;
+mod prepare;
+mod progress;
+mod record;
+mod request;
+mod trace_file;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use lab::experiment::{Experiment, Method};
+use lab::launch::{Orphans, Stop};
+use lab::measure::Job;
+use lab::metric;
+use lab::run::{Definition, Plan, Role, Run};
+
+use crate::experiments::{Catalogue, own};
+use crate::store::Store;
+use crate::workers;
+
+pub(crate) use self::choose::choose;
+use self::choose::{ensure_one_side, leave_out, methods_of};
+pub(crate) use self::owner::mark_imported;
+pub(crate) use self::plan::plan;
+use self::plan::{data_dir_text, seed};
+pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
+pub(crate) use self::progress::ProgressLine;
+pub(crate) use self::record::Measured;
+use self::record::{Output, record};
+pub(crate) use self::request::{RunRequest, Selection};
+use self::trace_file::TraceFile;
+
+/// Measures what is requested. The run is kept in the store while it grows, if there is one.
+pub(crate) fn run(
+    experiments: &Catalogue,
+    request: RunRequest,
+    store: Option<Box<dyn Store>>,
+    stop: &Stop,
+) -> Result<Measured> {
+    let experiment = experiments.find(&request.experiment)?;
+    let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
+    let (job, new) = decide(experiment, request)?;
+    measure(job, Start::New(new), Output { store, trace }, stop)
+}
+
+/// Which methods are measured, at which points, by which plan.
+fn decide(experiment: &Experiment, request: RunRequest) -> Result<(Job<'_>, NewRun)> {
+    let selection = &request.selection;
+    let mut methods = choose(experiment, selection)?;
+    let plan = plan(&request)?;
+    let points = experiment.points(request.points, &methods);
+    let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
+    if selection.methods.is_empty() && selection.languages.is_empty() {
+        workers::tell_left_out(experiment.methods.iter().filter(|method| competes(method)))?;
+    }
+    let notes = leave_out(experiment, &mut methods, &points, selection)?;
+    ensure!(
+        methods.iter().any(|method| method.role == Role::Contender),
+        "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
+        experiment.name
+    );
+    let new = NewRun { points, plan, label: request.label, notes };
+    Ok((Job { experiment, methods }, new))
+}
+
+/// Goes on with a run that was stopped or killed.
+pub(crate) fn resume(
+    experiments: &Catalogue,
+    id: &str,
+    mut store: Box<dyn Store>,
+    stop: &Stop,
+) -> Result<Measured> {
+    let run = store.load(id)?;
+    ensure_one_side(&run)?;
+    ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
+    ensure!(!owner::is_imported(&run.environment), "run {id} was imported: start a new one");
+    ensure!(
+        run.plan.metric_versions == metric::versions(),
+        "run {id} was begun by a bytelab that defines its metrics in another way: start a new one"
+    );
+    let declared = declared_in_file(experiments, &run)?;
+    let experiment = experiment_of(experiments, &run, declared.as_ref())?;
+    if let Some(process) = owner::alive(&run.environment) {
+        bail!("run {id} is being measured by process {process}: stop that first");
+    }
+    let job = Job { experiment, methods: methods_of(experiment, &run)? };
+    let output = Output { store: Some(store), trace: None };
+    measure(job, Start::Stored(run), output, stop)
+}
+
+/// Measures once more what a run measured: its methods, at its points, by its plan.
+pub(crate) fn repeat(
+    experiments: &Catalogue,
+    run: &Run,
+    label: &str,
+    dir: Option<PathBuf>,
+    store: Option<Box<dyn Store>>,
+    stop: &Stop,
+) -> Result<Run> {
+    ensure_one_side(run)?;
+    let declared = declared_in_file(experiments, run)?;
+    let experiment = experiment_of(experiments, run, declared.as_ref())?;
+    let job = Job { experiment, methods: methods_of(experiment, run)? };
+    let mut plan = Plan { seed: seed(), ..run.plan.clone() };
+    // A file may name any directory.
+    if dir.is_some() || plan.data_dir.is_none() || owner::is_imported(&run.environment) {
+        plan.data_dir = Some(data_dir_text(dir)?);
+    }
+    let (points, label) = (run.points.clone(), Some(label.to_owned()));
+    measure_new(job, NewRun { points, plan, label, notes: Vec::new() }, store, stop)
+}
+
+/// A run of which all is decided.
+pub(crate) fn measure_new(
+    job: Job<'_>,
+    new: NewRun,
+    store: Option<Box<dyn Store>>,
+    stop: &Stop,
+) -> Result<Run> {
+    Ok(measure(job, Start::New(new), Output { store, trace: None }, stop)?.run)
+}
+
+fn measure(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
+    let line = ProgressLine::new();
+    let orphans = Orphans::adopt();
+    let prepared = prepare_run(job, start, Some(&orphans), &line, stop)?;
+    record(prepared, output, line, stop)
+}
+
+/// What declared the experiment of the run, if a file did: it must be as it was when the run began.
+fn declared_in_file(experiments: &Catalogue, run: &Run) -> Result<Option<own::Loaded>> {
+    let same_file = |old: &Definition| {
+        let declared = experiments.load(Path::new(&old.file)).with_context(|| {
+            format!("run {} was declared in a file that cannot be used now", run.id)
+        })?;
+        ensure!(
+            declared.definition.text == old.text,
+            "{} has changed since run {} began: put it back, or start a new run",
+            old.file,
+            run.id
+        );
+        Ok(declared)
+    };
+    run.plan.definition.as_ref().map(same_file).transpose()
+}
+
+fn experiment_of<'a>(
+    experiments: &'a Catalogue,
+    run: &Run,
+    declared: Option<&'a own::Loaded>,
+) -> Result<&'a Experiment> {
+    declared.map_or_else(|| experiments.find(&run.experiment), |found| Ok(&found.experiment))
+}

@@ -1,0 +1,144 @@
+//! From a decided job to a run that can be measured: its data is made, its workers are built, its cells are laid out.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use lab::experiment::{Data, Method};
+use lab::launch::{Launcher, Orphans, Stop};
+use lab::measure::{Job, new_run, prepare_data};
+use lab::param::Point;
+use lab::run::{Note, Plan, Run};
+
+use super::progress::ProgressLine;
+use crate::workers::{self, Toolchain};
+
+/// What the run is made from.
+pub(crate) enum Start {
+    New(NewRun),
+    /// A stored run that goes on.
+    Stored(Run),
+}
+
+/// What is decided before anything is made or started.
+pub(crate) struct NewRun {
+    pub(crate) points: Vec<Point>,
+    pub(crate) plan: Plan,
+    pub(crate) label: Option<String>,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// All that measuring needs.
+pub(crate) struct PreparedRun<'a> {
+    pub(crate) job: Job<'a>,
+    pub(crate) run: Run,
+    pub(crate) data: Vec<Data>,
+    /// What the workers were built by.
+    pub(crate) toolchains: Vec<Toolchain>,
+}
+
+/// Makes the data and builds the workers. Processes that a build leaves behind are no orphans of the run.
+pub(crate) fn prepare_run<'a>(
+    mut job: Job<'a>,
+    mut start: Start,
+    orphans: Option<&Orphans>,
+    line: &ProgressLine,
+    stop: &Stop,
+) -> Result<PreparedRun<'a>> {
+    let (points, plan) = match &mut start {
+        Start::New(new) => (&mut new.points, &new.plan),
+        Start::Stored(run) => (&mut run.points, &run.plan),
+    };
+    let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
+    let dir = PathBuf::from(dir);
+    line.say("making or reading the data");
+    let data = prepare_data(job.experiment, points, &dir, plan.cache, stop);
+    line.clear();
+    let data = data?;
+    let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
+    let mut build = || build_workers(&mut job.methods, &dir, line, stop);
+    let toolchains = match orphans {
+        Some(orphans) => orphans.without(build)?,
+        None => build()?,
+    };
+    let run = match start {
+        Start::New(NewRun { points, plan, label, notes }) => {
+            let mut run = new_run(&job, points, plan, label);
+            run.notes = notes;
+            name_languages(&mut run, &job, &languages);
+            run
+        }
+        Start::Stored(mut run) => {
+            note_other_toolchains(&mut run, &toolchains);
+            run
+        }
+    };
+    Ok(PreparedRun { job, run, data, toolchains })
+}
+
+/// Starts the methods of this program.
+pub(crate) fn launcher(sample_limit_ns: u64, stop: &Stop) -> Result<Launcher> {
+    Ok(Launcher {
+        program: std::env::current_exe().context("finding this program")?,
+        sample_limit_ns,
+        fresh: false,
+        dir: None,
+        stop: stop.clone(),
+    })
+}
+
+impl PreparedRun<'_> {
+    pub(crate) fn launcher(&self, stop: &Stop) -> Result<Launcher> {
+        let plan = &self.run.plan;
+        let file = plan.definition.as_ref().map(|definition| Path::new(&definition.file));
+        let dir = file.and_then(Path::parent).map(Path::to_owned);
+        Ok(Launcher { fresh: plan.fresh, dir, ..launcher(plan.sample_limit_ns, stop)? })
+    }
+}
+
+const BUILDING: &str = "building workers";
+
+/// The programs that the methods need beside this one.
+fn build_workers(
+    methods: &mut [Method],
+    dir: &Path,
+    line: &ProgressLine,
+    stop: &Stop,
+) -> Result<Vec<Toolchain>> {
+    line.say(BUILDING);
+    let tell = |text: &str| {
+        line.clear();
+        writeln!(io::stderr(), "bytelab: {text}")?;
+        line.say(BUILDING);
+        Ok(())
+    };
+    let built = workers::make_ready(methods, dir, &tell, stop);
+    line.clear();
+    built
+}
+
+/// Also of cells that are skipped, whose workers never say hello.
+fn name_languages(run: &mut Run, job: &Job<'_>, languages: &[Option<&str>]) {
+    for (method, language) in job.methods.iter().zip(languages) {
+        for cell in run.cells.iter_mut().filter(|cell| cell.method == method.name) {
+            cell.language = language.map(str::to_owned);
+        }
+    }
+}
+
+fn note_other_toolchains(run: &mut Run, toolchains: &[Toolchain]) {
+    for toolchain in toolchains {
+        let then = run.environment.facts.get(&toolchain.fact()).and_then(|fact| fact.as_str());
+        if let Some(then) = then.filter(|then| *then != toolchain.version) {
+            let Toolchain { language, version, .. } = toolchain;
+            let text = format!(
+                "the run was resumed with another toolchain of {language} ({version}, before: {then}): do not \
+                 trust differences between its sessions"
+            );
+            // A language may have several workers.
+            if run.notes.iter().all(|note| note.text != text) {
+                run.notes.push(Note { method: None, point: None, text });
+            }
+        }
+    }
+}

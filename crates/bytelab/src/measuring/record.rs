@@ -1,0 +1,288 @@
+//! From the first sample to the store, the line of progress, and the file of the timeline.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anyhow::Result;
+use lab::experiment::Data;
+use lab::launch::Stop;
+use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure, trace};
+use lab::run::{Note, Plan, Run};
+
+use super::owner;
+use super::prepare::PreparedRun;
+use super::progress::ProgressLine;
+use super::trace_file::TraceFile;
+use crate::store::{LOCK_LIMIT, Locked, Store};
+use crate::workers::Toolchain;
+
+/// How long a sample waits for the store: the measuring goes on.
+const SHORT: Duration = Duration::from_millis(10);
+
+/// A run, and whether all that it made was removed.
+pub(crate) struct Measured {
+    pub(crate) run: Run,
+    pub(crate) tidy: bool,
+}
+
+/// Where what is measured goes.
+pub(super) struct Output {
+    pub(super) store: Option<Box<dyn Store>>,
+    pub(super) trace: Option<TraceFile>,
+}
+
+/// Measures, and keeps each sample. Whether all that was made is removed is part of the result.
+pub(super) fn record(
+    mut prepared: PreparedRun<'_>,
+    output: Output,
+    line: ProgressLine,
+    stop: &Stop,
+) -> Result<Measured> {
+    let Output { mut store, trace: file } = output;
+    if !prepared.run.id.is_empty() {
+        take_over(&mut prepared.run, store.as_deref_mut())?;
+    }
+    let mut launcher = prepared.launcher(stop)?;
+    let PreparedRun { job, mut run, data, toolchains } = prepared;
+    let _ = writeln!(io::stderr(), "bytelab: {}", at_most(&job, &run.plan));
+    let mut recorder =
+        Recorder { store, line, toolchains, pending: Vec::new(), lock_limit: LOCK_LIMIT };
+    if !run.id.is_empty() {
+        recorder.set_lock_limit(SHORT)?;
+    }
+    let mut measured = measure(&job, &mut run, &data, &mut launcher, &mut recorder, stop);
+    if measured.is_ok()
+        && run.complete
+        && let Some(file) = file
+    {
+        measured = trace(&job, &mut run, &data, &mut launcher, &mut recorder, stop)
+            .and_then(|timeline| timeline.map_or(Ok(()), |timeline| file.write(&timeline)));
+    }
+    recorder.line.clear();
+    let left = end(data);
+    let tidy = left.is_empty();
+    if !tidy && measured.is_ok() {
+        run.notes.extend(left);
+        recorder.finish(&run)?;
+    }
+    let lost = recorder.lost(&run);
+    let is_kept = lost.is_none();
+    run.notes.extend(lost);
+    measured.map(|()| Measured { run, tidy: tidy && is_kept })
+}
+
+/// A stored run is measured by this process from now on.
+fn take_over(run: &mut Run, store: Option<&mut (dyn Store + 'static)>) -> Result<()> {
+    owner::sign(&mut run.environment);
+    store.map_or(Ok(()), |store| store.finish(&run.id, false, &run.environment, &run.notes))
+}
+
+/// What is measured, and how long that takes at most. How long a round takes is known after the first ones.
+fn at_most(job: &Job<'_>, plan: &Plan) -> String {
+    let methods = match job.methods.len() {
+        1 => "1 method".to_owned(),
+        n => format!("{n} methods"),
+    };
+    let seconds = at_most_ns(plan).div_ceil(1_000_000_000);
+    let experiment = job.experiment.name;
+    if plan.time_limit_ns == Plan::NO_TIME_LIMIT_NS {
+        let Plan { sessions, rounds, .. } = plan;
+        let rounds = if *rounds == 1 { "a round".to_owned() } else { format!("{rounds} rounds") };
+        return format!(
+            "measuring {methods} of {experiment}: {sessions} sessions of {rounds}, whatever time that takes"
+        );
+    }
+    format!(
+        "measuring {methods} of {experiment}: at most {seconds} s, or its first rounds if these take longer"
+    )
+}
+
+/// What went wrong when the data was put away, each once.
+fn end(data: Vec<Data>) -> Vec<Note> {
+    let mut left: Vec<Note> = Vec::new();
+    for mut data in data {
+        if let Err(error) = data.ending.end() {
+            let text = format!("{error:#}");
+            if left.iter().all(|note| note.text != text) {
+                left.push(Note { method: None, point: None, text });
+            }
+        }
+    }
+    left
+}
+
+/// Hands the growing run to the store and the progress line.
+struct Recorder {
+    store: Option<Box<dyn Store>>,
+    line: ProgressLine,
+    /// What the workers of the run were built by.
+    toolchains: Vec<Toolchain>,
+    /// What the store does not have yet, as another program keeps it locked: it is in the run.
+    pending: Vec<Change>,
+    /// How long the end of the run waits for the store.
+    lock_limit: Duration,
+}
+
+/// A change of the run that the store is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Cell(usize),
+    /// Of a cell, and which of its samples.
+    Sample(usize, usize),
+    /// Of which the samples do not count any more.
+    Aside(u32),
+    Plan,
+    End,
+}
+
+impl Recorder {
+    /// In the order in which the run has changed. What a locked store does not take stays for the
+    /// next time.
+    fn keep(&mut self, run: &Run, change: Change) -> Result<()> {
+        let Some(store) = &mut self.store else { return Ok(()) };
+        if change != Change::End || !self.pending.contains(&change) {
+            self.pending.push(change);
+        }
+        let mut kept = 0;
+        let mut ended = Ok(());
+        for change in &self.pending {
+            ended = put(store.as_mut(), run, *change);
+            if ended.is_err() {
+                break;
+            }
+            kept += 1;
+        }
+        self.pending.drain(..kept);
+        match ended {
+            Err(error) if error.is::<Locked>() => Ok(()),
+            ended => ended,
+        }
+    }
+
+    fn set_lock_limit(&mut self, limit: Duration) -> Result<()> {
+        self.store.as_mut().map_or(Ok(()), |store| store.set_lock_limit(limit))
+    }
+
+    /// What the store could not be given.
+    fn lost(&self, run: &Run) -> Option<Note> {
+        let samples = self.pending.iter().filter(|change| matches!(change, Change::Sample(..)));
+        let samples = samples.count();
+        (!self.pending.is_empty()).then(|| Note {
+            method: None,
+            point: None,
+            text: format!(
+                "another program keeps the store locked: {samples} samples and the end of this run \
+                 are shown here and not kept there; when it is done, measure them again with \
+                 bytelab run --resume {}",
+                run.id
+            ),
+        })
+    }
+}
+
+fn put(store: &mut dyn Store, run: &Run, change: Change) -> Result<()> {
+    match change {
+        Change::Cell(cell) => store.put_cell(&run.id, cell, &run.cells[cell]),
+        Change::Sample(cell, n) => match run.cells[cell].nth(n) {
+            Some((sample, values)) => store.append(&run.id, cell, sample, &values),
+            None => Ok(()),
+        },
+        Change::Aside(session) => store.set_aside(&run.id, session, INTERRUPTED),
+        Change::Plan => store.put_plan(&run.id, &run.plan),
+        Change::End => store.finish(&run.id, run.complete, &run.environment, &run.notes),
+    }
+}
+
+impl Record for Recorder {
+    fn begin(&mut self, run: &mut Run) -> Result<()> {
+        owner::sign(&mut run.environment);
+        let facts = &mut run.environment.facts;
+        let of_workers = self.toolchains.iter().flat_map(Toolchain::facts);
+        facts.extend(of_workers.map(|(fact, value)| (fact, value.into())));
+        run.id = match &mut self.store {
+            Some(store) => store.begin(run)?,
+            None => "not stored".to_owned(),
+        };
+        self.set_lock_limit(SHORT)
+    }
+
+    fn cell(&mut self, run: &Run, cell: usize) -> Result<()> {
+        self.keep(run, Change::Cell(cell))
+    }
+
+    fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
+        let last = run.cells[cell].samples.len().saturating_sub(1);
+        self.keep(run, Change::Sample(cell, last))
+    }
+
+    fn set_aside(&mut self, run: &Run, session: u32) -> Result<()> {
+        self.keep(run, Change::Aside(session))
+    }
+
+    fn planned(&mut self, run: &Run) -> Result<()> {
+        self.keep(run, Change::Plan)
+    }
+
+    fn progress(&mut self, progress: &Progress<'_>) {
+        self.line.show(progress);
+    }
+
+    fn finish(&mut self, run: &Run) -> Result<()> {
+        self.keep(run, Change::End)?;
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        self.line.clear();
+        let seconds = self.lock_limit.as_secs();
+        let waiting =
+            format!("another program keeps the store locked; waiting for it up to {seconds} s");
+        let _ = writeln!(io::stderr(), "bytelab: {waiting}");
+        self.set_lock_limit(self.lock_limit)?;
+        let ended = self.keep(run, Change::End);
+        self.set_lock_limit(SHORT)?;
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{self, suite};
+
+    #[test]
+    fn what_a_locked_store_does_not_take_is_kept_later_or_said_to_be_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs.sqlite");
+        let store = Some(store::open(Some(path.clone().into())).unwrap());
+        let mut recorder = Recorder {
+            store,
+            line: ProgressLine::new(),
+            toolchains: Vec::new(),
+            pending: Vec::new(),
+            lock_limit: Duration::ZERO,
+        };
+        let mut run = suite::new_run("locked");
+        recorder.begin(&mut run).unwrap();
+        let other = rusqlite::Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        for round in 0..3 {
+            run.cells[0].push(suite::new_sample(round, 0), &suite::new_values(round));
+            recorder.sample(&run, 0).unwrap();
+        }
+        run.complete = true;
+        recorder.finish(&run).unwrap();
+        let lost = recorder.lost(&run).unwrap().text;
+        assert!(lost.contains("locked: 3 samples and the end of this run"), "{lost}");
+        assert!(lost.ends_with(&format!("bytelab run --resume {}", run.id)), "{lost}");
+
+        other.execute_batch("ROLLBACK").unwrap();
+        recorder.finish(&run).unwrap();
+        assert_eq!(recorder.lost(&run), None);
+        let kept = recorder.store.as_mut().unwrap().load(&run.id).unwrap();
+        assert!(kept.complete);
+        assert_eq!(
+            (&kept.cells[0].samples, &kept.cells[0].values),
+            (&run.cells[0].samples, &run.cells[0].values)
+        );
+    }
+}

@@ -1,0 +1,32 @@
+//! The file of `--trace`: that it can be written is known before anything is measured, and whoever
+//! opens it finds all of it or nothing.
+
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use lab::trace::Timeline;
+
+use crate::whole_file::WholeFile;
+
+pub(super) struct TraceFile {
+    name: PathBuf,
+    file: WholeFile,
+}
+
+impl TraceFile {
+    pub(super) fn create(name: &Path) -> Result<TraceFile> {
+        let file = WholeFile::create(name)
+            .with_context(|| format!("--trace {}: cannot be written", name.display()))?;
+        Ok(TraceFile { name: name.to_owned(), file })
+    }
+
+    pub(super) fn write(self, timeline: &Timeline) -> Result<()> {
+        let TraceFile { name, file } = self;
+        let written = timeline.write(BufWriter::new(file.file()));
+        written
+            .map_err(anyhow::Error::from)
+            .and_then(|()| file.finish())
+            .with_context(|| format!("--trace {}", name.display()))
+    }
+}

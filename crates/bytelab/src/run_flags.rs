@@ -1,0 +1,250 @@
+//! The flags of `bytelab run EXPERIMENT …` and `bytelab check EXPERIMENT …`: they are made from the experiment's params, or from a file.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
+use lab::analyze::{ROUNDS, SESSIONS};
+use lab::experiment::Experiment;
+use lab::param::{Kind, Param, Point, Value, bytes};
+
+use crate::cli::{Cli, Task};
+use crate::commands::check::AgainstArgs;
+use crate::commands::measure_args::MeasureArgs;
+use crate::commands::output::OutputArgs;
+use crate::experiments::own::{self, Taken};
+use crate::experiments::{self, Catalogue};
+
+/// The task, if it is one of the tools and nothing is wrong with it: to describe all other tasks takes longer than many
+/// a sample. What is wrong, or asks for help, is left to `parse`.
+fn tool() -> Option<Cli> {
+    fn args<A: Args>(name: OsString) -> Option<A> {
+        let command = A::augment_args(Command::new("bytelab"));
+        let matches =
+            command.try_get_matches_from([name].into_iter().chain(std::env::args_os().skip(2)));
+        A::from_arg_matches(&matches.ok()?).ok()
+    }
+    let name = std::env::args_os().nth(1)?;
+    let task = match name.to_str()? {
+        "cat" => Task::Cat(args(name)?),
+        "fleece" => Task::Fleece(args(name)?),
+        "sample" => Task::Sample(args(name)?),
+        _ => return None,
+    };
+    Some(Cli { store: None, task })
+}
+
+/// Parses the process's arguments; help, version and wrong use end it here. An experiment in a file is
+/// added to the others; the tools need none.
+pub(crate) fn parse() -> Result<(Cli, Catalogue)> {
+    let mut experiments = Vec::new();
+    let cli = if let Some(cli) = tool() {
+        cli
+    } else {
+        experiments = experiments::all();
+        parse_with(&mut experiments)?
+    };
+    Ok((cli, Catalogue { experiments, reserved_names }))
+}
+
+fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
+    let mut command = command(experiments);
+    let typed = file_named(&command);
+    let mut definition = None;
+    if let Some((task, file)) = &typed {
+        let (subcommand, declared) = declared(task, file)?;
+        command = command.mut_subcommand(task, |task| task.subcommand(subcommand));
+        definition = Some(declared.definition);
+        experiments.push(declared.experiment);
+    }
+    let matches = command.get_matches();
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let of_task = TASKS.iter().find_map(|task| matches.subcommand_matches(task));
+    let Some(of_task) = of_task else { return Ok(cli) };
+    let Some((name, matches)) = of_task.subcommand() else { return Ok(cli) };
+    let experiment = match &typed {
+        Some(_) => experiments.last(),
+        None => experiments.iter().find(|experiment| experiment.name == name),
+    };
+    let experiment = experiment.with_context(|| format!("there is no experiment {name}"))?;
+    let is_check = matches!(cli.task, Task::Check(_));
+    if is_check {
+        ensure_only_behind(of_task, name)?;
+        ensure_fixed_design(matches)?;
+    }
+    let points = points(experiment, matches)?;
+    let measuring = MeasureArgs::from_arg_matches(matches)?;
+    let request = measuring.request(experiment.name, points, definition);
+    match &mut cli.task {
+        Task::Run(run) => {
+            run.output = OutputArgs::from_arg_matches(matches)?;
+            run.request = Some(request);
+        }
+        Task::Check(check) => {
+            check.against = Some((AgainstArgs::from_arg_matches(matches)?, request));
+        }
+        _ => {}
+    }
+    Ok(cli)
+}
+
+/// The tasks that take an experiment or a file.
+const TASKS: [&str; 2] = ["run", "check"];
+
+/// The task that names a file in place of an experiment, and the file.
+fn file_named(command: &Command) -> Option<(&'static str, String)> {
+    let open = TASKS.iter().fold(command.clone(), |command, task| {
+        command.mut_subcommand(task, |task| task.allow_external_subcommands(true))
+    });
+    // What is wrong, or asks for help, is told when all is known.
+    let matches = open.try_get_matches().ok()?;
+    let of_task = |task: &&'static str| {
+        let (name, _) = matches.subcommand_matches(task)?.subcommand()?;
+        own::is_file_name(name).then(|| (*task, name.to_owned()))
+    };
+    TASKS.iter().find_map(of_task)
+}
+
+/// What a file declares, and its params as flags of the task.
+fn declared(task: &str, file: &str) -> Result<(Command, own::Loaded)> {
+    let path = Path::new(file);
+    let is_check = task == "check";
+    let mut declared = own::load(path, &reserved_names()).or_else(|error| {
+        // The programs of both sides are put in when all arguments are known.
+        let with = is_check.then(|| own::load_with(path, &reserved_names(), own::NO_PROGRAM).ok());
+        with.flatten().ok_or(error)
+    })?;
+    let of_task: fn(&Experiment) -> Command = if is_check { check_subcommand } else { subcommand };
+    let subcommand = of_task(&declared.experiment).name(file.to_owned());
+    let mut defaults = std::mem::take(&mut declared.defaults);
+    // The design of a check is fixed.
+    defaults.retain(|(id, _)| !is_check || !["rounds", "sessions", "time"].contains(id));
+    let subcommand = defaults.into_iter().fold(subcommand, |command, (id, value)| {
+        command.mut_arg(id, |arg| arg.default_value(value))
+    });
+    Ok((subcommand, declared))
+}
+
+/// Flags before the experiment are those of a check against a baseline.
+fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
+    let typed = |id: &&str| check.value_source(id) == Some(ValueSource::CommandLine);
+    let ids: Vec<&str> = check.ids().map(clap::Id::as_str).collect();
+    // The others are of groups.
+    let is_flag = |id: &&str| *id != "store" && id.starts_with(|c: char| c.is_ascii_lowercase());
+    match ids.into_iter().filter(is_flag).find(typed) {
+        Some(id) => bail!("--{}: write the options of `check {name}` behind {name}", flag_name(id)),
+        None => Ok(()),
+    }
+}
+
+/// Flags of `run` that a check of two sides has no use for.
+const NO_CHOICE: [&str; 5] = ["time", "workers", "reference", "trace", "languages"];
+
+fn ensure_fixed_design(matches: &ArgMatches) -> Result<()> {
+    let typed = |id: &&&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    match NO_CHOICE.iter().find(typed) {
+        Some(id) => bail!(
+            "--{}: not of a check --against, in which all rounds of both sides are taken",
+            flag_name(id)
+        ),
+        None => Ok(()),
+    }
+}
+
+fn flag_name(id: &str) -> String {
+    match id {
+        "workers" => "worker".to_owned(),
+        "languages" => "language".to_owned(),
+        id => id.replace('_', "-"),
+    }
+}
+
+/// What an experiment in a file may not be called, nor its params.
+fn reserved_names() -> Taken<'static> {
+    let all = MeasureArgs::augment_args(OutputArgs::augment_args(Cli::command()));
+    let all = AgainstArgs::augment_args(all);
+    let flags = all.get_arguments().flat_map(|arg| {
+        let long = arg.get_long().map(str::to_owned);
+        long.into_iter().chain([arg.get_id().to_string()])
+    });
+    let builtin = ["help", "version", "resume"].map(str::to_owned);
+    Taken {
+        experiments: experiments::all().iter().map(|experiment| experiment.name).collect(),
+        flags: flags.chain(builtin).collect(),
+    }
+}
+
+fn command(experiments: &[Experiment]) -> Command {
+    let with = |of_task: fn(&Experiment) -> Command| {
+        move |task: Command| {
+            experiments.iter().fold(task, |task, experiment| task.subcommand(of_task(experiment)))
+        }
+    };
+    Cli::command()
+        .mut_subcommand("run", with(subcommand))
+        .mut_subcommand("check", with(check_subcommand))
+}
+
+/// The design is fixed, but for being larger.
+fn check_subcommand(experiment: &Experiment) -> Command {
+    let command = Command::new(experiment.name)
+        .next_help_heading("Params (a list `a,b` or a range `a..b` is a sweep)")
+        .args(experiment.params.iter().map(flag))
+        .next_help_heading("Check");
+    let command = MeasureArgs::augment_args(AgainstArgs::augment_args(command));
+    let command = NO_CHOICE.iter().fold(command, |c, id| c.mut_arg(id, |arg| arg.hide(true)));
+    command
+        .mut_arg("rounds", |arg| {
+            let fixed = format!("Rounds of all sessions together [at least {}]", SESSIONS * ROUNDS);
+            arg.default_value((SESSIONS * ROUNDS).to_string()).help(fixed)
+        })
+        .mut_arg("sessions", |arg| {
+            let fixed =
+                format!("Sets of fresh processes that share the rounds [at least {SESSIONS}]");
+            arg.default_value(SESSIONS.to_string()).help(fixed)
+        })
+        .about(format!("Old and new in the same rounds: {}", experiment.question))
+}
+
+fn subcommand(experiment: &Experiment) -> Command {
+    let command = Command::new(experiment.name)
+        .next_help_heading("Params (a list `a,b` or a range `a..b` is a sweep)")
+        .args(experiment.params.iter().map(flag));
+    let command = MeasureArgs::augment_args(command).next_help_heading("Output");
+    // What the flags' structs say of themselves is not what the experiment is about.
+    OutputArgs::augment_args(command).about(experiment.question).long_about(experiment.readme)
+}
+
+fn flag(param: &Param) -> Arg {
+    let (value, range) = match param.kind {
+        Kind::Bytes(min, max) => ("BYTES", format!(" [{} to {}]", bytes(min), bytes(max))),
+        Kind::Count(min, max) => ("N", format!(" [{min} to {max}]")),
+        Kind::Path => ("PATH", String::new()),
+        Kind::Word(words) => ("WORD", format!(" [{}]", words.join(", "))),
+    };
+    let arg = Arg::new(param.name).long(param.name).value_name(value);
+    if param.default.is_empty() {
+        arg.help(format!("{}{range}", param.help))
+    } else {
+        arg.help(format!("{}{range} [default: {}]", param.help, param.default))
+    }
+}
+
+/// All combinations of the values that the flags and the defaults give.
+fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
+    let mut axes: Vec<(&str, Vec<Value>)> = Vec::new();
+    for param in &experiment.params {
+        let text = matches.get_one::<String>(param.name).map_or(param.default, String::as_str);
+        if text.is_empty() && !matches.contains_id(param.name) {
+            continue;
+        }
+        axes.push((param.name, param.parse(text)?));
+    }
+    let points = Point::product(&axes);
+    if points.len() > 10_000 {
+        bail!("{} points are too many: at most 10000", points.len());
+    }
+    Ok(points)
+}
