@@ -59,7 +59,7 @@ fn same_rounds() -> u32 {
             let slower = pairs(shared, 5, 1.0 + percent / 100.0, SETS / 4);
             println!("{:<8}  5 methods  +{percent:<3} %   {}", shared.name, line(slower));
         }
-        let factor = foreseen(shared, 5);
+        let factor = foreseen(shared, 5, lab::analyze::ROUNDS);
         let slower = pairs(shared, 5, factor, SETS / 4);
         // Four of five are foreseen.
         wrong += u32::from(!(0.7..0.9).contains(&slower.slower));

@@ -9,6 +9,11 @@ use lab::run::{CacheState, Definition};
 
 use crate::measuring::{RunRequest, Selection};
 
+/// Of all sessions together.
+pub(crate) const MOST_ROUNDS: i64 = 1_000_000;
+/// Also of rounds that warm up, and of samples that count.
+pub(crate) const MOST_SESSIONS: i64 = 1000;
+
 /// How an experiment is measured: the flags that all of them have.
 #[derive(Args)]
 #[command(next_help_heading = "Measuring")]
@@ -27,16 +32,16 @@ pub(crate) struct MeasureArgs {
     #[arg(long = "worker", value_name = "NAME=COMMAND")]
     workers: Vec<String>,
     /// Rounds of all sessions together, at most
-    #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: u32,
     /// Time for the rounds; a run takes at most three times that, counting and what verdicts need included
     #[arg(short, long, default_value = "30s", value_parser = humantime::parse_duration)]
     time: Duration,
     /// Rounds at the start of a session that do not count
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     warm_up: u32,
     /// Sets of fresh processes that share the rounds [default: one for every five rounds, at least six]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
     /// Of the random orders [default: another one each time]
     #[arg(long)]
@@ -48,7 +53,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     sample_limit: Duration,
     /// Samples per method, after all others, in which system calls and the like are counted; 0 is none
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process; show start-up, first touch and total apart
     #[arg(long)]

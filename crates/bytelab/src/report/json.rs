@@ -290,6 +290,8 @@ impl Serialize for Families<'_> {
             point: &'a Point,
             reference: Option<&'a str>,
             metric: &'a str,
+            /// Why the methods are compared by this metric.
+            why: &'a str,
             best: Vec<&'a str>,
             undecided: Vec<&'a str>,
             pareto: Vec<&'a str>,
@@ -300,6 +302,7 @@ impl Serialize for Families<'_> {
             point: &family.point,
             reference: family.reference.as_ref().and_then(name),
             metric: family.metric,
+            why: &family.why,
             best: family.best.iter().filter_map(name).collect(),
             undecided: family.undecided.iter().filter_map(name).collect(),
             pareto: family.pareto.iter().filter_map(name).collect(),

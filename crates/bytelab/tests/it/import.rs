@@ -294,6 +294,22 @@ fn our_own_run_comes_back_with_a_new_id() {
 }
 
 #[test]
+fn a_plan_that_no_command_line_can_give_is_not_measured_again() {
+    let world = World::new();
+    let (_, measured) = world.reading(&["--method", "read"]);
+    let exported = world.run(&["export", measured["id"].as_str().unwrap(), "--format", "json"]);
+    let exported: Value = serde_json::from_str(&exported.stdout).unwrap();
+    for field in ["rounds", "sessions", "warm_up", "counting"] {
+        let mut run = exported.clone();
+        run["plan"][field] = u32::MAX.into();
+        let id = import(&world, &[&write(&world, "run.json", run.to_string())]);
+        let refused = world.run(&["check", "--baseline", &id, "--allow", "wall=5%"]);
+        assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
+        assert!(refused.stderr.contains("more than bytelab measures"), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn what_another_program_exported_from_us_is_read_again() {
     let world = World::new();
     let (_, measured) = world.reading(&["--method", "read,mmap"]);

@@ -26,7 +26,8 @@ use crate::report;
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct AgainstArgs {
     /// The old side: of a file OLD.toml, or old=PATH,new=PATH for `{program}` in its commands; of an experiment
-    /// another bytelab
+    /// another bytelab. Both are measured in 10 sessions of 5 rounds or more; of plain commands, in 50 sessions of a
+    /// round
     #[arg(long, value_name = "OLD", required = true)]
     against: String,
     #[command(flatten)]
@@ -53,7 +54,7 @@ pub(super) fn run(args: &AgainstArgs, request: RunRequest, context: &Context) ->
         let mut store = context.open_store()?;
         let machine = lab::environment::capture(None).fingerprint;
         let past = newest(&mut *store, experiment.name, &machine, &plan)?;
-        return foresee(args, &past, &cells(&methods, &points), plan.sessions);
+        return foresee(args, &past, &cells(&methods, &points), &plan);
     }
     let label = request.label.unwrap_or_else(|| format!("check against {}", args.against));
     let mut now: Vec<Run> = Vec::new();
@@ -142,9 +143,10 @@ fn foresee(
     args: &AgainstArgs,
     past: &[Run],
     cells: &[(String, Point)],
-    sessions: u32,
+    plan: &Plan,
 ) -> Result<ExitCode> {
-    let found: Vec<Foreseen> = foresee_pairs(past, cells, &args.gate.allow, sessions);
+    let found: Vec<Foreseen> =
+        foresee_pairs(past, cells, &args.gate.allow, (plan.sessions, plan.rounds));
     told(&if args.gate.json {
         report::check::foreseen_json(&found)? + "\n"
     } else {

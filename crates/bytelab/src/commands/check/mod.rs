@@ -18,6 +18,7 @@ use lab::run::Run;
 use super::context::{Context, layout, warn_if_unoptimised};
 use super::exit;
 use super::limits::ensure_once;
+use super::measure_args::{MOST_ROUNDS, MOST_SESSIONS};
 use crate::measuring::{self, RunRequest};
 use crate::report;
 use crate::store::Store;
@@ -138,6 +139,20 @@ pub(super) fn ensure_repeatable(run: &Run) -> Result<()> {
         run.id,
         run.id
     );
+    let plan = &run.plan;
+    // Of commands, each round is a session. The rounds are shared out in whole ones.
+    let most = [
+        ("rounds", i64::from(plan.rounds) * i64::from(plan.sessions), MOST_ROUNDS + MOST_SESSIONS),
+        ("rounds that warm up", plan.warm_up.into(), MOST_SESSIONS),
+        ("samples that count", plan.counting.into(), MOST_SESSIONS),
+    ];
+    for (what, n, most) in most {
+        ensure!(
+            n <= most,
+            "run {} has {n} {what}, which is more than bytelab measures ({most})",
+            run.id
+        );
+    }
     Ok(())
 }
 

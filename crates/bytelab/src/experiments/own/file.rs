@@ -98,8 +98,11 @@ pub(super) enum Content {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlanTable {
+    /// Rounds of all sessions together
     pub(super) rounds: Option<At<u32>>,
+    /// Sets of fresh processes that the rounds are spread over
     pub(super) sessions: Option<At<u32>>,
+    /// Rounds at the start of each session that do not count
     pub(super) warm_up: Option<At<u32>>,
     /// Samples of the counting pass
     pub(super) counting: Option<At<u32>>,

@@ -60,7 +60,7 @@ fn the_document_has_these_keys() {
 .comparisons[]: below_relevance cell decides found_percent high level low method metric n p p_holm point ratio reason reference reference_cell sessions sessions_for_1_percent verdict
 .comparisons[].point: size
 .environment: fingerprint
-.families[]: best metric pareto point reference undecided
+.families[]: best metric pareto point reference undecided why
 .families[].point: size
 .notes[]: method point text
 .notes[].point: size

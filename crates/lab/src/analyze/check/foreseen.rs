@@ -106,13 +106,13 @@ fn too_few(runs: usize) -> String {
     )
 }
 
-/// Of a check of old and new in the same rounds. `past` are runs of the job on this machine, of such a check or not;
-/// `cells` are the methods and points that it would have.
+/// Of a check of old and new in `sessions` sessions of `rounds` rounds. `past` are runs of the job on this machine, of
+/// such a check or not; `cells` are the methods and points that it would have.
 pub fn foresee_pairs(
     past: &[Run],
     cells: &[(String, Point)],
     allowed: &[Allowed],
-    sessions: u32,
+    (sessions, rounds): (u32, u32),
 ) -> Vec<Foreseen> {
     let alpha = ALPHA / (cells.len() * allowed.len()).max(1) as f64;
     let factor = stats::shift_found_by_each(sessions as usize, alpha, 2);
@@ -136,7 +136,7 @@ pub fn foresee_pairs(
         } else if used.is_empty() {
             found.reason = Some(NOTHING_KNOWN.to_owned());
         } else {
-            let variance = used.iter().map(|noise| noise.of_session(ROUNDS)).collect::<Vec<f64>>();
+            let variance = used.iter().map(|noise| noise.of_session(rounds)).collect::<Vec<f64>>();
             found.beyond(factor.map(|factor| factor * mean(&variance).sqrt()));
             let is_rough = !used[0].is_of_pair;
             found.reason = is_rough.then(|| {

@@ -107,13 +107,13 @@ pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> S
 }
 
 /// The factor that the median of some past checks says would be found in four of five, where one did not change.
-pub(crate) fn foreseen(shared: Shared, methods: usize) -> f64 {
+pub(crate) fn foreseen(shared: Shared, methods: usize, rounds: u32) -> f64 {
     let mut random = Random::new(14);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
     let cells: Vec<(String, Point)> =
         (0..methods).map(|i| (format!("m{i}"), Point::default())).collect();
     let past: Vec<Run> = (0..20).map(|_| both_sides(shared, methods, 1.0, &mut random)).collect();
-    let found = foresee_pairs(&past, &cells, &allowed, SESSIONS);
+    let found = foresee_pairs(&past, &cells, &allowed, (SESSIONS, rounds));
     1.0 + found[0].found_percent.unwrap_or(f64::NAN) / 100.0
 }
 
