@@ -8,8 +8,10 @@ mod compare;
 mod doubts;
 mod family;
 mod history;
+pub mod latency;
 mod noise;
 mod sides;
+pub mod size_sweep;
 mod summary;
 mod values;
 

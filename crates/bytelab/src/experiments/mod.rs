@@ -3,15 +3,14 @@
 pub(crate) mod copying;
 mod decoding;
 mod files;
-mod filter;
 mod memory;
 mod numbers;
 pub(crate) mod own;
 mod reading;
 mod sampling;
 pub(crate) mod self_test;
+mod shared;
 mod threads;
-mod window;
 
 use std::path::Path;
 

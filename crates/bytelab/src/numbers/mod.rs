@@ -1,7 +1,9 @@
 //! The rows of `bytelab numbers`, as plain data: which method of which experiment, at which point, and
-//! how its result is told. How they are measured and shown is known elsewhere.
+//! what of it is shown. How they are measured and shown is known elsewhere.
 
 mod rows;
+
+use lab::analyze::latency::Quantity;
 
 pub(crate) use self::rows::ROWS;
 
@@ -18,22 +20,11 @@ pub(crate) struct Row {
     /// `name=value` with spaces between them. A size may be `L1/2`, `L2/2`, `L3/4`, `memory`, `memory/2`
     /// or `memory/4`, of this machine. What is left out is the param's first default.
     pub(crate) point: &'static str,
-    pub(crate) told: Told,
+    pub(crate) quantity: Quantity,
     /// The published figure that stands beside it; empty where there is none.
     pub(crate) published: &'static str,
     /// The machines for which that figure means the same; empty for all.
     pub(crate) only: &'static [&'static str],
-}
-
-/// What of a sample is told.
-#[derive(Clone, Copy)]
-pub(crate) enum Told {
-    /// The time of an operation.
-    Time,
-    /// A time that the method itself tells.
-    Metric(&'static str),
-    /// The time for 1 MiB.
-    PerMebibyte,
 }
 
 pub(crate) fn row(name: &str) -> Option<&'static Row> {

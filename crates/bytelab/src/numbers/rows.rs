@@ -1,11 +1,16 @@
 //! The list itself: to add a row is to add a line.
 
-use super::{Row, Told};
-use Told::{Metric, PerMebibyte, Time};
+use super::{Quantity, Row};
+use Quantity::{Metric, PerMebibyte, Time};
 
-const fn row(name: &'static str, title: &'static str, from: [&'static str; 3], told: Told) -> Row {
+const fn row(
+    name: &'static str,
+    title: &'static str,
+    from: [&'static str; 3],
+    quantity: Quantity,
+) -> Row {
     let [experiment, method, point] = from;
-    Row { name, title, experiment, method, point, told, published: "", only: &[] }
+    Row { name, title, experiment, method, point, quantity, published: "", only: &[] }
 }
 
 impl Row {

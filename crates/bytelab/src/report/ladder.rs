@@ -1,48 +1,15 @@
 //! The latency of memory over the size of the set: a line per size instead of a table per size, and the
-//! plateaus in it, named after the caches that the system announces.
+//! plateaus in it.
 
-use lab::param::{Point, Value, bytes};
-use lab::run::{Cell, Run};
-use lab::stats::{Plateau, plateaus};
+use lab::analyze::size_sweep::{Column, Level, SizeSweep, announced, levels, size_sweep};
+use lab::param::bytes;
+use lab::run::Run;
 
 use super::page::{Page, Style};
 use super::units::{NONE, ns};
 
-/// Fewer sizes are no ladder.
-const LEAST_SIZES: usize = 6;
-
-/// Whether the point is shown in a ladder, so that it needs no table.
-pub(super) fn holds(run: &Run, point: &Point) -> bool {
-    is_rung(run, point) && sizes(run).len() >= LEAST_SIZES
-}
-
-fn is_rung(run: &Run, point: &Point) -> bool {
-    let latency = Value::from("latency");
-    run.experiment == "memory" && point.get("job") == Some(&latency) && point.get("size").is_some()
-}
-
-fn sizes(run: &Run) -> Vec<u64> {
-    let rungs = run.points.iter().filter(|point| is_rung(run, point));
-    let mut sizes: Vec<u64> = rungs.filter_map(|point| point.number("size").ok()).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
-}
-
-/// One column of the ladder: a method in one kind of pages.
-struct Column<'a> {
-    method: &'a str,
-    pages: &'a str,
-    /// By size: the 10th percentile.
-    ns: Vec<Option<f64>>,
-}
-
 pub(super) fn write(page: &mut Page, run: &Run) {
-    let sizes = sizes(run);
-    if sizes.len() < LEAST_SIZES {
-        return;
-    }
-    let columns = columns(run, &sizes);
+    let Some(SizeSweep { sizes, columns }) = size_sweep(run) else { return };
     page.blank();
     page.line(&[(Style::Bold, "ns per load, p10 of all samples, by the size of the set")]);
     let line = |size: &str, cells: &mut dyn Iterator<Item = String>| {
@@ -62,100 +29,48 @@ pub(super) fn write(page: &mut Page, run: &Run) {
     }
     for column in columns.iter().filter(|column| column.method == "random") {
         page.blank();
-        for line in levels(column, &sizes, &announced(run)) {
+        for line in lines(column, &sizes, &announced(run)) {
             page.hanging(&format!("{} pages: ", column.pages), &line);
         }
     }
 }
 
-/// The plateaus, a sentence for each kind of pages; none where the run holds no ladder.
+/// The plateaus, a sentence for each kind of pages; none where the run holds no sweep.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
-    let sizes = sizes(run);
-    if sizes.len() < LEAST_SIZES {
-        return Vec::new();
-    }
-    let columns = columns(run, &sizes);
+    let Some(SizeSweep { sizes, columns }) = size_sweep(run) else { return Vec::new() };
     let random = columns.iter().filter(|column| column.method == "random");
     let sentence = |column: &Column<'_>| {
-        format!("{} pages: {}.", column.pages, levels(column, &sizes, &announced(run)).join(", "))
+        format!("{} pages: {}.", column.pages, lines(column, &sizes, &announced(run)).join(", "))
     };
     random.map(sentence).collect()
 }
 
-fn columns<'a>(run: &'a Run, sizes: &[u64]) -> Vec<Column<'a>> {
-    let mut columns: Vec<Column<'a>> = Vec::new();
-    for cell in run.cells.iter().filter(|cell| is_rung(run, &cell.point)) {
-        let pages = cell.point.text("pages").unwrap_or_default();
-        let method = cell.method.as_str();
-        let known = columns.iter().position(|c| c.method == method && c.pages == pages);
-        let column = known.unwrap_or_else(|| {
-            columns.push(Column { method, pages, ns: vec![None; sizes.len()] });
-            columns.len() - 1
-        });
-        let size = cell.point.number("size").ok();
-        if let Some(at) = size.and_then(|size| sizes.iter().position(|known| *known == size)) {
-            columns[column].ns[at] = p10(cell);
-        }
-    }
-    columns
-}
-
-fn p10(cell: &Cell) -> Option<f64> {
-    let mut walls: Vec<f64> = cell.counted("wall_ns").map(|(_, ns)| ns).collect();
-    walls.sort_unstable_by(f64::total_cmp);
-    let at = walls.len().div_ceil(10).checked_sub(1)?;
-    walls.get(at).copied().filter(|_| cell.has_figures())
-}
-
-/// Level and size of the data caches.
-pub(super) fn announced(run: &Run) -> Vec<(&'static str, u64)> {
-    let names = [("L1", "l1d"), ("L2", "l2"), ("L3", "l3")];
-    let size = |fact: &str| {
-        let bytes = run.environment.facts.get(&format!("cache_{fact}_bytes"))?.as_u64()?;
-        (bytes > 0).then_some(bytes)
-    };
-    names.iter().filter_map(|(name, fact)| Some((*name, size(fact)?))).collect()
-}
-
-/// A plateau has a level's name if its end lies between a quarter of that level's size and 1.2 times it;
-/// and it is memory's if it begins beyond all caches.
-fn levels(column: &Column<'_>, sizes: &[u64], caches: &[(&str, u64)]) -> Vec<String> {
-    let measured: Vec<(u64, f64)> =
-        sizes.iter().zip(&column.ns).filter_map(|(size, ns)| Some((*size, (*ns)?))).collect();
-    let values: Vec<f64> = measured.iter().map(|(_, ns)| *ns).collect();
-    let mut seen: Vec<&str> = Vec::new();
-    let mut lines: Vec<String> = Vec::new();
-    for plateau in plateaus(&values) {
-        let Plateau { first, last, value } = plateau;
-        let (from, to) = (measured[first].0, measured[last].0);
-        let range = |bytes: u64| bytes / 4..=bytes + bytes / 5;
-        let level =
-            caches.iter().find(|(name, size)| !seen.contains(name) && range(*size).contains(&to));
-        let beyond = caches.iter().all(|(_, size)| from > *size) && last + 1 == measured.len();
-        let name = match level {
-            Some((name, _)) => name,
-            None if beyond => "memory",
-            None => "a level that is not announced",
+/// A line for each level that was seen, and for each that was announced and not seen.
+fn lines(column: &Column<'_>, sizes: &[u64], caches: &[(&'static str, u64)]) -> Vec<String> {
+    let (found, missing) = levels(column, sizes, caches);
+    let found = found.into_iter().map(|found| {
+        let name = match found.level {
+            Level::Cache(name) => name,
+            Level::Memory => "memory",
+            Level::Unannounced => "a level that is not announced",
         };
-        seen.extend(level.map(|(name, _)| *name));
-        lines.push(format!("{name} {} ({} to {})", ns(value), bytes(from), bytes(to)));
-    }
-    let missing = caches.iter().filter(|(name, _)| !seen.contains(name));
-    lines.extend(missing.map(|(name, size)| {
-        format!("{name}: no plateau seen, though {} are announced", bytes(*size))
-    }));
-    lines
+        format!("{name} {} ({} to {})", ns(found.ns), bytes(found.from), bytes(found.to))
+    });
+    let missing = missing.into_iter().map(|(name, size)| {
+        format!("{name}: no plateau seen, though {} are announced", bytes(size))
+    });
+    found.chain(missing).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(ns: &[f64], caches: &[(&str, u64)], expected: &[&str]) {
+    fn check(ns: &[f64], caches: &[(&'static str, u64)], expected: &[&str]) {
         let sizes: Vec<u64> = (0..ns.len()).map(|i| 4096 << i).collect();
         let ns = ns.iter().copied().map(Some).collect();
         let column = Column { method: "random", pages: "huge", ns };
-        assert_eq!(levels(&column, &sizes, caches), expected);
+        assert_eq!(lines(&column, &sizes, caches), expected);
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod tests;
 use std::io;
 
 use lab::analyze::Analysis;
+use lab::analyze::size_sweep;
 use lab::experiment::Experiment;
 use lab::param::{Point, Value};
 use lab::run::{CacheState, Imported, Plan, Run};
@@ -65,7 +66,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layou
     let mut left = Vec::new();
     ladder::write(&mut page, run);
     let (rungs, tables): (Vec<_>, Vec<_>) =
-        all.iter().partition(|rows| ladder::holds(run, &rows.family.point));
+        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
     for rows in tables {
         page.blank();
         if all.len() > 1 {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 
 mod against;
+mod arrows;
 mod bad_input;
 mod cat;
 mod cat_resume;

@@ -6,8 +6,8 @@ use anyhow::Result;
 use lab::experiment::{Build, Method, Task};
 use lab::param::Point;
 
-use super::super::filter::{self, must_be_installed};
 use super::job::{Copying, Cpu, between, contender, task};
+use crate::experiments::shared::command::{must_be_installed, run as run_command};
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
@@ -59,6 +59,6 @@ pub(super) fn command(point: &Point, argv: &[&str]) -> Result<Box<dyn Task>> {
 
 impl Copying for Command {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
-        filter::run(&self.0, input, output).map(Some)
+        run_command(&self.0, input, output).map(Some)
     }
 }

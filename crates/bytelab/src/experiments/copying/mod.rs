@@ -22,7 +22,7 @@ use lab::experiment::{Data, Experiment, Method};
 use lab::param::{Kind, Param, Point};
 use lab::stop::Stop;
 
-use super::reading::make;
+use super::shared::made_file;
 
 pub(crate) use self::languages::{filtering, language_of};
 
@@ -89,7 +89,7 @@ fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
         !drops || point.text("output")? == "pipe",
         "--reader drops needs --output pipe: only a pipe's pages can be thrown away unseen"
     );
-    let files = make::files(dir, size, 1, stop)?;
+    let files = made_file::files(dir, size, 1, stop)?;
     let path = files[0].to_str().with_context(|| format!("{} is not UTF-8", dir.display()))?;
     let mut arguments = point.clone();
     arguments.set("file", path);

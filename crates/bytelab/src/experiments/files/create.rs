@@ -9,7 +9,7 @@ use lab::clock::now_ns;
 use lab::experiment::{Method, Task, Work};
 use lab::param::Point;
 
-use crate::experiments::reading::buffer::Buffer;
+use crate::experiments::shared::aligned_buffer::Buffer;
 
 use super::data::{OrRefuse, enough_space};
 use super::place::{Fresh, Phases, buffer, changing};

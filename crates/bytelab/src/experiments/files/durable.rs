@@ -11,8 +11,8 @@ use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 use lab::run::Role;
 
-use crate::experiments::reading::buffer::Buffer;
-use crate::experiments::window::window;
+use crate::experiments::shared::aligned_buffer::Buffer;
+use crate::experiments::shared::window::window;
 
 use super::data::OrRefuse;
 use super::place::{Phases, changing, own_folder};

@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 
-const PREFIX: &str = ".bytelab-files-";
+use crate::experiments::shared::locked_folder::{make_locked, remove_leftovers};
 
 /// ext4 does not give an inode away again for some minutes after it was freed, and looks at each of
 /// them when it searches for one.
@@ -94,51 +92,6 @@ impl Drop for Folder {
     }
 }
 
-/// A new folder that this process has locked.
-pub(in crate::experiments) fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
-    for n in 0..100 {
-        let path = dir.join(format!("{PREFIX}{}-{n}", std::process::id()));
-        match fs::create_dir(&path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-            made => made?,
-        }
-        let lock = File::open(&path)?;
-        // Between the making and the locking another run may have taken it for a leftover. A file system
-        // without locks is no harm: others see that they cannot lock it, either, and leave it.
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
-            continue;
-        }
-        let same = |now: fs::Metadata| lock.metadata().is_ok_and(|own| own.ino() == now.ino());
-        if fs::symlink_metadata(&path).is_ok_and(same) {
-            return Ok((path, lock));
-        }
-    }
-    bail!("a hundred folders of this process are there already")
-}
-
-/// Removes the folders whose owner is dead, and tells how many they were.
-pub(in crate::experiments) fn remove_leftovers(dir: &Path) -> usize {
-    let Ok(entries) = fs::read_dir(dir) else { return 0 };
-    let ours = entries.flatten().filter(|entry| {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        is_folder && is_our_name(&entry.file_name().to_string_lossy())
-    });
-    ours.filter(|entry| remove_if_dead(&entry.path())).count()
-}
-
-/// The prefix, then the number of a process and a count.
-fn is_our_name(name: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
-    numbers.is_some_and(|(process, n)| number(process) && number(n))
-}
-
-fn remove_if_dead(path: &Path) -> bool {
-    let Ok(folder) = File::open(path) else { return false };
-    flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
-        && fs::remove_dir_all(path).is_ok()
-}
-
 /// Whether the directory is on ext2, ext3 or ext4, which have one number.
 #[cfg(target_os = "linux")]
 fn is_ext(dir: &Path) -> bool {
@@ -153,6 +106,8 @@ fn is_ext(_dir: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{FlockOperation, flock};
+
     use super::*;
 
     #[test]

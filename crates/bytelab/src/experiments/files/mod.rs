@@ -1,7 +1,7 @@
 #![doc = include_str!("README.md")]
 
 mod data;
-pub(super) mod folder;
+mod folder;
 mod place;
 
 mod call;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{Method, Task, Work};
 use lab::param::Point;
 
-use crate::experiments::window::window;
+use crate::experiments::shared::window::window;
 
 use super::data::OrRefuse;
 use super::place::{Fresh, cached, changing, own_folder, shared};

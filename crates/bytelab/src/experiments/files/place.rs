@@ -8,7 +8,7 @@ use lab::experiment::{Build, How, Method, skip};
 use lab::param::Point;
 use lab::run::Role;
 
-use crate::experiments::reading::buffer::Buffer;
+use crate::experiments::shared::aligned_buffer::Buffer;
 
 use super::data::OrRefuse;
 

@@ -11,8 +11,8 @@ use lab::experiment::{Method, Task, Work, skip};
 use lab::param::Point;
 use memmap2::Mmap;
 
-use crate::experiments::reading::buffer::Buffer;
-use crate::experiments::window::window;
+use crate::experiments::shared::aligned_buffer::Buffer;
+use crate::experiments::shared::window::window;
 
 use super::place::{cached, shared};
 use super::read::Digest;

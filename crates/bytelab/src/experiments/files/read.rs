@@ -10,10 +10,10 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{Method, Task, Work};
 use lab::param::Point;
 
-use crate::experiments::window::window;
+use crate::experiments::shared::window::window;
 
 use super::place::{buffer, cached, shared};
-use crate::experiments::reading::buffer::Buffer;
+use crate::experiments::shared::aligned_buffer::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![

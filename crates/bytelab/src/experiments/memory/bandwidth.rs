@@ -2,16 +2,13 @@
 //! each. The loops are plain Rust, which the compiler makes vectors of; on x86-64 with AVX2 where the
 //! processor has it.
 
-use std::hint::black_box;
-
 use anyhow::Result;
-use lab::clock::now_ns;
 use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
-use super::chain::WINDOW_NS;
 use super::kernel::{self, Kernel};
-use super::pages::{Pages, fits};
+use super::pages::fits;
+use super::set::Set;
 use super::team::Team;
 use super::{caches, method};
 
@@ -32,40 +29,6 @@ pub(super) fn methods() -> Vec<Method> {
         bandwidth("write-around", "stores that go round the caches", build::<kernel::WriteAround>),
         bandwidth("copy-around", "a copy by such stores", build::<kernel::CopyAround>),
     ]
-}
-
-/// The set of one thread: one part, or two of the same size.
-pub(super) struct Set {
-    parts: Vec<Pages>,
-}
-
-impl Set {
-    pub(super) fn new<K: Kernel>(size: u64, pages: &str) -> Result<Set> {
-        let parts = if K::TWO_PARTS { 2 } else { 1 };
-        fits(size * parts)?;
-        let parts = (0..parts).map(|_| Pages::new(size, pages)).collect::<Result<_>>()?;
-        Ok(Set { parts })
-    }
-
-    pub(super) fn pass<K: Kernel>(&mut self) {
-        let pass = |from: &mut [u32], to: &mut [u32]| black_box(K::pass(from, to));
-        match self.parts.as_mut_slice() {
-            [from, to] => pass(black_box(from.elements_mut()), black_box(to.elements_mut())),
-            [only] => pass(black_box(only.elements_mut()), &mut []),
-            _ => 0,
-        };
-    }
-
-    /// How many passes take about a window.
-    fn passes<K: Kernel>(&mut self) -> u64 {
-        let mut shortest_ns = u64::MAX;
-        for _ in 0..3 {
-            let start_ns = now_ns();
-            self.pass::<K>();
-            shortest_ns = shortest_ns.min(now_ns() - start_ns);
-        }
-        WINDOW_NS.div_ceil(shortest_ns.max(1))
-    }
 }
 
 struct Alone<K> {
@@ -103,7 +66,7 @@ impl<K: Kernel> Task for Alone<K> {
         for _ in 0..ops {
             self.set.pass::<K>();
         }
-        let size = self.set.parts.first().map_or(0, Pages::len) as u64;
+        let size = self.set.len();
         Ok(Work { ops, bytes: ops * (size / K::ONE_OF), answer: None })
     }
 }

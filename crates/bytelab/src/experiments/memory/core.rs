@@ -10,8 +10,8 @@ use anyhow::{Context, Result};
 use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point};
 
-use super::super::threads::place::{allowed, pin, start_on};
 use super::method;
+use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
 /// So many hand-overs take about a window.
 const HOPS: u64 = 4000;

@@ -4,6 +4,7 @@ mod caches;
 mod chain;
 mod kernel;
 mod pages;
+mod set;
 mod team;
 
 mod bandwidth;
@@ -73,7 +74,7 @@ fn params() -> Vec<Param> {
 
 /// One, and one for each CPU.
 static THREADS: LazyLock<String> =
-    LazyLock::new(|| match super::threads::place::allowed().map_or(1, |cpus| cpus.len()) {
+    LazyLock::new(|| match super::shared::cpus::allowed().map_or(1, |cpus| cpus.len()) {
         0 | 1 => "1".to_owned(),
         n => format!("1,{n}"),
     });

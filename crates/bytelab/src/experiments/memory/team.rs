@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use anyhow::{Context, Result};
 use lab::experiment::{Task, Work, skip};
 
-use super::super::threads::place::{allowed, start_on};
-use super::bandwidth::Set;
 use super::kernel::Kernel;
+use super::set::Set;
+use crate::experiments::shared::cpus::{allowed, start_on};
 
 /// In all, so that to wake the threads does not weigh.
 const BYTES_MIN: u64 = 256 << 20;

@@ -7,7 +7,7 @@ use lab::threshold::Threshold;
 
 use super::data::{Around, Source};
 use super::file::{At, Content, DataTable, File, From, Scalar};
-use super::names::{self, DIR, FILE, HERE, METHOD, PROGRAM};
+use super::names::{self, DIR, FILE, HERE, Known, METHOD, PROGRAM, forever};
 use super::place::Mistake;
 use super::{Place, Taken, measuring, methods, params};
 
@@ -15,16 +15,6 @@ pub(super) struct Checked {
     pub(super) experiment: Experiment,
     pub(super) thresholds: Vec<Threshold>,
     pub(super) defaults: Vec<(&'static str, String)>,
-}
-
-/// What the parts of the file may name in braces.
-pub(super) struct Known {
-    /// Params, and where the file is.
-    pub(super) constant: Vec<&'static str>,
-    /// These, the folder of the point, and the data.
-    pub(super) of_method: Vec<&'static str>,
-    /// These, and the method: in hooks that belong to one.
-    pub(super) of_hook: Vec<&'static str>,
 }
 
 pub(super) fn check(file: File, place: &Place, taken: &Taken<'_>) -> Result<Checked, Mistake> {
@@ -55,11 +45,6 @@ pub(super) fn check(file: File, place: &Place, taken: &Taken<'_>) -> Result<Chec
         data: Box::new(move |point, dir, stop| Around::data(&around, point, dir, stop)),
     };
     Ok(Checked { experiment, thresholds, defaults })
-}
-
-/// A program measures one file and ends: what the file says may live as long as the program.
-pub(super) fn forever(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
 }
 
 fn name(given: Option<&At<String>>, place: &Place, taken: &Taken<'_>) -> Result<String, Mistake> {

@@ -15,8 +15,8 @@ use record_sampler::Rng;
 
 use super::file::Content;
 use super::names::{DIR, FILE, HERE, PROGRAM};
-use crate::experiments::files::folder;
-use crate::experiments::reading::make;
+use crate::experiments::shared::locked_folder;
+use crate::experiments::shared::made_file;
 
 /// So long may a hook take that makes or removes something.
 const HOOK_LIMIT_NS: u64 = 10 * 60 * 1_000_000_000;
@@ -60,8 +60,8 @@ impl Around {
             let utf8 = file.to_str().with_context(|| format!("{} is not UTF-8", file.display()))?;
             arguments.set(FILE, utf8);
         }
-        folder::remove_leftovers(data_dir);
-        let (folder, lock) = folder::make_locked(data_dir).with_context(|| {
+        locked_folder::remove_leftovers(data_dir);
+        let (folder, lock) = locked_folder::make_locked(data_dir).with_context(|| {
             format!("making a folder in {}; --data-dir names another place", data_dir.display())
         })?;
         arguments.set(DIR, folder.clone());
@@ -118,7 +118,7 @@ impl Source {
 
 fn made(data_dir: &Path, size: u64, content: Content, stop: &Stop) -> Result<PathBuf> {
     let word = match content {
-        Content::Random => return Ok(make::files(data_dir, size, 1, stop)?.remove(0)),
+        Content::Random => return Ok(made_file::files(data_dir, size, 1, stop)?.remove(0)),
         Content::Text => "text",
         Content::Zeros => "zeros",
     };
@@ -126,7 +126,7 @@ fn made(data_dir: &Path, size: u64, content: Content, stop: &Stop) -> Result<Pat
     if fs::metadata(&path).is_ok_and(|file| file.len() == size) {
         return Ok(path);
     }
-    make::check_space(data_dir, size)?;
+    made_file::check_space(data_dir, size)?;
     let making = || format!("making {} (is there room?)", path.display());
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix("own-v").suffix(".unfinished");

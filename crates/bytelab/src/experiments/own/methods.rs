@@ -9,9 +9,8 @@ use lab::run::Role;
 use lab::template;
 
 use super::Place;
-use super::check::Known;
 use super::file::{At, File, Hook, HookTable, MethodTable, RoleWord, Words};
-use super::names::{self, HERE, PROGRAM};
+use super::names::{self, HERE, Known, PROGRAM};
 use super::place::Mistake;
 
 /// `common`: what all of them depend on.

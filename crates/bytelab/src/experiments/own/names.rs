@@ -15,6 +15,16 @@ pub(super) const METHOD: &str = "method";
 pub(crate) const PROGRAM: &str = "program";
 pub(super) const OWN: [&str; 4] = [DIR, FILE, HERE, METHOD];
 
+/// What the parts of the file may name in braces.
+pub(super) struct Known {
+    /// Params, and where the file is.
+    pub(super) constant: Vec<&'static str>,
+    /// These, the folder of the point, and the data.
+    pub(super) of_method: Vec<&'static str>,
+    /// These, and the method: in hooks that belong to one.
+    pub(super) of_hook: Vec<&'static str>,
+}
+
 /// A name that is not known is a mistake.
 pub(super) fn check(text: &str, known: &[&str], span: &Range<usize>) -> Result<(), Mistake> {
     for name in template::names(text) {
@@ -28,4 +38,9 @@ pub(super) fn check(text: &str, known: &[&str], span: &Range<usize>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// A program measures one file and ends: what the file says may live as long as the program.
+pub(super) fn forever(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
 }

@@ -12,9 +12,9 @@ use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
-use super::buffer::Buffer;
 use super::fold::Fold;
 use super::source::{Input, Source, contender, reading};
+use crate::experiments::shared::aligned_buffer::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![

@@ -12,8 +12,9 @@ use lab::param::Point;
 use lab::stop::Stop;
 use rustix::fs::OFlags;
 
+use super::http;
 use super::source::argument;
-use super::{http, make};
+use crate::experiments::shared::made_file;
 
 /// Finds or makes the `parallel` files, and tells the methods where they are and how large.
 pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
@@ -23,7 +24,7 @@ pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
         (vec![path; parallel as usize], size)
     } else {
         let size = point.number("size")?;
-        (make::files(dir, size, parallel, stop)?, size)
+        (made_file::files(dir, size, parallel, stop)?, size)
     };
     let mut arguments = point.clone();
     arguments.set("size", size);

@@ -9,9 +9,9 @@ use lab::experiment::{Method, Task, skip};
 use lab::param::Point;
 use rustix::fs::OFlags;
 
-use super::buffer::{Buffer, PAGE};
 use super::fold::Fold;
 use super::source::{Input, Source, contender, reading};
+use crate::experiments::shared::aligned_buffer::{Buffer, PAGE};
 
 /// What statfs(2) calls a file system in memory, which may accept `O_DIRECT` but has no device.
 const TMPFS: u32 = 0x0102_1994;

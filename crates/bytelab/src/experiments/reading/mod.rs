@@ -1,12 +1,10 @@
 #![doc = include_str!("README.md")]
 
-pub(super) mod buffer;
 mod digest;
 mod fold;
 mod source;
 
 mod data;
-pub(super) mod make;
 
 pub(super) mod http;
 mod stream;

@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use lab::experiment::{Method, Task};
 use lab::param::Point;
 
-use super::buffer::Buffer;
 use super::fold::{ALIGN, Fold};
 use super::source::{Input, Source, contender, joined, reading};
+use crate::experiments::shared::aligned_buffer::Buffer;
 
 pub(super) fn method() -> Method {
     let about = "pread by several threads, a part of the file each";

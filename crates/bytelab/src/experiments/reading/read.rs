@@ -8,9 +8,9 @@ use anyhow::Result;
 use lab::experiment::{Method, Task};
 use lab::param::Point;
 
-use super::buffer::Buffer;
 use super::fold::Fold;
 use super::source::{Input, Source, contender, reading};
+use crate::experiments::shared::aligned_buffer::Buffer;
 
 pub(super) fn method() -> Method {
     let about = "read into a reused buffer, folded as a whole";

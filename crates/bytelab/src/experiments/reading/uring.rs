@@ -12,9 +12,9 @@ use io_uring::{IoUring, opcode, types};
 use lab::experiment::{Method, Task, skip};
 use lab::param::Point;
 
-use super::buffer::Buffer;
 use super::fold::Fold;
 use super::source::{Input, Source, contender, reading};
+use crate::experiments::shared::aligned_buffer::Buffer;
 
 pub(super) fn method() -> Method {
     let about = "io_uring, `depth` reads in flight into registered buffers";

@@ -8,10 +8,10 @@ use lab::param::Point;
 use lab::run::Role;
 use memmap2::MmapMut;
 
-use super::buffer::Buffer;
 use super::fold::Fold;
 use super::source::{Input, Reading, Source, contender, fits_in_memory, reading};
 use super::stream::Lent;
+use crate::experiments::shared::aligned_buffer::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
     let memory = "the same fold over bytes already in memory: the limit";

@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use lab::experiment::{Build, Method, Task};
 use lab::param::Point;
 
-use super::super::filter::{self, must_be_installed};
 use super::check::Promise;
 use super::drawing::{Drawing, Job, Told, of_kind};
+use crate::experiments::shared::command::{must_be_installed, run as run_command};
 
 const AWK: &str = r#"BEGIN { srand(); n = ARGV[1]; ARGV[1] = "" }
 NR <= n { kept[NR] = $0; next }
@@ -82,7 +82,7 @@ fn command(
     must_be_installed(program)?;
     let draw = move |job: &Job, _seed: u64, out: &mut File| {
         let input = File::open("/dev/null").context("/dev/null")?;
-        let cpu = filter::run(&argv(job), input.into(), out.try_clone()?.into())?;
+        let cpu = run_command(&argv(job), input.into(), out.try_clone()?.into())?;
         Ok(Told { cpu: Some(cpu), ..Told::default() })
     };
     Drawing::task(point, Promise { is_exact: true, in_order: false }, Box::new(draw))

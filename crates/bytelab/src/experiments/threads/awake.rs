@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use anyhow::Result;
 use lab::experiment::skip;
 
-use super::place::start_on;
+use crate::experiments::shared::cpus::start_on;
 
 pub(super) struct Awake {
     gate: Arc<Gate>,

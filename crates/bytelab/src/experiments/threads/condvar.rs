@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use anyhow::Result;
 use lab::experiment::{Method, Task, Work};
 
-use crate::experiments::window::window;
+use crate::experiments::shared::window::window;
 
 use super::signal::{Give, Take, between_threads, handover, uncontended, with_oneself};
 

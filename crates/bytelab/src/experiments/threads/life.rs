@@ -11,8 +11,9 @@ use lab::param::Point;
 use tokio::runtime::{Builder, Runtime};
 
 use super::awake::Awake;
-use super::place::{Place, pin, start_on};
+use super::place::Place;
 use super::signal;
+use crate::experiments::shared::cpus::{pin, start_on};
 
 /// A sample holds no fewer lives, so that its medians are of more than one.
 const LIVES_MIN: u64 = 20;

@@ -11,9 +11,9 @@ use lab::clock::now_ns;
 use lab::experiment::{Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 
-use super::place::{allowed, start_on};
 use super::semaphore::Semaphore;
 use super::signal;
+use crate::experiments::shared::cpus::{allowed, start_on};
 
 /// Threads of the pool; more if more are to be busy.
 const THREADS: usize = 16;

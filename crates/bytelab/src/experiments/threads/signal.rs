@@ -13,7 +13,7 @@ use lab::run::Role;
 
 use super::awake::Awake;
 use super::place::Place;
-use crate::experiments::window::window;
+use crate::experiments::shared::window::window;
 
 /// The end that signals.
 pub(super) trait Give: Send + 'static {

@@ -12,8 +12,8 @@ use lab::clock::now_ns;
 use lab::experiment::{Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 
-use super::place::{allowed, pin, start_on};
 use super::signal;
+use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
 pub(super) const SET: Param = Param {
     name: "set",

@@ -2,12 +2,13 @@
 //! combination of the other params that vary, one line for each method and run.
 
 use lab::analyze::Analysis;
+use lab::analyze::size_sweep;
 use lab::param::{Point, Value};
 use lab::run::Run;
 use serde::Serialize;
 
 use super::super::page::clean;
-use super::super::{Varying, ladder, units};
+use super::super::{Varying, units};
 use super::Known;
 
 /// More panels than these are not drawn.
@@ -65,7 +66,7 @@ fn sweep(
     for (number, (run, analysis)) in shown.iter().enumerate() {
         for family in &analysis.families {
             let Some(Value::Number(x)) = family.point.get(param) else { continue };
-            if is_ladder != (param == "size" && ladder::holds(run, &family.point)) {
+            if is_ladder != (param == "size" && size_sweep::holds(run, &family.point)) {
                 continue;
             }
             let panel = panel(&mut panels, &title(&family.point, param, varying, is_ladder));
@@ -85,7 +86,7 @@ fn sweep(
     values.sort_unstable();
     values.dedup();
     let values: Vec<_> = values.into_iter().map(|n| (n, words(n))).collect();
-    let caches = shown.first().filter(|_| is_ladder).map(|(run, _)| ladder::announced(run));
+    let caches = shown.first().filter(|_| is_ladder).map(|(run, _)| size_sweep::announced(run));
     (!panels.is_empty()).then(|| Sweep {
         param: clean(param).into_owned(),
         values,

@@ -1,9 +1,10 @@
 //! The columns of the table: what each says of a row, and which of them fit.
 
+use lab::analyze::latency::Figures;
 use unicode_width::UnicodeWidthStr;
 
 use super::none;
-use super::row::{Figures, Number};
+use super::row::Number;
 use crate::reference::published;
 use crate::report::units::{Unit, amount};
 

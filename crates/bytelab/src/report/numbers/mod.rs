@@ -1,7 +1,6 @@
 //! The table of `bytelab numbers`: a line per row, in units that fit it, beside published figures.
 
 mod column;
-mod meanwhile;
 mod notes;
 mod row;
 

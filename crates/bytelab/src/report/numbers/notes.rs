@@ -1,9 +1,9 @@
 //! What there is to doubt about the rows: what was noted of the run, in the words of the table.
 
 use lab::analyze::Analysis;
+use lab::analyze::latency::{MachineLoad, OTHERS, STEAL};
 use lab::run::{Note, Run};
 
-use super::meanwhile::Meanwhile;
 use super::row::Number;
 use crate::numbers::row;
 
@@ -24,7 +24,31 @@ pub(super) fn all(run: &Run, analysis: &Analysis, numbers: &[Number]) -> Vec<(St
 
 /// What is known of the rows beside what was noted of the run.
 pub(super) fn own(run: &Run, numbers: &[Number]) -> impl Iterator<Item = String> + use<> {
-    Meanwhile::of(run).doubt().into_iter().chain(waited(numbers))
+    loaded(&MachineLoad::of(run)).into_iter().chain(waited(numbers))
+}
+
+/// Why the grades are held down, if they are.
+fn loaded(load: &MachineLoad) -> Option<String> {
+    let limit = load.best_grade();
+    if limit == 'A' {
+        return None;
+    }
+    let part = |share: Option<f64>, limits: [f64; 2], what: &str| match share {
+        Some(share) if share > limits[0] => {
+            Some(format!("{what} {:.0} % of the CPU time meanwhile", 100.0 * share))
+        }
+        Some(_) => None,
+        None => Some(format!("it is not known how much of the CPU time {what} meanwhile")),
+    };
+    let why = [
+        part(load.others, OTHERS, "other programs used"),
+        part(load.steal, STEAL, "the hypervisor took"),
+    ];
+    let why: Vec<String> = why.into_iter().flatten().collect();
+    Some(format!(
+        "{}: no row is graded better than {limit}; measure again when the machine has nothing else to do",
+        why.join(", and ")
+    ))
 }
 
 fn of_row(note: &Note) -> (String, String) {

@@ -44,7 +44,7 @@ fn analysis(run: &Run) -> Analysis {
     Analysis { notes: run.notes.clone(), ..Fixture::new().analysis }
 }
 
-fn figures(run: &Run) -> row::Figures {
+fn figures(run: &Run) -> lab::analyze::latency::Figures {
     numbers(run)[0].figures.clone().unwrap()
 }
 

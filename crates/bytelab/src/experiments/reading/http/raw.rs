@@ -12,10 +12,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
-use super::super::buffer::Buffer;
 use super::super::fold::Fold;
 use super::super::source::{Reading, Source};
 use super::{Remote, contender};
+use crate::experiments::shared::aligned_buffer::Buffer;
 
 /// A head must fit.
 const SMALLEST_BUFFER: usize = 16 << 10;

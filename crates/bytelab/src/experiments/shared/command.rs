@@ -8,14 +8,14 @@ use lab::experiment::skip;
 use lab::launch::{Ended, filter};
 
 /// A program that is not there is found out before the timing. The name may be absolute.
-pub(super) fn must_be_installed(program: &str) -> Result<()> {
+pub(crate) fn must_be_installed(program: &str) -> Result<()> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
     if is_there { Ok(()) } else { Err(skip(format!("{program} is not installed"))) }
 }
 
 /// Runs it to its end. What it used, its start included.
-pub(super) fn run(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu> {
+pub(crate) fn run(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu> {
     filter(argv, input, output).map_err(|ended| match ended {
         Ended::Skipped(reason) => skip(reason),
         Ended::Failed(reason) => anyhow!(reason),

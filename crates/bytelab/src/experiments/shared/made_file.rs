@@ -13,8 +13,6 @@ use lab::cache;
 use lab::param::bytes;
 use lab::stop::Stop;
 
-use super::digest::mix;
-
 /// In the name of the file; a new one for new contents.
 const VERSION: u32 = 1;
 const WRITE_BYTES: usize = 4 << 20;
@@ -23,12 +21,7 @@ const UNFINISHED: &str = ".unfinished";
 
 /// The paths of so many files of random bytes in this directory. Those of earlier runs are used again
 /// while they are in the page cache.
-pub(in crate::experiments) fn files(
-    dir: &Path,
-    size: u64,
-    count: u64,
-    stop: &Stop,
-) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(dir: &Path, size: u64, count: u64, stop: &Stop) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
     remove_leftovers(dir)?;
     let path = |index| dir.join(format!("{PREFIX}{VERSION}-{size}-{index}.bin"));
@@ -61,7 +54,7 @@ fn is_worth_writing_anew(path: &Path, size: u64) -> bool {
     size <= QUICKLY_WRITTEN_BYTES && !is_cached()
 }
 
-pub(in crate::experiments) fn check_space(dir: &Path, needed: u64) -> Result<()> {
+pub(crate) fn check_space(dir: &Path, needed: u64) -> Result<()> {
     let system = rustix::fs::statvfs(dir).with_context(|| format!("statvfs {}", dir.display()))?;
     let free = system.f_bavail.saturating_mul(system.f_frsize);
     let rounded = bytes(if free < 1 << 20 { free >> 10 << 10 } else { free >> 20 << 20 });
@@ -102,6 +95,14 @@ fn write_random(mut file: impl Write, size: u64, seed: u64, stop: &Stop) -> std:
         left -= n as u64;
     }
     Ok(())
+}
+
+/// The last step of `SplitMix64`: every bit of the number decides about every bit of the result.
+fn mix(n: u64) -> u64 {
+    let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
 }
 
 /// A file that is locked while it is written, so that others can tell it from a leftover. Removed when

@@ -6,9 +6,9 @@ use std::ops::{Deref, DerefMut};
 use anyhow::{Context, Result};
 use lab::param::{Point, bytes};
 
-pub(super) const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 
-pub(in crate::experiments) struct Buffer {
+pub(crate) struct Buffer {
     /// A page longer than the buffer, and never resized.
     allocation: Vec<u8>,
     start: usize,
@@ -16,13 +16,13 @@ pub(in crate::experiments) struct Buffer {
 
 impl Buffer {
     /// `buffer` bytes, or as much of it as the file can fill.
-    pub(super) fn of(point: &Point) -> Result<Buffer> {
+    pub(crate) fn of(point: &Point) -> Result<Buffer> {
         let whole_file = point.number("size")?.checked_next_multiple_of(PAGE as u64);
         let len = point.number("buffer")?.min(whole_file.unwrap_or(u64::MAX));
         Buffer::new(usize::try_from(len.max(1))?)
     }
 
-    pub(in crate::experiments) fn new(len: usize) -> Result<Buffer> {
+    pub(crate) fn new(len: usize) -> Result<Buffer> {
         let mut allocation = Vec::new();
         let size = len.saturating_add(PAGE);
         let for_what = || format!("memory for a buffer of {} bytes", bytes(len as u64));

@@ -1,0 +1,8 @@
+//! What several experiments are made of. It knows none of them.
+
+pub(super) mod aligned_buffer;
+pub(super) mod command;
+pub(super) mod cpus;
+pub(super) mod locked_folder;
+pub(super) mod made_file;
+pub(super) mod window;

@@ -1,0 +1,206 @@
+//! How long one operation takes: percentiles of the samples that no other program disturbed, and a grade that says how
+//! far they can be trusted.
+
+use crate::run::{Cell, Run, Sample};
+use crate::stats::moments;
+
+/// What of a sample is the latency.
+#[derive(Clone, Copy, Debug)]
+pub enum Quantity {
+    /// The time of an operation.
+    Time,
+    /// A time that the method itself measures.
+    Metric(&'static str),
+    /// The time for 1 MiB.
+    PerMebibyte,
+}
+
+/// All in ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    pub n: usize,
+    pub sessions: usize,
+    /// Samples in which the method had to wait for a CPU; they are left out where enough others are left.
+    pub disturbed: usize,
+    /// What two runs are best compared by: noise only adds, and of ten runs on a loaded machine this
+    /// varied least.
+    pub p10: f64,
+    pub p25: f64,
+    pub p50: f64,
+    pub p90: f64,
+    /// Student's, at 95 %, of the middle of the sessions' medians; none of fewer than five sessions.
+    pub interval: Option<(f64, f64)>,
+    pub grade: char,
+}
+
+/// How busy the machine was while a run was measured: what no sample shows, and what its grades must not hide. A
+/// neighbour that takes caches and the bus slows every sample alike. Shares of the CPU time; none: not known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MachineLoad {
+    /// Taken by the hypervisor.
+    pub steal: Option<f64>,
+    /// Used by other programs.
+    pub others: Option<f64>,
+}
+
+/// From these shares on the grades are not above B, and not above C.
+pub const STEAL: [f64; 2] = [0.01, 0.1];
+/// The same of other programs.
+pub const OTHERS: [f64; 2] = [0.1, 0.5];
+
+/// The best grade that such a share leaves.
+fn best_grade(share: f64, [b, c]: [f64; 2]) -> char {
+    match share {
+        share if share > c => 'C',
+        share if share > b => 'B',
+        _ => 'A',
+    }
+}
+
+impl MachineLoad {
+    /// Older runs have the load at their start only.
+    pub fn of(run: &Run) -> MachineLoad {
+        let fact = |name: &str| run.environment.facts.get(name).and_then(serde_json::Value::as_f64);
+        let loaded = || Some((fact("load_1_min")? / fact("cpu_threads")?).min(1.0));
+        let others = fact("busy_share_of_others").or_else(loaded);
+        MachineLoad { steal: fact("steal_share"), others }
+    }
+
+    /// The best grade that a cell can have.
+    pub fn best_grade(&self) -> char {
+        let of = |share: Option<f64>, limits| share.map_or('B', |share| best_grade(share, limits));
+        of(self.steal, STEAL).max(of(self.others, OTHERS))
+    }
+}
+
+/// A sample is disturbed when its method waited for a CPU in more than this part of its time.
+const WAIT_SHARE: f64 = 0.01;
+/// With fewer undisturbed samples than this, all of them count.
+const ENOUGH: usize = 10;
+/// Of fewer sessions no interval is worth showing.
+const SESSIONS_LEAST: usize = 5;
+const LEVEL: f64 = 0.95;
+/// With more samples that waited for a CPU than these shares the grade is not above B, and not above C.
+const WAITED: [f64; 2] = [0.1, 0.5];
+
+struct Value {
+    session: u32,
+    ns: f64,
+    disturbed: bool,
+}
+
+/// What the samples of a cell that count say; none if none does.
+pub fn figures(cell: &Cell, quantity: Quantity, load: &MachineLoad) -> Option<Figures> {
+    let mut values = values(cell, quantity);
+    let disturbed = values.iter().filter(|value| value.disturbed).count();
+    let waited = disturbed as f64 / values.len() as f64;
+    if values.len() - disturbed >= ENOUGH {
+        values.retain(|value| !value.disturbed);
+    }
+    let mut sorted: Vec<f64> = values.iter().map(|value| value.ns).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let [p10, p25, p50, p90] = [10.0, 25.0, 50.0, 90.0].map(|p| percentile(&sorted, p));
+    let medians = of_sessions(&values, 50.0);
+    let own = grade(&of_sessions(&values, 10.0), p25? / p10?);
+    Some(Figures {
+        n: sorted.len(),
+        sessions: medians.len(),
+        disturbed,
+        p10: p10?,
+        p25: p25?,
+        p50: p50?,
+        p90: p90?,
+        interval: interval(&medians),
+        grade: own.max(best_grade(waited, WAITED)).max(load.best_grade()),
+    })
+}
+
+fn values(cell: &Cell, quantity: Quantity) -> Vec<Value> {
+    let waits = column(cell, "run_queue_wait_ns");
+    let walls = column(cell, "wall_ns");
+    let of = |sample: &Sample, at: usize| match quantity {
+        Quantity::Time => walls(at),
+        Quantity::Metric(name) => column(cell, name)(at),
+        // Of the bytes that went by, not of the operation, which is a pass over the whole set.
+        Quantity::PerMebibyte => walls(at) * sample.ops as f64 / sample.bytes as f64 * 1_048_576.0,
+    };
+    let all = cell.samples.iter().enumerate().filter(|(_, sample)| sample.counts());
+    all.map(|(at, sample)| Value {
+        session: sample.session,
+        ns: of(sample, at),
+        disturbed: waits(at) > WAIT_SHARE * walls(at),
+    })
+    .filter(|value| value.ns.is_finite())
+    .collect()
+}
+
+fn column<'a>(cell: &'a Cell, name: &str) -> impl Fn(usize) -> f64 + 'a {
+    let values = cell.values.get(name).map_or(&[][..], Vec::as_slice);
+    |at| values.get(at).copied().unwrap_or(f64::NAN)
+}
+
+/// By nearest rank.
+fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
+    let rank = (p / 100.0 * sorted.len() as f64).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied()
+}
+
+/// A percentile of each session, sorted: processes differ for all their life.
+fn of_sessions(values: &[Value], p: f64) -> Vec<f64> {
+    let mut sessions: Vec<u32> = values.iter().map(|value| value.session).collect();
+    sessions.sort_unstable();
+    sessions.dedup();
+    let of_session = |session: u32| {
+        let of_session = values.iter().filter(|value| value.session == session);
+        let mut ns: Vec<f64> = of_session.map(|value| value.ns).collect();
+        ns.sort_unstable_by(f64::total_cmp);
+        percentile(&ns, p)
+    };
+    let mut all: Vec<f64> = sessions.into_iter().filter_map(of_session).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    all
+}
+
+/// By the logarithms, as what disturbs takes a part of the time.
+fn interval(medians: &[f64]) -> Option<(f64, f64)> {
+    let logs: Vec<f64> = medians.iter().map(|ns| ns.ln()).collect();
+    let found = moments(&logs).filter(|found| found.n >= SESSIONS_LEAST)?;
+    let half_width = found.half_width(LEVEL)?;
+    let [low, high] = [found.mean - half_width, found.mean + half_width].map(f64::exp);
+    (low.is_finite() && high.is_finite()).then_some((low, high))
+}
+
+/// A: half of the sessions come down to the lowest one, and a quarter of the samples to p10, within 5 %.
+/// B: within 20 %. C: read it as an order of magnitude.
+fn grade(floors: &[f64], p25_to_p10: f64) -> char {
+    let lowest = floors.first().copied().unwrap_or(f64::NAN);
+    let middle = percentile(floors, 50.0).unwrap_or(f64::NAN);
+    match (middle / lowest).max(p25_to_p10) - 1.0 {
+        spread if spread <= 0.05 => 'A',
+        spread if spread <= 0.20 => 'B',
+        _ => 'C',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_the_value_of_its_rank() {
+        let sorted: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!(percentile(&sorted, 10.0), Some(2.0));
+        assert_eq!(percentile(&sorted, 50.0), Some(10.0));
+        assert_eq!(percentile(&sorted, 0.0), Some(1.0));
+        assert_eq!(percentile(&[], 50.0), None);
+    }
+
+    #[test]
+    fn the_load_of_the_machine_limits_the_grade() {
+        let best = |steal, others| MachineLoad { steal, others }.best_grade();
+        assert_eq!(best(Some(0.01), Some(0.1)), 'A');
+        assert_eq!(best(Some(0.02), Some(0.0)), 'B');
+        assert_eq!(best(Some(0.0), Some(0.6)), 'C');
+        assert_eq!(best(None, Some(0.0)), 'B');
+    }
+}
