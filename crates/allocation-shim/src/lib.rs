@@ -17,10 +17,7 @@ mod interpose;
 mod process;
 mod tally;
 
-pub use tally::{Counts, Slot, Tally};
-
-/// The variable in which the shim finds the path of the file with its [`Tally`].
-pub const TALLY_VARIABLE: &core::ffi::CStr = c"BYTELAB_ALLOCATIONS";
+pub use tally::{Counts, Slot, TALLY_VARIABLE, Tally};
 
 /// In place of unwinding, of which a library that others load knows nothing.
 #[cfg(shim)]

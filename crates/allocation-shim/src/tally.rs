@@ -4,6 +4,9 @@
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
+/// The environment variable in which the shim finds the path of the file with its [`Tally`].
+pub const TALLY_VARIABLE: &core::ffi::CStr = c"BYTELAB_ALLOCATIONS";
+
 /// A power of two. Threads beyond those that find a slot share one, with locked instructions.
 const SLOTS: usize = 256;
 /// A thread that finds so many slots taken by others shares one.

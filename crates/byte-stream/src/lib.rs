@@ -6,6 +6,7 @@ mod stream;
 mod address;
 mod choice;
 mod options;
+mod progress;
 
 #[cfg(feature = "async")]
 mod asynchronous;
@@ -34,4 +35,5 @@ pub use choice::{Cached, Choice, Kind, Strategy};
 pub use copy::{Copied, CopyOptions, Way, copy};
 pub use error::{Error, ErrorKind, Result};
 pub use options::Options;
-pub use stream::{Progress, Stream};
+pub use progress::Progress;
+pub use stream::Stream;

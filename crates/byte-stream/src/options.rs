@@ -4,10 +4,9 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 
 use crate::choice::Wish;
+use crate::progress::OnProgress;
 use crate::source::map::Map;
-use crate::{Address, Cancel, Error, ErrorKind, Progress, Result, Stream};
-
-pub(crate) type OnProgress = Box<dyn FnMut(Progress) + Send>;
+use crate::{Cancel, Error, ErrorKind, Progress, Result};
 
 /// More would only move the bytes out of the caches.
 const BUFFER_LIMIT_BYTES: usize = 1 << 20;
@@ -34,16 +33,6 @@ pub struct Options {
 impl Options {
     pub(crate) fn new() -> Options {
         Options::default()
-    }
-
-    /// Opens the stream.
-    ///
-    /// ```
-    /// let stream = byte_stream::Stream::options().open("file:///proc/self/status")?;
-    /// # Ok::<(), byte_stream::Error>(())
-    /// ```
-    pub fn open(self, address: impl Into<Address>) -> Result<Stream> {
-        Stream::with(self, address.into())
     }
 
     /// Reads into a buffer of this size, from 1 byte to 1 MiB, instead of what is chosen.

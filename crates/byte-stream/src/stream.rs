@@ -8,7 +8,8 @@ use std::os::fd::AsFd;
 use crate::address::Place;
 use crate::check::Check;
 use crate::choice::{Choice, Strategy, choose};
-use crate::options::{OnProgress, Options};
+use crate::options::Options;
+use crate::progress::{OnProgress, Progress};
 use crate::source::{Source, read};
 use crate::{Address, Cancel, Error, ErrorKind, Result};
 
@@ -56,16 +57,6 @@ pub(crate) enum State {
     Failed,
 }
 
-/// How far a stream or a copy is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// Bytes so far.
-    pub done_bytes: u64,
-    /// Of so many, if that is known.
-    pub total_bytes: Option<u64>,
-}
-
 impl Stream {
     /// Opens a path, `-`, a descriptor or a URL, with the default options.
     ///
@@ -103,7 +94,10 @@ impl Stream {
             Place::Fd(fd) => local(fd, &options)?,
             #[cfg(feature = "http")]
             Place::Http(url) => {
-                let body = crate::http::open(&url, &mut options)?;
+                // A digest that is verified at the end also detects a body that was cut.
+                options.http.unframed |= options.sha256.is_some();
+                let (buffer_bytes, cancel) = (options.wish.buffer_bytes, options.cancel.as_ref());
+                let body = crate::http::open(&url, &mut options.http, buffer_bytes, cancel)?;
                 let choice = body.choice();
                 (Source::Http(Box::new(body)), choice)
             }
@@ -271,6 +265,18 @@ impl Stream {
             on_progress(Progress { done_bytes: produced, total_bytes: self.choice.size_bytes });
         }
         Ok(true)
+    }
+}
+
+impl Options {
+    /// Opens the stream.
+    ///
+    /// ```
+    /// let stream = byte_stream::Stream::options().open("file:///proc/self/status")?;
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn open(self, address: impl Into<Address>) -> Result<Stream> {
+        Stream::with(self, address.into())
     }
 }
 

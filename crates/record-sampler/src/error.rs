@@ -115,7 +115,7 @@ impl Error {
     /// Names the column.
     #[cfg(feature = "parquet")]
     #[cold]
-    pub(crate) fn in_column(mut self, column: &crate::Column) -> Error {
+    pub(crate) fn in_column(mut self, column: &dyn fmt::Display) -> Error {
         self.0.message = format!("column {column}: {}", self.0.message);
         self
     }

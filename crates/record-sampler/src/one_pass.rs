@@ -4,9 +4,9 @@
 use crate::draw::{Bernoulli, Quota, Reservoir, Sizes, Slots, Strata, WeightedReservoir};
 use crate::fetch::{Method, fetch_places};
 use crate::input::{Column, Picker, Population, Scan};
-use crate::random::Rng;
+use crate::random::{Rng, shuffle};
 use crate::ranked::{too_few, too_few_weighted};
-use crate::sampler::{Amount, Sampler, Stats, Weight, shuffle};
+use crate::sampler::{Amount, Sampler, Stats, Weight};
 use crate::sink::{Output, Place, Sink};
 use crate::{Error, ErrorKind, Result};
 

@@ -147,6 +147,15 @@ pub(crate) fn ln_one_minus(x: f64) -> f64 {
     if x < 1e-5 { -x * (1.0 + x * (0.5 + x / 3.0)) } else { ln(1.0 - x) }
 }
 
+/// Fisher and Yates's.
+pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
+    // Not the numbers that have chosen the records.
+    let mut rng = Rng::new(seed ^ 0x5eed_5eed_5eed_5eed);
+    for i in (1..items.len()).rev() {
+        items.swap(i, rng.below(i as u64 + 1) as usize);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

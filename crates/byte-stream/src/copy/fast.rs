@@ -8,8 +8,9 @@ use rustix::fs::sendfile as send;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice as move_pages};
 
+use super::job::{Attempt, Job};
+use super::plain;
 use super::room::{Widened, grow, widen_pipes};
-use super::{Attempt, Job, plain};
 use crate::{Error, Result};
 
 /// A non-blocking descriptor that says it is ready and then is not, so often in a row, is read and written.

@@ -3,39 +3,26 @@
 
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod fast;
+mod job;
+mod method;
 mod plain;
 mod plan;
 #[cfg(target_os = "linux")]
 mod room;
 mod sparse;
 mod to;
+mod turns;
 
 use std::fmt;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
-use rustix::event::PollFlags;
+use crate::Result;
+use crate::cancel::Cancel;
+use crate::progress::{OnProgress, Progress};
 
-use crate::cancel::{self, Cancel};
-use crate::options::OnProgress;
-use crate::{Error, Progress, Result};
-
+use self::job::{Job, STEP, STEP_MAX};
+pub use self::method::Way;
 use self::plan::Plan;
-
-/// A way to copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Way {
-    /// `copy_file_range`: the file system may share the bytes instead of copying them.
-    CopyFileRange,
-    /// `splice` from or to a pipe.
-    Splice,
-    /// `splice` into a pipe of our own and out of it.
-    SpliceThroughPipe,
-    /// `sendfile`.
-    Sendfile,
-    /// `read` and `write` with one buffer: what always works.
-    ReadWrite,
-}
 
 /// What a copy did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,91 +186,5 @@ impl fmt::Debug for CopyOptions {
             .field("sparse", &self.sparse)
             .field("way", &self.way)
             .finish_non_exhaustive()
-    }
-}
-
-/// With progress or the wish to cancel, no call moves more.
-const STEP: usize = 16 << 20;
-/// Else no call moves more: the kernel's own limit, in whole pages (`MAX_RW_COUNT`).
-const STEP_MAX: usize = 0x7fff_f000;
-
-/// A copy under way.
-struct Job<'a> {
-    input: BorrowedFd<'a>,
-    output: BorrowedFd<'a>,
-    /// Bytes that have reached the output.
-    done: u64,
-    total: Option<u64>,
-    /// Bytes still to be copied, if that is not all.
-    left: u64,
-    step: usize,
-    waits: bool,
-    #[cfg(target_os = "linux")]
-    from_socket: bool,
-    on_progress: Option<&'a mut OnProgress>,
-    cancel: Option<&'a Cancel>,
-}
-
-/// How an attempt ended, when it did not fail.
-#[derive(Debug, PartialEq)]
-enum Attempt {
-    /// At the end of the input, or of what was asked for.
-    Finished,
-    /// The kernel does not do it so; every byte taken from the input has reached the output.
-    Refused,
-}
-
-impl Job<'_> {
-    /// Tries the chosen way, then the others, then what always works. The way that finished.
-    fn all(&mut self, chosen: Way, ways: &[Way]) -> Result<Way> {
-        let others = ways.iter().copied().filter(|way| *way != chosen);
-        let mut finished = chosen;
-        for way in std::iter::once(chosen).chain(others) {
-            finished = way;
-            if way == Way::ReadWrite || self.attempt(way)? == Attempt::Finished {
-                break;
-            }
-        }
-        // Also after success: `copy_file_range` sees the end of a file of /proc at its beginning.
-        let done = self.done;
-        plain::copy(self, finished)?;
-        Ok(if self.done > done { Way::ReadWrite } else { finished })
-    }
-
-    fn attempt(&mut self, way: Way) -> Result<Attempt> {
-        match way {
-            Way::CopyFileRange => fast::copy_file_range(self),
-            Way::Splice => fast::splice(self),
-            Way::SpliceThroughPipe => fast::splice_through_pipe(self),
-            Way::Sendfile => fast::sendfile(self),
-            Way::ReadWrite => Ok(Attempt::Refused),
-        }
-    }
-
-    /// How much the next call may move; 0 when all that was asked for is done.
-    fn next_step(&mut self) -> Result<usize> {
-        cancel::check(self.cancel)?;
-        let step = self.left.min(self.step as u64) as usize;
-        if self.waits && step > 0 {
-            self.wait_input()?;
-        }
-        Ok(step)
-    }
-
-    fn advanced(&mut self, n: usize) {
-        self.done += n as u64;
-        self.left -= n as u64;
-        if let Some(on_progress) = &mut self.on_progress {
-            on_progress(Progress { done_bytes: self.done, total_bytes: self.total });
-        }
-    }
-
-    fn wait_input(&self) -> Result<()> {
-        cancel::wait(Some(self.input), PollFlags::IN, self.cancel, None).map(drop)
-    }
-
-    fn wait_output(&self) -> Result<()> {
-        let waited = cancel::wait(Some(self.output), PollFlags::OUT, self.cancel, None);
-        waited.map(drop).map_err(Error::of_output)
     }
 }

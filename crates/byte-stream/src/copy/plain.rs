@@ -5,7 +5,8 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
-use super::{Job, Way};
+use super::job::Job;
+use super::method::Way;
 use crate::buffer::Buffer;
 use crate::choice::BUFFER_BYTES;
 use crate::{Error, Result};

@@ -6,7 +6,7 @@ use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fstat, tell};
 use rustix::net::SocketType;
 use rustix::net::sockopt::socket_type;
 
-use super::Way;
+use super::method::Way;
 use crate::choice::{Kind, kind};
 use crate::{Error, ErrorKind, Result};
 

@@ -7,7 +7,7 @@ use rustix::net::sockopt::{set_socket_send_buffer_size, socket_domain, socket_se
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 
-use super::Job;
+use super::job::Job;
 
 /// What a pipe is made to hold. Of less to copy it would not pay off.
 const ROOM_BYTES: usize = 1 << 20;

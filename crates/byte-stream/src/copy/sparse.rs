@@ -5,8 +5,9 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{SeekFrom, fstat, ftruncate, seek, tell};
 use rustix::io::Errno;
 
+use super::job::Job;
+use super::method::Way;
 use super::plan::Plan;
-use super::{Job, Way};
 use crate::{Error, Result};
 
 pub(super) fn copy(job: &mut Job<'_>, chosen: Way, plan: &Plan) -> Result<Way> {

@@ -4,6 +4,8 @@ use std::io::{self, BufRead, Read};
 
 use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 
+use super::trailing::trailing;
+
 type State = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
 
 pub(crate) struct Brotli<R> {
@@ -52,7 +54,7 @@ impl<R: BufRead> Read for Brotli<R> {
             }
         }
         if self.ended && written == 0 && room > 0 && !self.input.fill_buf()?.is_empty() {
-            return Err(super::trailing());
+            return Err(trailing());
         }
         Ok(written)
     }

@@ -4,6 +4,8 @@ use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
+use super::trailing::trailing;
+
 pub(crate) struct Gzip<R> {
     /// None only while the next one takes its place.
     member: Option<GzDecoder<R>>,
@@ -32,7 +34,7 @@ impl<R: BufRead> Gzip<R> {
             self.in_padding |= zeros > 0;
             self.ended = bytes.is_empty();
             if zeros < bytes.len() && self.in_padding {
-                return Err(super::trailing());
+                return Err(trailing());
             }
             if zeros == 0 {
                 break;

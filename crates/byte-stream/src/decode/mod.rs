@@ -7,6 +7,7 @@
 
 mod brotli;
 mod gzip;
+mod trailing;
 
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -140,9 +141,4 @@ impl<R: BufRead> Read for Decoder<R> {
             Format::Zstd(decoder) => decoder.read(buffer),
         }
     }
-}
-
-/// Behind the encoded bytes is something else.
-fn trailing() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "bytes behind the end of what is encoded")
 }

@@ -5,11 +5,12 @@ use crate::cancel::Cancel;
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
+use super::base64::base64;
 use super::connection::{Connection, Patience};
 use super::head::{self, HEAD_LIMIT, Head};
 use super::settings::Settings;
 use super::url::Url;
-use super::{base64, proxy, tls};
+use super::{proxy, tls};
 
 /// Answers with a status of 1xx that are passed over before the real one.
 const INTERIM_LIMIT: u32 = 16;

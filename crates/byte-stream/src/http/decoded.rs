@@ -4,40 +4,16 @@ use std::io::{self, BufRead, Read};
 
 use crate::buffer::Buffer;
 use crate::choice::BUFFER_BYTES;
-use crate::decode::{Decoder, Encoding};
+use crate::decode::Decoder;
 use crate::{Error, ErrorKind, Result};
 
+use super::encoding::ContentEncoding;
 use super::raw::Raw;
 
 /// RFC 9659: what is sent over HTTP needs no more.
 const ZSTD_WINDOW_LOG: u32 = 23;
 /// So much may come out of anything.
 const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
-
-/// The value of `Content-Encoding`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ContentEncoding {
-    #[default]
-    Identity,
-    Known(Encoding),
-    /// Another, or several.
-    Unknown,
-}
-
-impl ContentEncoding {
-    pub(crate) fn of(values: &[&[u8]]) -> ContentEncoding {
-        let [value] = values else {
-            return if values.is_empty() { Self::Identity } else { Self::Unknown };
-        };
-        match value.to_ascii_lowercase().as_slice() {
-            b"" | b"identity" => Self::Identity,
-            b"gzip" | b"x-gzip" => Self::Known(Encoding::Gzip),
-            b"br" => Self::Known(Encoding::Brotli),
-            b"zstd" => Self::Known(Encoding::Zstd),
-            _ => Self::Unknown,
-        }
-    }
-}
 
 pub(crate) struct Decoded {
     decoder: Decoder<Encoded>,

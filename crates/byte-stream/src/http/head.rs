@@ -1,8 +1,7 @@
 //! The head of an answer: what it says of the body, held against the rules. Pure: bytes in, facts out.
 
-use super::decoded::ContentEncoding;
+use super::encoding::ContentEncoding;
 use super::framing::{Frame, Part};
-use super::settings::is_strong;
 use crate::{Error, ErrorKind, Result};
 
 /// Heads are not longer than this, nor do they have more lines.
@@ -143,6 +142,17 @@ fn text(value: &[u8]) -> Result<String> {
 
 fn wrong(text: String) -> Error {
     Error::new(ErrorKind::Protocol, text)
+}
+
+/// RFC 9110, 8.8.3: a strong one is the same only if every byte is.
+pub(crate) fn is_strong(etag: &str) -> bool {
+    let bytes = etag.as_bytes();
+    bytes.len() >= 2
+        && bytes[0] == b'"'
+        && bytes[bytes.len() - 1] == b'"'
+        && bytes[1..bytes.len() - 1]
+            .iter()
+            .all(|b| *b == 0x21 || (0x23..=0x7e).contains(b) || *b >= 0x80)
 }
 
 #[cfg(test)]

@@ -14,15 +14,10 @@ use rustix::event::PollFlags;
 
 use crate::cancel::{self, Cancel};
 use crate::choice::{Cached, Choice, Kind, Strategy};
-use crate::{Error, ErrorKind, Options, Result};
+use crate::{Error, ErrorKind, Result};
 
-use super::Body;
 use super::raw::{Raw, Version, changed};
-
-/// Large enough that a request costs little of it, small enough that some of them are little memory.
-pub(crate) const PART_BYTES: usize = 1 << 20;
-pub(crate) const PART_LIMIT_BYTES: usize = 16 << 20;
-pub(crate) const CONNECTIONS_LIMIT: usize = 16;
+use super::settings::Settings;
 
 pub(crate) struct Ranges {
     shared: Arc<Shared>,
@@ -67,11 +62,17 @@ struct State {
     spare: Vec<Vec<u8>>,
 }
 
+/// How a resource is received.
+pub(crate) enum Opened {
+    Parts(Ranges),
+    Whole(Raw),
+}
+
 /// A first part tells whether the server gives parts, and of what version. Where it does not, this is one stream
 /// like any other.
-pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
-    let (connections, part_bytes) = (options.http.parallel, options.http.part_bytes as u64);
-    let (mut client, first, etag) = Raw::asked(url, options)?;
+pub(crate) fn open(url: &str, settings: &mut Settings, cancel: Option<&Cancel>) -> Result<Opened> {
+    let (connections, part_bytes) = (settings.parallel, settings.part_bytes as u64);
+    let (mut client, first, etag) = Raw::asked(url, settings, cancel)?;
     client.keeps = true;
     let single = client.clone();
     let until = first.saturating_add(part_bytes);
@@ -80,7 +81,7 @@ pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
     let mut raw = match Raw::part(client, first, until, version) {
         // No such range: there is nothing, or what there is cannot be asked for like this.
         Err(error) if error.kind() == ErrorKind::Changed && !asked_for_version => {
-            return Raw::whole(single, first).map(Body::Raw);
+            return Raw::whole(single, first).map(Opened::Whole);
         }
         raw => raw?,
     };
@@ -88,17 +89,17 @@ pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
     match (raw.is_part(), version.size) {
         (true, Some(size)) if version.etag.is_some() && size > until => {
             let plan = Plan { version, first, size, part_bytes, connections };
-            Ranges::start(raw, plan, options.cancel.clone()).map(Body::Ranges)
+            Ranges::start(raw, plan, cancel.cloned()).map(Opened::Parts)
         }
         (true, Some(_)) if version.etag.is_some() => {
             raw.unbounded();
-            Ok(Body::Raw(raw))
+            Ok(Opened::Whole(raw))
         }
         // Nothing tells whether two parts are of one version.
-        (true, _) => Raw::whole(single, first).map(Body::Raw),
+        (true, _) => Raw::whole(single, first).map(Opened::Whole),
         (false, _) => {
             raw.unbounded();
-            Ok(Body::Raw(raw))
+            Ok(Opened::Whole(raw))
         }
     }
 }

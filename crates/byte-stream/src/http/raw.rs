@@ -10,11 +10,12 @@ use crate::buffer::Buffer;
 use crate::cancel::Cancel;
 use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
 use crate::clock::Deadline;
-use crate::{Error, ErrorKind, Options, Result};
+use crate::{Error, ErrorKind, Result};
 
 use super::client::{Answer, Client, Spare};
-use super::decoded::ContentEncoding;
+use super::encoding::ContentEncoding;
 use super::framing::{Frame, Step};
+use super::settings::Settings;
 use super::url::Url;
 
 /// A head must fit.
@@ -53,9 +54,14 @@ pub(crate) struct Version {
 }
 
 impl Raw {
-    pub(crate) fn open(url: &str, options: &mut Options) -> Result<Raw> {
-        let (client, first, etag) = Raw::asked(url, options)?;
-        let size = options.wish.buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
+    pub(crate) fn open(
+        url: &str,
+        settings: &mut Settings,
+        buffer_bytes: Option<usize>,
+        cancel: Option<&Cancel>,
+    ) -> Result<Raw> {
+        let (client, first, etag) = Raw::asked(url, settings, cancel)?;
+        let size = buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
         let mut raw = Raw::of(client, Buffer::new(size), first, None);
         raw.version.etag = etag;
         raw.begin()?;
@@ -63,9 +69,13 @@ impl Raw {
     }
 
     /// What the options ask: of whom, from which byte on, and of which version.
-    pub(crate) fn asked(url: &str, options: &mut Options) -> Result<(Client, u64, Option<String>)> {
-        options.check_http()?;
-        let settings = std::mem::take(&mut options.http);
+    pub(crate) fn asked(
+        url: &str,
+        settings: &mut Settings,
+        cancel: Option<&Cancel>,
+    ) -> Result<(Client, u64, Option<String>)> {
+        settings.check()?;
+        let settings = std::mem::take(settings);
         let total = settings.total_limit.and_then(Deadline::after);
         let (first, etag) = match settings.from.clone() {
             Some((first, etag)) => (first, Some(etag)),
@@ -74,7 +84,7 @@ impl Raw {
         let client = Client {
             url: Url::parse(url)?,
             settings,
-            cancel: options.cancel.clone(),
+            cancel: cancel.cloned(),
             total,
             retry_after_s: None,
             keeps: false,

@@ -2,7 +2,7 @@
 
 use iri_string::types::{UriReferenceStr, UriStr, UriString};
 
-use super::base64;
+use super::base64::base64;
 use crate::{Error, ErrorKind, Result};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,14 +5,13 @@ use std::hint::black_box;
 use std::iter::Peekable;
 use std::num::NonZero;
 
+use super::part::{IN_FLIGHT, Part};
 use super::{Choice, Method, Ranks, copy, next_below};
 use crate::input::{Access, Advice, PlainFile, Population, Window, advise, map};
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
-/// How many reads the device is asked for ahead of time.
-pub(super) const IN_FLIGHT: usize = 64;
 const SEQUENTIAL_BYTES: usize = 256 << 10;
 
 /// The number of records of each file. A part of a record is an error.
@@ -52,16 +51,6 @@ pub(crate) fn fetch_fixed(
         base += records;
     }
     Ok(bytes_read)
-}
-
-/// One file of the population.
-pub(super) struct Part<'a> {
-    pub(super) file: &'a PlainFile,
-    pub(super) len: u64,
-    /// How many records, and bytes, are in the files before it.
-    pub(super) base: u64,
-    pub(super) start: u64,
-    pub(super) records: u64,
 }
 
 impl Part<'_> {

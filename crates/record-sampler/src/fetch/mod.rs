@@ -4,6 +4,7 @@ mod ahead;
 mod fixed;
 mod lines;
 mod many;
+mod part;
 mod plan;
 mod probe;
 mod scanned;

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use io_uring::{IoUring, opcode, types::Fd};
 
-use super::fixed::{IN_FLIGHT, Part};
+use super::part::{IN_FLIGHT, Part};
 use super::{Ranks, next_below};
 use crate::input::{Advice, PlainFile, advise, read_exactly};
 use crate::sink::{Place, Sink};

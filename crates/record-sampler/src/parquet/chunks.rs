@@ -10,7 +10,7 @@ use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::unsound;
+use super::failure::unsound;
 use crate::input::PlainFile;
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};

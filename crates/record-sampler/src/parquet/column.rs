@@ -5,7 +5,7 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 
 use super::cell::{Cell, Kind};
-use super::contained;
+use super::failure::contained;
 use super::sources::{Sources, too_short};
 use crate::draw::{Quota, Sizes, Strata, WeightedReservoir};
 use crate::input::Column;

@@ -6,7 +6,7 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 
-use super::contained;
+use super::failure::contained;
 use super::outlet::{Writer, failed};
 use super::sources::{Sources, too_short};
 use crate::Result;

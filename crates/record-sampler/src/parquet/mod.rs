@@ -6,17 +6,16 @@ mod cell;
 mod chunks;
 mod column;
 mod columns;
+mod failure;
 mod levels;
 mod outlet;
 mod rows;
 mod sources;
 
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use parquet::errors::ParquetError;
-
+use self::failure::malformed;
 use self::outlet::{Outlet, writers};
 use self::sources::Sources;
 use crate::draw::{Partition, shares};
@@ -152,19 +151,4 @@ fn copy(
         reason: format!("{reason}{} of {groups} row groups hold a chosen row", copied.groups),
     };
     Ok(copied.taken.into_iter().map(stats).collect())
-}
-
-/// A call of the library. It has panicked before: on hostile bytes that must be an error, too.
-fn contained<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
-    catch_unwind(AssertUnwindSafe(call))
-        .unwrap_or_else(|_| Err(ParquetError::General("the library gave up".to_owned())))
-}
-
-fn malformed(text: &str) -> Error {
-    Error::new(ErrorKind::Malformed, text)
-}
-
-/// What went wrong in this file.
-fn unsound(error: &ParquetError) -> Error {
-    malformed(&format!("not a sound Parquet file: {error}"))
 }

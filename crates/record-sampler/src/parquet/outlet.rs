@@ -9,8 +9,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
+use super::failure::{contained, malformed};
 use super::sources::Sources;
-use super::{contained, malformed};
 use crate::{Error, Result};
 
 pub(super) type Writer<'a, 'b> = SerializedFileWriter<&'a mut Outlet<'b>>;

@@ -1,7 +1,7 @@
 //! Chosen rows into row groups of the outputs: as many of them at once as fit into memory.
 
 use super::columns::{self, Chosen};
-use super::contained;
+use super::failure::contained;
 use super::outlet::{Writer, failed};
 use super::sources::{Group, Sources};
 use crate::Result;

@@ -12,8 +12,8 @@ use parquet::file::reader::SerializedPageReader;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::chunks::Chunks;
+use super::failure::{contained, malformed};
 use super::levels::Counted;
-use super::{contained, malformed};
 use crate::input::Population;
 use crate::sampler::Sampler;
 use crate::{Error, ErrorKind, Result};

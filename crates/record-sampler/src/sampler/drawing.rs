@@ -7,7 +7,7 @@ use crate::draw::{Partition, reserve, shares};
 use crate::fetch::{Method, fetch_places, probe};
 use crate::input::Population;
 use crate::one_pass;
-use crate::random::Rng;
+use crate::random::{Rng, shuffle};
 use crate::ranked::{self, Ranked};
 use crate::sink::{List, Output, Parts, Place, Places, Sink};
 use crate::{Error, ErrorKind, Result};
@@ -155,13 +155,4 @@ fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stat
         population.check_unchanged()?;
     }
     result
-}
-
-/// Fisher and Yates's.
-pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
-    // Not the numbers that have chosen the records.
-    let mut rng = Rng::new(seed ^ 0x5eed_5eed_5eed_5eed);
-    for i in (1..items.len()).rev() {
-        items.swap(i, rng.below(i as u64 + 1) as usize);
-    }
 }

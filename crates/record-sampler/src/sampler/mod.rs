@@ -8,8 +8,6 @@ use crate::fetch::Method;
 use crate::input::Column;
 use crate::watch::Watch;
 
-pub(crate) use drawing::shuffle;
-
 /// How many records are wanted, and how they are chosen.
 ///
 /// The same sampler on the same inputs gives the same records, on every machine and for ever. What is

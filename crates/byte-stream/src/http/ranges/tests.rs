@@ -57,7 +57,7 @@ fn served() -> String {
 fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (mut client, first, _) = Raw::asked(&url, &mut options).expect("a client");
+    let (mut client, first, _) = Raw::asked(&url, &mut options.http, None).expect("a client");
     client.keeps = true;
     let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
     let version = begun.version().clone();
@@ -80,7 +80,7 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
 fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (client, first, _) = Raw::asked(&url, &mut options).expect("a client");
+    let (client, first, _) = Raw::asked(&url, &mut options.http, None).expect("a client");
     let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
     let version = begun.version().clone();
     // No memory has room for such a part, and who asks for it panics.

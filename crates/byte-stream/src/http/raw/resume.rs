@@ -8,7 +8,7 @@ use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
 use super::super::client::{Answer, Wanted};
-use super::super::decoded::ContentEncoding;
+use super::super::encoding::ContentEncoding;
 use super::super::framing::Frame;
 use super::super::head::ContentRange;
 use super::{Raw, Version, changed};

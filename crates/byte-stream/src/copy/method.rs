@@ -1,0 +1,17 @@
+//! The system calls that can copy.
+
+/// A way to copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Way {
+    /// `copy_file_range`: the file system may share the bytes instead of copying them.
+    CopyFileRange,
+    /// `splice` from or to a pipe.
+    Splice,
+    /// `splice` into a pipe of our own and out of it.
+    SpliceThroughPipe,
+    /// `sendfile`.
+    Sendfile,
+    /// `read` and `write` with one buffer: what always works.
+    ReadWrite,
+}
