@@ -58,7 +58,7 @@ impl Address {
                 Some("file") => Ok(Place::Fd(open(&file_path(&url)?)?)),
                 Some("http" | "https") => Ok(Place::Http(url)),
                 _ => Err(Error::new(
-                    ErrorKind::Misuse,
+                    ErrorKind::InvalidUse,
                     "unknown kind of URL; known are file://, http:// and https://",
                 )),
             },
@@ -86,16 +86,16 @@ fn scheme(url: &str) -> Option<&'static str> {
 
 /// RFC 8089: the host is empty or `localhost`, the path absolute and percent-encoded.
 fn file_path(url: &str) -> Result<PathBuf> {
-    let misuse = |message: &'static str| Error::new(ErrorKind::Misuse, message);
+    let invalid = |message: &'static str| Error::new(ErrorKind::InvalidUse, message);
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    let slash = rest.find('/').ok_or_else(|| misuse("a file URL needs an absolute path"))?;
+    let slash = rest.find('/').ok_or_else(|| invalid("a file URL needs an absolute path"))?;
     let (host, path) = rest.split_at(slash);
     if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
-        return Err(misuse("a file URL with another host; write file:///path"));
+        return Err(invalid("a file URL with another host; write file:///path"));
     }
     let bytes: Vec<u8> = percent_encoding::percent_decode_str(path).collect();
     if bytes.contains(&0) {
-        return Err(misuse("a file URL with a zero byte in its path"));
+        return Err(invalid("a file URL with a zero byte in its path"));
     }
     Ok(OsString::from_vec(bytes).into())
 }

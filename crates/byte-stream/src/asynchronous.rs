@@ -100,7 +100,7 @@ impl AsyncStream {
             State::Ended => Ok(None),
             State::Failed => {
                 let text = "the stream has failed before and cannot go on";
-                Err(Error::new(ErrorKind::Misuse, text))
+                Err(Error::new(ErrorKind::InvalidUse, text))
             }
         };
         match chunk {

@@ -53,7 +53,7 @@ pub enum Kind {
     /// A file of tmpfs or ramfs: always in memory.
     InMemory,
     /// A file that the kernel makes up, such as those of `/proc`: its size is not known.
-    MadeUp,
+    Virtual,
     /// A pipe or a FIFO.
     Pipe,
     /// A socket.
@@ -83,7 +83,7 @@ pub enum Cached {
 /// ```
 /// use byte_stream::{Kind, Strategy, Stream};
 /// let stream = Stream::open("/proc/self/status")?;
-/// assert_eq!(stream.choice().kind, Kind::MadeUp);
+/// assert_eq!(stream.choice().kind, Kind::Virtual);
 /// assert!(matches!(stream.choice().strategy, Strategy::Read { .. }));
 /// # Ok::<(), byte_stream::Error>(())
 /// ```
@@ -102,14 +102,18 @@ pub struct Choice {
 
 /// What the caller wants.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wish {
+pub(crate) struct Preferences {
     pub(crate) buffer_bytes: Option<usize>,
     pub(crate) window_bytes: Option<usize>,
     pub(crate) may_map: bool,
 }
 
 /// Chooses for a descriptor that stands at `position`.
-pub(crate) fn choose(fd: BorrowedFd<'_>, position: u64, wish: Wish) -> Result<Choice> {
+pub(crate) fn choose(
+    fd: BorrowedFd<'_>,
+    position: u64,
+    preferences: Preferences,
+) -> Result<Choice> {
     let stat = fstat(fd).map_err(Error::io)?;
     let kind = kind(fd, &stat);
     let is_file = matches!(kind, Kind::Regular | Kind::InMemory);
@@ -121,13 +125,14 @@ pub(crate) fn choose(fd: BorrowedFd<'_>, position: u64, wish: Wish) -> Result<Ch
     };
     // Cold, what counts is read-ahead, which a mapping asks for page by page.
     let good_to_map = cached == Cached::Yes && size_bytes >= Some(MAP_FROM_BYTES);
-    let asked_to_map = wish.window_bytes.is_some() && size_bytes.is_some_and(|size| size > 0);
-    let maps = wish.may_map && (asked_to_map || wish.buffer_bytes.is_none() && good_to_map);
+    let must_map = preferences.window_bytes.is_some() && size_bytes.is_some_and(|size| size > 0);
+    let maps =
+        preferences.may_map && (must_map || preferences.buffer_bytes.is_none() && good_to_map);
     let strategy = if maps {
-        Strategy::Map { window_bytes: wish.window_bytes.unwrap_or(WINDOW_BYTES) }
+        Strategy::Map { window_bytes: preferences.window_bytes.unwrap_or(WINDOW_BYTES) }
     } else {
         let enough = size_bytes.map_or(BUFFER_BYTES, buffer_for);
-        Strategy::Read { buffer_bytes: wish.buffer_bytes.unwrap_or(enough) }
+        Strategy::Read { buffer_bytes: preferences.buffer_bytes.unwrap_or(enough) }
     };
     Ok(Choice { strategy, kind, size_bytes, cached })
 }
@@ -149,12 +154,12 @@ pub(crate) fn kind(fd: BorrowedFd<'_>, stat: &Stat) -> Kind {
             // PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, CGROUP2_SUPER_MAGIC,
             // CGROUP_SUPER_MAGIC: the size that they show is not that of what can be read.
             Ok(0x9fa0 | 0x6265_6572 | 0x6462_6720 | 0x7472_6163 | 0x6367_7270 | 0x27_e0eb) => {
-                Kind::MadeUp
+                Kind::Virtual
             }
             _ => Kind::Regular,
         },
         // A directory or what we do not know: the first read will tell.
-        _ => Kind::MadeUp,
+        _ => Kind::Virtual,
     }
 }
 
@@ -188,25 +193,25 @@ mod tests {
 
     use super::*;
 
-    fn check(size: u64, wish: Wish, expected: Strategy) {
+    fn check(size: u64, preferences: Preferences, expected: Strategy) {
         let file = tempfile::tempfile().unwrap();
         std::io::copy(&mut std::io::Read::take(std::io::repeat(7), size), &mut &file).unwrap();
-        let choice = choose(file.as_fd(), 0, wish).unwrap();
+        let choice = choose(file.as_fd(), 0, preferences).unwrap();
         assert_eq!((choice.strategy, choice.size_bytes), (expected, Some(size)), "{size}");
     }
 
     #[test]
     fn the_size_and_the_wish_choose_the_strategy() {
         let read = |buffer_bytes| Strategy::Read { buffer_bytes };
-        let none = Wish::default();
+        let none = Preferences::default();
         check(0, none, read(4096));
         check(4096, none, read(8192));
         check(3 << 20, none, read(BUFFER_BYTES));
-        check(3 << 20, Wish { buffer_bytes: Some(7), ..none }, read(7));
-        let map = Wish { may_map: true, ..none };
+        check(3 << 20, Preferences { buffer_bytes: Some(7), ..none }, read(7));
+        let map = Preferences { may_map: true, ..none };
         check(3 << 20, map, Strategy::Map { window_bytes: WINDOW_BYTES });
         check(3000, map, read(4096));
-        let window = Wish { window_bytes: Some(4096), ..map };
+        let window = Preferences { window_bytes: Some(4096), ..map };
         check(3000, window, Strategy::Map { window_bytes: 4096 });
         check(0, window, read(4096));
     }
@@ -215,12 +220,12 @@ mod tests {
     fn what_a_descriptor_is_is_seen() {
         let kind_of = |path: &str| {
             let file = File::open(path).unwrap();
-            choose(file.as_fd(), 0, Wish::default()).unwrap().kind
+            choose(file.as_fd(), 0, Preferences::default()).unwrap().kind
         };
-        assert_eq!(kind_of("/proc/self/status"), Kind::MadeUp);
+        assert_eq!(kind_of("/proc/self/status"), Kind::Virtual);
         assert_eq!(kind_of("/dev/null"), Kind::Character);
         assert_eq!(kind_of("/proc/self/exe"), Kind::Regular);
         let (reader, _writer) = std::io::pipe().unwrap();
-        assert_eq!(choose(reader.as_fd(), 0, Wish::default()).unwrap().kind, Kind::Pipe);
+        assert_eq!(choose(reader.as_fd(), 0, Preferences::default()).unwrap().kind, Kind::Pipe);
     }
 }

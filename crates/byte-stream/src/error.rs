@@ -9,7 +9,7 @@ use std::io;
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The address, an option or the order of calls is wrong; nothing was read.
-    Misuse,
+    InvalidUse,
     /// The kernel refused to open, read or write.
     Io,
     /// The host name has no address, or nothing answers there.
@@ -71,7 +71,7 @@ impl Error {
     ///
     /// ```
     /// # use byte_stream::{ErrorKind, Stream};
-    /// assert_eq!(Stream::open("ftp://host/").unwrap_err().kind(), ErrorKind::Misuse);
+    /// assert_eq!(Stream::open("ftp://host/").unwrap_err().kind(), ErrorKind::InvalidUse);
     /// ```
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -246,7 +246,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> io::Error {
         let kind = match error.kind() {
             ErrorKind::Io => error.0.io.as_ref().map_or(io::ErrorKind::Other, io::Error::kind),
-            ErrorKind::Misuse => io::ErrorKind::InvalidInput,
+            ErrorKind::InvalidUse => io::ErrorKind::InvalidInput,
             ErrorKind::Connect => io::ErrorKind::ConnectionRefused,
             ErrorKind::TimedOut => io::ErrorKind::TimedOut,
             ErrorKind::Truncated => io::ErrorKind::UnexpectedEof,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 
-use crate::choice::Wish;
+use crate::choice::Preferences;
 use crate::progress::OnProgress;
 use crate::source::map::Map;
 use crate::{Cancel, Error, ErrorKind, Progress, Result};
@@ -21,7 +21,7 @@ const BUFFER_LIMIT_BYTES: usize = 1 << 20;
 #[derive(Default)]
 #[must_use = "open it"]
 pub struct Options {
-    pub(crate) wish: Wish,
+    pub(crate) preferences: Preferences,
     pub(crate) limit_bytes: Option<u64>,
     pub(crate) sha256: Option<[u8; 32]>,
     pub(crate) on_progress: Option<OnProgress>,
@@ -44,7 +44,7 @@ impl Options {
     /// # Ok::<(), byte_stream::Error>(())
     /// ```
     pub fn buffer_bytes(mut self, bytes: usize) -> Options {
-        self.wish.buffer_bytes = Some(bytes);
+        self.preferences.buffer_bytes = Some(bytes);
         self
     }
 
@@ -65,7 +65,7 @@ impl Options {
     /// ```
     #[expect(unsafe_code, reason = "a promise that only the caller can give")]
     pub unsafe fn allow_map(mut self) -> Options {
-        self.wish.may_map = true;
+        self.preferences.may_map = true;
         self
     }
 
@@ -75,10 +75,10 @@ impl Options {
     /// ```
     /// let options = byte_stream::Stream::options().window_bytes(1 << 20);
     /// let error = options.open("/proc/self/exe").unwrap_err(); // nobody promised anything
-    /// assert_eq!(error.kind(), byte_stream::ErrorKind::Misuse);
+    /// assert_eq!(error.kind(), byte_stream::ErrorKind::InvalidUse);
     /// ```
     pub fn window_bytes(mut self, bytes: usize) -> Options {
-        self.wish.window_bytes = Some(bytes);
+        self.preferences.window_bytes = Some(bytes);
         self
     }
 
@@ -136,14 +136,16 @@ impl Options {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        let misuse = |text: &'static str| Err(Error::new(ErrorKind::Misuse, text));
-        match self.wish {
-            Wish { buffer_bytes: Some(0), .. } => misuse("a buffer of 0 bytes; take at least 1"),
-            Wish { buffer_bytes: Some(n), .. } if n > BUFFER_LIMIT_BYTES => {
-                misuse("a buffer of more than 1 MiB; take less")
+        let invalid = |text: &'static str| Err(Error::new(ErrorKind::InvalidUse, text));
+        match self.preferences {
+            Preferences { buffer_bytes: Some(0), .. } => {
+                invalid("a buffer of 0 bytes; take at least 1")
             }
-            Wish { window_bytes: Some(_), may_map: false, .. } => {
-                misuse("a mapping needs Options::allow_map")
+            Preferences { buffer_bytes: Some(n), .. } if n > BUFFER_LIMIT_BYTES => {
+                invalid("a buffer of more than 1 MiB; take less")
+            }
+            Preferences { window_bytes: Some(_), may_map: false, .. } => {
+                invalid("a mapping needs Options::allow_map")
             }
             _ => Ok(()),
         }
@@ -152,8 +154,8 @@ impl Options {
     /// The mapping that was allowed.
     #[expect(unsafe_code, reason = "passes the caller's promise on")]
     pub(crate) fn map(&self, fd: OwnedFd, window: usize, position: u64, size: u64) -> Result<Map> {
-        if !self.wish.may_map {
-            return Err(Error::new(ErrorKind::Misuse, "a mapping needs Options::allow_map"));
+        if !self.preferences.may_map {
+            return Err(Error::new(ErrorKind::InvalidUse, "a mapping needs Options::allow_map"));
         }
         // SAFETY: the caller of `allow_map` promised that nobody changes or cuts the file.
         Ok(unsafe { Map::new(fd, window, position, size, self.cancel.clone()) })
@@ -163,7 +165,7 @@ impl Options {
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
-            .field("wish", &self.wish)
+            .field("preferences", &self.preferences)
             .field("limit_bytes", &self.limit_bytes)
             .finish_non_exhaustive()
     }

@@ -96,7 +96,8 @@ impl Stream {
             Place::Http(url) => {
                 // A digest that is verified at the end also detects a body that was cut.
                 options.http.unframed |= options.sha256.is_some();
-                let (buffer_bytes, cancel) = (options.wish.buffer_bytes, options.cancel.as_ref());
+                let (buffer_bytes, cancel) =
+                    (options.preferences.buffer_bytes, options.cancel.as_ref());
                 let body = crate::http::open(&url, &mut options.http, buffer_bytes, cancel)?;
                 let choice = body.choice();
                 (Source::Http(Box::new(body)), choice)
@@ -104,7 +105,7 @@ impl Stream {
             #[cfg(not(feature = "http"))]
             Place::Http(_) => {
                 let text = "byte-stream was built without its feature `http`";
-                return Err(Error::new(ErrorKind::Misuse, text));
+                return Err(Error::new(ErrorKind::InvalidUse, text));
             }
         };
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
@@ -230,7 +231,7 @@ impl Stream {
             State::Ended => Ok(false),
             State::Failed => {
                 let text = "the stream has failed before and cannot go on";
-                Err(Error::new(ErrorKind::Misuse, text).named(&self.name).at(self.produced))
+                Err(Error::new(ErrorKind::InvalidUse, text).named(&self.name).at(self.produced))
             }
         }
     }
@@ -288,7 +289,7 @@ pub(crate) fn too_large(limit: u64, what: &str) -> Error {
 fn local(fd: std::os::fd::OwnedFd, options: &Options) -> Result<(Source, Choice)> {
     // What cannot tell where it stands has no size either.
     let position = rustix::fs::tell(&fd).unwrap_or(0);
-    let choice = choose(fd.as_fd(), position, options.wish)?;
+    let choice = choose(fd.as_fd(), position, options.preferences)?;
     let cancel = options.cancel.clone();
     let source = match (choice.strategy, choice.size_bytes) {
         (Strategy::Map { window_bytes }, Some(size)) => {
@@ -297,7 +298,9 @@ fn local(fd: std::os::fd::OwnedFd, options: &Options) -> Result<(Source, Choice)
         (Strategy::Read { buffer_bytes }, _) => {
             Source::Read(read::Read::new(fd, buffer_bytes, &choice, position, cancel))
         }
-        _ => return Err(Error::new(ErrorKind::Misuse, "this strategy does not fit this input")),
+        _ => {
+            return Err(Error::new(ErrorKind::InvalidUse, "this strategy does not fit this input"));
+        }
     };
     Ok((source, choice))
 }

@@ -100,7 +100,7 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn of(mut self, path: &Path) -> Error {
+    pub(crate) fn with_path(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }

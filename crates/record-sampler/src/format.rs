@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::wide::pass_lines;
+use crate::simd::pass_lines;
 
 /// What separates the records of an input.
 ///

@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::input::{Access, PlainFile, Window};
+use crate::simd::count_lines;
 use crate::watch::Watch;
-use crate::wide::count_lines;
 use crate::{Error, ErrorKind, Result};
 
 /// The smallest block: what is read to find a line in it.
@@ -173,7 +173,7 @@ impl LineIndex {
         };
         write().map_err(|error| {
             let _ = fs::remove_file(&unfinished);
-            Error::caused(ErrorKind::Write, "keeping the index", error).of(&target)
+            Error::caused(ErrorKind::Write, "keeping the index", error).with_path(&target)
         })
     }
 }

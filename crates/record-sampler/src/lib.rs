@@ -5,15 +5,15 @@ mod fetch;
 mod format;
 mod index;
 mod input;
-mod one_pass;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod random;
-mod ranked;
+mod random_access;
 mod sampler;
+mod simd;
 mod sink;
+mod streaming;
 mod watch;
-mod wide;
 
 mod error;
 

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use crate::{Error, Result};
 
 /// What the caller gave to be told how much was read.
-pub(crate) type Told = Arc<dyn Fn(u64) -> bool + Send + Sync>;
+pub(crate) type OnProgress = Arc<dyn Fn(u64) -> bool + Send + Sync>;
 
 /// Tells how many bytes have been gone through since it told last; the answer `false` stops the work.
 #[derive(Clone, Default)]
-pub(crate) struct Watch(pub(crate) Option<Told>);
+pub(crate) struct Watch(pub(crate) Option<OnProgress>);
 
 impl Watch {
     pub(crate) fn advance(&self, bytes: u64) -> Result<()> {
         match &self.0 {
-            Some(told) if !told(bytes) => Err(Error::stopped()),
+            Some(on_progress) if !on_progress(bytes) => Err(Error::stopped()),
             _ => Ok(()),
         }
     }

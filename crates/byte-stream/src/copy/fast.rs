@@ -8,9 +8,9 @@ use rustix::fs::sendfile as send;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice as move_pages};
 
+use super::capacity::{Widened, grow, widen_pipes};
 use super::job::{Attempt, Job};
 use super::plain;
-use super::room::{Widened, grow, widen_pipes};
 use crate::{Error, Result};
 
 /// A non-blocking descriptor that says it is ready and then is not, so often in a row, is read and written.
@@ -21,14 +21,14 @@ pub(super) fn copy_file_range(job: &mut Job<'_>) -> Result<Attempt> {
 }
 
 pub(super) fn sendfile(job: &mut Job<'_>) -> Result<Attempt> {
-    let _room = Widened::output(job);
+    let _widened = Widened::output(job);
     each(job, |job, step| send(job.output, job.input, None, step))
 }
 
 /// One of both is a pipe.
 pub(super) fn splice(job: &mut Job<'_>) -> Result<Attempt> {
     widen_pipes(job);
-    let _room = Widened::output(job);
+    let _widened = Widened::output(job);
     each(job, |job, step| {
         move_pages(job.input, None, job.output, None, step, SpliceFlags::MOVE | SpliceFlags::MORE)
     })
@@ -90,7 +90,7 @@ pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
     let Ok((reader, writer)) = pipe_with(PipeFlags::CLOEXEC) else { return Ok(Attempt::Refused) };
     let size = grow(&writer);
     widen_pipes(job);
-    let _room = Widened::output(job);
+    let _widened = Widened::output(job);
     let mut unready = 0;
     loop {
         let step = job.next_step()?.min(size);

@@ -3,7 +3,7 @@
 /// A way to copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Way {
+pub enum CopyMethod {
     /// `copy_file_range`: the file system may share the bytes instead of copying them.
     CopyFileRange,
     /// `splice` from or to a pipe.

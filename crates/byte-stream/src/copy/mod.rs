@@ -1,17 +1,17 @@
 //! Copies one descriptor to another in the cheapest way that their kinds allow. Where the kernel refuses a
 //! way, the next one goes on at the very byte.
 
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
+mod attempts;
+#[cfg(target_os = "linux")]
+mod capacity;
+#[cfg_attr(not(target_os = "linux"), path = "fallback.rs")]
 mod fast;
 mod job;
 mod method;
 mod plain;
 mod plan;
-#[cfg(target_os = "linux")]
-mod room;
 mod sparse;
 mod to;
-mod turns;
 
 use std::fmt;
 use std::os::fd::AsFd;
@@ -21,7 +21,7 @@ use crate::cancel::Cancel;
 use crate::progress::{OnProgress, Progress};
 
 use self::job::{Job, STEP, STEP_MAX};
-pub use self::method::Way;
+pub use self::method::CopyMethod;
 use self::plan::Plan;
 
 /// What a copy did.
@@ -31,9 +31,9 @@ pub struct Copied {
     /// So many bytes, holes included.
     pub bytes: u64,
     /// The way that was chosen.
-    pub chosen: Way,
+    pub chosen: CopyMethod,
     /// The way that went to the end: another one where the kernel refused the chosen one.
-    pub finished: Way,
+    pub finished: CopyMethod,
 }
 
 /// Copies all that is left of `input` to `output`, both from where they stand.
@@ -68,7 +68,7 @@ pub fn copy(input: impl AsFd, output: impl AsFd) -> Result<Copied> {
 #[must_use = "copy with it"]
 pub struct CopyOptions {
     sparse: bool,
-    way: Option<Way>,
+    method: Option<CopyMethod>,
     on_progress: Option<OnProgress>,
     cancel: Option<Cancel>,
     /// No more than these.
@@ -104,14 +104,14 @@ impl CopyOptions {
     /// Tries this way first, whatever would be chosen.
     ///
     /// ```
-    /// use byte_stream::{CopyOptions, Way};
+    /// use byte_stream::{CopyOptions, CopyMethod};
     /// let (reader, writer) = std::io::pipe()?;
-    /// let copied = CopyOptions::new().way(Way::ReadWrite).copy(std::fs::File::open("/proc/self/comm")?, writer)?;
-    /// assert_eq!(copied.finished, Way::ReadWrite);
+    /// let copied = CopyOptions::new().method(CopyMethod::ReadWrite).copy(std::fs::File::open("/proc/self/comm")?, writer)?;
+    /// assert_eq!(copied.finished, CopyMethod::ReadWrite);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn way(mut self, way: Way) -> CopyOptions {
-        self.way = Some(way);
+    pub fn method(mut self, method: CopyMethod) -> CopyOptions {
+        self.method = Some(method);
         self
     }
 
@@ -153,7 +153,7 @@ impl CopyOptions {
     /// ```
     pub fn copy(&mut self, input: impl AsFd, output: impl AsFd) -> Result<Copied> {
         let (input, output) = (input.as_fd(), output.as_fd());
-        let plan = Plan::of(input, output)?;
+        let plan = Plan::new(input, output)?;
         let mut job = Job {
             input,
             output,
@@ -168,11 +168,11 @@ impl CopyOptions {
             on_progress: self.on_progress.as_mut(),
             cancel: self.cancel.as_ref(),
         };
-        let chosen = self.way.unwrap_or(plan.ways()[0]);
+        let chosen = self.method.unwrap_or(plan.methods()[0]);
         let result = if self.sparse && plan.can_keep_holes && self.most_bytes.is_none() {
             sparse::copy(&mut job, chosen, &plan)
         } else {
-            job.all(chosen, plan.ways())
+            job.all(chosen, plan.methods())
         };
         let done = job.done;
         let finished = result.map_err(|error| error.at(done))?;
@@ -184,7 +184,7 @@ impl fmt::Debug for CopyOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CopyOptions")
             .field("sparse", &self.sparse)
-            .field("way", &self.way)
+            .field("method", &self.method)
             .finish_non_exhaustive()
     }
 }

@@ -6,14 +6,14 @@ use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
 use super::job::Job;
-use super::method::Way;
+use super::method::CopyMethod;
 use crate::buffer::Buffer;
 use crate::choice::BUFFER_BYTES;
 use crate::{Error, Result};
 
 /// To the end of the input, or of what was asked for.
-pub(super) fn copy(job: &mut Job<'_>, way: Way) -> Result<()> {
-    let mut buffer = (way == Way::ReadWrite).then(|| Buffer::new(BUFFER_BYTES));
+pub(super) fn copy(job: &mut Job<'_>, method: CopyMethod) -> Result<()> {
+    let mut buffer = (method == CopyMethod::ReadWrite).then(|| Buffer::new(BUFFER_BYTES));
     // After another way most often only the end is left to be seen: that takes no memory.
     let mut first = [0; 512];
     loop {

@@ -6,11 +6,11 @@ use rustix::fs::{SeekFrom, fstat, ftruncate, seek, tell};
 use rustix::io::Errno;
 
 use super::job::Job;
-use super::method::Way;
+use super::method::CopyMethod;
 use super::plan::Plan;
 use crate::{Error, Result};
 
-pub(super) fn copy(job: &mut Job<'_>, chosen: Way, plan: &Plan) -> Result<Way> {
+pub(super) fn copy(job: &mut Job<'_>, chosen: CopyMethod, plan: &Plan) -> Result<CopyMethod> {
     let mut finished = chosen;
     let mut at = tell(job.input).map_err(Error::io)?;
     loop {
@@ -21,7 +21,7 @@ pub(super) fn copy(job: &mut Job<'_>, chosen: Way, plan: &Plan) -> Result<Way> {
             Err(_) => {
                 // A file system that knows no holes.
                 seek(job.input, SeekFrom::Start(at)).map_err(Error::io)?;
-                return job.all(chosen, plan.ways());
+                return job.all(chosen, plan.methods());
             }
         };
         if data > at {
@@ -34,12 +34,12 @@ pub(super) fn copy(job: &mut Job<'_>, chosen: Way, plan: &Plan) -> Result<Way> {
             seek(job.input, SeekFrom::Start(data)).map_err(Error::io)?;
             job.left = u64::MAX;
             let done = job.done;
-            let last = job.all(chosen, plan.ways())?;
+            let last = job.all(chosen, plan.methods())?;
             return Ok(if job.done > done { last } else { finished });
         };
         seek(job.input, SeekFrom::Start(data)).map_err(Error::io)?;
         job.left = end - data;
-        finished = job.all(chosen, plan.ways())?;
+        finished = job.all(chosen, plan.methods())?;
         at = tell(job.input).map_err(Error::io)?;
         if at < end {
             // Cut meanwhile.

@@ -6,7 +6,7 @@ use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
 use super::base64::base64;
-use super::connection::{Connection, Patience};
+use super::connection::{Connection, Timeouts};
 use super::head::{self, HEAD_LIMIT, Head};
 use super::settings::Settings;
 use super::url::Url;
@@ -69,7 +69,7 @@ impl Client {
         self.retry_after_s = None;
         let mut url = self.url.clone();
         for _ in 0..=self.settings.redirects {
-            let answer = self.ask(&url, wanted, buffer)?;
+            let answer = self.request_from(&url, wanted, buffer)?;
             match (answer.head.status, &answer.head.location) {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => url = url.redirect(location)?,
                 (200 | 204, _) => return Ok(answer),
@@ -88,7 +88,7 @@ impl Client {
         Err(Error::new(ErrorKind::Redirect, text))
     }
 
-    fn ask(
+    fn request_from(
         &mut self,
         url: &Url,
         wanted: Option<Wanted<'_>>,
@@ -106,16 +106,16 @@ impl Client {
 
     fn connect(&self, url: &Url, buffer: &mut Buffer) -> Result<Connection> {
         let stage = Deadline::after(self.settings.connect_limit);
-        let patience = Patience {
+        let timeouts = Timeouts {
             cancel: self.cancel.clone(),
             // Connecting has a limit of its own.
             idle: self.settings.connect_limit,
             stage,
             total: self.total,
         };
-        let proxy = proxy::of(url, &self.settings.proxy)?;
+        let proxy = proxy::for_url(url, &self.settings.proxy)?;
         let to = proxy.as_ref().unwrap_or(url);
-        let mut connection = Connection::open(&to.host, to.port, patience)?;
+        let mut connection = Connection::open(&to.host, to.port, timeouts)?;
         if url.secure {
             if let Some(proxy) = &proxy {
                 tunnel(&mut connection, url, proxy, buffer)?;
@@ -123,7 +123,7 @@ impl Client {
             let config = self.settings.tls.clone().map_or_else(tls::system, Ok)?;
             connection.secure(&url.host, config)?;
         }
-        connection.patience().idle = self.settings.idle_limit;
+        connection.timeouts().idle = self.settings.idle_limit;
         Ok(connection)
     }
 
@@ -134,11 +134,11 @@ impl Client {
         wanted: Option<Wanted<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
-        let proxy = proxy::of(url, &self.settings.proxy)?;
-        connection.patience().stage = Deadline::after(self.settings.idle_limit);
+        let proxy = proxy::for_url(url, &self.settings.proxy)?;
+        connection.timeouts().stage = Deadline::after(self.settings.idle_limit);
         connection.write(self.request(url, proxy.as_ref(), wanted).as_bytes())?;
         let mut answer = receive(connection, url, buffer)?;
-        answer.connection.patience().stage = None;
+        answer.connection.timeouts().stage = None;
         Ok(answer)
     }
 

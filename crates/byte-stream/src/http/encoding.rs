@@ -13,7 +13,7 @@ pub(crate) enum ContentEncoding {
 }
 
 impl ContentEncoding {
-    pub(crate) fn of(values: &[&[u8]]) -> ContentEncoding {
+    pub(crate) fn from_values(values: &[&[u8]]) -> ContentEncoding {
         let [value] = values else {
             return if values.is_empty() { Self::Identity } else { Self::Unknown };
         };

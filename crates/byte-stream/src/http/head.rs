@@ -36,7 +36,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     match response.parse(bytes) {
-        Ok(httparse::Status::Complete(n)) => Ok(Some((Head::of(&response)?, n))),
+        Ok(httparse::Status::Complete(n)) => Ok(Some((Head::from_response(&response)?, n))),
         Ok(httparse::Status::Partial) => Ok(None),
         Err(httparse::Error::TooManyHeaders) => {
             Err(wrong(format!("the head of the answer has more than {HEADERS} lines")))
@@ -46,7 +46,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>> {
 }
 
 impl Head {
-    fn of(response: &httparse::Response<'_, '_>) -> Result<Head> {
+    fn from_response(response: &httparse::Response<'_, '_>) -> Result<Head> {
         let status = response.code.unwrap_or_default();
         let is_old = response.version == Some(0);
         let values = |name: &str| {
@@ -71,7 +71,7 @@ impl Head {
             frame: frame(status, is_old, &values("Transfer-Encoding"), &values("Content-Length"))?,
             etag: one("ETag")?.filter(|etag| is_strong(etag)),
             location: one("Location")?,
-            encoding: ContentEncoding::of(&values("Content-Encoding")),
+            encoding: ContentEncoding::from_values(&values("Content-Encoding")),
             range: range.transpose()?,
             retry_after_s: one("Retry-After").ok().flatten().and_then(|value| value.parse().ok()),
             closes: closes || is_old,

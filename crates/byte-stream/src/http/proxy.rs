@@ -6,7 +6,7 @@ use super::settings::Proxy;
 use super::url::Url;
 use crate::{Error, ErrorKind, Result};
 
-pub(crate) fn of(url: &Url, setting: &Proxy) -> Result<Option<Url>> {
+pub(crate) fn for_url(url: &Url, setting: &Proxy) -> Result<Option<Url>> {
     let text = match setting {
         Proxy::None => None,
         Proxy::Url(text) => Some(text.clone()),
@@ -15,7 +15,7 @@ pub(crate) fn of(url: &Url, setting: &Proxy) -> Result<Option<Url>> {
     let Some(text) = text else { return Ok(None) };
     // As curl takes it: a bare `host:port`, too.
     let text = if text.contains("://") { text } else { format!("http://{text}") };
-    let wrong = |what: &str| Error::new(ErrorKind::Misuse, format!("the proxy: {what}"));
+    let wrong = |what: &str| Error::new(ErrorKind::InvalidUse, format!("the proxy: {what}"));
     let proxy = Url::parse(&text).map_err(|error| wrong(error.message()))?;
     if proxy.secure {
         return Err(wrong("only http:// proxies are known"));
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn a_proxy_of_another_kind_is_refused() {
         let url = Url::parse("http://a/").unwrap();
-        let error = of(&url, &Proxy::Url("socks5://p:1080".to_owned())).unwrap_err();
+        let error = for_url(&url, &Proxy::Url("socks5://p:1080".to_owned())).unwrap_err();
         assert_eq!(error.to_string(), "the proxy: the URL is neither http:// nor https://");
-        assert!(of(&url, &Proxy::Url("p:3128".to_owned())).unwrap().is_some());
+        assert!(for_url(&url, &Proxy::Url("p:3128".to_owned())).unwrap().is_some());
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Ranges {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     /// Readable when a part has come.
-    arrival: PipeReader,
+    notify_rx: PipeReader,
     cancel: Option<Cancel>,
     /// What is lent.
     part: Vec<u8>,
@@ -45,9 +45,9 @@ struct Shared {
     plan: Plan,
     state: Mutex<State>,
     /// Somebody took a part, or it is over.
-    room: Condvar,
+    not_full: Condvar,
     /// Gets a byte for each part that has come.
-    bell: PipeWriter,
+    notify_tx: PipeWriter,
     stop: Cancel,
 }
 
@@ -72,15 +72,15 @@ pub(crate) enum Opened {
 /// like any other.
 pub(crate) fn open(url: &str, settings: &mut Settings, cancel: Option<&Cancel>) -> Result<Opened> {
     let (connections, part_bytes) = (settings.parallel, settings.part_bytes as u64);
-    let (mut client, first, etag) = Raw::asked(url, settings, cancel)?;
+    let (mut client, first, etag) = Raw::client_for(url, settings, cancel)?;
     client.keeps = true;
     let single = client.clone();
     let until = first.saturating_add(part_bytes);
-    let asked_for_version = etag.is_some();
+    let has_version = etag.is_some();
     let version = Version { etag, ..Version::default() };
     let mut raw = match Raw::part(client, first, until, version) {
         // No such range: there is nothing, or what there is cannot be asked for like this.
-        Err(error) if error.kind() == ErrorKind::Changed && !asked_for_version => {
+        Err(error) if error.kind() == ErrorKind::Changed && !has_version => {
             return Raw::whole(single, first).map(Opened::Whole);
         }
         raw => raw?,
@@ -107,10 +107,10 @@ pub(crate) fn open(url: &str, settings: &mut Settings, cancel: Option<&Cancel>) 
 impl Ranges {
     fn start(mut raw: Raw, plan: Plan, cancel: Option<Cancel>) -> Result<Ranges> {
         let connections = plan.connections;
-        let (shared, arrival) = Shared::of(plan)?;
+        let (shared, notify_rx) = Shared::new(plan)?;
         let shared = Arc::new(shared);
         let mut ranges =
-            Ranges { shared, threads: Vec::new(), arrival, cancel, part: Vec::new(), index: 0 };
+            Ranges { shared, threads: Vec::new(), notify_rx, cancel, part: Vec::new(), index: 0 };
         raw.obey(&ranges.shared.stop);
         let client = raw.client().clone();
         // It is the first thread's, and nobody else's.
@@ -138,15 +138,15 @@ impl Ranges {
         self.shared.give_back(old);
         loop {
             // Emptied before the look: what comes behind it rings anew.
-            let _ = rustix::io::read(&self.arrival, &mut [0; 64]);
+            let _ = rustix::io::read(&self.notify_rx, &mut [0; 64]);
             if let Some(part) = self.shared.take(self.index) {
                 self.part = part.inspect_err(|_| self.shared.end())?;
                 self.index += 1;
                 return Ok(true);
             }
-            let arrival = Some(self.arrival.as_fd());
+            let notify_rx = Some(self.notify_rx.as_fd());
             // The threads keep all other limits of time.
-            cancel::wait(arrival, PollFlags::IN, self.cancel.as_ref(), None)?;
+            cancel::wait(notify_rx, PollFlags::IN, self.cancel.as_ref(), None)?;
         }
     }
 
@@ -189,15 +189,18 @@ impl Plan {
 
 impl Shared {
     /// Nothing has come, and the first part is on its way already: it is that of who began it.
-    fn of(plan: Plan) -> Result<(Shared, PipeReader)> {
+    fn new(plan: Plan) -> Result<(Shared, PipeReader)> {
         let stop = Cancel::new().map_err(Error::io)?;
-        let (arrival, bell) = std::io::pipe().map_err(Error::io)?;
-        rustix::io::ioctl_fionbio(&arrival, true).map_err(Error::io)?;
-        rustix::io::ioctl_fionbio(&bell, true).map_err(Error::io)?;
+        let (notify_rx, notify_tx) = std::io::pipe().map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&notify_rx, true).map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&notify_tx, true).map_err(Error::io)?;
         let slots = (0..plan.connections).map(|_| None).collect();
         let spare = Vec::with_capacity(plan.connections + 1);
         let state = State { next: 1, taken: 0, slots, spare };
-        Ok((Shared { plan, state: state.into(), room: Condvar::new(), bell, stop }, arrival))
+        Ok((
+            Shared { plan, state: state.into(), not_full: Condvar::new(), notify_tx, stop },
+            notify_rx,
+        ))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -267,7 +270,7 @@ impl Shared {
                 state.next += 1;
                 return Some((state.next - 1, state.spare.pop().unwrap_or_default()));
             }
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.not_full.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -279,7 +282,7 @@ impl Shared {
         let slot = self.slot(index);
         self.lock().slots[slot] = Some(part);
         // It fails when the pipe is full, and so readable already, or when nobody reads any more.
-        let _ = rustix::io::write(&self.bell, &[1]);
+        let _ = rustix::io::write(&self.notify_tx, &[1]);
     }
 
     fn take(&self, index: u64) -> Option<Result<Vec<u8>>> {
@@ -287,7 +290,7 @@ impl Shared {
         let mut state = self.lock();
         let part = state.slots[slot].take()?;
         state.taken += 1;
-        self.room.notify_all();
+        self.not_full.notify_all();
         Some(part)
     }
 
@@ -302,6 +305,6 @@ impl Shared {
         self.stop.cancel();
         // Who is about to wait holds the lock, and has looked before.
         drop(self.lock());
-        self.room.notify_all();
+        self.not_full.notify_all();
     }
 }

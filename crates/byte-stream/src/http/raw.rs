@@ -60,16 +60,16 @@ impl Raw {
         buffer_bytes: Option<usize>,
         cancel: Option<&Cancel>,
     ) -> Result<Raw> {
-        let (client, first, etag) = Raw::asked(url, settings, cancel)?;
+        let (client, first, etag) = Raw::client_for(url, settings, cancel)?;
         let size = buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
-        let mut raw = Raw::of(client, Buffer::new(size), first, None);
+        let mut raw = Raw::new(client, Buffer::new(size), first, None);
         raw.version.etag = etag;
         raw.begin()?;
         Ok(raw)
     }
 
     /// What the options ask: of whom, from which byte on, and of which version.
-    pub(crate) fn asked(
+    pub(crate) fn client_for(
         url: &str,
         settings: &mut Settings,
         cancel: Option<&Cancel>,
@@ -94,7 +94,7 @@ impl Raw {
     }
 
     /// Not connected yet.
-    fn of(client: Client, buffer: Buffer, first: u64, until: Option<u64>) -> Raw {
+    fn new(client: Client, buffer: Buffer, first: u64, until: Option<u64>) -> Raw {
         Raw {
             client,
             buffer,
@@ -122,7 +122,7 @@ impl Raw {
     /// The part from `first` up to `until`, of this version as far as it is known; or the whole from there on, where
     /// the server gives no parts.
     pub(crate) fn part(client: Client, first: u64, until: u64, version: Version) -> Result<Raw> {
-        let mut raw = Raw::of(client, Buffer::new(BUFFER_BYTES), first, Some(until));
+        let mut raw = Raw::new(client, Buffer::new(BUFFER_BYTES), first, Some(until));
         raw.version = version;
         raw.begin()?;
         Ok(raw)
@@ -130,7 +130,7 @@ impl Raw {
 
     /// From `first` to the end.
     pub(crate) fn whole(client: Client, first: u64) -> Result<Raw> {
-        let mut raw = Raw::of(client, Buffer::new(BUFFER_BYTES), first, None);
+        let mut raw = Raw::new(client, Buffer::new(BUFFER_BYTES), first, None);
         raw.begin()?;
         Ok(raw)
     }
@@ -160,7 +160,7 @@ impl Raw {
     pub(crate) fn obey(&mut self, cancel: &Cancel) {
         self.client.cancel = Some(cancel.clone());
         if let Some(answer) = &mut self.answer {
-            answer.connection.patience().cancel = Some(cancel.clone());
+            answer.connection.timeouts().cancel = Some(cancel.clone());
         }
     }
 
@@ -262,7 +262,7 @@ impl Raw {
         self.ended = true;
         let Some(mut answer) = self.answer.take() else { return Ok(()) };
         if answer.head.closes {
-            answer.connection.patience().stage = Deadline::after(END_LIMIT);
+            answer.connection.timeouts().stage = Deadline::after(END_LIMIT);
             if let Ok(1..) = answer.connection.read(&mut self.buffer) {
                 return Err(too_long());
             }

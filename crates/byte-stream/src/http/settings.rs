@@ -83,6 +83,6 @@ impl Settings {
             None if parallel > 1 && decode => "what is decoded cannot be asked for in parts",
             None => return Ok(()),
         };
-        Err(Error::new(ErrorKind::Misuse, wrong))
+        Err(Error::new(ErrorKind::InvalidUse, wrong))
     }
 }

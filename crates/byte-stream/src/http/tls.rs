@@ -29,12 +29,12 @@ pub(crate) fn trusting(pem: &[u8]) -> Result<Arc<ClientConfig>> {
     if let Some((_, config)) = last.as_ref().filter(|(of, _)| of == pem) {
         return Ok(config.clone());
     }
-    let made = trusting_anew(pem)?;
+    let made = load_trusted(pem)?;
     *last = Some((pem.to_owned(), made.clone()));
     Ok(made)
 }
 
-fn trusting_anew(pem: &[u8]) -> Result<Arc<ClientConfig>> {
+fn load_trusted(pem: &[u8]) -> Result<Arc<ClientConfig>> {
     let wrong = |text: String| Error::new(ErrorKind::Tls, text);
     let mut roots = system_roots();
     let mut added = 0;

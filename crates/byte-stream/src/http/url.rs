@@ -20,18 +20,18 @@ pub(crate) struct Url {
 
 impl Url {
     pub(crate) fn parse(text: &str) -> Result<Url> {
-        let misuse = |what: &str| Error::new(ErrorKind::Misuse, format!("the URL {what}"));
+        let invalid = |what: &str| Error::new(ErrorKind::InvalidUse, format!("the URL {what}"));
         let uri = UriStr::new(text)
-            .map_err(|_| misuse("is malformed; characters such as spaces are written as %20"))?;
+            .map_err(|_| invalid("is malformed; characters such as spaces are written as %20"))?;
         let secure = match uri.scheme_str().to_ascii_lowercase().as_str() {
             "https" => true,
             "http" => false,
-            _ => return Err(misuse("is neither http:// nor https://")),
+            _ => return Err(invalid("is neither http:// nor https://")),
         };
-        let parts = uri.authority_components().ok_or_else(|| misuse("has no host"))?;
+        let parts = uri.authority_components().ok_or_else(|| invalid("has no host"))?;
         let host = parts.host().trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() {
-            return Err(misuse("has no host"));
+            return Err(invalid("has no host"));
         }
         let port = match parts.port() {
             None | Some("") => {
@@ -41,7 +41,7 @@ impl Url {
                     80
                 }
             }
-            Some(port) => port.parse().map_err(|_| misuse("has a port above 65535"))?,
+            Some(port) => port.parse().map_err(|_| invalid("has a port above 65535"))?,
         };
         let path = if uri.path_str().is_empty() { "/" } else { uri.path_str() };
         let query = uri.query_str().map(|query| format!("?{query}")).unwrap_or_default();

@@ -76,7 +76,7 @@ impl Read {
     /// A file that was cut while it was read has ended too early; one that has grown has not.
     fn ended(&mut self) -> Result<bool> {
         self.len = 0;
-        if let Some(end) = self.end.filter(|_| self.kind != Kind::MadeUp) {
+        if let Some(end) = self.end.filter(|_| self.kind != Kind::Virtual) {
             let here = tell(&self.fd).map_err(Error::io)?;
             let size = fstat(&self.fd).map_err(Error::io)?.st_size as u64;
             if here < end && size < end {

@@ -97,12 +97,12 @@ fn a_copy_allocates_nothing_per_step() {
     let file = tempfile::tempfile().unwrap();
     file.set_len(64 << 20).unwrap();
     let null = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
-    let of = |way| {
+    let of = |method| {
         std::io::Seek::rewind(&mut &file).unwrap();
-        let mut options = byte_stream::CopyOptions::new().way(way);
+        let mut options = byte_stream::CopyOptions::new().method(method);
         allocations(|| assert_eq!(options.copy(&file, &null).unwrap().bytes, 64 << 20))
     };
-    assert_eq!(of(byte_stream::Way::SpliceThroughPipe), 0);
-    assert_eq!(of(byte_stream::Way::Sendfile), 0);
-    assert!(of(byte_stream::Way::ReadWrite) <= 1);
+    assert_eq!(of(byte_stream::CopyMethod::SpliceThroughPipe), 0);
+    assert_eq!(of(byte_stream::CopyMethod::Sendfile), 0);
+    assert!(of(byte_stream::CopyMethod::ReadWrite) <= 1);
 }

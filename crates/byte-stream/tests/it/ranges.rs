@@ -57,7 +57,7 @@ fn the_choice_and_the_version_can_be_asked_for() {
         (once().resume_from(1, "\"v\"").decode(true), "what is decoded cannot be resumed"),
     ] {
         let error = options.open(&server.url()).unwrap_err();
-        assert_eq!((error.kind(), error.message()), (ErrorKind::Misuse, expected));
+        assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidUse, expected));
     }
 }
 
@@ -224,7 +224,7 @@ fn a_stream_that_is_dropped_or_cancelled_waits_for_nobody() {
     let other = std::thread::spawn(move || cancel.cancel());
     assert_eq!(stream.next_chunk().unwrap_err().kind(), ErrorKind::Cancelled);
     other.join().unwrap();
-    assert_eq!(stream.next_chunk().unwrap_err().kind(), ErrorKind::Misuse);
+    assert_eq!(stream.next_chunk().unwrap_err().kind(), ErrorKind::InvalidUse);
 }
 
 #[test]

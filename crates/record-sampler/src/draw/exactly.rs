@@ -6,7 +6,7 @@
 //! yields a low record instead, and which low ones is a small selection of its own.
 
 use crate::random::{Rng, ln, ln_one_minus};
-use crate::wide::{LANES, roots};
+use crate::simd::{LANES, roots};
 
 /// `n` of `total` ranks, each set with the same probability, in ascending order.
 ///

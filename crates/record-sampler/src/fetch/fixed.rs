@@ -27,7 +27,7 @@ pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>>
             file.size,
             file.size - rest
         );
-        Err(Error::new(ErrorKind::Malformed, text).of(&input.path))
+        Err(Error::new(ErrorKind::Malformed, text).with_path(&input.path))
     };
     files.iter().zip(&population.inputs).map(count).collect()
 }
@@ -46,8 +46,9 @@ pub(crate) fn fetch_fixed(
     for (file, input) in population.files().unwrap_or_default().iter().zip(&population.inputs) {
         let records = file.size / len;
         let part = Part { file, len, base, records, start: base * len };
-        bytes_read +=
-            part.fetch(&mut ranks, choice, sink, watch).map_err(|error| error.of(&input.path))?;
+        bytes_read += part
+            .fetch(&mut ranks, choice, sink, watch)
+            .map_err(|error| error.with_path(&input.path))?;
         base += records;
     }
     Ok(bytes_read)
@@ -77,8 +78,8 @@ impl Part<'_> {
         }
         let window = Window::new(Access::Read(self.file), limit);
         if choice.method == Method::Pread && choice.is_cold {
-            let ahead = Ahead::new(self, ranks);
-            return self.walk(window, limit, &mut ahead.peekable(), sink, watch);
+            let prefetch = Prefetch::new(self, ranks);
+            return self.walk(window, limit, &mut prefetch.peekable(), sink, watch);
         }
         self.walk(window, limit, ranks, sink, watch)
     }
@@ -93,7 +94,7 @@ impl Part<'_> {
     ) -> Result<u64> {
         const BATCH: usize = 64;
         let len = self.len as usize;
-        let (mut told, mut bytes_read) = (0, 0);
+        let (mut reported, mut bytes_read) = (0, 0);
         loop {
             let mut offsets = [0; BATCH];
             let mut n = 0;
@@ -111,10 +112,10 @@ impl Part<'_> {
                 sink.end(Place { at, len: self.len }, false)?;
             }
             bytes_read += n as u64 * self.len;
-            watch.advance(*last as u64 - told)?;
-            told = *last as u64;
+            watch.advance(*last as u64 - reported)?;
+            reported = *last as u64;
         }
-        watch.advance(self.file.size - told)?;
+        watch.advance(self.file.size - reported)?;
         Ok(bytes_read)
     }
 
@@ -126,7 +127,7 @@ impl Part<'_> {
         sink: &mut dyn Sink,
         watch: &Watch,
     ) -> Result<u64> {
-        let mut told = 0;
+        let mut reported = 0;
         while let Some(rank) = next_below(ranks, self.base + self.records) {
             let offset = (rank - self.base) * self.len;
             let piece = window.at(offset, limit)?;
@@ -136,43 +137,43 @@ impl Part<'_> {
                 copy(&mut window, offset, self.len, limit, sink)?;
             }
             sink.end(Place { at: self.start + offset, len: self.len }, false)?;
-            if offset >= told + (4 << 20) {
-                watch.advance(offset - told)?;
-                told = offset;
+            if offset >= reported + (4 << 20) {
+                watch.advance(offset - reported)?;
+                reported = offset;
             }
         }
-        watch.advance(self.file.size - told)?;
+        watch.advance(self.file.size - reported)?;
         Ok(window.bytes_read)
     }
 }
 
 /// Asks for the pages of the next records before they are read, so that the device has many requests in
 /// flight without threads: `POSIX_FADV_WILLNEED` starts a read and does not wait for it.
-struct Ahead<'a, I: Iterator<Item = u64>> {
+struct Prefetch<'a, I: Iterator<Item = u64>> {
     part: &'a Part<'a>,
     ranks: &'a mut Peekable<I>,
-    asked: VecDeque<u64>,
+    pending: VecDeque<u64>,
 }
 
-impl<'a, I: Iterator<Item = u64>> Ahead<'a, I> {
-    fn new(part: &'a Part<'a>, ranks: &'a mut Peekable<I>) -> Ahead<'a, I> {
+impl<'a, I: Iterator<Item = u64>> Prefetch<'a, I> {
+    fn new(part: &'a Part<'a>, ranks: &'a mut Peekable<I>) -> Prefetch<'a, I> {
         // Otherwise the system reads ahead what nobody wants.
         advise(part.file, 0, None, Advice::Random);
-        Ahead { part, ranks, asked: VecDeque::with_capacity(IN_FLIGHT) }
+        Prefetch { part, ranks, pending: VecDeque::with_capacity(IN_FLIGHT) }
     }
 }
 
-impl<I: Iterator<Item = u64>> Iterator for Ahead<'_, I> {
+impl<I: Iterator<Item = u64>> Iterator for Prefetch<'_, I> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
         let Part { file, len, base, records, .. } = self.part;
-        while self.asked.len() < IN_FLIGHT {
+        while self.pending.len() < IN_FLIGHT {
             let Some(rank) = next_below(self.ranks, base + records) else { break };
             let offset = (rank - base) * len;
             advise(file, offset, NonZero::new(*len), Advice::WillNeed);
-            self.asked.push_back(rank);
+            self.pending.push_back(rank);
         }
-        self.asked.pop_front()
+        self.pending.pop_front()
     }
 }

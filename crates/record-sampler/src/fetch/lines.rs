@@ -7,9 +7,9 @@ use memchr::memchr;
 use super::next_below;
 use crate::index::LineIndex;
 use crate::input::{Access, Window};
+use crate::simd::pass_lines;
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
-use crate::wide::pass_lines;
 use crate::{Error, ErrorKind, Result};
 
 /// A file whose lines are chosen, among all files.
@@ -61,23 +61,23 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     let before = window.bytes_read;
     let (index, at, limit) = (file.index, file.first, file.limit());
     let mut cursor = Cursor { index, block: 0, at, line: 0, limit };
-    let mut told = 0;
+    let mut reported = 0;
     while let Some(rank) = next_below(ranks, end) {
         cursor.seek(window, rank - file.base + file.header_lines)?;
         let at = cursor.at;
         let is_whole = cursor.hand_over(window, sink)?;
         let is_after_crlf = !is_whole && is_after_crlf(window, at)?;
         sink.end(Place { at: file.start + at, len: cursor.at - at }, is_after_crlf)?;
-        if cursor.at - told >= 4 << 20 {
-            watch.advance(cursor.at - told)?;
-            told = cursor.at;
+        if cursor.at - reported >= 4 << 20 {
+            watch.advance(cursor.at - reported)?;
+            reported = cursor.at;
         }
         // A line that is chosen twice.
         if ranks.peek() == Some(&rank) {
             (cursor.at, cursor.line) = (at, cursor.line - 1);
         }
     }
-    watch.advance(file.size().saturating_sub(told))?;
+    watch.advance(file.size().saturating_sub(reported))?;
     Ok(window.bytes_read - before)
 }
 

@@ -77,7 +77,7 @@ fn deal<I: Iterator<Item = u64>>(
     let at_once = ranks_at_once(file);
     let mut open: VecDeque<Receiver<(Batch, Result<u64>)>> = VecDeque::new();
     let mut spare = Vec::new();
-    let (mut bytes_read, mut told) = (0, 0);
+    let (mut bytes_read, mut reported) = (0, 0);
     loop {
         while open.len() < most_open {
             let mut batch: Batch = spare.pop().unwrap_or_default();
@@ -94,13 +94,13 @@ fn deal<I: Iterator<Item = u64>>(
         bytes_read += result? + batch.hand_over(file, sink)?;
         if let Some((last, _)) = batch.ends.last() {
             let at = last.at - file.start;
-            watch.advance(at - told)?;
-            told = at;
+            watch.advance(at - reported)?;
+            reported = at;
         }
         batch.clear();
         spare.push(batch);
     }
-    watch.advance(file.size().saturating_sub(told))?;
+    watch.advance(file.size().saturating_sub(reported))?;
     Ok(bytes_read)
 }
 

@@ -1,22 +1,22 @@
 //! Records whose ranks are known, from files: each format has its own way to reach them.
 
-mod ahead;
 mod fixed;
 mod lines;
 mod many;
 mod part;
 mod plan;
+mod prefetch;
 mod probe;
 mod scanned;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 mod uring;
 
-pub(crate) use ahead::with_ranks_ahead;
 pub(crate) use fixed::{count_fixed, fetch_fixed};
 pub(crate) use lines::{LineFile, fetch_lines};
 pub(crate) use many::{fetch_many, threads_for};
 pub use plan::Method;
 pub(crate) use plan::{Choice, Facts, choose};
+pub(crate) use prefetch::with_prefetched_ranks;
 pub(crate) use probe::probe;
 pub(crate) use scanned::{count_scanned, fetch_scanned};
 
@@ -77,7 +77,7 @@ pub(crate) fn fetch_places(
     let mut bytes_read = 0;
     for place in places {
         let number = starts.partition_point(|start| *start <= place.at).saturating_sub(1);
-        let named = |error: Error| error.of(&population.inputs[number].path);
+        let named = |error: Error| error.with_path(&population.inputs[number].path);
         let offset = place.at - starts[number];
         if place.len <= PIECE as u64 {
             buffer.resize(place.len as usize, 0);

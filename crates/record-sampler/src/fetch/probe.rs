@@ -58,7 +58,7 @@ pub(crate) fn probe(
         let offset = rng.below(end);
         let number = files.partition_point(|(end, ..)| *end <= offset);
         let (_, start, window) = &mut files[number];
-        let named = |error: Error| error.of(&population.inputs[number].path);
+        let named = |error: Error| error.with_path(&population.inputs[number].path);
         let line = line_at(window, offset - *start, u64::from(min_len)).map_err(named)?;
         let Some(mut line) = line else { continue };
         if line.at == 0 {

@@ -34,7 +34,7 @@ pub(super) fn fetch(
 ) -> Result<u64> {
     advise(part.file, 0, None, Advice::Random);
     let mut reads = Reads::new(part.file, part.len)?;
-    let (mut told, mut bytes_read) = (0, 0);
+    let (mut reported, mut bytes_read) = (0, 0);
     loop {
         while reads.has_room()
             && let Some(rank) = next_below(ranks, part.base + part.records)
@@ -45,10 +45,10 @@ pub(super) fn fetch(
         sink.piece(record)?;
         sink.end(Place { at: part.start + offset, len: part.len }, false)?;
         bytes_read += part.len;
-        watch.advance(offset - told)?;
-        told = offset;
+        watch.advance(offset - reported)?;
+        reported = offset;
     }
-    watch.advance(part.file.size - told)?;
+    watch.advance(part.file.size - reported)?;
     Ok(bytes_read)
 }
 

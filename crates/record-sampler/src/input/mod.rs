@@ -122,7 +122,9 @@ impl Population {
         let mut population = Population::new(format);
         check_format(format)?;
         for path in paths {
-            population.inputs.push(Input::open(path.as_ref()).map_err(|e| e.of(path.as_ref()))?);
+            population
+                .inputs
+                .push(Input::open(path.as_ref()).map_err(|e| e.with_path(path.as_ref()))?);
         }
         Ok(population)
     }
@@ -232,7 +234,7 @@ impl Population {
     pub(crate) fn check_unchanged(&self) -> Result<()> {
         for input in &self.inputs {
             if let Source::File(file) = &input.source {
-                file.check_unchanged().map_err(|error| error.of(&input.path))?;
+                file.check_unchanged().map_err(|error| error.with_path(&input.path))?;
             }
         }
         Ok(())

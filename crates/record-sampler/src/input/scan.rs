@@ -115,7 +115,7 @@ impl<'a> Scan<'a> {
     fn named(&self, error: Error) -> Error {
         let input = self.next_input.checked_sub(1).and_then(|i| self.population.inputs.get(i));
         match input {
-            Some(input) => error.of(&input.path),
+            Some(input) => error.with_path(&input.path),
             None => error,
         }
     }
@@ -148,13 +148,13 @@ impl<'a> Scan<'a> {
             Source::File(file) => {
                 let copy = file.file.try_clone();
                 let file = copy.map_err(|e| {
-                    Error::caused(ErrorKind::Io, "opening it again", e).of(&input.path)
+                    Error::caused(ErrorKind::Io, "opening it again", e).with_path(&input.path)
                 })?;
                 Box::new(FileReader { file, offset: 0 })
             }
             Source::Stream(stream) => stream.take().ok_or_else(|| {
                 Error::new(ErrorKind::BadRequest, "passes by only once, and has been read")
-                    .of(&input.path)
+                    .with_path(&input.path)
             })?,
         };
         let reader: Box<dyn Read + Send> = Box::new(Watched { reader, watch: self.watch.clone() });
@@ -170,7 +170,7 @@ impl<'a> Scan<'a> {
         let path = &inputs[self.next_input - 1].path;
         if self.header.bytes.is_empty() || !mixed_headers {
             let added = self.header.add(path, records.bytes(&found), format);
-            added.map_err(|error| error.of(path))?;
+            added.map_err(|error| error.with_path(path))?;
         }
         Ok(true)
     }

@@ -26,7 +26,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn of(column: &ColumnDescriptor) -> Result<Kind> {
+    pub(super) fn from_column(column: &ColumnDescriptor) -> Result<Kind> {
         let (logical, converted) = (column.logical_type_ref(), column.converted_type());
         let is_decimal =
             matches!(logical, Some(LogicalType::Decimal(_))) || converted == ConvertedType::DECIMAL;
@@ -155,7 +155,7 @@ mod tests {
 
     fn kind(column: &str) -> String {
         let schema = parse_message_type(&format!("message row {{ required {column}; }}")).unwrap();
-        let kind = Kind::of(&SchemaDescriptor::new(Arc::new(schema)).column(0));
+        let kind = Kind::from_column(&SchemaDescriptor::new(Arc::new(schema)).column(0));
         kind.map_or_else(|error| error.to_string(), |kind| format!("{kind:?}"))
     }
 

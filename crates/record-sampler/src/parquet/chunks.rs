@@ -59,12 +59,13 @@ impl Inner {
         };
         let kind = read.as_ref().map_or_else(io::Error::kind, |_| io::ErrorKind::Other);
         let text = format!("reading at offset {offset}");
-        let told = read.map_err(|error| Error::caused(ErrorKind::Io, &text, error)).and_then(|n| {
-            self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
-            self.watch.advance(n as u64)?;
-            Ok(n)
-        });
-        told.map_err(|error| {
+        let checked =
+            read.map_err(|error| Error::caused(ErrorKind::Io, &text, error)).and_then(|n| {
+                self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+                self.watch.advance(n as u64)?;
+                Ok(n)
+            });
+        checked.map_err(|error| {
             *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             kind.into()
         })

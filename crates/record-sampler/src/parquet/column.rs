@@ -10,7 +10,7 @@ use super::sources::{Sources, too_short};
 use crate::draw::{Quota, Sizes, Strata, WeightedReservoir};
 use crate::input::Column;
 use crate::random::Rng;
-use crate::ranked::too_few_weighted;
+use crate::random_access::too_few_weighted;
 use crate::sampler::{Amount, Sampler};
 use crate::{Error, ErrorKind, Result};
 
@@ -102,8 +102,8 @@ impl<'a> Picked<'a> {
         picked.number = number.ok_or_else(|| {
             picked.bad("it is nested: a key or weight is a single value in each row")
         })?;
-        picked.kind =
-            Kind::of(&schema.column(picked.number)).map_err(|error| picked.named(0, error))?;
+        picked.kind = Kind::from_column(&schema.column(picked.number))
+            .map_err(|error| picked.named(0, error))?;
         Ok(picked)
     }
 

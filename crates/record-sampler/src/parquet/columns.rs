@@ -7,7 +7,7 @@ use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 
 use super::failure::contained;
-use super::outlet::{Writer, failed};
+use super::row_group_writer::{Writer, failed};
 use super::sources::{Sources, too_short};
 use crate::Result;
 

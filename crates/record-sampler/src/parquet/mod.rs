@@ -8,7 +8,7 @@ mod column;
 mod columns;
 mod failure;
 mod levels;
-mod outlet;
+mod row_group_writer;
 mod rows;
 mod sources;
 
@@ -16,13 +16,13 @@ use std::io::Write;
 use std::path::Path;
 
 use self::failure::malformed;
-use self::outlet::{Outlet, writers};
+use self::row_group_writer::{Destination, writers};
 use self::sources::Sources;
 use crate::draw::{Partition, shares};
 use crate::fetch::{Method, Ranks};
 use crate::input::Population;
 use crate::random::Rng;
-use crate::ranked;
+use crate::random_access;
 use crate::sampler::{Sampler, Stats, Weight};
 use crate::{Error, ErrorKind, Format, Result};
 
@@ -53,12 +53,12 @@ impl Sampler {
             let text = "a row of Parquet has no text to weigh: name a column";
             return Err(Error::new(ErrorKind::BadRequest, text));
         }
-        let outlets = vec![Outlet { out, error: None }];
-        let stats = guarded(paths, outlets, |population, outlets| {
+        let destinations = vec![Destination { out, error: None }];
+        let stats = guarded(paths, destinations, |population, destinations| {
             let sources = Sources::open(self, population)?;
             let (ranks, reason) = self.parquet_ranks(&sources)?;
             let rows = ranks.map(|rank| (rank, 0));
-            copy(&sources, outlets, rows, &reason)
+            copy(&sources, destinations, rows, &reason)
         })?;
         stats.into_iter().next().ok_or_else(|| malformed("no output"))
     }
@@ -85,12 +85,12 @@ impl Sampler {
     ) -> Result<Vec<Stats>> {
         self.check_split(weights, outs.len())?;
         self.check_parquet()?;
-        let outlets = outs.iter_mut().map(|out| Outlet { out: &mut **out, error: None });
-        guarded(paths, outlets.collect(), |population, outlets| {
+        let destinations = outs.iter_mut().map(|out| Destination { out: &mut **out, error: None });
+        guarded(paths, destinations.collect(), |population, destinations| {
             let sources = Sources::open(self, population)?;
             let total = sources.total;
             let partition = Partition::new(Rng::new(self.seed), shares(total, weights));
-            copy(&sources, outlets, (0..total).zip(partition), "every row goes to an output; ")
+            copy(&sources, destinations, (0..total).zip(partition), "every row goes to an output; ")
         })
     }
 
@@ -111,7 +111,7 @@ impl Sampler {
         let (ranks, column) = match (&self.weight, &self.key) {
             (Some(Weight::Column(column)), _) => (column::weighted(self, sources, column)?, column),
             (_, Some(column)) => (column::stratified(self, sources, column)?, column),
-            _ => return Ok((ranked::ranks(self, sources.total)?.0, String::new())),
+            _ => return Ok((random_access::ranks(self, sources.total)?.0, String::new())),
         };
         Ok((Box::new(ranks.into_iter()), format!("column {column} is read alone first; ")))
     }
@@ -120,13 +120,13 @@ impl Sampler {
 /// Does it with the files open, and sees to what can go wrong around it.
 fn guarded<'b, P: AsRef<Path>, T>(
     paths: impl IntoIterator<Item = P>,
-    mut outlets: Vec<Outlet<'b>>,
-    draw: impl FnOnce(&Population, &mut [Outlet<'b>]) -> Result<T>,
+    mut destinations: Vec<Destination<'b>>,
+    draw: impl FnOnce(&Population, &mut [Destination<'b>]) -> Result<T>,
 ) -> Result<T> {
     // For a file that can be read in any place, and that is seen to change.
     let population = Population::open(paths, Format::Fixed(1))?;
-    let drawn = draw(&population, &mut outlets);
-    if let Some(error) = outlets.into_iter().find_map(|outlet| outlet.error) {
+    let drawn = draw(&population, &mut destinations);
+    if let Some(error) = destinations.into_iter().find_map(|destination| destination.error) {
         return Err(Error::caused(ErrorKind::Write, "writing the sample", error));
     }
     if drawn.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::Stopped) {
@@ -137,11 +137,11 @@ fn guarded<'b, P: AsRef<Path>, T>(
 
 fn copy(
     sources: &Sources<'_>,
-    outlets: &mut [Outlet<'_>],
+    destinations: &mut [Destination<'_>],
     rows: impl Iterator<Item = (u64, usize)>,
     reason: &str,
 ) -> Result<Vec<Stats>> {
-    let copied = rows::copy(sources, writers(sources, outlets)?, rows)?;
+    let copied = rows::copy(sources, writers(sources, destinations)?, rows)?;
     let groups = sources.groups().len();
     let stats = |taken| Stats {
         seen: Some(sources.total),

@@ -2,7 +2,7 @@
 
 use super::columns::{self, Chosen};
 use super::failure::contained;
-use super::outlet::{Writer, failed};
+use super::row_group_writer::{Writer, failed};
 use super::sources::{Group, Sources};
 use crate::Result;
 

@@ -52,7 +52,7 @@ impl<'a> Sources<'a> {
         let mut files: Vec<Source> = Vec::new();
         let mut total = 0u64;
         for (file, input) in plain.iter().zip(&population.inputs) {
-            let named = |error: Error| error.of(&input.path);
+            let named = |error: Error| error.with_path(&input.path);
             let chunks = Chunks::new(file, sampler.watch.clone()).map_err(named)?;
             let reader =
                 ParquetMetaDataReader::new().with_offset_index_policy(PageIndexPolicy::Optional);
@@ -111,7 +111,7 @@ impl<'a> Sources<'a> {
     }
 
     pub(super) fn named(&self, file: usize, error: Error) -> Error {
-        error.of(&self.population.inputs[file].path)
+        error.with_path(&self.population.inputs[file].path)
     }
 
     /// The values of a column in a row group; of its pages, those that are passed over are not read.

@@ -169,8 +169,8 @@ impl Sampler {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     #[must_use]
-    pub fn watched(mut self, told: impl Fn(u64) -> bool + Send + Sync + 'static) -> Sampler {
-        self.watch = Watch(Some(Arc::new(told)));
+    pub fn watched(mut self, on_progress: impl Fn(u64) -> bool + Send + Sync + 'static) -> Sampler {
+        self.watch = Watch(Some(Arc::new(on_progress)));
         self
     }
 }

@@ -6,10 +6,10 @@ use super::{Amount, Sampler, Stats};
 use crate::draw::{Partition, reserve, shares};
 use crate::fetch::{Method, fetch_places, probe};
 use crate::input::Population;
-use crate::one_pass;
 use crate::random::{Rng, shuffle};
-use crate::ranked::{self, Ranked};
+use crate::random_access::{self, Ranked};
 use crate::sink::{List, Output, Parts, Place, Places, Sink};
+use crate::streaming;
 use crate::{Error, ErrorKind, Result};
 
 impl Sampler {
@@ -36,7 +36,7 @@ impl Sampler {
         let result = if let Method::Probe { min_len } = self.method {
             self.probe(population, min_len, sink)
         } else if self.is_one_pass(population) {
-            one_pass::write(self, population, sink)
+            streaming::write(self, population, sink)
         } else {
             self.write_ranked(population, sink)
         };
@@ -82,7 +82,7 @@ impl Sampler {
         let mut outputs: Vec<Output<'_>> =
             outs.iter_mut().map(|out| Output::new(*out, is_text)).collect();
         let result = if self.is_one_pass(population) {
-            one_pass::split(self, population, weights, &mut outputs)
+            streaming::split(self, population, weights, &mut outputs)
         } else {
             self.split_ranked(population, weights, &mut outputs)
         };
@@ -120,7 +120,7 @@ impl Sampler {
     fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
         let ranked = Ranked::new(self, population)?;
         sink.header(&ranked.header)?;
-        let (ranks, expected) = ranked::ranks(self, ranked.total)?;
+        let (ranks, expected) = random_access::ranks(self, ranked.total)?;
         if !self.is_shuffled {
             return ranked.fetch(population, ranks, expected, sink);
         }

@@ -57,13 +57,13 @@ fn served() -> String {
 fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (mut client, first, _) = Raw::asked(&url, &mut options.http, None).expect("a client");
+    let (mut client, first, _) = Raw::client_for(&url, &mut options.http, None).expect("a client");
     client.keeps = true;
     let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
     let version = begun.version().clone();
     let (size, connections) = (PART * PARTS, PARTS as usize);
     let plan = Plan { version, first, size, part_bytes: PART, connections };
-    let (shared, _arrival) = Shared::of(plan).expect("a pipe");
+    let (shared, _notify_rx) = Shared::new(plan).expect("a pipe");
 
     let (index, mut part) = shared.claim().expect("there are parts");
     assert_eq!(index, 1);
@@ -80,12 +80,12 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
 fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (client, first, _) = Raw::asked(&url, &mut options.http, None).expect("a client");
+    let (client, first, _) = Raw::client_for(&url, &mut options.http, None).expect("a client");
     let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
     let version = begun.version().clone();
     // No memory has room for such a part, and who asks for it panics.
     let plan = Plan { version, first, size: u64::MAX, part_bytes: 1 << 63, connections: 1 };
-    let (shared, _arrival) = Shared::of(plan).expect("a pipe");
+    let (shared, _notify_rx) = Shared::new(plan).expect("a pipe");
     let work = || shared.work(Some(begun), &client);
     std::thread::scope(|scope| drop(scope.spawn(work).join()));
     assert!(shared.take(0).expect("the reader does not wait for ever").is_err());

@@ -36,7 +36,7 @@ pub(crate) struct SampleArgs {
     pub(super) at_most: bool,
     /// What a record is: lines, csv, tsv, jsonl, fixed:BYTES, or parquet, if it is built with that feature
     #[arg(short, long, value_name = "FORMAT", default_value = "lines")]
-    pub(super) format: Asked,
+    pub(super) format: FormatFlag,
     /// The first record of each file is a header, the same in all files: it is written first, and once
     #[arg(long)]
     pub(super) header: bool,
@@ -69,7 +69,7 @@ pub(crate) struct SampleArgs {
     pub(super) index: bool,
     /// How records are reached
     #[arg(long, value_enum, default_value = "auto")]
-    pub(super) method: Way,
+    pub(super) method: MethodFlag,
     /// For --method probe: no line is shorter, its line end included
     #[arg(long, value_name = "BYTES", default_value = "1")]
     pub(super) min_length: u32,
@@ -83,7 +83,7 @@ const AFTER: &str = "A column is a name of the header, of a JSON member or of a 
                      Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Way {
+pub(super) enum MethodFlag {
     /// What costs the least
     Auto,
     /// A read for each record
@@ -155,13 +155,13 @@ impl FromStr for Parts {
 
 /// `lines`, `csv`, `tsv`, `jsonl`, `fixed:64`; none for `parquet`, whose records are not pieces of the file.
 #[derive(Clone, Copy)]
-pub(super) struct Asked(pub(super) Option<Format>);
+pub(super) struct FormatFlag(pub(super) Option<Format>);
 
-impl FromStr for Asked {
+impl FromStr for FormatFlag {
     type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Asked> {
-        Ok(Asked(Some(match text {
+    fn from_str(text: &str) -> Result<FormatFlag> {
+        Ok(FormatFlag(Some(match text {
             "lines" => Format::Lines,
             "csv" => Format::Csv { delimiter: b',' },
             "tsv" => Format::Csv { delimiter: b'\t' },
@@ -171,7 +171,7 @@ impl FromStr for Asked {
                     cfg!(feature = "parquet"),
                     "this bytelab is built without it; cargo install --path crates/bytelab --features parquet"
                 );
-                return Ok(Asked(None));
+                return Ok(FormatFlag(None));
             }
             _ => match text.strip_prefix("fixed:") {
                 Some(bytes) => Format::Fixed(parse_bytes(bytes)?),
@@ -198,14 +198,14 @@ impl SampleArgs {
             _ => Sampler::probability(1.0),
         };
         let method = match self.method {
-            Way::Auto => Method::Auto,
-            Way::Pread => Method::Pread,
-            Way::Mmap => Method::Mmap,
-            Way::Sequential => Method::Sequential,
-            Way::Probe => Method::Probe { min_len: self.min_length },
+            MethodFlag::Auto => Method::Auto,
+            MethodFlag::Pread => Method::Pread,
+            MethodFlag::Mmap => Method::Mmap,
+            MethodFlag::Sequential => Method::Sequential,
+            MethodFlag::Probe => Method::Probe { min_len: self.min_length },
             #[cfg(target_os = "linux")]
-            Way::Uring => Method::Uring,
-            Way::Stream => Method::Stream,
+            MethodFlag::Uring => Method::Uring,
+            MethodFlag::Stream => Method::Stream,
         };
         sampler = sampler.seed(seed).by(method);
         if let Some(weight) = &self.weight {

@@ -1,8 +1,8 @@
 //! `bytelab sample`: random records of files and streams, a front of `record-sampler`.
 
 mod args;
-mod bus;
 mod output;
+mod sigbus;
 mod source;
 
 use std::collections::BTreeSet;
@@ -49,11 +49,11 @@ pub(crate) fn run(args: &SampleArgs) -> ExitCode {
 
 fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(lab::clock::now_ns);
-    bus::say_why()?;
-    let bar = bar(source::bytes_to_go_through(args));
-    let told = bar.clone();
+    sigbus::report()?;
+    let bar = bar(source::progress_total_bytes(args));
+    let on_progress = bar.clone();
     let sampler = args.sampler(seed).watched(move |bytes| {
-        told.inc(bytes);
+        on_progress.inc(bytes);
         true
     });
     let stats = match args.format.0 {

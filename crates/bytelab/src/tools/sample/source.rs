@@ -61,7 +61,7 @@ pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 /// What the progress is a part of; none where that is not known.
-pub(super) fn bytes_to_go_through(args: &SampleArgs) -> Option<u64> {
+pub(super) fn progress_total_bytes(args: &SampleArgs) -> Option<u64> {
     let paths = expanded(&args.files).ok().filter(|paths| !paths.is_empty())?;
     let mut size = 0;
     for path in &paths {

@@ -5,7 +5,7 @@ use memmap2::{Advice as MapAdvice, Mmap};
 use crate::draw::{Bernoulli, Exactly, Rest, WithReplacement};
 use crate::fetch::{
     Choice, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned, fetch_fixed,
-    fetch_lines, fetch_many, fetch_scanned, threads_for, with_ranks_ahead,
+    fetch_lines, fetch_many, fetch_scanned, threads_for, with_prefetched_ranks,
 };
 use crate::index::LineIndex;
 use crate::input::{
@@ -105,7 +105,7 @@ impl Ranked {
         let files = population.files().unwrap_or_default();
         self.header = headers(population)?;
         for (file, input) in files.iter().zip(&population.inputs) {
-            let named = |error: Error| error.of(&input.path);
+            let named = |error: Error| error.with_path(&input.path);
             let is_mapped = sampler.method == Method::Mmap && file.size > 0;
             let mapped = is_mapped.then(|| map(file, Density::Dense)).transpose().map_err(named)?;
             let access = mapped.as_ref().map_or(Access::Read(file), |map| Access::Map(file, map));
@@ -141,7 +141,7 @@ impl Ranked {
         expected: u64,
         sink: &mut dyn Sink,
     ) -> Result<Stats> {
-        with_ranks_ahead(ranks, expected, |ranks| {
+        with_prefetched_ranks(ranks, expected, |ranks| {
             self.fetch_ranks(population, ranks, expected, sink)
         })
     }
@@ -208,7 +208,7 @@ impl Ranked {
             let lines = index.lines().saturating_sub(self.header_lines);
             let share = expected as f64 * lines as f64 / self.total.max(1) as f64;
             let is_sparse = share < file.size as f64 / index.block_bytes as f64 / 2.0;
-            let named = |error: Error| error.of(&input.path);
+            let named = |error: Error| error.with_path(&input.path);
             let line_file = LineFile {
                 first: file.bom_bytes(population.format).map_err(named)?,
                 access: advised(file, self.maps[number].as_ref(), is_sparse),
@@ -263,7 +263,7 @@ fn headers(population: &Population) -> Result<Vec<u8>> {
             [] => Ok(()),
             line => header.add(&input.path, line, population.format),
         })
-        .map_err(|error| error.of(&input.path))?;
+        .map_err(|error| error.with_path(&input.path))?;
     }
     Ok(header.bytes)
 }

@@ -5,7 +5,7 @@ use crate::draw::{Bernoulli, Quota, Reservoir, Sizes, Slots, Strata, WeightedRes
 use crate::fetch::{Method, fetch_places};
 use crate::input::{Column, Picker, Population, Scan};
 use crate::random::{Rng, shuffle};
-use crate::ranked::{too_few, too_few_weighted};
+use crate::random_access::{too_few, too_few_weighted};
 use crate::sampler::{Amount, Sampler, Stats, Weight};
 use crate::sink::{Output, Place, Sink};
 use crate::{Error, ErrorKind, Result};

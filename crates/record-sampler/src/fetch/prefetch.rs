@@ -12,7 +12,7 @@ const AT_ONCE: usize = 4096;
 const HELD: usize = 4;
 
 /// Does the work with these ranks, of which there are about `expected`.
-pub(crate) fn with_ranks_ahead<T>(
+pub(crate) fn with_prefetched_ranks<T>(
     mut ranks: Ranks<'_>,
     expected: u64,
     work: impl FnOnce(Ranks<'_>) -> T,
@@ -43,14 +43,15 @@ mod tests {
     #[test]
     fn ranks_come_all_and_in_order() {
         for n in [0, 1, LEAST - 1, LEAST, 3 * LEAST + 17] {
-            let all = with_ranks_ahead(Box::new(0..n), n, |ranks| ranks.collect::<Vec<u64>>());
+            let all = with_prefetched_ranks(Box::new(0..n), n, |ranks| ranks.collect::<Vec<u64>>());
             assert!(all.iter().copied().eq(0..n), "{n}");
         }
     }
 
     #[test]
     fn work_that_is_given_up_ends_the_drawing() {
-        let first = with_ranks_ahead(Box::new(0..u64::MAX), u64::MAX, |mut ranks| ranks.next());
+        let first =
+            with_prefetched_ranks(Box::new(0..u64::MAX), u64::MAX, |mut ranks| ranks.next());
         assert_eq!(first, Some(0));
     }
 }

@@ -10,7 +10,7 @@ use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use super::job::Job;
 
 /// What a pipe is made to hold. Of less to copy it would not pay off.
-const ROOM_BYTES: usize = 1 << 20;
+const PIPE_BYTES: usize = 1 << 20;
 /// What a socket is made to hold, as far as the administrator allows (`net.core.wmem_max`). Spliced, it holds pages of
 /// the file, no copies of them.
 const SOCKET_BYTES: usize = 4 << 20;
@@ -27,7 +27,7 @@ pub(super) fn widen_pipes(job: &Job<'_>) {
 
 /// As large as the kernel allows, up to what pays off. The size.
 pub(super) fn grow(pipe: impl AsFd) -> usize {
-    let mut size = ROOM_BYTES;
+    let mut size = PIPE_BYTES;
     loop {
         match fcntl_setpipe_size(&pipe, size) {
             Ok(size) => return size,
@@ -68,7 +68,7 @@ impl Drop for Widened<'_> {
 }
 
 fn is_worth_it(job: &Job<'_>) -> bool {
-    job.total.is_none_or(|total| total >= ROOM_BYTES as u64)
+    job.total.is_none_or(|total| total >= PIPE_BYTES as u64)
 }
 
 /// That of a new one: the administrator sets it (`net.core.wmem_default`).
