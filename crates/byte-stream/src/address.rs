@@ -1,4 +1,4 @@
-//! Where the bytes are: a path, standard input, a descriptor or a URL, from one text or a typed value.
+//! The address of an input: a path, standard input, a descriptor or a URL.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, ErrorKind, Result};
 
-/// What [`Stream::open`](crate::Stream::open) takes. A text is parsed: `-` is standard input, `file://`,
-/// `http://` and `https://` are URLs, all else is a path. A [`Path`] is always a path, whatever is in it.
+/// What [`Stream::open`](crate::Stream::open) takes. A string is parsed: `-` is standard input,
+/// `file://`, `http://` and `https://` are URLs, and everything else is a path. A [`Path`] is
+/// always a path, whatever its text.
 ///
 /// ```
 /// use byte_stream::Address;
@@ -23,16 +24,16 @@ use crate::{Error, ErrorKind, Result};
 pub enum Address {
     /// A file, a FIFO or a device, by its path.
     Path(PathBuf),
-    /// Standard input. What `std::io::stdin` has buffered already is not seen.
+    /// Standard input. Bytes that `std::io::stdin` has buffered already are not part of the stream.
     Stdin,
-    /// An open descriptor, read from where it stands.
+    /// An open descriptor, read from its current position.
     Fd(OwnedFd),
-    /// A URL, not yet looked at.
+    /// A URL, which is parsed when the stream is opened.
     Url(String),
 }
 
 impl Address {
-    /// The name in error texts.
+    /// The name that error messages use.
     pub(crate) fn name(&self) -> String {
         match self {
             Address::Path(path) => path.display().to_string(),
@@ -45,7 +46,7 @@ impl Address {
         }
     }
 
-    /// The descriptor of what is local, and the URL of what is not.
+    /// Opens a local input and returns its descriptor, or returns the URL of a remote one.
     pub(crate) fn resolve(self) -> Result<Place> {
         match self {
             Address::Path(path) => Ok(Place::Fd(open(&path)?)),
@@ -59,18 +60,18 @@ impl Address {
                 Some("http" | "https") => Ok(Place::Http(url)),
                 _ => Err(Error::new(
                     ErrorKind::InvalidUse,
-                    "unknown kind of URL; known are file://, http:// and https://",
+                    "unsupported URL scheme; supported are file://, http:// and https://",
                 )),
             },
         }
     }
 }
 
-/// Where an address leads.
+/// The target of an address.
 #[derive(Debug)]
 pub(crate) enum Place {
     Fd(OwnedFd),
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "nobody opens it then"))]
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "needs the feature `http`"))]
     Http(String),
 }
 
@@ -78,7 +79,7 @@ fn open(path: &Path) -> Result<OwnedFd> {
     Ok(File::open(path).map_err(Error::io)?.into())
 }
 
-/// In lower case, if it is one that we know.
+/// The scheme in lower case, if it is supported.
 fn scheme(url: &str) -> Option<&'static str> {
     let (scheme, _) = url.split_once("://")?;
     ["file", "http", "https"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known))
@@ -100,7 +101,7 @@ fn file_path(url: &str) -> Result<PathBuf> {
     Ok(OsString::from_vec(bytes).into())
 }
 
-/// A URL as it may be shown.
+/// The URL without its credentials, so that it can be shown.
 pub(crate) fn without_credentials(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -112,7 +113,7 @@ pub(crate) fn without_credentials(url: &str) -> String {
 
 impl From<&str> for Address {
     fn from(text: &str) -> Address {
-        // `ftp://…` is a mistake that shall be told, not a file that is not there.
+        // `ftp://…` is reported as an unsupported URL, not as a missing file.
         let is_scheme = |scheme: &str| {
             scheme.starts_with(|c: char| c.is_ascii_alphabetic())
                 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))

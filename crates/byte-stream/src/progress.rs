@@ -1,13 +1,13 @@
-//! What a callback learns of a stream or a copy that is under way.
+//! The progress of a stream or a copy, and the callback that receives it.
 
 pub(crate) type OnProgress = Box<dyn FnMut(Progress) + Send>;
 
-/// How far a stream or a copy is.
+/// The progress of a stream or a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
     /// Bytes so far.
     pub done_bytes: u64,
-    /// Of so many, if that is known.
+    /// The total, if it is known.
     pub total_bytes: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! A `Stream`: one chunk after the other, lent; and the same bytes as `Read` and `BufRead`.
+//! `Stream`: lends one chunk after the other, and offers the same bytes as `Read` and `BufRead`.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,8 @@ use crate::progress::{OnProgress, Progress};
 use crate::source::{Source, read};
 use crate::{Address, Cancel, Error, ErrorKind, Result};
 
-/// Bytes from a file, a pipe, a descriptor or a URL, in order, each chunk lent until the next is asked for.
+/// The bytes of a file, a pipe, a descriptor or a URL in order. Each chunk is lent until the next
+/// call.
 ///
 /// ```
 /// use byte_stream::Stream;
@@ -37,9 +38,9 @@ use crate::{Address, Cancel, Error, ErrorKind, Result};
 /// ```
 pub struct Stream {
     pub(crate) source: Source,
-    /// How much of the source's chunk was handed over already.
+    /// The number of bytes of the source's chunk that were returned already.
     pub(crate) taken: usize,
-    /// Bytes that the source gave.
+    /// The number of bytes that the source has produced.
     pub(crate) produced: u64,
     pub(crate) state: State,
     pub(crate) name: String,
@@ -71,7 +72,7 @@ impl Stream {
         Options::new().open(address)
     }
 
-    /// The options: limits, the strategy, progress, and all that concerns HTTP.
+    /// The options: limits, the strategy, progress, and those of HTTP.
     ///
     /// ```
     /// use byte_stream::Stream;
@@ -126,8 +127,8 @@ impl Stream {
         })
     }
 
-    /// The next bytes, or what is left of those that `Read` or `BufRead` took a part of; `None` at the end,
-    /// and from then on. After an error every call is an error.
+    /// Returns the next bytes, or the rest of a chunk of which `Read` or `BufRead` took a part;
+    /// `None` at the end and on every later call. After an error every call is an error.
     ///
     /// ```
     /// let mut stream = byte_stream::Stream::open("/dev/null")?;
@@ -145,8 +146,8 @@ impl Stream {
         Ok(Some(&chunk[taken..]))
     }
 
-    /// Hands every chunk to `take`, which can stop it with `ControlFlow::Break`; then the stream can go on
-    /// behind that chunk.
+    /// Passes each chunk to `take`, which can stop with `ControlFlow::Break`; the stream can then
+    /// continue behind that chunk.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -171,7 +172,7 @@ impl Stream {
         Ok(None)
     }
 
-    /// Bytes handed over so far.
+    /// The number of bytes returned so far.
     ///
     /// ```
     /// use std::io::Read;
@@ -184,7 +185,7 @@ impl Stream {
         self.produced - (self.source.chunk().len() - self.taken) as u64
     }
 
-    /// How it is read, and why.
+    /// How the stream is read, and why.
     ///
     /// ```
     /// let stream = byte_stream::Stream::open("/proc/self/exe")?;
@@ -195,7 +196,7 @@ impl Stream {
         self.choice
     }
 
-    /// What is read, as error texts call it: a URL without its password.
+    /// The name of the input in error messages: a URL without its password.
     ///
     /// ```
     /// assert_eq!(byte_stream::Stream::open("/dev/null")?.name(), "/dev/null");
@@ -205,7 +206,7 @@ impl Stream {
         &self.name
     }
 
-    /// The strong `ETag` of an HTTP resource that is handed over as it is sent: its version, for
+    /// The strong `ETag` of an HTTP resource that is not decoded: its version, for
     /// [`Options::resume_from`].
     ///
     /// ```
@@ -220,7 +221,7 @@ impl Stream {
         }
     }
 
-    /// Sees that there is a byte that was not handed over; false at the end.
+    /// Ensures that there is a byte to return; false at the end.
     #[inline]
     fn fill(&mut self) -> Result<bool> {
         if self.taken < self.source.chunk().len() {
@@ -285,9 +286,9 @@ pub(crate) fn too_large(limit: u64, what: &str) -> Error {
     Error::new(ErrorKind::TooLarge, format!("{what} more than the limit of {limit} bytes"))
 }
 
-/// The source of a descriptor.
+/// Opens the source of a descriptor.
 fn local(fd: std::os::fd::OwnedFd, options: &Options) -> Result<(Source, Choice)> {
-    // What cannot tell where it stands has no size either.
+    // A descriptor that cannot seek has no size either.
     let position = rustix::fs::tell(&fd).unwrap_or(0);
     let choice = choose(fd.as_fd(), position, options.preferences)?;
     let cancel = options.cancel.clone();
@@ -322,7 +323,8 @@ impl io::BufRead for Stream {
     }
 
     fn consume(&mut self, n: usize) {
-        // More than there is would be the caller's mistake, and must not become ours.
+        // Consuming more than there is is a mistake of the caller, and must not lead to a panic
+        // here.
         self.taken = self.source.chunk().len().min(self.taken + n);
     }
 }

@@ -29,5 +29,5 @@ pub use sampler::{Sampler, Stats};
 #[doc(hidden)]
 pub use index::forge_index;
 
-/// The result of this crate's fallible functions.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,4 +1,4 @@
-//! Tries one method after the other, until one comes to the end.
+//! Tries one method after the other until one reaches the end of the input.
 
 use super::job::{Attempt, Job};
 use super::method::CopyMethod;
@@ -6,7 +6,8 @@ use super::{fast, plain};
 use crate::Result;
 
 impl Job<'_> {
-    /// Tries the chosen way, then the others, then what always works. The way that finished.
+    /// Tries the chosen method, then the others, then `read` and `write`. Returns the method that
+    /// finished.
     pub(super) fn all(&mut self, chosen: CopyMethod, methods: &[CopyMethod]) -> Result<CopyMethod> {
         let others = methods.iter().copied().filter(|method| *method != chosen);
         let mut finished = chosen;
@@ -16,7 +17,8 @@ impl Job<'_> {
                 break;
             }
         }
-        // Also after success: `copy_file_range` sees the end of a file of /proc at its beginning.
+        // Needed after success as well: `copy_file_range` sees the end of a file of /proc at its
+        // beginning.
         let done = self.done;
         plain::copy(self, finished)?;
         Ok(if self.done > done { CopyMethod::ReadWrite } else { finished })

@@ -1,5 +1,5 @@
-//! Outside Linux the kernel is not asked to move the bytes itself: each way is refused, so that they are
-//! read and written.
+//! Systems other than Linux: every method of the kernel is refused, so that the bytes are read and
+//! written.
 
 use super::job::{Attempt, Job};
 use crate::Result;

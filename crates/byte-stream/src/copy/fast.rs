@@ -1,5 +1,5 @@
-//! The ways in which the kernel moves the bytes itself. Each ends refused rather than with an error that
-//! does not tell which side it is of.
+//! The methods in which the kernel moves the bytes. An error that may belong to either side is
+//! reported as a refusal, so that `read` and `write` find the side.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -13,7 +13,8 @@ use super::job::{Attempt, Job};
 use super::plain;
 use crate::{Error, Result};
 
-/// A non-blocking descriptor that says it is ready and then is not, so often in a row, is read and written.
+/// A non-blocking descriptor that polls as ready this often in a row and still returns `EAGAIN` is
+/// read and written instead.
 const UNREADY_LIMIT: u32 = 3;
 
 pub(super) fn copy_file_range(job: &mut Job<'_>) -> Result<Attempt> {
@@ -25,7 +26,7 @@ pub(super) fn sendfile(job: &mut Job<'_>) -> Result<Attempt> {
     each(job, |job, step| send(job.output, job.input, None, step))
 }
 
-/// One of both is a pipe.
+/// One of the two descriptors is a pipe.
 pub(super) fn splice(job: &mut Job<'_>) -> Result<Attempt> {
     widen_pipes(job);
     let _widened = Widened::output(job);
@@ -52,7 +53,7 @@ fn each(
             }
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) if unready < UNREADY_LIMIT => {
-                // It does not say which side is not ready.
+                // The error does not say which side is not ready.
                 unready += 1;
                 job.wait_input()?;
                 job.wait_output()?;
@@ -64,13 +65,13 @@ fn each(
     }
 }
 
-/// An error of the output that writing would only meet again.
+/// An error of the output that a `write` would only repeat.
 fn is_of_output(errno: Errno) -> bool {
     matches!(errno, Errno::PIPE | Errno::NOSPC | Errno::DQUOT | Errno::CONNRESET)
 }
 
-/// Another way is tried, and `read` and `write` tell in the end which side is to blame. But a socket tells its error once,
-/// and then ends as if all had come.
+/// Another method is tried, and `read` and `write` finally show which side has failed. But a socket
+/// reports its error once, and then looks as if it had ended.
 fn refused(job: &Job<'_>, errno: Errno) -> Result<Attempt> {
     let is_refusal = matches!(
         errno,
@@ -85,7 +86,7 @@ fn refused(job: &Job<'_>, errno: Errno) -> Result<Attempt> {
     if job.from_socket && !is_refusal { Err(Error::io(errno)) } else { Ok(Attempt::Refused) }
 }
 
-/// One of our own stands between.
+/// Splices through a pipe that is created here.
 pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
     let Ok((reader, writer)) = pipe_with(PipeFlags::CLOEXEC) else { return Ok(Attempt::Refused) };
     let size = grow(&writer);
@@ -115,7 +116,7 @@ pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
     }
 }
 
-/// Gets the `held` bytes of our pipe into the output: spliced, or written where that is refused.
+/// Moves the `held` bytes of our pipe to the output: spliced, or written if that is refused.
 fn drain(job: &mut Job<'_>, reader: &OwnedFd, mut held: usize) -> Result<Attempt> {
     let flags = SpliceFlags::MOVE | SpliceFlags::MORE;
     let mut unready = 0;

@@ -1,4 +1,4 @@
-//! A copy under way: what is left of it, and the waiting for its two ends.
+//! The state of a copy that is under way, and waiting for its two ends.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,9 +8,9 @@ use crate::cancel::{self, Cancel};
 use crate::progress::{OnProgress, Progress};
 use crate::{Error, Result};
 
-/// With progress or the wish to cancel, no call moves more.
+/// The largest step if there is a progress callback or a cancel handle.
 pub(super) const STEP: usize = 16 << 20;
-/// Else no call moves more: the kernel's own limit, in whole pages (`MAX_RW_COUNT`).
+/// The largest step otherwise: the kernel's own limit, in whole pages (`MAX_RW_COUNT`).
 pub(super) const STEP_MAX: usize = 0x7fff_f000;
 
 /// A copy under way.
@@ -20,7 +20,7 @@ pub(super) struct Job<'a> {
     /// Bytes that have reached the output.
     pub(super) done: u64,
     pub(super) total: Option<u64>,
-    /// Bytes still to be copied, if that is not all.
+    /// Bytes still to be copied, if not all.
     pub(super) left: u64,
     pub(super) step: usize,
     pub(super) waits: bool,
@@ -30,17 +30,18 @@ pub(super) struct Job<'a> {
     pub(super) cancel: Option<&'a Cancel>,
 }
 
-/// How an attempt ended, when it did not fail.
+/// How an attempt ended that did not fail.
 #[derive(Debug, PartialEq)]
 pub(super) enum Attempt {
-    /// At the end of the input, or of what was asked for.
+    /// The end of the input, or of the requested bytes, was reached.
     Finished,
-    /// The kernel does not do it so; every byte taken from the input has reached the output.
+    /// The kernel does not support the method here; all bytes taken from the input have reached the
+    /// output.
     Refused,
 }
 
 impl Job<'_> {
-    /// How much the next call may move; 0 when all that was asked for is done.
+    /// The size of the next call; 0 when all requested bytes are copied.
     pub(super) fn next_step(&mut self) -> Result<usize> {
         cancel::check(self.cancel)?;
         let step = self.left.min(self.step as u64) as usize;

@@ -1,6 +1,6 @@
 //! The system calls that can copy.
 
-/// A way to copy.
+/// How bytes are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CopyMethod {
@@ -8,10 +8,10 @@ pub enum CopyMethod {
     CopyFileRange,
     /// `splice` from or to a pipe.
     Splice,
-    /// `splice` into a pipe of our own and out of it.
+    /// `splice` into a pipe that is created for the copy, and out of it.
     SpliceThroughPipe,
     /// `sendfile`.
     Sendfile,
-    /// `read` and `write` with one buffer: what always works.
+    /// `read` and `write` with one buffer, which always works.
     ReadWrite,
 }

@@ -1,5 +1,5 @@
-//! Copies one descriptor to another in the cheapest way that their kinds allow. Where the kernel refuses a
-//! way, the next one goes on at the very byte.
+//! Copies one descriptor to another by the cheapest method that their kinds allow. If the kernel
+//! refuses a method, the next one continues at the same byte.
 
 mod attempts;
 #[cfg(target_os = "linux")]
@@ -24,24 +24,24 @@ use self::job::{Job, STEP, STEP_MAX};
 pub use self::method::CopyMethod;
 use self::plan::Plan;
 
-/// What a copy did.
+/// The result of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copied {
-    /// So many bytes, holes included.
+    /// Bytes copied, holes included.
     pub bytes: u64,
-    /// The way that was chosen.
+    /// The method that was chosen.
     pub chosen: CopyMethod,
-    /// The way that went to the end: another one where the kernel refused the chosen one.
+    /// The method that reached the end: another one if the kernel refused the chosen one.
     pub finished: CopyMethod,
 }
 
-/// Copies all that is left of `input` to `output`, both from where they stand.
+/// Copies the rest of `input` to `output`, both from their current positions.
 ///
-/// Nothing is lost and nothing repeated when the kernel refuses one way in the middle and another goes on.
-/// After an error, an input that can seek stands behind the last byte that was written. With `splice` and
-/// `sendfile` a pipe or socket holds the file's own pages: if the file changes before they are read, its
-/// reader gets the new bytes, as with any program that copies so.
+/// Nothing is lost and nothing repeated when the kernel refuses one way in the middle and another
+/// goes on. After an error, an input that can seek stands behind the last byte that was written.
+/// With `splice` and `sendfile` a pipe or socket holds the file's own pages: if the file changes
+/// before they are read, its reader gets the new bytes, as with any program that copies so.
 ///
 /// ```
 /// use std::fs::File;
@@ -55,7 +55,7 @@ pub fn copy(input: impl AsFd, output: impl AsFd) -> Result<Copied> {
     CopyOptions::new().copy(input, output)
 }
 
-/// How to copy; the last call is [`copy`](CopyOptions::copy), which can be made again.
+/// Options of a copy. The last call is [`copy`](CopyOptions::copy), which can be repeated.
 ///
 /// ```
 /// use std::fs::{File, OpenOptions};
@@ -71,12 +71,12 @@ pub struct CopyOptions {
     method: Option<CopyMethod>,
     on_progress: Option<OnProgress>,
     cancel: Option<Cancel>,
-    /// No more than these.
+    /// The largest number of bytes to copy.
     most_bytes: Option<u64>,
 }
 
 impl CopyOptions {
-    /// The defaults: holes become zeros, the way is chosen.
+    /// The defaults: holes become zeros, and the method is chosen.
     ///
     /// ```
     /// let options = byte_stream::CopyOptions::new();
@@ -85,7 +85,7 @@ impl CopyOptions {
         CopyOptions::default()
     }
 
-    /// Keeps the holes of a regular file in a regular file, unless that is open for appending.
+    /// Preserves the holes of a regular file in a regular file, unless that is open for appending.
     ///
     /// ```
     /// let input = tempfile::tempfile()?;
@@ -101,12 +101,13 @@ impl CopyOptions {
         self
     }
 
-    /// Tries this way first, whatever would be chosen.
+    /// Tries this method first instead of the one that would be chosen.
     ///
     /// ```
     /// use byte_stream::{CopyOptions, CopyMethod};
     /// let (reader, writer) = std::io::pipe()?;
-    /// let copied = CopyOptions::new().method(CopyMethod::ReadWrite).copy(std::fs::File::open("/proc/self/comm")?, writer)?;
+    /// let input = std::fs::File::open("/proc/self/comm")?;
+    /// let copied = CopyOptions::new().method(CopyMethod::ReadWrite).copy(input, writer)?;
     /// assert_eq!(copied.finished, CopyMethod::ReadWrite);
     /// # Ok::<(), std::io::Error>(())
     /// ```
@@ -115,17 +116,19 @@ impl CopyOptions {
         self
     }
 
-    /// Calls this after every step of at most 16 MiB. The total is known for regular files.
+    /// Calls this after each step of at most 16 MiB. The total is known for regular files.
     ///
     /// ```
-    /// let options = byte_stream::CopyOptions::new().on_progress(|p| eprintln!("{}", p.done_bytes));
+    /// let options =
+    ///     byte_stream::CopyOptions::new().on_progress(|p| eprintln!("{}", p.done_bytes));
     /// ```
     pub fn on_progress(mut self, call: impl FnMut(Progress) + Send + 'static) -> CopyOptions {
         self.on_progress = Some(Box::new(call));
         self
     }
 
-    /// Lets another thread stop it: at once while it waits for a pipe or socket, else after a step.
+    /// Makes the copy cancellable from another thread: at once while it waits for a pipe or a
+    /// socket, else after a step.
     ///
     /// ```
     /// let cancel = byte_stream::Cancel::new()?;
@@ -142,7 +145,7 @@ impl CopyOptions {
         self
     }
 
-    /// Copies all that is left of `input` to `output`; see [`copy`](crate::copy).
+    /// Copies the rest of `input` to `output`; see [`copy`](crate::copy).
     ///
     /// ```
     /// let (reader, writer) = std::io::pipe()?;
@@ -161,7 +164,7 @@ impl CopyOptions {
             total: plan.size_bytes,
             left: self.most_bytes.unwrap_or(u64::MAX),
             step: if self.on_progress.is_some() || self.cancel.is_some() { STEP } else { STEP_MAX },
-            // A descriptor that keeps one waiting is looked at before each step.
+            // A descriptor that can block is polled before each step.
             waits: plan.waits && self.cancel.is_some(),
             #[cfg(target_os = "linux")]
             from_socket: plan.from_socket,

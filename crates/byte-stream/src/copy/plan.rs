@@ -1,4 +1,4 @@
-//! Which ways fit two descriptors, the best first; and the copy that would never end.
+//! Which methods fit two descriptors, the best first; and which copies would never end.
 
 use std::os::fd::BorrowedFd;
 
@@ -12,11 +12,12 @@ use crate::{Error, ErrorKind, Result};
 
 pub(super) struct Plan {
     methods: &'static [CopyMethod],
-    /// Left of a regular input.
+    /// Bytes left of a regular input.
     pub(super) size_bytes: Option<u64>,
-    /// Both are regular files, and the output is written where it stands: who appends to it cannot seek over a hole.
+    /// Both are regular files and the output is not in append mode, in which it could not seek over
+    /// a hole.
     pub(super) can_keep_holes: bool,
-    /// The input can keep one waiting.
+    /// Reading the input can block.
     pub(super) waits: bool,
     #[cfg(target_os = "linux")]
     pub(super) from_socket: bool,
@@ -48,19 +49,22 @@ impl Plan {
     }
 }
 
-/// The figures behind this order are those of the experiment `copying`.
+/// The order follows the results of the experiment `copying`.
 fn methods(from: Kind, output: BorrowedFd<'_>, to: &Stat, appends: bool) -> &'static [CopyMethod] {
     let to_kind = kind(output, to);
-    // The kernel splices nothing to the end of a file (EINVAL), and cuts a packet anywhere.
+    // The kernel refuses to splice to a file in append mode (EINVAL), and would split packets
+    // anywhere.
     if appends && to_kind != Kind::Pipe || to_kind == Kind::Socket && !is_stream(output) {
         return &[CopyMethod::ReadWrite];
     }
     let from_file = matches!(from, Kind::Regular | Kind::InMemory | Kind::Block);
     match to_kind {
-        // Terminals and the like take what is written; /dev/null takes pages without a look at them.
+        // Terminals and similar devices only accept writes; /dev/null takes pages without reading
+        // them.
         Kind::Character if !is_null(to) => &[CopyMethod::ReadWrite],
         _ if from == Kind::Virtual || from == Kind::Character => &[CopyMethod::ReadWrite],
-        // Straight from there the kernel would hold the pipe while it looks for pages, and its reader would wait.
+        // A direct splice holds the lock of the pipe while the kernel looks for pages, and its
+        // reader would wait.
         Kind::Pipe if from_file || from == Kind::Socket => {
             &[CopyMethod::SpliceThroughPipe, CopyMethod::Splice]
         }
@@ -84,7 +88,8 @@ fn is_null(to: &Stat) -> bool {
     (rustix::fs::major(to.st_rdev), rustix::fs::minor(to.st_rdev)) == (1, 3)
 }
 
-/// A file that is appended to, or written behind where it is read, never ends. As GNU cat decides since 9.5.
+/// Copying a file onto its own end never ends, whether it is appended to or written behind the read
+/// position. The rule is that of GNU cat since 9.5.
 pub(super) fn refuse_endless(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<()> {
     let from = fstat(input).map_err(Error::io)?;
     let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;

@@ -1,4 +1,5 @@
-//! A reader of brotli that takes not a byte more than what is encoded, so that what lies behind it is seen.
+//! A Brotli decoder that consumes no byte behind the encoded data, so that trailing bytes are
+//! detected.
 
 use std::io::{self, BufRead, Read};
 

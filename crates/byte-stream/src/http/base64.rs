@@ -1,6 +1,6 @@
 //! Base64 of credentials.
 
-/// RFC 4648, with padding: for credentials, so a few bytes.
+/// RFC 4648, with padding. Used for credentials only, so it need not be fast.
 pub(super) fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

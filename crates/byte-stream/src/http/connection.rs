@@ -1,4 +1,4 @@
-//! A connection to a server, plain or TLS, that never waits longer than it may.
+//! A connection to a server, plain or TLS, on which no operation exceeds its time limits.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -16,28 +16,29 @@ use crate::cancel::{self, Cancel};
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
-/// How long to wait, and what ends the waiting.
+/// The time limits of a connection, and its cancel handle.
 #[derive(Clone)]
 pub(crate) struct Timeouts {
     pub(crate) cancel: Option<Cancel>,
-    /// Without a byte.
+    /// Time without a byte.
     pub(crate) idle: Duration,
-    /// For what is being done now.
+    /// The deadline of the current stage.
     pub(crate) stage: Option<Deadline>,
-    /// For everything.
+    /// The deadline of the whole stream.
     pub(crate) total: Option<Deadline>,
 }
 
-/// The shortest of the limits.
+/// The limit that expires first.
 struct Left {
     time: Duration,
-    /// The error if that passes in vain. The clock is not asked again then: the kernel counts a socket's limit in ticks,
-    /// which stand behind the clock on a busy machine, and may wake a little before it.
+    /// The error if the limit expires. It is decided here, not by reading the clock again: the
+    /// kernel measures a socket's time limit in ticks, which lag behind the clock on a busy
+    /// machine, and may wake up slightly early.
     lost: fn() -> Error,
 }
 
 impl Timeouts {
-    /// What is left of it now; an error if that is nothing.
+    /// The time left; an error if there is none.
     fn left(&self) -> Result<Left> {
         cancel::check(self.cancel.as_ref())?;
         let mut left = Left { time: self.idle, lost: idle_limit_passed };
@@ -69,7 +70,7 @@ fn idle_limit_passed() -> Error {
     Error::new(ErrorKind::TimedOut, "the server did not answer within the time limit")
 }
 
-/// Once more would not be quicker.
+/// A retry would exceed the total limit as well.
 fn total_limit_passed() -> Error {
     Error::new(ErrorKind::TimedOut, "not done within the total time limit").retryable(false)
 }
@@ -79,11 +80,11 @@ pub(crate) struct Connection {
     tls: Option<Box<ClientConnection>>,
 }
 
-/// The TCP connection, as something that TLS can read and write.
+/// The TCP connection, as a reader and writer for rustls.
 struct Socket {
     tcp: TcpStream,
     timeouts: Timeouts,
-    /// The time limit that the kernel was told.
+    /// The time limit that is set on the socket.
     armed: Option<Duration>,
 }
 
@@ -103,7 +104,7 @@ impl Connection {
         Err(last.unwrap_or_else(|| failed(format!("{host} has no address"))))
     }
 
-    /// Does the handshake.
+    /// Performs the TLS handshake.
     pub(crate) fn secure(&mut self, host: &str, config: Arc<ClientConfig>) -> Result<()> {
         let tls =
             |error: &dyn std::fmt::Display| Error::new(ErrorKind::Tls, format!("TLS: {error}"));
@@ -129,7 +130,8 @@ impl Connection {
         written.map_err(from_tls)
     }
 
-    /// 0 at the end. With TLS that is a proper one: a connection that is only cut is an error.
+    /// Returns 0 at the end. With TLS the peer must have closed the connection properly; a
+    /// truncated one is an error.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let read = match &mut self.tls {
             None => return self.socket.receive(buffer),
@@ -143,7 +145,7 @@ impl Connection {
     }
 }
 
-/// Ours comes back as it was; the rest is what rustls says.
+/// Unwraps our own error; anything else is an error of rustls.
 fn from_tls(error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         let text = "the connection was cut";
@@ -163,7 +165,7 @@ impl Socket {
             if self.timeouts.cancel.is_some() {
                 self.timeouts.wait(&self.tcp, PollFlags::IN)?;
             } else {
-                // One call less than waiting first: the kernel keeps the time.
+                // The socket's own time limit saves a `poll` per read.
                 let left = self.timeouts.left()?;
                 if self.armed != Some(left.time) {
                     self.tcp.set_read_timeout(Some(left.time)).map_err(Error::io)?;
@@ -204,7 +206,7 @@ impl Write for Socket {
     }
 }
 
-/// Through somebody's `io::Error`, of a kind that nobody acts upon.
+/// Wraps our error so that it passes through rustls unchanged.
 fn wrapped(error: Error) -> io::Error {
     io::Error::other(error)
 }
@@ -213,7 +215,7 @@ fn failed(text: String) -> Error {
     Error::new(ErrorKind::Connect, text).retryable(true)
 }
 
-/// The addresses of a host. The system's resolver cannot be stopped, so a thread waits for it.
+/// Resolves the host in a thread, because the system's resolver cannot be cancelled.
 fn resolve(host: &str, port: u16, timeouts: &Timeouts) -> Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
@@ -224,7 +226,7 @@ fn resolve(host: &str, port: u16, timeouts: &Timeouts) -> Result<Vec<SocketAddr>
     let thread = std::thread::Builder::new().name("resolver".to_owned()).stack_size(256 << 10);
     let look_up = move || {
         let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // Who asked may have given up.
+        // The receiver may have timed out.
         let _ = sender.send(found);
         drop(writer);
     };
@@ -237,7 +239,7 @@ fn resolve(host: &str, port: u16, timeouts: &Timeouts) -> Result<Vec<SocketAddr>
     }
 }
 
-/// Non-blocking, and not for programs that this one starts.
+/// A non-blocking socket that child processes do not inherit.
 #[cfg(target_os = "linux")]
 fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     use rustix::net::{SocketFlags, socket_with};
@@ -245,7 +247,7 @@ fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
 }
 
-/// Non-blocking, and not for programs that this one starts.
+/// A non-blocking socket that child processes do not inherit.
 #[cfg(not(target_os = "linux"))]
 fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     let socket = rustix::net::socket(family, SocketType::STREAM, None)?;

@@ -8,7 +8,7 @@ pub(crate) enum ContentEncoding {
     #[default]
     Identity,
     Known(Encoding),
-    /// Another, or several.
+    /// An unknown encoding, or several.
     Unknown,
 }
 

@@ -1,4 +1,5 @@
-//! HTTP/1.1: one connection a stream, its bytes lent as they are received.
+//! An HTTP/1.1 client. Each stream has its own connection, and received bytes are lent from its
+//! buffer.
 
 mod base64;
 mod client;
@@ -81,7 +82,7 @@ impl Body {
         match self {
             Body::Raw(raw) => raw.choice(),
             Body::Ranges(ranges) => ranges.choice(),
-            // What comes out is not known beforehand.
+            // The decoded size is not known in advance.
             Body::Decoded(decoded) => Choice { size_bytes: None, ..decoded.raw().choice() },
         }
     }

@@ -8,9 +8,10 @@ use super::settings::Proxy;
 use super::tls;
 use crate::{Options, Result};
 
-/// HTTP; without effect on what is local.
+/// Options of HTTP, which have no effect on local inputs.
 impl Options {
-    /// Sends this header, too; only to the server of the URL itself, not to others that it redirects to.
+    /// Adds a header to requests to the origin of the URL; other servers that it redirects to do
+    /// not get it.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().header("Accept", "text/csv");
@@ -19,11 +20,11 @@ impl Options {
         let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
         let ours = ["host", "range", "if-range", "connection", "accept-encoding", "content-length"];
         if name.is_empty() || !name.bytes().all(is_token) {
-            self.http.wrong = Some("a header name that is no word");
+            self.http.wrong = Some("the header name is not a token");
         } else if value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f) {
-            self.http.wrong = Some("a header value with a control character");
+            self.http.wrong = Some("the header value contains a control character");
         } else if ours.iter().any(|ours| name.eq_ignore_ascii_case(ours)) {
-            self.http.wrong = Some("a header that the stream sends itself");
+            self.http.wrong = Some("the stream itself sends this header");
         } else if name.eq_ignore_ascii_case("authorization") {
             self.http.authorization = Some(value.to_owned());
         } else {
@@ -32,7 +33,7 @@ impl Options {
         self
     }
 
-    /// Basic authentication, as a `user:password@` in the URL does it.
+    /// Uses basic authentication, as `user:password@` in the URL does.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().basic_auth("user", "password");
@@ -43,7 +44,7 @@ impl Options {
         self
     }
 
-    /// Authentication with a bearer token.
+    /// Uses a bearer token.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().bearer_auth("token");
@@ -52,7 +53,7 @@ impl Options {
         self.header("Authorization", &format!("Bearer {token}"))
     }
 
-    /// Follows so many redirects [10]; 0 for none.
+    /// Follows at most this many redirects [10]; 0 for none.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().redirects(0);
@@ -62,7 +63,7 @@ impl Options {
         self
     }
 
-    /// Time to resolve the name and to connect, with TLS [10 s].
+    /// The time limit for resolving the name and connecting, TLS included [10 s].
     ///
     /// ```
     /// # use std::time::Duration;
@@ -73,7 +74,7 @@ impl Options {
         self
     }
 
-    /// Time without a single byte, and for the whole head of an answer [30 s].
+    /// The time limit without a byte, and for the whole head of a response [30 s].
     ///
     /// ```
     /// # use std::time::Duration;
@@ -84,7 +85,7 @@ impl Options {
         self
     }
 
-    /// Time for everything, from opening to the last byte, retries included [none].
+    /// The time limit from opening to the last byte, retries included [none].
     ///
     /// ```
     /// # use std::time::Duration;
@@ -95,9 +96,9 @@ impl Options {
         self
     }
 
-    /// Tries again so often [3] when the network or a busy server fails, each time after twice the pause
-    /// [200 ms]. What has arrived is kept: the rest is asked for by its range, if the server tells by a
-    /// strong `ETag` that it is the same version. Each further mebibyte that arrives starts the count anew.
+    /// Retries this often [3] after a failure of the network or a busy server, each time after
+    /// twice the pause [200 ms]. Received bytes are kept: the rest is requested as a range if a
+    /// strong `ETag` shows that it is the same version. Each further mebibyte resets the count.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -108,7 +109,8 @@ impl Options {
         self
     }
 
-    /// Asks for gzip, br or zstd, and decodes it. Without this the bytes are handed over as they are sent.
+    /// Accepts gzip, br and zstd, and decodes them. Without this the bytes are returned as they are
+    /// sent.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().decode(true);
@@ -118,7 +120,7 @@ impl Options {
         self
     }
 
-    /// Decoded bytes may be so many times those received [200], beyond the first mebibyte.
+    /// Limits the ratio of decoded to received bytes [200] beyond the first mebibyte.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().decode(true).expansion_limit(20);
@@ -128,8 +130,8 @@ impl Options {
         self
     }
 
-    /// Connects through this `http://` proxy, or through none at all; else the variables `http_proxy`,
-    /// `https_proxy`, `all_proxy` and `no_proxy` say.
+    /// Connects through this `http://` proxy, or directly with `None`. By default the environment
+    /// variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` decide.
     ///
     /// ```
     /// let direct = byte_stream::Stream::options().proxy(None);
@@ -140,7 +142,7 @@ impl Options {
         self
     }
 
-    /// Trusts the certificates in this PEM text, besides those of the system.
+    /// Trusts the certificates in this PEM text in addition to those of the system.
     ///
     /// ```
     /// let error = byte_stream::Stream::options().certificates(b"nothing").unwrap_err();
@@ -151,8 +153,8 @@ impl Options {
         Ok(self)
     }
 
-    /// Accepts a body whose end is only that of a TCP connection, which looks the same as one that is cut.
-    /// [`expect_sha256`](Options::expect_sha256) accepts it, too.
+    /// Accepts a body that ends with the TCP connection, whose truncation cannot be detected.
+    /// [`expect_sha256`](Options::expect_sha256) implies this.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().accept_unframed(true);
@@ -162,8 +164,9 @@ impl Options {
         self
     }
 
-    /// Goes on behind what is there already: asks for the bytes from `offset` on, if the resource still has
-    /// this strong `ETag`; else opening it is an [`ErrorKind::Changed`] error. Offsets count from there.
+    /// Resumes behind bytes that exist already: requests the bytes from `offset` on, if the
+    /// resource still has this strong `ETag`; otherwise opening fails with [`ErrorKind::Changed`].
+    /// Offsets count from there.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().resume_from(1000, "\"version-1\"");
@@ -176,11 +179,11 @@ impl Options {
         self
     }
 
-    /// Asks for a large resource in parts, so many at once [1], each by a connection of its own: for servers or
-    /// networks that give one connection less than there is. It takes the memory of one part more than there are
-    /// connections. Parts are handed over in order, and all are of one version, which a strong `ETag` tells; a server
-    /// that does not give parts, or tells no version, is read as one stream. At most 16; not together with
-    /// [`decode`](Options::decode).
+    /// Requests a large resource in parts, this many at once [1], each by its own connection, for
+    /// servers or networks that limit the rate of a connection. The memory needed is that of one
+    /// part more than there are connections. Parts are returned in order, and all are of one
+    /// version, identified by a strong `ETag`. A server without ranges or without a strong `ETag`
+    /// is read as one stream. At most 16; not together with [`decode`](Options::decode).
     ///
     /// ```
     /// let options = byte_stream::Stream::options().parallel(4);
@@ -190,8 +193,8 @@ impl Options {
         self
     }
 
-    /// How large the parts of [`parallel`](Options::parallel) are [1 MiB]: at most 16 MiB. A smaller resource is read
-    /// as one stream.
+    /// The size of the parts of [`parallel`](Options::parallel) [1 MiB], at most 16 MiB. A smaller
+    /// resource is read as one stream.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().parallel(4).part_bytes(4 << 20);

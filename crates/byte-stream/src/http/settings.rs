@@ -1,4 +1,4 @@
-//! What may be asked of HTTP: the part of `Options` that has no effect on what is local.
+//! The settings of HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use rustls::ClientConfig;
 
 use crate::{Error, ErrorKind, Result};
 
-/// Large enough that a request costs little of it, small enough that some of them are little memory.
+/// Large enough to make the cost of a request negligible, small enough to hold several in memory.
 const PART_BYTES: usize = 1 << 20;
 const PART_LIMIT_BYTES: usize = 16 << 20;
 const CONNECTIONS_LIMIT: usize = 16;
@@ -28,12 +28,12 @@ pub(crate) struct Settings {
     pub(crate) proxy: Proxy,
     pub(crate) tls: Option<Arc<ClientConfig>>,
     pub(crate) unframed: bool,
-    /// A wrong setting, told when the stream is opened.
+    /// An invalid setting, reported when the stream is opened.
     pub(crate) wrong: Option<&'static str>,
-    /// So many parts on their way at once, each so large.
+    /// The number of parts in flight, and their size.
     pub(crate) parallel: usize,
     pub(crate) part_bytes: usize,
-    /// What is there already: its length and its strong validator.
+    /// What exists already: its length and its strong validator.
     pub(crate) from: Option<(u64, String)>,
 }
 
@@ -74,13 +74,13 @@ impl Settings {
         let wrong = match self.wrong {
             Some(wrong) => wrong,
             None if !(1..=CONNECTIONS_LIMIT).contains(&parallel) => {
-                "so many parts at once are not allowed; take 1 to 16"
+                "the number of parallel parts must be from 1 to 16"
             }
             None if !(1..=PART_LIMIT_BYTES).contains(&part_bytes) => {
-                "parts of this size are not allowed; take 1 byte to 16 MiB"
+                "the size of a part must be from 1 byte to 16 MiB"
             }
-            None if from.is_some() && decode => "what is decoded cannot be resumed",
-            None if parallel > 1 && decode => "what is decoded cannot be asked for in parts",
+            None if from.is_some() && decode => "decoding cannot be combined with resuming",
+            None if parallel > 1 && decode => "decoding cannot be combined with parallel parts",
             None => return Ok(()),
         };
         Err(Error::new(ErrorKind::InvalidUse, wrong))

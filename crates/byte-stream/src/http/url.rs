@@ -1,4 +1,4 @@
-//! A URL of HTTP, taken apart; and where a redirect leads. No other scheme gets through.
+//! Parses URLs of HTTP and resolves redirects. Other schemes are errors.
 
 use iri_string::types::{UriReferenceStr, UriStr, UriString};
 
@@ -56,7 +56,7 @@ impl Url {
         })
     }
 
-    /// Where a `Location` leads. Never from https to http, nor out of HTTP.
+    /// Resolves a `Location`. A redirect never leads from https to http, nor to another scheme.
     pub(crate) fn redirect(&self, location: &str) -> Result<Url> {
         let refuse = |text: String| Error::new(ErrorKind::Redirect, text);
         let reference = UriReferenceStr::new(location)
@@ -71,7 +71,7 @@ impl Url {
         Ok(next)
     }
 
-    /// Whether both lead to the same server by the same protocol: only it may see credentials.
+    /// Whether both have the same scheme, host and port: only that server may get credentials.
     pub(crate) fn same_origin(&self, other: &Url) -> bool {
         (self.secure, self.port) == (other.secure, other.port)
             && self.host.eq_ignore_ascii_case(&other.host)
@@ -87,7 +87,7 @@ impl Url {
         }
     }
 
-    /// `Basic …`, if the URL has a user.
+    /// The credentials of `Basic …`, if the URL has a user.
     pub(crate) fn basic(&self) -> Option<String> {
         self.user.as_ref().map(|user| {
             let colon: &[u8] = if user.contains(&b':') { b"" } else { b":" };

@@ -79,7 +79,7 @@ fn a_chunk_allocates_nothing() {
     std::fs::write(file.path(), vec![7; 8 << 20]).unwrap();
     let mut read = Stream::options().buffer_bytes(4096).open(file.path()).unwrap();
     assert_eq!(rest(&mut read), (2048, 0));
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process has access to the file.
     let mut map = unsafe { Stream::options().allow_map() }.open(file.path()).unwrap();
     assert_eq!(rest(&mut map), (4, 0));
     let (reader, mut writer) = std::io::pipe().unwrap();

@@ -1,4 +1,5 @@
-//! `copy` over all pairs of kinds and all methods: every byte arrives once and in order, whatever the kernel refuses.
+//! `copy` over all pairs of kinds and all methods: every byte arrives once and in order, whatever
+//! the kernel refuses.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -87,7 +88,7 @@ fn the_cheap_ways_are_the_ones_that_are_taken() {
     assert_eq!(finished(From::File, To::Append), (CopyMethod::ReadWrite, CopyMethod::ReadWrite));
 }
 
-/// Makes the output one to which the kernel splices nothing, after so many steps.
+/// After this many steps the output no longer accepts splices.
 fn refused_in_the_middle(from: From, method: CopyMethod, steps: u32) {
     let dir = tempfile::tempdir().unwrap();
     let data = bytes((40 << 20) + 5);
@@ -149,7 +150,7 @@ fn a_closed_pipe_is_an_error_of_the_output() {
     assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::BrokenPipe);
 }
 
-/// A socket tells its error once; asked again it has ended.
+/// A socket reports its error once, and then looks as if it had ended.
 #[test]
 fn a_connection_that_is_reset_is_an_error_of_the_input() {
     let dir = tempfile::tempdir().unwrap();
@@ -336,7 +337,7 @@ fn a_unix_socket_of_the_default_size_holds_more_while_it_is_sent_to_and_then_as_
     for method in [CopyMethod::SpliceThroughPipe, CopyMethod::Sendfile] {
         let (before, during, after) = sizes(method, None);
         assert!(during > before && after == before, "{before} {during} {after}");
-        // Somebody wants no more than this to be on its way.
+        // A size that was set by the user.
         let (before, during, after) = sizes(method, Some(50_000));
         assert_eq!((during, after), (before, before));
     }
@@ -346,7 +347,7 @@ fn a_unix_socket_of_the_default_size_holds_more_while_it_is_sent_to_and_then_as_
 fn pipes_of_the_default_size_are_made_to_hold_more_and_others_are_left() {
     use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
     let dir = tempfile::tempdir().unwrap();
-    // After all of so many bytes are through.
+    // After all of these bytes were copied.
     let size = |from, len, set: Option<usize>| {
         let input = Input::new(from, &bytes(len), dir.path());
         let output = Output::new(To::Pipe, dir.path());

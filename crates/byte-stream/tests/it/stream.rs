@@ -1,4 +1,5 @@
-//! Streams of everything local: the right bytes, each form of access, limits, and errors that say where.
+//! Streams of everything local: the right bytes, each form of access, limits, and errors that say
+//! where.
 
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
@@ -48,7 +49,7 @@ fn every_strategy_gives_the_same_bytes() {
         }
         for window in [1, 4096, 2 << 20] {
             #[expect(unsafe_code, reason = "a promise")]
-            // SAFETY: nobody else knows the file.
+            // SAFETY: no other process has access to the file.
             let options = unsafe { Stream::options().allow_map() }.window_bytes(window);
             let mut stream = options.open(file.path()).unwrap();
             assert!(collect(&mut stream).unwrap() == data, "window {window} {len}");

@@ -1,5 +1,6 @@
-//! `bytelab sample` beside other programs that do the same: all in turn, round after round, so that whatever else
-//! the machine does meets all of them. Each is timed from its start to its end, and writes to `/dev/null`.
+//! `bytelab sample` beside other programs that do the same: all in turn, round after round, so that
+//! whatever else the machine does meets all of them. Each is timed from its start to its end, and
+//! writes to `/dev/null`.
 //!
 //! ```sh
 //! cargo build --release && cargo bench -p record-sampler --bench peers -- [--dir DIR] [--rounds N] [PART-OF-A-NAME]

@@ -1,4 +1,4 @@
-//! Records of a fixed size: their places are known, nothing needs to be looked for.
+//! Records of a fixed size, whose offsets are known without a search.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, Result};
 
 const SEQUENTIAL_BYTES: usize = 256 << 10;
 
-/// The number of records of each file. A part of a record is an error.
+/// The number of records of each file. A partial record is an error.
 pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>> {
     let files = population.files().unwrap_or_default();
     let count = |(file, input): (&&PlainFile, &crate::input::Input)| {
@@ -32,7 +32,7 @@ pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>>
     files.iter().zip(&population.inputs).map(count).collect()
 }
 
-/// Hands over the records with these ranks; returns how many bytes were read.
+/// Passes the records with these ranks to the sink; returns how many bytes were read.
 pub(crate) fn fetch_fixed(
     population: &Population,
     len: u64,
@@ -84,7 +84,8 @@ impl Part<'_> {
         self.walk(window, limit, ranks, sink, watch)
     }
 
-    /// All of a batch are asked of the memory before the first one is copied, so that the waits for it overlap.
+    /// Touches all records of a batch before the first one is copied, so that the cache misses
+    /// overlap.
     fn walk_map(
         &self,
         map: &[u8],
@@ -147,8 +148,9 @@ impl Part<'_> {
     }
 }
 
-/// Asks for the pages of the next records before they are read, so that the device has many requests in
-/// flight without threads: `POSIX_FADV_WILLNEED` starts a read and does not wait for it.
+/// Requests the pages of the next records before they are read, so that the device has many
+/// requests in flight without threads: `POSIX_FADV_WILLNEED` starts a read and does not wait for
+/// it.
 struct Prefetch<'a, I: Iterator<Item = u64>> {
     part: &'a Part<'a>,
     ranks: &'a mut Peekable<I>,
@@ -157,7 +159,7 @@ struct Prefetch<'a, I: Iterator<Item = u64>> {
 
 impl<'a, I: Iterator<Item = u64>> Prefetch<'a, I> {
     fn new(part: &'a Part<'a>, ranks: &'a mut Peekable<I>) -> Prefetch<'a, I> {
-        // Otherwise the system reads ahead what nobody wants.
+        // Disables the system's read-ahead, which would read unneeded pages.
         advise(part.file, 0, None, Advice::Random);
         Prefetch { part, ranks, pending: VecDeque::with_capacity(IN_FLIGHT) }
     }

@@ -1,4 +1,4 @@
-//! Records whose ranks are known, from files: each format has its own way to reach them.
+//! Fetches records by rank from files, in the way that suits the format.
 
 mod fixed;
 mod lines;
@@ -37,7 +37,7 @@ pub(crate) fn next_below<I: Iterator<Item = u64>>(
     ranks.next_if(|rank| *rank < limit)
 }
 
-/// Hands over the bytes of a place within one file.
+/// Passes on the bytes of a place within one file.
 pub(crate) fn copy(
     window: &mut Window<'_>,
     at: u64,
@@ -59,7 +59,7 @@ pub(crate) fn copy(
     Ok(())
 }
 
-/// Hands over records by their places, in any order.
+/// Passes on records by their places, in any order.
 pub(crate) fn fetch_places(
     population: &Population,
     places: &[Place],
@@ -93,7 +93,7 @@ pub(crate) fn fetch_places(
     Ok(bytes_read)
 }
 
-/// Whether CRLF stands before this offset.
+/// Whether CRLF precedes this offset.
 fn is_after_crlf(file: &crate::input::PlainFile, offset: u64) -> bool {
     let mut two = [0; 2];
     offset >= 2 && read_exactly(file, &mut two, offset - 2).is_ok() && two == *b"\r\n"

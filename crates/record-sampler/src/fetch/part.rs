@@ -9,7 +9,7 @@ pub(super) const IN_FLIGHT: usize = 64;
 pub(super) struct Part<'a> {
     pub(super) file: &'a PlainFile,
     pub(super) len: u64,
-    /// How many records, and bytes, are in the files before it.
+    /// The records, and the bytes, of the files before it.
     pub(super) base: u64,
     pub(super) start: u64,
     pub(super) records: u64,

@@ -1,17 +1,17 @@
-//! Ranks drawn by a thread of its own, while the records of those before them are fetched.
+//! Draws ranks in a thread of its own while the records of earlier ranks are fetched.
 
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use super::Ranks;
 
-/// Fewer ranks are drawn faster than a thread begins to.
+/// Drawing fewer ranks takes less time than starting a thread.
 const LEAST: u64 = 1 << 15;
 const AT_ONCE: usize = 4096;
-/// How often so many are held.
+/// The number of batches in the queue.
 const HELD: usize = 4;
 
-/// Does the work with these ranks, of which there are about `expected`.
+/// Runs `work` with these ranks, of which about `expected` are to come.
 pub(crate) fn with_prefetched_ranks<T>(
     mut ranks: Ranks<'_>,
     expected: u64,
@@ -26,7 +26,7 @@ pub(crate) fn with_prefetched_ranks<T>(
         scope.spawn(move || {
             loop {
                 let batch: Vec<u64> = ranks.by_ref().take(AT_ONCE).collect();
-                // If the work was given up, nobody receives it.
+                // Sending fails if the work was cancelled.
                 if batch.is_empty() || sender.send(batch).is_err() {
                     return;
                 }

@@ -1,4 +1,4 @@
-//! The bytes of a file as the Parquet library asks for them: counted, checked, and only those.
+//! Passes the bytes of a file to the Parquet library: counted, checked, and only those it requests.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -15,7 +15,7 @@ use crate::input::PlainFile;
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
-/// What the header of a page takes, with its statistics.
+/// The size of a page header, with statistics.
 const HEADER_BYTES: usize = 256;
 
 #[derive(Clone)]
@@ -26,7 +26,7 @@ struct Inner {
     size: u64,
     watch: Watch,
     bytes_read: AtomicU64,
-    /// The library makes text of errors.
+    /// The library converts errors to text, so the original is kept here.
     error: Mutex<Option<Error>>,
 }
 
@@ -42,7 +42,7 @@ impl Chunks {
         self.0.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// What is behind an error of the library: that of reading, or that the file is not sound.
+    /// The cause of an error of the library: a read error, or an invalid file.
     pub(super) fn explain(&self, error: &ParquetError) -> Error {
         let kept = self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take();
         kept.unwrap_or_else(|| unsound(error))
@@ -101,7 +101,7 @@ impl ChunkReader for Chunks {
     }
 }
 
-/// A place to read on from.
+/// A position to continue reading from.
 pub(super) struct At {
     chunks: Chunks,
     offset: u64,

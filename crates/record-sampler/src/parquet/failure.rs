@@ -1,4 +1,4 @@
-//! What can go wrong in the Parquet library: its errors and its panics become errors of this crate.
+//! Failures of the Parquet library: its errors and its panics become errors of this crate.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,7 +6,7 @@ use parquet::errors::ParquetError;
 
 use crate::{Error, ErrorKind};
 
-/// A call of the library. It has panicked before: on hostile bytes that must be an error, too.
+/// Calls the library. It has panicked on hostile bytes before, which must become an error as well.
 pub(super) fn contained<T>(
     call: impl FnOnce() -> Result<T, ParquetError>,
 ) -> Result<T, ParquetError> {
@@ -18,7 +18,7 @@ pub(super) fn malformed(text: &str) -> Error {
     Error::new(ErrorKind::Malformed, text)
 }
 
-/// What went wrong in this file.
+/// The error for an invalid file.
 pub(super) fn unsound(error: &ParquetError) -> Error {
     malformed(&format!("not a sound Parquet file: {error}"))
 }

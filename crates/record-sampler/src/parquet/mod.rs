@@ -1,6 +1,6 @@
-//! Rows of Parquet files into Parquet files: the values and levels of chosen rows are copied column by column,
-//! without being put together to rows. Row groups, and pages that have an index, are not read if they hold no
-//! chosen row. A column of keys or weights is read alone before.
+//! Copies rows of Parquet files into Parquet files: the values and levels of chosen rows are copied
+//! column by column, without assembling rows. Row groups without a chosen row are not read, nor are
+//! such pages if there is a page index. A column of keys or weights is read alone before.
 
 mod cell;
 mod chunks;
@@ -27,14 +27,15 @@ use crate::sampler::{Sampler, Stats, Weight};
 use crate::{Error, ErrorKind, Format, Result};
 
 impl Sampler {
-    /// Writes the chosen rows of Parquet files, which must have the same schema, as a Parquet file. Rows stay in
-    /// their order, each at most once, by the codecs that they have. Of the files only the footers, and the row
-    /// groups and pages that hold a chosen row, are read; for `weighted_by` and `per` that column, too, and alone.
-    /// It is the same sample as of a CSV file or of JSON Lines with the same rows.
+    /// Writes the chosen rows of Parquet files, which must have the same schema, as a Parquet file.
+    /// Rows stay in order, each at most once, and columns keep their codecs. Only the footers, and
+    /// the row groups and pages that hold a chosen row, are read; for `weighted_by` and `per` that
+    /// column as well, alone. The sample is the same as of a CSV file or of JSON Lines with the
+    /// same rows.
     ///
-    /// The column of `weighted_by` and `per` has a single value in each row. A weight is a number, a decimal, or
-    /// the text of a number. Strata are told apart by the text that JSON would have for a value: `null` for none,
-    /// and of dates and times the number that is stored.
+    /// The column of `weighted_by` and `per` has a single value in each row. A weight is a number,
+    /// a decimal, or the text of a number. Strata are distinguished by the text that JSON would
+    /// have for a value: `null` for none, and of dates and times the number that is stored.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Sampler};
@@ -63,10 +64,11 @@ impl Sampler {
         stats.into_iter().next().ok_or_else(|| malformed("no output"))
     }
 
-    /// Every row of Parquet files, which must have the same schema, into one of several Parquet files, as
-    /// [`split`](Sampler::split) does it with records: exactly these shares, by the largest remainders. The files
-    /// are gone through once; for outputs with a share so small that their row groups must gather rows for longer,
-    /// pages are read again: each of them costs up to one more pass.
+    /// Assigns each row of Parquet files, which must have the same schema, to one of several
+    /// Parquet files, as [`split`](Sampler::split) does with records: exactly these shares, by the
+    /// largest remainders. The files are read once; for outputs with such a small share that rows
+    /// must be gathered over several row groups, pages are read again, which costs up to one more
+    /// pass for each of them.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Sampler};
@@ -102,11 +104,12 @@ impl Sampler {
         if is_plain {
             return Ok(());
         }
-        let text = "rows of Parquet stay in order, each at most once, without another index or method than their own";
+        let text =
+            "rows of Parquet stay in order, each at most once; no index or method can be chosen";
         Err(Error::new(ErrorKind::BadRequest, text))
     }
 
-    /// The ranks that are chosen, and what was read to know them.
+    /// The chosen ranks, and what was read to find them.
     fn parquet_ranks<'a>(&self, sources: &Sources<'_>) -> Result<(Ranks<'a>, String)> {
         let (ranks, column) = match (&self.weight, &self.key) {
             (Some(Weight::Column(column)), _) => (column::weighted(self, sources, column)?, column),
@@ -117,13 +120,13 @@ impl Sampler {
     }
 }
 
-/// Does it with the files open, and sees to what can go wrong around it.
+/// Runs `draw` with open files, and maps its failures.
 fn guarded<'b, P: AsRef<Path>, T>(
     paths: impl IntoIterator<Item = P>,
     mut destinations: Vec<Destination<'b>>,
     draw: impl FnOnce(&Population, &mut [Destination<'b>]) -> Result<T>,
 ) -> Result<T> {
-    // For a file that can be read in any place, and that is seen to change.
+    // The format does not matter here; the population provides random access and detects changes.
     let population = Population::open(paths, Format::Fixed(1))?;
     let drawn = draw(&population, &mut destinations);
     if let Some(error) = destinations.into_iter().find_map(|destination| destination.error) {

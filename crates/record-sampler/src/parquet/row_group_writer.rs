@@ -1,4 +1,4 @@
-//! Where the library writes to, and with which properties.
+//! Writers of the output files, and their properties.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::{Error, Result};
 
 pub(super) type Writer<'a, 'b> = SerializedFileWriter<&'a mut Destination<'b>>;
 
-/// Remembers the error of the writer, which the library makes text of.
+/// Keeps the error of the writer, which the library converts to text.
 pub(super) struct Destination<'a> {
     pub(super) out: &'a mut (dyn Write + Send),
     pub(super) error: Option<io::Error>,
 }
 
-/// A file with the schema of the sources in each destination.
+/// A writer with the schema of the sources for each destination.
 pub(super) fn writers<'a, 'b>(
     sources: &Sources<'_>,
     destinations: &'a mut [Destination<'b>],
@@ -37,7 +37,7 @@ pub(super) fn writers<'a, 'b>(
     destinations.iter_mut().map(writer).collect()
 }
 
-/// Each column with the codec that it has in the first row group, and what the file says of itself.
+/// The codec of each column in the first row group, and the metadata of the file.
 fn properties(metadata: &ParquetMetaData) -> WriterProperties {
     let notes = metadata.file_metadata().key_value_metadata().cloned();
     let mut properties = WriterProperties::builder().set_key_value_metadata(notes);

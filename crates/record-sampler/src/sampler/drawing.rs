@@ -1,4 +1,4 @@
-//! The drawing itself: by ranks where the records can be counted, in one pass where not.
+//! Draws the sample: by ranks if the records can be counted, in one pass if not.
 
 use std::io::Write;
 
@@ -13,8 +13,8 @@ use crate::streaming;
 use crate::{Error, ErrorKind, Result};
 
 impl Sampler {
-    /// Writes the chosen records, and the header before them if there is one. Text that ends without a line
-    /// end gets one. What has been written when an error is returned is not a sample.
+    /// Writes the chosen records, and the header before them if there is one. Text that ends
+    /// without a line end gets one. What was written before an error is not a sample.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -57,9 +57,9 @@ impl Sampler {
         Ok(list.records)
     }
 
-    /// Every record into one of several outputs, whose sizes are proportional to the shares: exactly, by
-    /// the largest remainders, from files; from a stream each record is assigned by chance. The header
-    /// goes to each.
+    /// Assigns each record to one of several outputs, whose sizes are proportional to the shares:
+    /// exactly, by the largest remainders, for files; at random for each record of a stream. The
+    /// header goes to each output.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -141,12 +141,12 @@ impl Sampler {
             places.sort_unstable();
         }
         let bytes_read = bytes_read + fetch_places(population, &places, sink)?;
-        let reason = "asked for; lines are not counted".to_owned();
+        let reason = "requested; lines are not counted".to_owned();
         Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason })
     }
 }
 
-/// What was found in a file that has changed meanwhile means nothing, be it a sample or a fault.
+/// Results from a file that has changed meanwhile are meaningless, whether a sample or an error.
 fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stats> {
     let is_finding = |error: &Error| {
         !matches!(error.kind(), ErrorKind::Io | ErrorKind::Write | ErrorKind::Stopped)

@@ -1,4 +1,4 @@
-//! What is asked, of whom, and who gets to see what the caller gave.
+//! Requests: their target, their headers, and which servers get the caller's headers.
 
 use byte_stream::{ErrorKind, Stream};
 

@@ -23,7 +23,8 @@ use output::Output;
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 
-/// Draws, or says in one line why not. A reader that has gone away is a success, unless others get nothing then.
+/// Draws, or says in one line why not. A reader that has gone away is a success, unless others get
+/// nothing then.
 pub(crate) fn run(args: &SampleArgs) -> ExitCode {
     let error = match draw(args) {
         Ok(()) => return ExitCode::SUCCESS,
@@ -173,6 +174,6 @@ fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {
 
 /// A share or a number of one key.
 pub(super) fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
-    ensure!(!name.is_empty(), "{text}: a name must stand before the =");
+    ensure!(!name.is_empty(), "{text}: a name is missing before the =");
     Ok(name)
 }

@@ -18,7 +18,7 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
     let mut population = if is_stdin {
         ensure!(
             paths.len() <= 1,
-            "standard input cannot be taken together with files; name it /dev/stdin"
+            "standard input cannot be combined with files; name it /dev/stdin"
         );
         check(StandardStream::Input).context("standard input")?;
         // A pipe that holds more makes fewer turns; where it cannot, or is none, it stays as it is.
