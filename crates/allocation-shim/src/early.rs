@@ -1,5 +1,5 @@
-//! Memory for those who allocate while the real allocator is being looked up: `dlsym` itself may. It is
-//! never given back.
+//! Memory for allocations that occur while the real allocator is being looked up, as `dlsym` itself
+//! may allocate. It is never freed.
 #![expect(unsafe_code, reason = "hands out parts of a static as raw memory, as an allocator does")]
 
 use core::cell::UnsafeCell;
@@ -29,7 +29,7 @@ pub(crate) fn take(size: usize, align: usize) -> *mut c_void {
     }
 }
 
-/// Whether this memory comes from here: then as many bytes as are returned may be read from it.
+/// The number of bytes that may be read from this address, if the memory comes from here.
 pub(crate) fn readable(memory: *mut c_void) -> Option<usize> {
     let offset = (memory as usize).wrapping_sub(start() as usize);
     (offset < LEN).then(|| LEN - offset)

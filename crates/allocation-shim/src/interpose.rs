@@ -1,4 +1,5 @@
-//! The functions of the allocator, as a program finds them: each asks the real one, and counts.
+//! The functions of the allocator under the names that a program uses: each calls the real one, and
+//! counts.
 #![expect(unsafe_code, reason = "has the place of malloc and free")]
 
 use core::cell::UnsafeCell;
@@ -12,7 +13,7 @@ use crate::process::{self, From};
 
 type Memory = *mut c_void;
 
-/// The allocator that the program would have without this library.
+/// The allocator that the program would use without this library.
 struct Real {
     malloc: extern "C" fn(usize) -> Memory,
     calloc: extern "C" fn(usize, usize) -> Memory,
@@ -35,13 +36,13 @@ const UNKNOWN: u32 = 0;
 const LOOKING: u32 = 1;
 const KNOWN: u32 = 2;
 
-/// None while it is being looked up.
+/// `None` while it is being looked up.
 #[inline]
 fn real() -> Option<&'static Real> {
     if STATE.load(Acquire) != KNOWN {
         return look_up();
     }
-    // SAFETY: nobody writes to it any more.
+    // SAFETY: no thread writes to it any more.
     let place = unsafe { &*REAL.0.get() };
     // SAFETY: it was written before the state said so.
     Some(unsafe { place.assume_init_ref() })
@@ -62,7 +63,8 @@ fn look_up() -> Option<&'static Real> {
         memalign: function(c"memalign"),
         usable_size: function(c"malloc_usable_size"),
     };
-    // SAFETY: only who changed the state from UNKNOWN comes here, and nobody reads yet.
+    // SAFETY: only the thread that changed the state from UNKNOWN gets here, and no thread reads
+    // yet.
     let place = unsafe { &mut *REAL.0.get() };
     place.write(found);
     STATE.store(KNOWN, Release);
@@ -70,7 +72,7 @@ fn look_up() -> Option<&'static Real> {
     real()
 }
 
-/// Every C library for Linux has them all.
+/// Every C library for Linux has all of them.
 fn function<F: Copy>(name: &CStr) -> F {
     const { assert!(size_of::<F>() == size_of::<Memory>()) };
     let address = process::symbol(From::Next, name);
@@ -81,7 +83,7 @@ fn function<F: Copy>(name: &CStr) -> F {
     unsafe { core::mem::transmute_copy(&address) }
 }
 
-/// Runs when the library is loaded, in a program that may never allocate.
+/// Runs when the library is loaded, in case the program never allocates.
 #[cfg_attr(test, expect(dead_code, reason = "nothing loads the library of a test"))]
 extern "C" fn loaded() {
     let _ = real();
@@ -100,17 +102,18 @@ extern "C" fn loaded() {
 #[unsafe(link_section = ".init_array")]
 static LOADED: extern "C" fn() = loaded;
 
-/// Counts memory that was asked for, unless there was none.
+/// Counts an allocation, unless it failed.
 #[inline]
-fn count(real: &Real, memory: Memory, asked: usize, held_before: usize) {
+fn count(real: &Real, memory: Memory, requested: usize, held_before: usize) {
     let Some(tally) = process::tally() else { return };
     if !memory.is_null() {
         let held = (real.usable_size)(memory) as u64;
-        tally.resized(tally.slot(process::thread()), asked as u64, held_before as u64, held);
+        tally.resized(tally.slot(process::thread()), requested as u64, held_before as u64, held);
     }
 }
 
-// SAFETY of all `no_mangle` below: to be found in place of these functions is what the library is for.
+// SAFETY of all `no_mangle` below: the purpose of the library is to be found in place of these
+// functions.
 
 #[cfg_attr(shim, unsafe(no_mangle))]
 pub(crate) extern "C" fn malloc(size: usize) -> Memory {
@@ -138,7 +141,7 @@ pub(crate) extern "C" fn realloc(old: Memory, size: usize) -> Memory {
     let held = if counting.is_some() { (real.usable_size)(old) } else { 0 };
     let memory = (real.realloc)(old, size);
     if memory.is_null() && size == 0 && !old.is_null() {
-        // The C library of GNU gives it back then.
+        // The GNU C library frees the memory in this case.
         hold_less(held);
     } else {
         count(real, memory, size, held);
@@ -148,7 +151,7 @@ pub(crate) extern "C" fn realloc(old: Memory, size: usize) -> Memory {
 
 #[cfg_attr(shim, unsafe(no_mangle))]
 pub(crate) extern "C" fn reallocarray(old: Memory, n: usize, size: usize) -> Memory {
-    // A size that no allocator has sets errno as the real one does.
+    // The real function sets errno for a size that no allocator can satisfy.
     realloc(old, n.saturating_mul(size))
 }
 
@@ -198,12 +201,12 @@ fn hold_less(held: usize) {
     }
 }
 
-/// Copies what early memory holds, as far as it goes, to where it belongs now.
+/// Copies early memory to its new block, up to the size of that.
 fn moved(old: Memory, size: usize, new: Memory) -> Memory {
     if let Some(len) = early::readable(old).filter(|_| !new.is_null()) {
         let len = len.min(size);
-        // SAFETY: `old` can be read that far, and `new` has `size` bytes. They can overlap, if both are
-        // early memory.
+        // SAFETY: `old` can be read that far, and `new` has `size` bytes. They can overlap, if both
+        // are early memory.
         unsafe { core::ptr::copy(old.cast::<u8>(), new.cast(), len) };
     }
     new
@@ -221,7 +224,7 @@ mod tests {
     static TALLY: Tally = Tally::new();
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
-    /// Only what goes through the functions above is counted, not what the test itself allocates.
+    /// Only calls of the functions above are counted, not the allocations of the test itself.
     fn counted(job: impl FnOnce()) -> Counts {
         process::attach_to(&TALLY);
         TALLY.start();
@@ -277,7 +280,7 @@ mod tests {
     fn early_memory_is_moved_and_never_given_back() {
         let _alone = ONE_AT_A_TIME.lock().unwrap();
         let early = early::take(10, 16).cast::<[u8; 10]>();
-        // SAFETY: it has as many bytes, and is nobody else's.
+        // SAFETY: it has as many bytes, and no other reference exists.
         unsafe { *early = *b"0123456789" };
         free(early.cast());
         let grown = realloc(early.cast(), 1000).cast::<[u8; 10]>();

@@ -1,4 +1,5 @@
-//! The process that the shim is in: the page that it shares with the lab, and the number of the thread.
+//! The process that the shim is loaded into: the page that it shares with the lab, and the id of
+//! the thread.
 #![expect(unsafe_code, reason = "calls the C library, the only one there is")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -29,7 +30,7 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-// The numbers of Linux, the same on all 64-bit architectures that Rust has.
+// The values of Linux, the same on all 64-bit architectures that Rust supports.
 const O_RDWR: c_int = 2;
 const O_CLOEXEC: c_int = 0o2_000_000;
 const PROT_READ_WRITE: c_int = 1 | 2;
@@ -39,15 +40,15 @@ const MADV_WIPEONFORK: c_int = 18;
 const PAGE: usize = 4096;
 
 static TALLY: AtomicPtr<Tally> = AtomicPtr::new(null_mut());
-/// A page that is zero again in a forked child: the number of this process.
+/// A page that the kernel zeroes in a forked child; it holds the id of the process.
 static PROCESS: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 
-/// Where to look a symbol up.
+/// Where to look up a symbol.
 #[derive(Clone, Copy)]
 pub(crate) enum From {
-    /// As the program itself finds it.
+    /// As the program itself resolves it.
     Program,
-    /// In what was loaded after this library.
+    /// In libraries that were loaded after this one.
     Next,
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn end() -> ! {
     abort()
 }
 
-/// The tally, where the lab asked for one and it is counting.
+/// The tally, if the lab has requested one and it is counting.
 #[inline]
 pub(crate) fn tally() -> Option<&'static Tally> {
     // SAFETY: null, or mapped for good by `attach`.
@@ -72,7 +73,7 @@ pub(crate) fn tally() -> Option<&'static Tally> {
     tally.filter(|tally| tally.is_counting())
 }
 
-/// The number of this thread in all processes that share the tally.
+/// The id of this thread, unique among all processes that share the tally.
 #[inline]
 pub(crate) fn thread() -> u64 {
     // Addresses of threads are multiples of 64 below 2^47; process numbers are below 2^22.
@@ -87,7 +88,8 @@ pub(crate) fn thread() -> u64 {
     number << 41 | thread
 }
 
-/// Maps the page of the lab and says hello. Does nothing where there is none, or if it was done before.
+/// Maps the page of the lab and registers the process. Does nothing if there is no page, or if it
+/// was mapped before.
 pub(crate) fn attach() {
     // SAFETY: read only; null before the C library has set it.
     if !TALLY.load(Acquire).is_null() || unsafe { environ }.is_null() {
@@ -95,17 +97,17 @@ pub(crate) fn attach() {
     }
     let Some(tally) = shared_page() else { return };
     let Some(process) = map(PAGE, MAP_PRIVATE_ANONYMOUS, -1) else { return };
-    // SAFETY: the page was just mapped. Where the kernel cannot (before 4.14), forked children count in
-    // the slots of their parents.
+    // SAFETY: the page was just mapped. Where the kernel cannot (before 4.14), forked children
+    // count in the slots of their parents.
     unsafe { madvise(process, PAGE, MADV_WIPEONFORK) };
     PROCESS.store(process.cast(), Release);
     TALLY.store(tally.cast(), Release);
     // SAFETY: mapped for good, and large enough.
     let tally = unsafe { &*tally.cast::<Tally>() };
-    tally.say_hello(getpid().unsigned_abs());
+    tally.register(getpid().unsigned_abs());
 }
 
-/// The tally of the lab, once it is attached.
+/// The tally of the lab, if it is attached.
 pub(crate) fn attached() -> Option<&'static Tally> {
     // SAFETY: null, or mapped for good by `attach`.
     unsafe { TALLY.load(Acquire).as_ref() }

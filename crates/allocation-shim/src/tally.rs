@@ -1,46 +1,50 @@
-//! What was allocated, thread by thread: each writes to a slot of its own, without locked instructions.
-//! All zero is a valid, empty tally, so that it can lie in fresh memory that processes share.
+//! Allocations by thread: each thread writes to its own slot without locked instructions. All zero
+//! is a valid, empty tally, so that it can lie in fresh memory that processes share.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
-/// A power of two. Threads beyond those that find a slot share one, with locked instructions.
+/// The environment variable in which the shim finds the path of the file with its [`Tally`].
+pub const TALLY_VARIABLE: &core::ffi::CStr = c"BYTELAB_ALLOCATIONS";
+
+/// A power of two. Threads that find no free slot share one, with locked instructions.
 const SLOTS: usize = 256;
-/// A thread that finds so many slots taken by others shares one.
+/// A thread that finds this many slots taken uses the shared one.
 const PROBES: usize = 8;
-/// A thread tells the others of this much that it holds or gave back.
+/// A thread publishes its live bytes when they have changed by this much.
 const FLUSH_BYTES: i64 = 64 << 10;
 
 #[repr(C, align(64))]
 pub struct Tally {
     counting: AtomicU32,
-    /// The first process that said hello.
-    hello: AtomicU32,
+    /// The process id of the first process that registered.
+    first_process: AtomicU32,
     refused: AtomicU32,
-    /// Of all threads that have no slot; its `live` is what all threads have told, and `high` the peak.
+    /// For all threads without a slot. Its `live` is the sum that all threads have published, and
+    /// `high` the peak.
     shared: Slot,
     slots: [Slot; SLOTS],
 }
 
-/// What the threads of one owner allocated: a thread that ended leaves its counts to the next of the
-/// same number.
+/// The allocations of the threads of one owner. A new thread with the same id continues the counts
+/// of the one that ended.
 #[repr(C, align(64))]
 pub struct Slot {
     owner: AtomicU64,
     allocations: AtomicU64,
     bytes: AtomicU64,
-    /// What it holds more, or less, than it has told.
+    /// The difference between the live bytes and those that were published.
     live: AtomicI64,
-    /// The highest that `live` was since.
+    /// The highest value of `live` since then.
     high: AtomicI64,
 }
 
 /// What was allocated since [`Tally::start`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Calls that gave memory; one that resizes counts as one.
+    /// Calls that allocated memory; a resize counts as one.
     pub allocations: u64,
-    /// What they asked for.
+    /// The bytes that were requested.
     pub bytes: u64,
     /// The most that was live at once, above what was live at the start. Exact for one thread; with
     /// several it can be off by less than 64 KiB per thread.
@@ -52,7 +56,7 @@ impl Tally {
     pub const fn new() -> Tally {
         Tally {
             counting: AtomicU32::new(0),
-            hello: AtomicU32::new(0),
+            first_process: AtomicU32::new(0),
             refused: AtomicU32::new(0),
             shared: Slot::new(),
             slots: [const { Slot::new() }; SLOTS],
@@ -64,7 +68,7 @@ impl Tally {
         self.counting.load(Relaxed) != 0
     }
 
-    /// Forgets all and counts from now on.
+    /// Resets all counts and starts counting.
     pub fn start(&self) {
         self.counting.store(0, Release);
         for slot in core::iter::once(&self.shared).chain(&self.slots) {
@@ -89,8 +93,8 @@ impl Tally {
         counts
     }
 
-    /// The slot of whoever has this number, which is not 0 and belongs to one thread at a time. None:
-    /// there are no more, and it is counted where all such are.
+    /// The slot of the thread with this id, which is not 0 and belongs to one thread at a time.
+    /// `None` if there are no more; then the thread is counted in the shared slot.
     pub fn slot(&self, owner: u64) -> Option<&Slot> {
         // Fibonacci hashing; the highest bits are the best mixed.
         let first = owner.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS.trailing_zeros());
@@ -108,38 +112,38 @@ impl Tally {
         None
     }
 
-    /// `asked` bytes were asked for and are held.
+    /// Counts an allocation of `requested` bytes.
     #[inline]
-    pub fn allocated(&self, slot: Option<&Slot>, asked: u64, held: u64) {
+    pub fn allocated(&self, slot: Option<&Slot>, requested: u64, held: u64) {
         let held = held as i64;
         let Some(slot) = slot else {
             self.shared.allocations.fetch_add(1, Relaxed);
-            self.shared.bytes.fetch_add(asked, Relaxed);
-            return self.tell(held, held);
+            self.shared.bytes.fetch_add(requested, Relaxed);
+            return self.publish(held, held);
         };
         slot.allocations.store(slot.allocations.load(Relaxed).wrapping_add(1), Relaxed);
-        slot.bytes.store(slot.bytes.load(Relaxed).wrapping_add(asked), Relaxed);
+        slot.bytes.store(slot.bytes.load(Relaxed).wrapping_add(requested), Relaxed);
         let live = slot.live.load(Relaxed).wrapping_add(held);
         slot.live.store(live, Relaxed);
         if live > slot.high.load(Relaxed) {
             slot.high.store(live, Relaxed);
-            // So that `high` is always below, and what is not new needs no second look.
+            // Keeps `high` at or below the peak, so that an old value needs no second check.
             if live >= FLUSH_BYTES {
                 self.flush(slot);
             }
         }
     }
 
-    /// What was held as `old` bytes is now held as `new`, and `asked` for again.
-    pub fn resized(&self, slot: Option<&Slot>, asked: u64, old: u64, new: u64) {
-        self.allocated(slot, asked, new.saturating_sub(old));
+    /// Counts a resize from `old` to `new` bytes, of which `requested` were requested.
+    pub fn resized(&self, slot: Option<&Slot>, requested: u64, old: u64, new: u64) {
+        self.allocated(slot, requested, new.saturating_sub(old));
         self.given_back(slot, old.saturating_sub(new));
     }
 
     #[inline]
     pub fn given_back(&self, slot: Option<&Slot>, held: u64) {
         let held = held as i64;
-        let Some(slot) = slot else { return self.tell(-held, 0) };
+        let Some(slot) = slot else { return self.publish(-held, 0) };
         let live = slot.live.load(Relaxed).wrapping_sub(held);
         slot.live.store(live, Relaxed);
         if live <= -FLUSH_BYTES {
@@ -149,27 +153,27 @@ impl Tally {
 
     #[cold]
     fn flush(&self, slot: &Slot) {
-        self.tell(slot.live.load(Relaxed), slot.high.load(Relaxed));
+        self.publish(slot.live.load(Relaxed), slot.high.load(Relaxed));
         slot.live.store(0, Relaxed);
         slot.high.store(0, Relaxed);
     }
 
-    fn tell(&self, live: i64, high: i64) {
+    fn publish(&self, live: i64, high: i64) {
         let before = self.shared.live.fetch_add(live, Relaxed);
         self.shared.high.fetch_max(before.wrapping_add(high), Relaxed);
     }
 
-    /// The first process to say so is the one that was started.
-    pub fn say_hello(&self, process: u32) {
-        let _ = self.hello.compare_exchange(0, process, AcqRel, Acquire);
+    /// The first process that registers is the one that was started.
+    pub fn register(&self, process: u32) {
+        let _ = self.first_process.compare_exchange(0, process, AcqRel, Acquire);
     }
 
-    /// The process that said hello, if one did.
-    pub fn hello(&self) -> Option<u32> {
-        Some(self.hello.load(Acquire)).filter(|process| *process != 0)
+    /// The process that registered, if there is one.
+    pub fn registered_process(&self) -> Option<u32> {
+        Some(self.first_process.load(Acquire)).filter(|process| *process != 0)
     }
 
-    /// The program brings its own allocator, which is not asked through the shim.
+    /// The program has its own allocator, which is not called through the shim.
     pub fn refuse(&self) {
         self.refused.store(1, Release);
     }
@@ -277,7 +281,7 @@ mod tests {
         const EACH: u64 = 50_000;
         let tally = started();
         std::thread::scope(|scope| {
-            // More than slots, and some that share.
+            // More threads than slots, so that some share.
             for owner in 1..=300u64 {
                 let tally = &tally;
                 scope.spawn(move || {
@@ -295,11 +299,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_hello_is_kept() {
+    fn the_first_registration_is_kept() {
         let tally = Tally::new();
-        assert_eq!(tally.hello(), None);
-        tally.say_hello(5);
-        tally.say_hello(6);
-        assert_eq!(tally.hello(), Some(5));
+        assert_eq!(tally.registered_process(), None);
+        tally.register(5);
+        tally.register(6);
+        assert_eq!(tally.registered_process(), Some(5));
     }
 }

@@ -1,4 +1,4 @@
-//! Where the bytes are: a path, standard input, a descriptor or a URL, from one text or a typed value.
+//! The address of an input: a path, standard input, a descriptor or a URL.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, ErrorKind, Result};
 
-/// What [`Stream::open`](crate::Stream::open) takes. A text is parsed: `-` is standard input, `file://`,
-/// `http://` and `https://` are URLs, all else is a path. A [`Path`] is always a path, whatever is in it.
+/// What [`Stream::open`](crate::Stream::open) takes. A string is parsed: `-` is standard input,
+/// `file://`, `http://` and `https://` are URLs, and everything else is a path. A [`Path`] is
+/// always a path, whatever its text.
 ///
 /// ```
 /// use byte_stream::Address;
@@ -23,16 +24,16 @@ use crate::{Error, ErrorKind, Result};
 pub enum Address {
     /// A file, a FIFO or a device, by its path.
     Path(PathBuf),
-    /// Standard input. What `std::io::stdin` has buffered already is not seen.
+    /// Standard input. Bytes that `std::io::stdin` has buffered already are not part of the stream.
     Stdin,
-    /// An open descriptor, read from where it stands.
+    /// An open descriptor, read from its current position.
     Fd(OwnedFd),
-    /// A URL, not yet looked at.
+    /// A URL, which is parsed when the stream is opened.
     Url(String),
 }
 
 impl Address {
-    /// The name in error texts.
+    /// The name that error messages use.
     pub(crate) fn name(&self) -> String {
         match self {
             Address::Path(path) => path.display().to_string(),
@@ -45,7 +46,7 @@ impl Address {
         }
     }
 
-    /// The descriptor of what is local, and the URL of what is not.
+    /// Opens a local input and returns its descriptor, or returns the URL of a remote one.
     pub(crate) fn resolve(self) -> Result<Place> {
         match self {
             Address::Path(path) => Ok(Place::Fd(open(&path)?)),
@@ -58,19 +59,19 @@ impl Address {
                 Some("file") => Ok(Place::Fd(open(&file_path(&url)?)?)),
                 Some("http" | "https") => Ok(Place::Http(url)),
                 _ => Err(Error::new(
-                    ErrorKind::Misuse,
-                    "unknown kind of URL; known are file://, http:// and https://",
+                    ErrorKind::InvalidUse,
+                    "unsupported URL scheme; supported are file://, http:// and https://",
                 )),
             },
         }
     }
 }
 
-/// Where an address leads.
+/// The target of an address.
 #[derive(Debug)]
 pub(crate) enum Place {
     Fd(OwnedFd),
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "nobody opens it then"))]
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "needs the feature `http`"))]
     Http(String),
 }
 
@@ -78,7 +79,7 @@ fn open(path: &Path) -> Result<OwnedFd> {
     Ok(File::open(path).map_err(Error::io)?.into())
 }
 
-/// In lower case, if it is one that we know.
+/// The scheme in lower case, if it is supported.
 fn scheme(url: &str) -> Option<&'static str> {
     let (scheme, _) = url.split_once("://")?;
     ["file", "http", "https"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known))
@@ -86,21 +87,21 @@ fn scheme(url: &str) -> Option<&'static str> {
 
 /// RFC 8089: the host is empty or `localhost`, the path absolute and percent-encoded.
 fn file_path(url: &str) -> Result<PathBuf> {
-    let misuse = |message: &'static str| Error::new(ErrorKind::Misuse, message);
+    let invalid = |message: &'static str| Error::new(ErrorKind::InvalidUse, message);
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    let slash = rest.find('/').ok_or_else(|| misuse("a file URL needs an absolute path"))?;
+    let slash = rest.find('/').ok_or_else(|| invalid("a file URL needs an absolute path"))?;
     let (host, path) = rest.split_at(slash);
     if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
-        return Err(misuse("a file URL with another host; write file:///path"));
+        return Err(invalid("a file URL with another host; write file:///path"));
     }
     let bytes: Vec<u8> = percent_encoding::percent_decode_str(path).collect();
     if bytes.contains(&0) {
-        return Err(misuse("a file URL with a zero byte in its path"));
+        return Err(invalid("a file URL with a zero byte in its path"));
     }
     Ok(OsString::from_vec(bytes).into())
 }
 
-/// A URL as it may be shown.
+/// The URL without its credentials, so that it can be shown.
 pub(crate) fn without_credentials(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -112,7 +113,7 @@ pub(crate) fn without_credentials(url: &str) -> String {
 
 impl From<&str> for Address {
     fn from(text: &str) -> Address {
-        // `ftp://…` is a mistake that shall be told, not a file that is not there.
+        // `ftp://…` is reported as an unsupported URL, not as a missing file.
         let is_scheme = |scheme: &str| {
             scheme.starts_with(|c: char| c.is_ascii_alphabetic())
                 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))

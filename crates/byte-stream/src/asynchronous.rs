@@ -1,4 +1,5 @@
-//! The same stream for asynchronous programs: a thread of tokio's reads, and at most two chunks wait.
+//! The same stream for asynchronous programs: a blocking thread of tokio reads, and at most two
+//! chunks are queued.
 
 use std::fmt;
 use std::io;
@@ -12,12 +13,12 @@ use tokio::sync::mpsc::{Receiver, channel};
 use crate::stream::State;
 use crate::{Cancel, Error, ErrorKind, Result, Stream};
 
-/// Chunks that were read and not taken yet.
+/// The capacity of the queue of chunks.
 const AHEAD: usize = 2;
 
-/// A [`Stream`] as a futures `Stream` of [`Bytes`] and as tokio's `AsyncRead`. Each chunk is copied once, out
-/// of the stream's buffer. When it is dropped, the reading ends, also if it waits, provided that it was made
-/// by [`open`](AsyncStream::open).
+/// A [`Stream`] as a futures `Stream` of [`Bytes`] and as tokio's `AsyncRead`. Each chunk is copied
+/// once, out of the stream's buffer. Dropping it cancels a pending read if it was created by
+/// [`open`](AsyncStream::open).
 ///
 /// ```
 /// use byte_stream::{AsyncStream, Stream};
@@ -34,22 +35,23 @@ const AHEAD: usize = 2;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct AsyncStream {
-    /// The end is a message, too: a thread that panics closes the channel without it.
+    /// The end of the stream is a message as well, because a thread that panics closes the channel
+    /// without one.
     chunks: Receiver<Result<Option<Bytes>>>,
     state: State,
-    /// What `AsyncRead` has taken a part of.
+    /// The rest of a chunk of which `AsyncRead` has returned a part.
     rest: Bytes,
     cancel: Option<Cancel>,
 }
 
 impl AsyncStream {
-    /// Opens a stream and reads it in a thread for blocking work of the current runtime.
+    /// Opens a stream and reads it in a blocking thread of the current runtime.
     ///
     /// ```
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     /// # runtime.block_on(async {
-    /// let error = byte_stream::AsyncStream::open(byte_stream::Stream::options(), "/no/such").await;
-    /// assert!(error.is_err());
+    /// let options = byte_stream::Stream::options();
+    /// assert!(byte_stream::AsyncStream::open(options, "/no/such").await.is_err());
     /// # });
     /// # Ok::<(), std::io::Error>(())
     /// ```
@@ -72,14 +74,14 @@ impl AsyncStream {
 }
 
 impl From<Stream> for AsyncStream {
-    /// Must be called in a tokio runtime.
+    /// Panics outside a tokio runtime.
     fn from(mut stream: Stream) -> AsyncStream {
         let (sender, chunks) = channel(AHEAD);
         tokio::task::spawn_blocking(move || {
             loop {
                 let chunk = stream.next_chunk().map(|chunk| chunk.map(Bytes::copy_from_slice));
                 let is_last = !matches!(chunk, Ok(Some(_)));
-                // The other end may have been dropped.
+                // Sending fails if the receiver was dropped.
                 if sender.blocking_send(chunk).is_err() || is_last {
                     return;
                 }
@@ -90,7 +92,7 @@ impl From<Stream> for AsyncStream {
 }
 
 impl AsyncStream {
-    /// None at the end, and from then on. After an error every call is an error.
+    /// Returns `None` at the end and on every later call. After an error every call is an error.
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
         let chunk = match self.state {
             State::Open => ready!(self.chunks.poll_recv(context)).unwrap_or_else(|| {
@@ -100,7 +102,7 @@ impl AsyncStream {
             State::Ended => Ok(None),
             State::Failed => {
                 let text = "the stream has failed before and cannot go on";
-                Err(Error::new(ErrorKind::Misuse, text))
+                Err(Error::new(ErrorKind::InvalidUse, text))
             }
         };
         match chunk {
@@ -122,7 +124,7 @@ impl futures_core::Stream for AsyncStream {
         if !self.rest.is_empty() {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.rest))));
         }
-        // Such a stream ends with its first error.
+        // The futures stream ends after its first error.
         if self.state == State::Failed {
             return Poll::Ready(None);
         }

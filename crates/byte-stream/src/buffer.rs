@@ -1,10 +1,10 @@
-//! Memory that is read into: it starts at a page, because the kernel copies fastest to there.
+//! A page-aligned buffer, because the kernel copies fastest to the start of a page.
 
 use std::ops::{Deref, DerefMut};
 
 const PAGE_BYTES: usize = 4096;
 
-/// A number of bytes that start at a page, in a `Vec` that is one page larger.
+/// A buffer that starts at a page boundary, within a `Vec` that is one page larger.
 pub(crate) struct Buffer {
     memory: Vec<u8>,
     start: usize,

@@ -1,4 +1,4 @@
-//! The wish to stop, from another thread, and the waiting that it ends.
+//! Cancellation from another thread, and waiting that a cancellation ends.
 
 use std::fmt;
 use std::io;
@@ -12,12 +12,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
-/// Stops streams and copies from another thread, also while they wait. Clones are the same handle.
+/// Stops streams and copies from another thread, even while they wait. Clones are the same handle.
 ///
 /// ```
 /// use byte_stream::{Cancel, ErrorKind, Stream};
 ///
-/// let (reader, _writer) = std::io::pipe()?; // nobody ever writes
+/// let (reader, _writer) = std::io::pipe()?; // no data is ever written
 /// let cancel = Cancel::new()?;
 /// let mut stream = Stream::options().cancel(&cancel).open(std::os::fd::OwnedFd::from(reader))?;
 /// let other = std::thread::spawn(move || cancel.cancel());
@@ -30,9 +30,9 @@ pub struct Cancel(Arc<Inner>);
 
 struct Inner {
     cancelled: AtomicBool,
-    /// Readable once it is cancelled.
+    /// Becomes readable when the handle is cancelled.
     event: OwnedFd,
-    /// Makes it so.
+    /// The writing end of `event`.
     #[cfg(not(target_os = "linux"))]
     writer: io::PipeWriter,
 }
@@ -62,7 +62,7 @@ impl Inner {
 }
 
 impl Cancel {
-    /// A handle that nobody has used yet. Takes a descriptor, so it can fail.
+    /// Creates a handle that is not cancelled. It needs a descriptor, so it can fail.
     ///
     /// ```
     /// assert!(!byte_stream::Cancel::new()?.is_cancelled());
@@ -72,7 +72,7 @@ impl Cancel {
         Ok(Cancel(Arc::new(Inner::new()?)))
     }
 
-    /// Asks all that hold this handle to stop. It stays so.
+    /// Cancels everything that uses this handle. A handle stays cancelled.
     ///
     /// ```
     /// let cancel = byte_stream::Cancel::new()?;
@@ -82,11 +82,11 @@ impl Cancel {
     /// ```
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
-        // It fails only when the counter is full: then it is readable already.
+        // The write fails only if the counter is full, and then the descriptor is readable already.
         let _ = rustix::io::write(self.0.writer(), &1u64.to_ne_bytes());
     }
 
-    /// Whether somebody asked to stop.
+    /// Whether [`cancel`](Cancel::cancel) was called.
     ///
     /// ```
     /// assert!(!byte_stream::Cancel::new()?.is_cancelled());
@@ -103,7 +103,7 @@ impl fmt::Debug for Cancel {
     }
 }
 
-/// An error if it is cancelled.
+/// Returns an error if the handle is cancelled.
 pub(crate) fn check(cancel: Option<&Cancel>) -> Result<()> {
     match cancel {
         Some(cancel) if cancel.is_cancelled() => Err(cancelled()),
@@ -115,8 +115,8 @@ fn cancelled() -> Error {
     Error::new(ErrorKind::Cancelled, "cancelled")
 }
 
-/// Waits until the descriptor is ready (or has failed, which the next call on it will tell). False
-/// if the deadline came first.
+/// Waits until the descriptor is ready or has failed; the next call on it returns that error.
+/// Returns false if the deadline passed first.
 pub(crate) fn wait(
     fd: Option<BorrowedFd<'_>>,
     events: PollFlags,
@@ -130,7 +130,7 @@ pub(crate) fn wait(
             return Ok(false);
         }
         let left = left.and_then(|left| Timespec::try_from(left).ok());
-        // What is not there is replaced by the other, with no events asked for.
+        // A missing descriptor is replaced by the other one, without events.
         let none = PollFlags::empty();
         let event = cancel.map(|cancel| &cancel.0.event);
         let ready = match (fd, event) {

@@ -1,4 +1,4 @@
-//! The digest of all bytes of a stream, held against the one that was expected.
+//! The digest of all bytes of a stream, compared with the expected one.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! How a local descriptor is read: chosen from what it is, its size and whether it is cached. Reads no data.
+//! Chooses how a local descriptor is read, from its kind, its size and whether it is cached. Reads
+//! no data.
 
 use std::os::fd::BorrowedFd;
 
@@ -6,54 +7,55 @@ use rustix::fs::{FileType, Stat, fstat, fstatfs};
 
 use crate::{Error, Result};
 
-/// The best buffer for one sequential reader: large enough that the calls do not count, small enough to
-/// stay in the second cache (measured: 64 to 256 KiB; 4 KiB takes 1.6 × the time, 4 MiB 1.25 ×).
+/// The best buffer for one sequential reader: large enough to make the cost of the calls
+/// negligible, small enough to stay in the L2 cache (measured: 64 to 256 KiB; 4 KiB takes 1.6 × the
+/// time, 4 MiB 1.25 ×).
 pub(crate) const BUFFER_BYTES: usize = 128 << 10;
 /// The size of a huge page: the kernel can map such a window with one entry.
 pub(crate) const WINDOW_BYTES: usize = 2 << 20;
-/// A mapping of less costs more to make than it saves.
+/// Mapping a smaller file costs more than it saves.
 const MAP_FROM_BYTES: u64 = 1 << 20;
 const PAGE_BYTES: u64 = 4096;
 
-/// The way in which bytes reach the program.
+/// How bytes reach the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strategy {
     /// `read` into one buffer that is used again.
     Read {
-        /// Its size.
+        /// Size of the buffer.
         buffer_bytes: usize,
     },
     /// A mapped window that moves over the file; nothing is copied. Needs
     /// [`Options::allow_map`](crate::Options::allow_map).
     Map {
-        /// Its size.
+        /// Size of the window.
         window_bytes: usize,
     },
     /// Received from a server into one buffer that is used again.
     Receive {
-        /// Its size.
+        /// Size of the buffer.
         buffer_bytes: usize,
     },
     /// Received from a server in parts, by several connections at once.
     Ranges {
         /// Size of a part.
         part_bytes: usize,
-        /// How many.
+        /// Number of connections.
         connections: usize,
     },
 }
 
-/// What is read.
+/// The kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
     /// A file on a device or in a network.
     Regular,
-    /// A file of tmpfs or ramfs: always in memory.
+    /// A file on tmpfs or ramfs, which is always in memory.
     InMemory,
-    /// A file that the kernel makes up, such as those of `/proc`: its size is not known.
-    MadeUp,
+    /// A file that the kernel generates, such as those of `/proc`: its size is not known.
+    Virtual,
     /// A pipe or a FIFO.
     Pipe,
     /// A socket.
@@ -66,50 +68,56 @@ pub enum Kind {
     Http,
 }
 
-/// Whether a file's bytes are in the page cache; looked at in three places, the first, the middle and the last.
+/// Whether a file's bytes are in the page cache. The first, the middle and the last byte are
+/// probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cached {
-    /// In all three.
+    /// All three probed bytes are cached.
     Yes,
-    /// Not in all three.
+    /// At least one of the three probed bytes is not cached.
     No,
-    /// There is no page cache here, or the kernel does not tell.
+    /// The input is not in the page cache, or the kernel cannot report it.
     Unknown,
 }
 
-/// How a stream is read and why; [`Stream::choice`](crate::Stream::choice) tells it.
+/// How a stream is read, and the facts the choice was based on; see
+/// [`Stream::choice`](crate::Stream::choice).
 ///
 /// ```
 /// use byte_stream::{Kind, Strategy, Stream};
 /// let stream = Stream::open("/proc/self/status")?;
-/// assert_eq!(stream.choice().kind, Kind::MadeUp);
+/// assert_eq!(stream.choice().kind, Kind::Virtual);
 /// assert!(matches!(stream.choice().strategy, Strategy::Read { .. }));
 /// # Ok::<(), byte_stream::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Choice {
-    /// The way.
+    /// The strategy.
     pub strategy: Strategy,
-    /// What it is.
+    /// The kind of input.
     pub kind: Kind,
-    /// From where the stream began to the end; `None` if that is not known beforehand.
+    /// From the start of the stream to the end; `None` if it is not known in advance.
     pub size_bytes: Option<u64>,
-    /// Whether it is in memory already.
+    /// Whether the input is in the page cache.
     pub cached: Cached,
 }
 
-/// What the caller wants.
+/// The caller's options that affect the choice.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wish {
+pub(crate) struct Preferences {
     pub(crate) buffer_bytes: Option<usize>,
     pub(crate) window_bytes: Option<usize>,
     pub(crate) may_map: bool,
 }
 
 /// Chooses for a descriptor that stands at `position`.
-pub(crate) fn choose(fd: BorrowedFd<'_>, position: u64, wish: Wish) -> Result<Choice> {
+pub(crate) fn choose(
+    fd: BorrowedFd<'_>,
+    position: u64,
+    preferences: Preferences,
+) -> Result<Choice> {
     let stat = fstat(fd).map_err(Error::io)?;
     let kind = kind(fd, &stat);
     let is_file = matches!(kind, Kind::Regular | Kind::InMemory);
@@ -119,20 +127,21 @@ pub(crate) fn choose(fd: BorrowedFd<'_>, position: u64, wish: Wish) -> Result<Ch
         (Kind::Regular, Some(size)) if size > 0 => cached(fd, position, size),
         _ => Cached::Unknown,
     };
-    // Cold, what counts is read-ahead, which a mapping asks for page by page.
+    // Uncached input depends on read-ahead, which a mapping triggers page by page.
     let good_to_map = cached == Cached::Yes && size_bytes >= Some(MAP_FROM_BYTES);
-    let asked_to_map = wish.window_bytes.is_some() && size_bytes.is_some_and(|size| size > 0);
-    let maps = wish.may_map && (asked_to_map || wish.buffer_bytes.is_none() && good_to_map);
+    let must_map = preferences.window_bytes.is_some() && size_bytes.is_some_and(|size| size > 0);
+    let maps =
+        preferences.may_map && (must_map || preferences.buffer_bytes.is_none() && good_to_map);
     let strategy = if maps {
-        Strategy::Map { window_bytes: wish.window_bytes.unwrap_or(WINDOW_BYTES) }
+        Strategy::Map { window_bytes: preferences.window_bytes.unwrap_or(WINDOW_BYTES) }
     } else {
         let enough = size_bytes.map_or(BUFFER_BYTES, buffer_for);
-        Strategy::Read { buffer_bytes: wish.buffer_bytes.unwrap_or(enough) }
+        Strategy::Read { buffer_bytes: preferences.buffer_bytes.unwrap_or(enough) }
     };
     Ok(Choice { strategy, kind, size_bytes, cached })
 }
 
-/// One byte more than the file, so that one call finds all of it, in whole pages.
+/// One byte more than the file, so that one call reads all of it, rounded up to whole pages.
 fn buffer_for(size: u64) -> usize {
     (size.saturating_add(1).next_multiple_of(PAGE_BYTES)).min(BUFFER_BYTES as u64) as usize
 }
@@ -147,19 +156,19 @@ pub(crate) fn kind(fd: BorrowedFd<'_>, stat: &Stat) -> Kind {
             // linux/magic.h: TMPFS_MAGIC, RAMFS_MAGIC.
             Ok(0x0102_1994 | 0x8584_58f6) => Kind::InMemory,
             // PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, CGROUP2_SUPER_MAGIC,
-            // CGROUP_SUPER_MAGIC: the size that they show is not that of what can be read.
+            // CGROUP_SUPER_MAGIC: the size that they report is not that of the content.
             Ok(0x9fa0 | 0x6265_6572 | 0x6462_6720 | 0x7472_6163 | 0x6367_7270 | 0x27_e0eb) => {
-                Kind::MadeUp
+                Kind::Virtual
             }
             _ => Kind::Regular,
         },
-        // A directory or what we do not know: the first read will tell.
-        _ => Kind::MadeUp,
+        // A directory or an unknown type: the first read reports the error.
+        _ => Kind::Virtual,
     }
 }
 
-/// Asks for a byte without waiting for the device: the kernel refuses if it is not in memory. The refused
-/// look starts the reading of that page, which is wanted anyway.
+/// Reads a byte without waiting for the device; the kernel returns `EAGAIN` if it is not cached. A
+/// refused read starts reading that page, which is needed anyway.
 #[cfg(target_os = "linux")]
 fn cached(fd: BorrowedFd<'_>, position: u64, size: u64) -> Cached {
     use rustix::io::{Errno, ReadWriteFlags, preadv2};
@@ -188,25 +197,25 @@ mod tests {
 
     use super::*;
 
-    fn check(size: u64, wish: Wish, expected: Strategy) {
+    fn check(size: u64, preferences: Preferences, expected: Strategy) {
         let file = tempfile::tempfile().unwrap();
         std::io::copy(&mut std::io::Read::take(std::io::repeat(7), size), &mut &file).unwrap();
-        let choice = choose(file.as_fd(), 0, wish).unwrap();
+        let choice = choose(file.as_fd(), 0, preferences).unwrap();
         assert_eq!((choice.strategy, choice.size_bytes), (expected, Some(size)), "{size}");
     }
 
     #[test]
     fn the_size_and_the_wish_choose_the_strategy() {
         let read = |buffer_bytes| Strategy::Read { buffer_bytes };
-        let none = Wish::default();
+        let none = Preferences::default();
         check(0, none, read(4096));
         check(4096, none, read(8192));
         check(3 << 20, none, read(BUFFER_BYTES));
-        check(3 << 20, Wish { buffer_bytes: Some(7), ..none }, read(7));
-        let map = Wish { may_map: true, ..none };
+        check(3 << 20, Preferences { buffer_bytes: Some(7), ..none }, read(7));
+        let map = Preferences { may_map: true, ..none };
         check(3 << 20, map, Strategy::Map { window_bytes: WINDOW_BYTES });
         check(3000, map, read(4096));
-        let window = Wish { window_bytes: Some(4096), ..map };
+        let window = Preferences { window_bytes: Some(4096), ..map };
         check(3000, window, Strategy::Map { window_bytes: 4096 });
         check(0, window, read(4096));
     }
@@ -215,12 +224,12 @@ mod tests {
     fn what_a_descriptor_is_is_seen() {
         let kind_of = |path: &str| {
             let file = File::open(path).unwrap();
-            choose(file.as_fd(), 0, Wish::default()).unwrap().kind
+            choose(file.as_fd(), 0, Preferences::default()).unwrap().kind
         };
-        assert_eq!(kind_of("/proc/self/status"), Kind::MadeUp);
+        assert_eq!(kind_of("/proc/self/status"), Kind::Virtual);
         assert_eq!(kind_of("/dev/null"), Kind::Character);
         assert_eq!(kind_of("/proc/self/exe"), Kind::Regular);
         let (reader, _writer) = std::io::pipe().unwrap();
-        assert_eq!(choose(reader.as_fd(), 0, Wish::default()).unwrap().kind, Kind::Pipe);
+        assert_eq!(choose(reader.as_fd(), 0, Preferences::default()).unwrap().kind, Kind::Pipe);
     }
 }

@@ -1,4 +1,4 @@
-//! The only reader of the clock in this crate: deadlines.
+//! Deadlines. The only module of this crate that reads the clock.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ pub(crate) struct Deadline(Instant);
 
 impl Deadline {
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only servers have time limits"))]
-    /// So much later than now; none if that is beyond what the clock can tell.
+    /// The deadline `time` from now; `None` if the clock cannot represent it.
     pub(crate) fn after(time: Duration) -> Option<Deadline> {
         now().checked_add(time).map(Deadline)
     }

@@ -1,48 +1,49 @@
-//! What can go wrong with a stream or a copy: one opaque type that says what, where, and whether to try again.
+//! The error of streams and copies: one opaque type with its kind, its input, its offset and
+//! whether a retry may help.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-/// What kind of thing went wrong.
+/// What kind of error occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The address, an option or the order of calls is wrong; nothing was read.
-    Misuse,
+    /// The address, an option or the order of calls is invalid; nothing was read.
+    InvalidUse,
     /// The kernel refused to open, read or write.
     Io,
-    /// The host name has no address, or nothing answers there.
+    /// The host name cannot be resolved, or the host does not accept the connection.
     Connect,
-    /// TLS: the certificate or the handshake is not acceptable.
+    /// The certificate was not accepted, or the TLS handshake failed.
     Tls,
-    /// Nothing arrived, or not everything, in the time allowed.
+    /// A time limit has passed.
     TimedOut,
     /// [`Cancel::cancel`](crate::Cancel::cancel) was called.
     Cancelled,
-    /// There is more than the limit allows.
+    /// The input is larger than the limit.
     TooLarge,
-    /// The bytes ended before they should have.
+    /// The bytes ended too early.
     Truncated,
-    /// There are more bytes than were announced.
+    /// There are more bytes than announced.
     TooLong,
-    /// The resource is not the same any more as when the stream began.
+    /// The resource has changed since the stream was opened.
     Changed,
-    /// What the server sent is not HTTP, or contradicts itself.
+    /// The server's response is not HTTP, or contradicts itself.
     Protocol,
-    /// The server answered with a status that is not a success; see [`Error::status`].
+    /// The server responded with a status that is not a success; see [`Error::status`].
     Status,
-    /// A redirect that must not be followed, or too many of them.
+    /// A redirect that is not allowed, or too many redirects.
     Redirect,
-    /// The compressed bytes are damaged, or expand beyond the limit.
+    /// The compressed data is damaged, or expands beyond the limit.
     Decode,
     /// The bytes do not have the expected digest.
     Digest,
-    /// Input and output of a copy are the same file, which would never end.
+    /// Input and output of a copy are the same file, so that it would never end.
     SameFile,
 }
 
-/// An error: its [kind](Error::kind), the [place](Error::offset), and one line of text.
+/// An error: its [kind](Error::kind), the [offset](Error::offset), and one line of text.
 ///
 /// ```
 /// let error = byte_stream::Stream::open("/no/such/file").unwrap_err();
@@ -63,21 +64,21 @@ struct Inner {
     io: Option<io::Error>,
 }
 
-/// What the functions of this crate return.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// What kind of thing went wrong.
+    /// The kind of the error.
     ///
     /// ```
     /// # use byte_stream::{ErrorKind, Stream};
-    /// assert_eq!(Stream::open("ftp://host/").unwrap_err().kind(), ErrorKind::Misuse);
+    /// assert_eq!(Stream::open("ftp://host/").unwrap_err().kind(), ErrorKind::InvalidUse);
     /// ```
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Where: bytes from the beginning of the stream or the copy that are good; `None` before the first.
+    /// The number of valid bytes before the error; `None` before the first byte.
     ///
     /// ```
     /// # use byte_stream::Stream;
@@ -90,17 +91,19 @@ impl Error {
         self.0.offset
     }
 
-    /// Whether the same call may succeed later: the network, a time limit or a busy server is to blame.
+    /// Whether the same call may succeed later: the cause is the network, a time limit or a busy
+    /// server.
     ///
     /// ```
     /// # use byte_stream::Stream;
-    /// assert!(!Stream::open("/").unwrap().next_chunk().unwrap_err().is_retryable()); // stays a directory
+    /// let directory = Stream::open("/").unwrap().next_chunk().unwrap_err();
+    /// assert!(!directory.is_retryable());
     /// ```
     pub fn is_retryable(&self) -> bool {
         self.0.retryable
     }
 
-    /// The status of an HTTP answer, where that is what is wrong.
+    /// The status of the HTTP response that caused the error.
     ///
     /// ```
     /// assert_eq!(byte_stream::Stream::open("/no/such/file").unwrap_err().status(), None);
@@ -109,7 +112,7 @@ impl Error {
         self.0.status
     }
 
-    /// Whether the output of a copy is to blame, not its input.
+    /// Whether the output of a copy caused the error, not its input.
     ///
     /// ```
     /// use std::fs::{File, OpenOptions};
@@ -122,7 +125,7 @@ impl Error {
         self.0.written
     }
 
-    /// The error of the system call that failed, if one did.
+    /// The error of the system call that failed, if there was one.
     ///
     /// ```
     /// let error = byte_stream::Stream::open("/no/such/file").unwrap_err();
@@ -132,7 +135,7 @@ impl Error {
         self.0.io.as_ref()
     }
 
-    /// The text without the name and the place.
+    /// The text without the name and the offset.
     ///
     /// ```
     /// let error = byte_stream::Stream::open("/no/such/file").unwrap_err();
@@ -176,14 +179,14 @@ impl Error {
         self
     }
 
-    /// The same, with more text.
+    /// Appends to the text.
     #[cfg(feature = "http")]
     pub(crate) fn and(mut self, text: &str) -> Self {
         self.0.message = format!("{}{text}", self.0.message).into();
         self
     }
 
-    /// Ours again, after a way through somebody's `Read`; what is not ours becomes of this kind.
+    /// Unwraps our own error after it has passed through a `Read`; any other error gets this kind.
     #[cfg(feature = "http")]
     pub(crate) fn from_io(error: io::Error, kind: ErrorKind) -> Self {
         match error.downcast::<Error>() {
@@ -197,19 +200,19 @@ impl Error {
         self
     }
 
-    /// Moves the place from that in a part to that in the whole.
+    /// Converts an offset within a part to one within the whole.
     pub(crate) fn moved(mut self, by: u64) -> Self {
         self.0.offset = self.0.offset.map(|offset| offset + by);
         self
     }
 
-    /// Adds the place, unless it is known already.
+    /// Sets the offset, unless it is set.
     pub(crate) fn at(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// Adds what was read, unless it is known already.
+    /// Sets the name of the input, unless it is set.
     pub(crate) fn named(mut self, name: &str) -> Self {
         self.0.name.get_or_insert_with(|| name.to_owned());
         self
@@ -237,7 +240,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // Its text is already ours: only what lies below it is news.
+        // The text already contains our own error, so only its cause is the source.
         self.0.io.as_ref().and_then(std::error::Error::source)
     }
 }
@@ -246,7 +249,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> io::Error {
         let kind = match error.kind() {
             ErrorKind::Io => error.0.io.as_ref().map_or(io::ErrorKind::Other, io::Error::kind),
-            ErrorKind::Misuse => io::ErrorKind::InvalidInput,
+            ErrorKind::InvalidUse => io::ErrorKind::InvalidInput,
             ErrorKind::Connect => io::ErrorKind::ConnectionRefused,
             ErrorKind::TimedOut => io::ErrorKind::TimedOut,
             ErrorKind::Truncated => io::ErrorKind::UnexpectedEof,

@@ -1,9 +1,10 @@
-//! What is parsed of an answer, for the fuzz targets: not an interface, and not there without the feature `fuzz`.
+//! Parsers of HTTP responses for the fuzz targets: not a public interface, and only there with the
+//! feature `fuzz`.
 
 use crate::http::{Frame, Part, Step, Url, content_range, has_empty_line, parse_head};
 
-/// The body in `wire`, received in pieces of this length, and what is left behind it; none if it is refused or
-/// cut.
+/// Decodes the chunked body in `wire`, received in pieces of this length. Returns the body and the
+/// number of bytes behind it, or `None` if it is refused or truncated.
 pub fn chunked(wire: &[u8], piece: usize) -> Option<(Vec<u8>, usize)> {
     let (mut frame, mut body) = (Frame::Chunked(Part::Size), Vec::new());
     let (mut start, mut end) = (0, 0);
@@ -21,20 +22,20 @@ pub fn chunked(wire: &[u8], piece: usize) -> Option<(Vec<u8>, usize)> {
     }
 }
 
-/// What a head says.
+/// The fields of a response head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Bytes of it.
+    /// Its length in bytes.
     pub len: usize,
-    /// Its status.
+    /// The status.
     pub status: u16,
-    /// The length of the body, if it is told.
+    /// The length of the body, if it is given.
     pub length: Option<u64>,
-    /// Whether the body is in chunks.
+    /// Whether the body is chunked.
     pub is_chunked: bool,
 }
 
-/// The head at the start of `bytes`, if a whole one is there that is accepted.
+/// Parses the head at the start of `bytes`, if it is complete and accepted.
 pub fn head(bytes: &[u8]) -> Option<Head> {
     let (head, len) = parse_head(bytes).ok()??;
     let length = if let Frame::Length(length) = head.frame { Some(length) } else { None };
@@ -42,12 +43,12 @@ pub fn head(bytes: &[u8]) -> Option<Head> {
     Some(Head { len, status: head.status, length, is_chunked })
 }
 
-/// Whether a head is looked for at all.
+/// Whether the bytes may contain a complete head.
 pub fn may_hold_a_head(bytes: &[u8]) -> bool {
     has_empty_line(bytes)
 }
 
-/// First byte, last byte and size of a `Content-Range`; only the size, where there is no such range.
+/// First byte, last byte and size of a `Content-Range`; only the size for an unsatisfied range.
 pub fn range(value: &str) -> Option<(Option<(u64, u64)>, Option<u64>)> {
     use crate::http::ContentRange;
     Some(match content_range(value)? {
@@ -56,20 +57,20 @@ pub fn range(value: &str) -> Option<(Option<(u64, u64)>, Option<u64>)> {
     })
 }
 
-/// Where a request for a URL goes, and what it says: whether by TLS, the host, `Host`, and path with query.
+/// The target of a request: whether it uses TLS, the host, the `Host` field, and path with query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// By TLS.
+    /// Whether TLS is used.
     pub secure: bool,
-    /// Whose address is looked up.
+    /// The host that is connected to.
     pub host: String,
     /// The value of `Host`.
     pub authority: String,
-    /// What stands behind `GET`.
+    /// The target in the request line.
     pub target: String,
 }
 
-/// Where a URL leads, and then a redirect from there.
+/// The target of a URL, and that of a redirect from it.
 pub fn url(text: &str, location: &str) -> Option<(Target, Option<Target>)> {
     let target = |url: &Url| Target {
         secure: url.secure,

@@ -6,6 +6,7 @@ mod stream;
 mod address;
 mod choice;
 mod options;
+mod progress;
 
 #[cfg(feature = "async")]
 mod asynchronous;
@@ -31,7 +32,8 @@ pub use address::Address;
 pub use asynchronous::AsyncStream;
 pub use cancel::Cancel;
 pub use choice::{Cached, Choice, Kind, Strategy};
-pub use copy::{Copied, CopyOptions, Way, copy};
+pub use copy::{Copied, CopyMethod, CopyOptions, copy};
 pub use error::{Error, ErrorKind, Result};
 pub use options::Options;
-pub use stream::{Progress, Stream};
+pub use progress::Progress;
+pub use stream::Stream;

@@ -1,18 +1,18 @@
-//! What may be asked of a stream before it is opened.
+//! The options of a stream.
 
 use std::fmt;
 use std::os::fd::OwnedFd;
 
-use crate::choice::Wish;
+use crate::choice::Preferences;
+use crate::progress::OnProgress;
 use crate::source::map::Map;
-use crate::{Address, Cancel, Error, ErrorKind, Progress, Result, Stream};
+use crate::{Cancel, Error, ErrorKind, Progress, Result};
 
-pub(crate) type OnProgress = Box<dyn FnMut(Progress) + Send>;
-
-/// More would only move the bytes out of the caches.
+/// A larger buffer would only evict the data from the caches.
 const BUFFER_LIMIT_BYTES: usize = 1 << 20;
 
-/// How a stream is to be opened. Made by [`Stream::options`]; the last call is [`open`](Options::open).
+/// Options for opening a stream, created by [`Stream::options`]; the last call is
+/// [`open`](Options::open).
 ///
 /// ```
 /// use byte_stream::Stream;
@@ -22,7 +22,7 @@ const BUFFER_LIMIT_BYTES: usize = 1 << 20;
 #[derive(Default)]
 #[must_use = "open it"]
 pub struct Options {
-    pub(crate) wish: Wish,
+    pub(crate) preferences: Preferences,
     pub(crate) limit_bytes: Option<u64>,
     pub(crate) sha256: Option<[u8; 32]>,
     pub(crate) on_progress: Option<OnProgress>,
@@ -36,17 +36,7 @@ impl Options {
         Options::default()
     }
 
-    /// Opens the stream.
-    ///
-    /// ```
-    /// let stream = byte_stream::Stream::options().open("file:///proc/self/status")?;
-    /// # Ok::<(), byte_stream::Error>(())
-    /// ```
-    pub fn open(self, address: impl Into<Address>) -> Result<Stream> {
-        Stream::with(self, address.into())
-    }
-
-    /// Reads into a buffer of this size, from 1 byte to 1 MiB, instead of what is chosen.
+    /// Reads into a buffer of this size, from 1 byte to 1 MiB, instead of the chosen one.
     ///
     /// ```
     /// use byte_stream::{Strategy, Stream};
@@ -55,20 +45,21 @@ impl Options {
     /// # Ok::<(), byte_stream::Error>(())
     /// ```
     pub fn buffer_bytes(mut self, bytes: usize) -> Options {
-        self.wish.buffer_bytes = Some(bytes);
+        self.preferences.buffer_bytes = Some(bytes);
         self
     }
 
-    /// Allows to lend the pages of a regular file as they are mapped, where that is faster: nothing is copied.
+    /// Allows lending the mapped pages of a regular file, without a copy, where that is faster.
     ///
     /// # Safety
     ///
-    /// While the stream lives, nobody in any process may change the file, for the bytes that were lent would
-    /// change, too; and nobody may cut it, for the process would be killed with `SIGBUS`.
+    /// While the stream lives, nobody in any process may change the file, for the bytes that were
+    /// lent would change, too; and nobody may cut it, for the process would be killed with
+    /// `SIGBUS`.
     ///
     /// ```
     /// use byte_stream::{Strategy, Stream};
-    /// // SAFETY: nobody changes a program that runs; the kernel refuses it.
+    /// // SAFETY: the kernel does not let a running program be changed.
     /// let options = unsafe { Stream::options().allow_map() };
     /// let stream = options.open("/proc/self/exe")?;
     /// assert!(matches!(stream.choice().strategy, Strategy::Map { .. }));
@@ -76,25 +67,25 @@ impl Options {
     /// ```
     #[expect(unsafe_code, reason = "a promise that only the caller can give")]
     pub unsafe fn allow_map(mut self) -> Options {
-        self.wish.may_map = true;
+        self.preferences.may_map = true;
         self
     }
 
-    /// Maps windows of this size, whatever would be chosen. Needs [`allow_map`](Options::allow_map), and has
-    /// no effect on what is not a regular file.
+    /// Maps windows of this size, regardless of what would be chosen. Needs
+    /// [`allow_map`](Options::allow_map), and has no effect on inputs that are not regular files.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().window_bytes(1 << 20);
-    /// let error = options.open("/proc/self/exe").unwrap_err(); // nobody promised anything
-    /// assert_eq!(error.kind(), byte_stream::ErrorKind::Misuse);
+    /// let error = options.open("/proc/self/exe").unwrap_err(); // without the promise
+    /// assert_eq!(error.kind(), byte_stream::ErrorKind::InvalidUse);
     /// ```
     pub fn window_bytes(mut self, bytes: usize) -> Options {
-        self.wish.window_bytes = Some(bytes);
+        self.preferences.window_bytes = Some(bytes);
         self
     }
 
-    /// More bytes than this are an error: at once where the size is known, else before the chunk that goes
-    /// beyond it is handed over.
+    /// Fails if there are more bytes: when opening if the size is known, else before the chunk that
+    /// exceeds the limit is returned.
     ///
     /// ```
     /// let opened = byte_stream::Stream::options().limit_bytes(10).open("/proc/self/exe");
@@ -105,8 +96,8 @@ impl Options {
         self
     }
 
-    /// Compares the SHA-256 of all bytes with this one; the end is an error if they differ. Do not trust
-    /// what was handed over before the end was reached.
+    /// Compares the SHA-256 of all bytes with this digest; if they differ, the end of the stream is
+    /// an error. Bytes that were returned before the end must not be trusted.
     ///
     /// ```
     /// use byte_stream::{ErrorKind, Stream};
@@ -119,7 +110,7 @@ impl Options {
         self
     }
 
-    /// Calls this for every chunk.
+    /// Calls this for each chunk.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().on_progress(|progress| {
@@ -131,7 +122,8 @@ impl Options {
         self
     }
 
-    /// Lets another thread stop it. Each chunk of what can keep one waiting then takes one more system call.
+    /// Makes the stream cancellable from another thread. This costs one more system call for each
+    /// chunk of an input that can block.
     ///
     /// ```
     /// use byte_stream::{Cancel, ErrorKind, Stream};
@@ -147,26 +139,29 @@ impl Options {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        let misuse = |text: &'static str| Err(Error::new(ErrorKind::Misuse, text));
-        match self.wish {
-            Wish { buffer_bytes: Some(0), .. } => misuse("a buffer of 0 bytes; take at least 1"),
-            Wish { buffer_bytes: Some(n), .. } if n > BUFFER_LIMIT_BYTES => {
-                misuse("a buffer of more than 1 MiB; take less")
+        let invalid = |text: &'static str| Err(Error::new(ErrorKind::InvalidUse, text));
+        match self.preferences {
+            Preferences { buffer_bytes: Some(0), .. } => {
+                invalid("the buffer must have at least 1 byte")
             }
-            Wish { window_bytes: Some(_), may_map: false, .. } => {
-                misuse("a mapping needs Options::allow_map")
+            Preferences { buffer_bytes: Some(n), .. } if n > BUFFER_LIMIT_BYTES => {
+                invalid("the buffer must have at most 1 MiB")
+            }
+            Preferences { window_bytes: Some(_), may_map: false, .. } => {
+                invalid("a mapping needs Options::allow_map")
             }
             _ => Ok(()),
         }
     }
 
-    /// The mapping that was allowed.
+    /// The mapping, if the caller has allowed it.
     #[expect(unsafe_code, reason = "passes the caller's promise on")]
     pub(crate) fn map(&self, fd: OwnedFd, window: usize, position: u64, size: u64) -> Result<Map> {
-        if !self.wish.may_map {
-            return Err(Error::new(ErrorKind::Misuse, "a mapping needs Options::allow_map"));
+        if !self.preferences.may_map {
+            return Err(Error::new(ErrorKind::InvalidUse, "a mapping needs Options::allow_map"));
         }
-        // SAFETY: the caller of `allow_map` promised that nobody changes or cuts the file.
+        // SAFETY: the caller of `allow_map` promised that the file is neither changed nor
+        // truncated.
         Ok(unsafe { Map::new(fd, window, position, size, self.cancel.clone()) })
     }
 }
@@ -174,7 +169,7 @@ impl Options {
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
-            .field("wish", &self.wish)
+            .field("preferences", &self.preferences)
             .field("limit_bytes", &self.limit_bytes)
             .finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! A `Stream`: one chunk after the other, lent; and the same bytes as `Read` and `BufRead`.
+//! `Stream`: lends one chunk after the other, and offers the same bytes as `Read` and `BufRead`.
 
 use std::fmt;
 use std::io;
@@ -8,11 +8,13 @@ use std::os::fd::AsFd;
 use crate::address::Place;
 use crate::check::Check;
 use crate::choice::{Choice, Strategy, choose};
-use crate::options::{OnProgress, Options};
+use crate::options::Options;
+use crate::progress::{OnProgress, Progress};
 use crate::source::{Source, read};
 use crate::{Address, Cancel, Error, ErrorKind, Result};
 
-/// Bytes from a file, a pipe, a descriptor or a URL, in order, each chunk lent until the next is asked for.
+/// The bytes of a file, a pipe, a descriptor or a URL in order. Each chunk is lent until the next
+/// call.
 ///
 /// ```
 /// use byte_stream::Stream;
@@ -36,9 +38,9 @@ use crate::{Address, Cancel, Error, ErrorKind, Result};
 /// ```
 pub struct Stream {
     pub(crate) source: Source,
-    /// How much of the source's chunk was handed over already.
+    /// The number of bytes of the source's chunk that were returned already.
     pub(crate) taken: usize,
-    /// Bytes that the source gave.
+    /// The number of bytes that the source has produced.
     pub(crate) produced: u64,
     pub(crate) state: State,
     pub(crate) name: String,
@@ -56,16 +58,6 @@ pub(crate) enum State {
     Failed,
 }
 
-/// How far a stream or a copy is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// Bytes so far.
-    pub done_bytes: u64,
-    /// Of so many, if that is known.
-    pub total_bytes: Option<u64>,
-}
-
 impl Stream {
     /// Opens a path, `-`, a descriptor or a URL, with the default options.
     ///
@@ -80,7 +72,7 @@ impl Stream {
         Options::new().open(address)
     }
 
-    /// The options: limits, the strategy, progress, and all that concerns HTTP.
+    /// The options: limits, the strategy, progress, and those of HTTP.
     ///
     /// ```
     /// use byte_stream::Stream;
@@ -103,14 +95,18 @@ impl Stream {
             Place::Fd(fd) => local(fd, &options)?,
             #[cfg(feature = "http")]
             Place::Http(url) => {
-                let body = crate::http::open(&url, &mut options)?;
+                // A digest that is verified at the end also detects a body that was cut.
+                options.http.unframed |= options.sha256.is_some();
+                let (buffer_bytes, cancel) =
+                    (options.preferences.buffer_bytes, options.cancel.as_ref());
+                let body = crate::http::open(&url, &mut options.http, buffer_bytes, cancel)?;
                 let choice = body.choice();
                 (Source::Http(Box::new(body)), choice)
             }
             #[cfg(not(feature = "http"))]
             Place::Http(_) => {
                 let text = "byte-stream was built without its feature `http`";
-                return Err(Error::new(ErrorKind::Misuse, text));
+                return Err(Error::new(ErrorKind::InvalidUse, text));
             }
         };
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
@@ -131,8 +127,8 @@ impl Stream {
         })
     }
 
-    /// The next bytes, or what is left of those that `Read` or `BufRead` took a part of; `None` at the end,
-    /// and from then on. After an error every call is an error.
+    /// Returns the next bytes, or the rest of a chunk of which `Read` or `BufRead` took a part;
+    /// `None` at the end and on every later call. After an error every call is an error.
     ///
     /// ```
     /// let mut stream = byte_stream::Stream::open("/dev/null")?;
@@ -150,8 +146,8 @@ impl Stream {
         Ok(Some(&chunk[taken..]))
     }
 
-    /// Hands every chunk to `take`, which can stop it with `ControlFlow::Break`; then the stream can go on
-    /// behind that chunk.
+    /// Passes each chunk to `take`, which can stop with `ControlFlow::Break`; the stream can then
+    /// continue behind that chunk.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -176,7 +172,7 @@ impl Stream {
         Ok(None)
     }
 
-    /// Bytes handed over so far.
+    /// The number of bytes returned so far.
     ///
     /// ```
     /// use std::io::Read;
@@ -189,7 +185,7 @@ impl Stream {
         self.produced - (self.source.chunk().len() - self.taken) as u64
     }
 
-    /// How it is read, and why.
+    /// How the stream is read, and why.
     ///
     /// ```
     /// let stream = byte_stream::Stream::open("/proc/self/exe")?;
@@ -200,7 +196,7 @@ impl Stream {
         self.choice
     }
 
-    /// What is read, as error texts call it: a URL without its password.
+    /// The name of the input in error messages: a URL without its password.
     ///
     /// ```
     /// assert_eq!(byte_stream::Stream::open("/dev/null")?.name(), "/dev/null");
@@ -210,7 +206,7 @@ impl Stream {
         &self.name
     }
 
-    /// The strong `ETag` of an HTTP resource that is handed over as it is sent: its version, for
+    /// The strong `ETag` of an HTTP resource that is not decoded: its version, for
     /// [`Options::resume_from`].
     ///
     /// ```
@@ -225,7 +221,7 @@ impl Stream {
         }
     }
 
-    /// Sees that there is a byte that was not handed over; false at the end.
+    /// Ensures that there is a byte to return; false at the end.
     #[inline]
     fn fill(&mut self) -> Result<bool> {
         if self.taken < self.source.chunk().len() {
@@ -236,7 +232,7 @@ impl Stream {
             State::Ended => Ok(false),
             State::Failed => {
                 let text = "the stream has failed before and cannot go on";
-                Err(Error::new(ErrorKind::Misuse, text).named(&self.name).at(self.produced))
+                Err(Error::new(ErrorKind::InvalidUse, text).named(&self.name).at(self.produced))
             }
         }
     }
@@ -274,15 +270,27 @@ impl Stream {
     }
 }
 
+impl Options {
+    /// Opens the stream.
+    ///
+    /// ```
+    /// let stream = byte_stream::Stream::options().open("file:///proc/self/status")?;
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn open(self, address: impl Into<Address>) -> Result<Stream> {
+        Stream::with(self, address.into())
+    }
+}
+
 pub(crate) fn too_large(limit: u64, what: &str) -> Error {
     Error::new(ErrorKind::TooLarge, format!("{what} more than the limit of {limit} bytes"))
 }
 
-/// The source of a descriptor.
+/// Opens the source of a descriptor.
 fn local(fd: std::os::fd::OwnedFd, options: &Options) -> Result<(Source, Choice)> {
-    // What cannot tell where it stands has no size either.
+    // A descriptor that cannot seek has no size either.
     let position = rustix::fs::tell(&fd).unwrap_or(0);
-    let choice = choose(fd.as_fd(), position, options.wish)?;
+    let choice = choose(fd.as_fd(), position, options.preferences)?;
     let cancel = options.cancel.clone();
     let source = match (choice.strategy, choice.size_bytes) {
         (Strategy::Map { window_bytes }, Some(size)) => {
@@ -291,7 +299,9 @@ fn local(fd: std::os::fd::OwnedFd, options: &Options) -> Result<(Source, Choice)
         (Strategy::Read { buffer_bytes }, _) => {
             Source::Read(read::Read::new(fd, buffer_bytes, &choice, position, cancel))
         }
-        _ => return Err(Error::new(ErrorKind::Misuse, "this strategy does not fit this input")),
+        _ => {
+            return Err(Error::new(ErrorKind::InvalidUse, "this strategy does not fit this input"));
+        }
     };
     Ok((source, choice))
 }
@@ -313,7 +323,8 @@ impl io::BufRead for Stream {
     }
 
     fn consume(&mut self, n: usize) {
-        // More than there is would be the caller's mistake, and must not become ours.
+        // Consuming more than there is is a mistake of the caller, and must not lead to a panic
+        // here.
         self.taken = self.source.chunk().len().min(self.taken + n);
     }
 }

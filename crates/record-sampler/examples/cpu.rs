@@ -1,5 +1,5 @@
-//! The processor time that a sample takes, without that of starting a program: it can be compared where other work
-//! shares the machine, and wall time cannot.
+//! The processor time that a sample takes, without that of starting a program: it can be compared
+//! where other work shares the machine, and wall time cannot.
 //!
 //! ```sh
 //! cargo run --release --example cpu -- FILE lines|BYTES N auto|pread|mmap|sequential|stream|index…

@@ -1,10 +1,10 @@
-//! The one error of the crate: what kind, which file, and one line of words.
+//! The error of the crate: a kind, a file, and one line of text.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What kind of thing went wrong.
+/// What kind of error occurred.
 ///
 /// ```
 /// use record_sampler::{ErrorKind, Format, Population};
@@ -16,25 +16,25 @@ use std::path::{Path, PathBuf};
 pub enum ErrorKind {
     /// Reading an input failed.
     Io,
-    /// Writing the sample failed; the cause is the writer's error.
+    /// Writing the sample failed; the source is the writer's error.
     Write,
-    /// There are fewer records than were asked for.
+    /// There are fewer records than required.
     TooFew,
     /// A file became larger, smaller or newer while it was read.
     Changed,
-    /// The bytes are not what the format says: a quote that is never closed, a partial record.
+    /// The bytes do not follow the format: an unclosed quote, a partial record.
     Malformed,
-    /// A record has no such column, or the column is not what it must be.
+    /// A record lacks the column, or its value is invalid.
     BadColumn,
     /// A weight that is negative or not finite.
     BadWeight,
     /// Inputs have different headers.
     MixedHeaders,
-    /// A record is larger than it may be.
+    /// A record exceeds the limit.
     TooLarge,
-    /// What was asked for cannot be, or not of such an input.
+    /// The request is invalid, or impossible for this kind of input.
     BadRequest,
-    /// The caller asked to stop.
+    /// The progress callback stopped the work.
     Stopped,
 }
 
@@ -55,7 +55,7 @@ struct Inner {
 }
 
 impl Error {
-    /// What kind of thing went wrong.
+    /// The kind of the error.
     ///
     /// ```
     /// # use record_sampler::{ErrorKind, Format, Population};
@@ -66,7 +66,7 @@ impl Error {
         self.0.kind
     }
 
-    /// The input that is to blame.
+    /// The input that caused the error.
     ///
     /// ```
     /// # use record_sampler::{Format, Population};
@@ -77,7 +77,7 @@ impl Error {
         self.0.path.as_deref()
     }
 
-    /// The system's error, if one is the cause.
+    /// The kind of the system's error, if that is the cause.
     ///
     /// ```
     /// # use record_sampler::{Format, Population};
@@ -100,22 +100,22 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn of(mut self, path: &Path) -> Error {
+    pub(crate) fn with_path(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }
 
-    /// Names the record, which users count from 1.
+    /// Adds the number of the record, counted from 1.
     #[cold]
     pub(crate) fn in_record(mut self, rank: u64) -> Error {
         self.0.message = format!("record {}: {}", rank + 1, self.0.message);
         self
     }
 
-    /// Names the column.
+    /// Adds the column.
     #[cfg(feature = "parquet")]
     #[cold]
-    pub(crate) fn in_column(mut self, column: &crate::Column) -> Error {
+    pub(crate) fn in_column(mut self, column: &dyn fmt::Display) -> Error {
         self.0.message = format!("column {column}: {}", self.0.message);
         self
     }
@@ -147,7 +147,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The cause itself is told with the error.
+        // The text already contains the cause, so only what is below it is the source.
         self.0.cause.as_ref().and_then(|cause| cause.source())
     }
 }

@@ -1,8 +1,9 @@
-//! Where a record ends: a machine that is fed bytes in pieces of any size. It does not read files.
+//! Finds the ends of records: a state machine that takes bytes in pieces of any size. It does not
+//! read files.
 
 use memchr::{memchr, memchr2};
 
-use crate::wide::pass_lines;
+use crate::simd::pass_lines;
 
 /// What separates the records of an input.
 ///
@@ -19,12 +20,13 @@ use crate::wide::pass_lines;
 pub enum Format {
     /// Each record has this many bytes.
     Fixed(u64),
-    /// A record ends with LF or CRLF, or with the input. Bytes that are not UTF-8 are kept as they are.
+    /// A record ends with LF or CRLF, or with the input. Bytes that are not UTF-8 are kept as they
+    /// are.
     Lines,
-    /// As `Lines`, and a line break in double quotes belongs to the field (RFC 4180). Empty lines are not
-    /// records.
+    /// As `Lines`, but a line break in double quotes belongs to the field (RFC 4180). Empty lines
+    /// are not records.
     Csv {
-        /// What separates the fields, usually a comma.
+        /// The separator of the fields, usually a comma.
         delimiter: u8,
     },
     /// As `Lines`; each is a JSON value.
@@ -32,7 +34,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether a byte order mark is no part of the first record: it would become one of the first column.
+    /// Whether a byte order mark is removed, which would otherwise become part of the first column.
     pub(crate) fn drops_bom(self) -> bool {
         matches!(self, Format::Csv { .. } | Format::JsonLines)
     }
@@ -47,20 +49,20 @@ impl Format {
     }
 }
 
-/// Finds the ends of records in a row of pieces.
+/// Finds the ends of records in consecutive pieces.
 pub(crate) struct Splitter {
     format: Format,
-    /// The largest record that is gone through.
+    /// The largest record that is accepted.
     max: u64,
-    /// Bytes of the record that have been seen, with empty lines before it.
+    /// Bytes of the current record, including empty lines before it.
     seen: u64,
-    /// Of them, those of the empty lines.
+    /// The bytes of those empty lines.
     empty: u64,
-    /// Of them, those of the line it begins with: 0 or 1 byte mean that the line may be empty.
+    /// The bytes of the current line: with 0 or 1 byte the line may be empty.
     content: u64,
     last: Option<u8>,
     quote: Quote,
-    /// Where in `seen` the last quote was opened.
+    /// The position in `seen` of the last opening quote.
     opened: u64,
 }
 
@@ -68,23 +70,25 @@ pub(crate) struct Splitter {
 enum Quote {
     Outside,
     Inside,
-    /// After a quote within quotes: another one stands for itself, anything else is outside.
+    /// After a quote within quotes: a second one is an escaped quote, anything else ends the quoted
+    /// part.
     Closing,
 }
 
-/// A record is too large. It begins so many bytes after the start of the piece, mostly before it.
+/// The record exceeds the limit. It begins this many bytes after the start of the piece, usually
+/// before it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TooLarge(pub(crate) i64);
 
 impl Splitter {
-    /// The size of a fixed record is known, and may be any.
+    /// A fixed record may have any size.
     pub(crate) fn new(format: Format, max: u64) -> Splitter {
         let max = if format.is_text() { max } else { u64::MAX };
         let (quote, last) = (Quote::Outside, None);
         Splitter { format, max, seen: 0, empty: 0, content: 0, last, quote, opened: 0 }
     }
 
-    /// The length up to the end of the record, or none if the piece ends before.
+    /// The length up to the end of the record, or `None` if it does not end in this piece.
     #[inline]
     pub(crate) fn end(&mut self, piece: &[u8]) -> Result<Option<usize>, TooLarge> {
         let end = match self.format {
@@ -107,7 +111,7 @@ impl Splitter {
         Ok(end)
     }
 
-    /// Whether all that has been seen since the last record are empty lines.
+    /// Whether only empty lines were seen since the last record.
     pub(crate) fn is_between(&self) -> bool {
         self.seen == self.empty
     }
@@ -169,7 +173,7 @@ impl Splitter {
         self.content == 0 || self.content == 1 && self.last == Some(b'\r')
     }
 
-    /// Passes over at most `limit` records: how many, and how many bytes they take. Lines may be of any size.
+    /// Skips at most `limit` records; returns how many, and their bytes. Lines may have any size.
     pub(crate) fn pass(&mut self, piece: &[u8], limit: u64) -> Result<(u64, usize), TooLarge> {
         if self.format.is_lines() {
             return Ok(pass_lines(piece, limit));
@@ -184,8 +188,8 @@ impl Splitter {
         Ok((passed, at))
     }
 
-    /// At the end of the input: whether a record without terminator has been seen. An error tells what
-    /// is wrong with it and how far before the end of the input.
+    /// At the end of the input: whether there is a record without terminator. An error says what is
+    /// wrong with it, and how far before the end of the input it begins.
     pub(crate) fn finish(&self) -> Result<bool, (String, u64)> {
         match self.format {
             Format::Fixed(len) if self.seen > 0 => {
@@ -220,7 +224,7 @@ mod tests {
 
     const CSV: Format = Format::Csv { delimiter: b',' };
 
-    /// The records of a text, fed in pieces of this many bytes, joined by `|`; or what is wrong.
+    /// Joins the records of a text, fed in pieces of this many bytes, by `|`; or returns the error.
     fn split(format: Format, text: &str, piece: usize) -> String {
         let mut splitter = Splitter::new(format, u64::MAX);
         let (mut records, mut open) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Where the lines of a file are: how many line feeds each block of it holds. Kept in a file beside it,
-//! the index makes the next sample read only the blocks that it needs.
+//! The index of a file of lines: the number of line feeds in each block. Stored in a file beside
+//! it, it lets the next sample read only the blocks that it needs.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,39 +9,40 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::input::{Access, PlainFile, Window};
+use crate::simd::count_lines;
 use crate::watch::Watch;
-use crate::wide::count_lines;
 use crate::{Error, ErrorKind, Result};
 
 /// The smallest block: what is read to find a line in it.
 const BLOCK_BYTES: u64 = 16 << 10;
-/// Of larger files the blocks are larger, so that the index stays below 4 MiB.
+/// Larger files have larger blocks, so that the index stays below 4 MiB.
 const MOST_BLOCKS: u64 = 1 << 20;
-/// What a thread reads at once while it counts.
+/// The bytes that a counting thread reads at once.
 const READ_BYTES: usize = 256 << 10;
-/// What a thread counts before it takes more.
+/// The bytes that a counting thread claims at once.
 const PART_BYTES: u64 = 4 << 20;
 const MAGIC: &[u8; 8] = b"nlx\0\0\0\0\x01";
 const HEAD_BYTES: usize = 56;
 
-/// How many line feeds there are before each block of a file.
+/// The number of line feeds before each block of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LineIndex {
     pub(crate) block_bytes: u64,
-    /// One more than there are blocks.
+    /// One entry more than there are blocks.
     before: Vec<u64>,
     ends_with_line_feed: bool,
 }
 
 impl LineIndex {
-    /// Counts the line feeds of the whole file, by as many threads as there are processors.
+    /// Counts the line feeds of the whole file, by one thread per processor.
     pub(crate) fn count(access: Access<'_>, size: u64, watch: &Watch) -> Result<LineIndex> {
         let block_bytes = block_bytes(size);
         let mut counts = vec![0u32; size.div_ceil(block_bytes) as usize];
         let part_blocks = (PART_BYTES / block_bytes).max(1) as usize;
         let most = counts.len().div_ceil(4 * part_blocks).clamp(1, 8);
         let threads = thread::available_parallelism().map_or(1, usize::from).min(most);
-        // Who has done a part takes the next one: a thread that has to wait for a processor delays no other.
+        // A thread claims the next part when it has finished one, so that a delayed thread does not
+        // delay the others.
         let parts = Mutex::new(counts.chunks_mut(part_blocks).enumerate());
         let work = || {
             let mut window = Window::new(access, READ_BYTES);
@@ -75,20 +76,21 @@ impl LineIndex {
         LineIndex { block_bytes, before, ends_with_line_feed }
     }
 
-    /// How many lines there are; bytes after the last line feed are one.
+    /// The number of lines; bytes after the last line feed are one.
     pub(crate) fn lines(&self) -> u64 {
         self.before.last().unwrap_or(&0) + u64::from(!self.ends_with_line_feed)
     }
 
-    /// How many line feeds there are before the offset at which this block begins.
+    /// The number of line feeds before the start of this block.
     pub(crate) fn before(&self, block: usize) -> u64 {
         self.before[block]
     }
 
-    /// The block that holds the `n`-th line feed, from 1, if it is not before the block `from`.
+    /// The block that holds the `n`-th line feed, counted from 1; the search starts at the block
+    /// `from`.
     #[inline]
     pub(crate) fn block_of(&self, n: u64, from: usize) -> usize {
-        // Of a dense sample it is this block or the next one.
+        // In a dense sample it is this block or the next one.
         for block in from..from + 2 {
             if self.before.get(block + 1).is_some_and(|before| n <= *before) {
                 return block;
@@ -98,7 +100,7 @@ impl LineIndex {
         from + rest.partition_point(|before| *before < n).saturating_sub(1)
     }
 
-    /// The index that is kept beside the file, if it fits the file as it is.
+    /// The stored index of the file, if it matches the file as it is.
     pub(crate) fn load(path: &Path, file: &PlainFile) -> Option<LineIndex> {
         let limit = HEAD_BYTES as u64 + 4 * MOST_BLOCKS + 8;
         let index = File::open(index_path(path)).ok()?;
@@ -110,7 +112,7 @@ impl LineIndex {
         LineIndex::parse(&bytes, file.size, file.modified_ns, || content_digest(file).ok())
     }
 
-    /// The index in these bytes, if they are sound and were made for such a file.
+    /// Parses an index, if it is valid and was made for such a file.
     pub(crate) fn parse(
         bytes: &[u8],
         size: u64,
@@ -160,7 +162,7 @@ impl LineIndex {
         Ok(bytes)
     }
 
-    /// Keeps the index beside the file: whole, or not at all.
+    /// Stores the index beside the file, completely or not at all.
     pub(crate) fn store(&self, path: &Path, file: &PlainFile) -> Result<()> {
         let bytes = self.to_bytes(file)?;
         let target = index_path(path);
@@ -173,12 +175,12 @@ impl LineIndex {
         };
         write().map_err(|error| {
             let _ = fs::remove_file(&unfinished);
-            Error::caused(ErrorKind::Write, "keeping the index", error).of(&target)
+            Error::caused(ErrorKind::Write, "keeping the index", error).with_path(&target)
         })
     }
 }
 
-/// The name of the index of a file: `.nlx` behind its name.
+/// The path of the index of a file: with `.nlx` appended.
 pub(crate) fn index_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".nlx");
@@ -199,11 +201,11 @@ fn count_blocks(
     let mut at = start;
     let end = start.saturating_add(block_bytes * counts.len() as u64).min(window.size());
     while at < end {
-        // All that is read at once is counted block by block.
+        // A piece is counted block by block.
         let piece = window.at(at, READ_BYTES.min((end - at) as usize))?;
         let bytes = piece.len() as u64;
         let block = ((at - start) / block_bytes) as usize;
-        // A block is a power of two: either it fits in the piece several times, or the other way round.
+        // A block is a power of two, as is the piece: one is a multiple of the other.
         for (count, part) in counts[block..].iter_mut().zip(piece.chunks(block_bytes as usize)) {
             *count += count_lines(part) as u32;
         }
@@ -213,7 +215,7 @@ fn count_blocks(
     Ok(())
 }
 
-/// Of 17 places of the file: enough to see that it is another one, not that a byte was changed.
+/// A digest of 17 places of the file: it detects another file, not every changed byte.
 fn content_digest(file: &PlainFile) -> Result<u64> {
     const PIECE: u64 = 512;
     let mut window = Window::new(Access::Read(file), PIECE as usize);
@@ -226,7 +228,8 @@ fn content_digest(file: &PlainFile) -> Result<u64> {
     Ok(digest_of(&all))
 }
 
-/// FNV-1a over 8 bytes at a time, with a final mix: against mistakes, not against malice.
+/// FNV-1a over 8 bytes at a time, with a final mix. It protects against mistakes, not against
+/// malice.
 fn digest_of(bytes: &[u8]) -> u64 {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     let mut hash = 0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64;
@@ -239,7 +242,7 @@ fn digest_of(bytes: &[u8]) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// Keeps an index of this file whose counts are these bytes: hostile, but with all that is checked in order.
+/// Stores an index of this file with these counts, which may be wrong but are in order.
 #[cfg(fuzzing)]
 pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
     let population = crate::Population::open([path], crate::Format::Lines)?;

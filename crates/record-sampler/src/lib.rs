@@ -5,15 +5,15 @@ mod fetch;
 mod format;
 mod index;
 mod input;
-mod one_pass;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod random;
-mod ranked;
+mod random_access;
 mod sampler;
+mod simd;
 mod sink;
+mod streaming;
 mod watch;
-mod wide;
 
 mod error;
 
@@ -29,5 +29,5 @@ pub use sampler::{Sampler, Stats};
 #[doc(hidden)]
 pub use index::forge_index;
 
-/// The result of this crate's fallible functions.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

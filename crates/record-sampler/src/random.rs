@@ -1,7 +1,8 @@
-//! Where chance comes from: one generator, whose every output is fixed for ever by its seed, and the
-//! two functions of real numbers that the draws need. Not for secrets.
+//! Random numbers: one generator, whose outputs are fixed for ever by its seed, and the two
+//! functions of real numbers that the draws need. Not for secrets.
 
-/// A seeded generator: xoshiro256++ 1.0 (Blackman and Vigna, 2018), its state filled by `SplitMix64`.
+/// A seeded generator: xoshiro256++ 1.0 (Blackman and Vigna, 2018), its state filled by
+/// `SplitMix64`.
 ///
 /// The same seed gives the same numbers on every machine and in every version of this crate.
 ///
@@ -83,8 +84,8 @@ impl Rng {
     }
 }
 
-/// The natural logarithm of a positive normal number, within 1 ulp, as in FDLIBM `e_log.c` (Sun, 1993).
-/// That of the system may differ in the last bit from machine to machine, and then another record
+/// The natural logarithm of a positive normal number, within 1 ulp, as in FDLIBM `e_log.c` (Sun,
+/// 1993). The system's may differ in the last bit from machine to machine, so that another record
 /// would be drawn.
 #[inline(always)]
 #[expect(clippy::many_single_char_names, reason = "the names of the source")]
@@ -145,6 +146,15 @@ pub(crate) fn exp(x: f64) -> f64 {
 #[inline]
 pub(crate) fn ln_one_minus(x: f64) -> f64 {
     if x < 1e-5 { -x * (1.0 + x * (0.5 + x / 3.0)) } else { ln(1.0 - x) }
+}
+
+/// The shuffle of Fisher and Yates.
+pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
+    // Other numbers than those that chose the records.
+    let mut rng = Rng::new(seed ^ 0x5eed_5eed_5eed_5eed);
+    for i in (1..items.len()).rev() {
+        items.swap(i, rng.below(i as u64 + 1) as usize);
+    }
 }
 
 #[cfg(test)]

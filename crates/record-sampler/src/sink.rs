@@ -1,10 +1,10 @@
-//! Where chosen records go: into a writer, into one of several, or into a list of places.
+//! Destinations of chosen records: a writer, one of several writers, or a list of places.
 
 use std::io::Write;
 
 use crate::{Error, ErrorKind, Result};
 
-/// A record's place, as if all files were one: 16 bytes are all that is kept of it.
+/// The place of a record, as if all files were one. Only these 16 bytes are kept of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) at: u64,
@@ -13,15 +13,15 @@ pub(crate) struct Place {
 
 /// Takes records in pieces.
 pub(crate) trait Sink {
-    /// Comes before all records; it may be empty.
+    /// Precedes all records; it may be empty.
     fn header(&mut self, _: &[u8]) -> Result<()> {
         Ok(())
     }
 
     fn piece(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// The record that was given in pieces is complete. `is_after_crlf`: the line before it ended so, and
-    /// so should this one if it has no end.
+    /// Completes the record whose pieces were passed. `is_after_crlf`: the line before it ended in
+    /// CRLF, and so should this one if it has no end.
     fn end(&mut self, place: Place, is_after_crlf: bool) -> Result<()>;
 }
 
@@ -94,7 +94,7 @@ impl Sink for Output<'_> {
     }
 }
 
-/// Each record to the output that is next.
+/// Writes each record to the output that is next.
 pub(crate) struct Parts<'a, 'b> {
     pub(crate) outputs: &'b mut [Output<'a>],
     pub(crate) turns: Box<dyn Iterator<Item = usize> + 'b>,
@@ -124,7 +124,7 @@ impl Sink for Parts<'_, '_> {
     }
 }
 
-/// Only where they are.
+/// Keeps the places only.
 #[derive(Default)]
 pub(crate) struct Places(pub(crate) Vec<Place>);
 
@@ -139,7 +139,7 @@ impl Sink for Places {
     }
 }
 
-/// The records themselves, as they are.
+/// Keeps the records themselves.
 #[derive(Default)]
 pub(crate) struct List {
     pub(crate) records: Vec<Vec<u8>>,

@@ -1,5 +1,5 @@
-//! The ways in which the kernel moves the bytes itself. Each ends refused rather than with an error that
-//! does not tell which side it is of.
+//! The methods in which the kernel moves the bytes. An error that may belong to either side is
+//! reported as a refusal, so that `read` and `write` find the side.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -8,11 +8,13 @@ use rustix::fs::sendfile as send;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice as move_pages};
 
-use super::room::{Widened, grow, widen_pipes};
-use super::{Attempt, Job, plain};
+use super::capacity::{Widened, grow, widen_pipes};
+use super::job::{Attempt, Job};
+use super::plain;
 use crate::{Error, Result};
 
-/// A non-blocking descriptor that says it is ready and then is not, so often in a row, is read and written.
+/// A non-blocking descriptor that polls as ready this often in a row and still returns `EAGAIN` is
+/// read and written instead.
 const UNREADY_LIMIT: u32 = 3;
 
 pub(super) fn copy_file_range(job: &mut Job<'_>) -> Result<Attempt> {
@@ -20,14 +22,14 @@ pub(super) fn copy_file_range(job: &mut Job<'_>) -> Result<Attempt> {
 }
 
 pub(super) fn sendfile(job: &mut Job<'_>) -> Result<Attempt> {
-    let _room = Widened::output(job);
+    let _widened = Widened::output(job);
     each(job, |job, step| send(job.output, job.input, None, step))
 }
 
-/// One of both is a pipe.
+/// One of the two descriptors is a pipe.
 pub(super) fn splice(job: &mut Job<'_>) -> Result<Attempt> {
     widen_pipes(job);
-    let _room = Widened::output(job);
+    let _widened = Widened::output(job);
     each(job, |job, step| {
         move_pages(job.input, None, job.output, None, step, SpliceFlags::MOVE | SpliceFlags::MORE)
     })
@@ -51,7 +53,7 @@ fn each(
             }
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) if unready < UNREADY_LIMIT => {
-                // It does not say which side is not ready.
+                // The error does not say which side is not ready.
                 unready += 1;
                 job.wait_input()?;
                 job.wait_output()?;
@@ -63,13 +65,13 @@ fn each(
     }
 }
 
-/// An error of the output that writing would only meet again.
+/// An error of the output that a `write` would only repeat.
 fn is_of_output(errno: Errno) -> bool {
     matches!(errno, Errno::PIPE | Errno::NOSPC | Errno::DQUOT | Errno::CONNRESET)
 }
 
-/// Another way is tried, and `read` and `write` tell in the end which side is to blame. But a socket tells its error once,
-/// and then ends as if all had come.
+/// Another method is tried, and `read` and `write` finally show which side has failed. But a socket
+/// reports its error once, and then looks as if it had ended.
 fn refused(job: &Job<'_>, errno: Errno) -> Result<Attempt> {
     let is_refusal = matches!(
         errno,
@@ -84,12 +86,12 @@ fn refused(job: &Job<'_>, errno: Errno) -> Result<Attempt> {
     if job.from_socket && !is_refusal { Err(Error::io(errno)) } else { Ok(Attempt::Refused) }
 }
 
-/// One of our own stands between.
+/// Splices through a pipe that is created here.
 pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
     let Ok((reader, writer)) = pipe_with(PipeFlags::CLOEXEC) else { return Ok(Attempt::Refused) };
     let size = grow(&writer);
     widen_pipes(job);
-    let _room = Widened::output(job);
+    let _widened = Widened::output(job);
     let mut unready = 0;
     loop {
         let step = job.next_step()?.min(size);
@@ -114,7 +116,7 @@ pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
     }
 }
 
-/// Gets the `held` bytes of our pipe into the output: spliced, or written where that is refused.
+/// Moves the `held` bytes of our pipe to the output: spliced, or written if that is refused.
 fn drain(job: &mut Job<'_>, reader: &OwnedFd, mut held: usize) -> Result<Attempt> {
     let flags = SpliceFlags::MOVE | SpliceFlags::MORE;
     let mut unready = 0;

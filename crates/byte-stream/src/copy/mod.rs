@@ -1,60 +1,47 @@
-//! Copies one descriptor to another in the cheapest way that their kinds allow. Where the kernel refuses a
-//! way, the next one goes on at the very byte.
+//! Copies one descriptor to another by the cheapest method that their kinds allow. If the kernel
+//! refuses a method, the next one continues at the same byte.
 
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
+mod attempts;
+#[cfg(target_os = "linux")]
+mod capacity;
+#[cfg_attr(not(target_os = "linux"), path = "fallback.rs")]
 mod fast;
+mod job;
+mod method;
 mod plain;
 mod plan;
-#[cfg(target_os = "linux")]
-mod room;
 mod sparse;
 mod to;
 
 use std::fmt;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
-use rustix::event::PollFlags;
+use crate::Result;
+use crate::cancel::Cancel;
+use crate::progress::{OnProgress, Progress};
 
-use crate::cancel::{self, Cancel};
-use crate::options::OnProgress;
-use crate::{Error, Progress, Result};
-
+use self::job::{Job, STEP, STEP_MAX};
+pub use self::method::CopyMethod;
 use self::plan::Plan;
 
-/// A way to copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Way {
-    /// `copy_file_range`: the file system may share the bytes instead of copying them.
-    CopyFileRange,
-    /// `splice` from or to a pipe.
-    Splice,
-    /// `splice` into a pipe of our own and out of it.
-    SpliceThroughPipe,
-    /// `sendfile`.
-    Sendfile,
-    /// `read` and `write` with one buffer: what always works.
-    ReadWrite,
-}
-
-/// What a copy did.
+/// The result of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copied {
-    /// So many bytes, holes included.
+    /// Bytes copied, holes included.
     pub bytes: u64,
-    /// The way that was chosen.
-    pub chosen: Way,
-    /// The way that went to the end: another one where the kernel refused the chosen one.
-    pub finished: Way,
+    /// The method that was chosen.
+    pub chosen: CopyMethod,
+    /// The method that reached the end: another one if the kernel refused the chosen one.
+    pub finished: CopyMethod,
 }
 
-/// Copies all that is left of `input` to `output`, both from where they stand.
+/// Copies the rest of `input` to `output`, both from their current positions.
 ///
-/// Nothing is lost and nothing repeated when the kernel refuses one way in the middle and another goes on.
-/// After an error, an input that can seek stands behind the last byte that was written. With `splice` and
-/// `sendfile` a pipe or socket holds the file's own pages: if the file changes before they are read, its
-/// reader gets the new bytes, as with any program that copies so.
+/// Nothing is lost and nothing repeated when the kernel refuses one way in the middle and another
+/// goes on. After an error, an input that can seek stands behind the last byte that was written.
+/// With `splice` and `sendfile` a pipe or socket holds the file's own pages: if the file changes
+/// before they are read, its reader gets the new bytes, as with any program that copies so.
 ///
 /// ```
 /// use std::fs::File;
@@ -68,7 +55,7 @@ pub fn copy(input: impl AsFd, output: impl AsFd) -> Result<Copied> {
     CopyOptions::new().copy(input, output)
 }
 
-/// How to copy; the last call is [`copy`](CopyOptions::copy), which can be made again.
+/// Options of a copy. The last call is [`copy`](CopyOptions::copy), which can be repeated.
 ///
 /// ```
 /// use std::fs::{File, OpenOptions};
@@ -81,15 +68,15 @@ pub fn copy(input: impl AsFd, output: impl AsFd) -> Result<Copied> {
 #[must_use = "copy with it"]
 pub struct CopyOptions {
     sparse: bool,
-    way: Option<Way>,
+    method: Option<CopyMethod>,
     on_progress: Option<OnProgress>,
     cancel: Option<Cancel>,
-    /// No more than these.
+    /// The largest number of bytes to copy.
     most_bytes: Option<u64>,
 }
 
 impl CopyOptions {
-    /// The defaults: holes become zeros, the way is chosen.
+    /// The defaults: holes become zeros, and the method is chosen.
     ///
     /// ```
     /// let options = byte_stream::CopyOptions::new();
@@ -98,7 +85,7 @@ impl CopyOptions {
         CopyOptions::default()
     }
 
-    /// Keeps the holes of a regular file in a regular file, unless that is open for appending.
+    /// Preserves the holes of a regular file in a regular file, unless that is open for appending.
     ///
     /// ```
     /// let input = tempfile::tempfile()?;
@@ -114,31 +101,34 @@ impl CopyOptions {
         self
     }
 
-    /// Tries this way first, whatever would be chosen.
+    /// Tries this method first instead of the one that would be chosen.
     ///
     /// ```
-    /// use byte_stream::{CopyOptions, Way};
+    /// use byte_stream::{CopyOptions, CopyMethod};
     /// let (reader, writer) = std::io::pipe()?;
-    /// let copied = CopyOptions::new().way(Way::ReadWrite).copy(std::fs::File::open("/proc/self/comm")?, writer)?;
-    /// assert_eq!(copied.finished, Way::ReadWrite);
+    /// let input = std::fs::File::open("/proc/self/comm")?;
+    /// let copied = CopyOptions::new().method(CopyMethod::ReadWrite).copy(input, writer)?;
+    /// assert_eq!(copied.finished, CopyMethod::ReadWrite);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn way(mut self, way: Way) -> CopyOptions {
-        self.way = Some(way);
+    pub fn method(mut self, method: CopyMethod) -> CopyOptions {
+        self.method = Some(method);
         self
     }
 
-    /// Calls this after every step of at most 16 MiB. The total is known for regular files.
+    /// Calls this after each step of at most 16 MiB. The total is known for regular files.
     ///
     /// ```
-    /// let options = byte_stream::CopyOptions::new().on_progress(|p| eprintln!("{}", p.done_bytes));
+    /// let options =
+    ///     byte_stream::CopyOptions::new().on_progress(|p| eprintln!("{}", p.done_bytes));
     /// ```
     pub fn on_progress(mut self, call: impl FnMut(Progress) + Send + 'static) -> CopyOptions {
         self.on_progress = Some(Box::new(call));
         self
     }
 
-    /// Lets another thread stop it: at once while it waits for a pipe or socket, else after a step.
+    /// Makes the copy cancellable from another thread: at once while it waits for a pipe or a
+    /// socket, else after a step.
     ///
     /// ```
     /// let cancel = byte_stream::Cancel::new()?;
@@ -155,7 +145,7 @@ impl CopyOptions {
         self
     }
 
-    /// Copies all that is left of `input` to `output`; see [`copy`](crate::copy).
+    /// Copies the rest of `input` to `output`; see [`copy`](crate::copy).
     ///
     /// ```
     /// let (reader, writer) = std::io::pipe()?;
@@ -166,7 +156,7 @@ impl CopyOptions {
     /// ```
     pub fn copy(&mut self, input: impl AsFd, output: impl AsFd) -> Result<Copied> {
         let (input, output) = (input.as_fd(), output.as_fd());
-        let plan = Plan::of(input, output)?;
+        let plan = Plan::new(input, output)?;
         let mut job = Job {
             input,
             output,
@@ -174,18 +164,18 @@ impl CopyOptions {
             total: plan.size_bytes,
             left: self.most_bytes.unwrap_or(u64::MAX),
             step: if self.on_progress.is_some() || self.cancel.is_some() { STEP } else { STEP_MAX },
-            // A descriptor that keeps one waiting is looked at before each step.
+            // A descriptor that can block is polled before each step.
             waits: plan.waits && self.cancel.is_some(),
             #[cfg(target_os = "linux")]
             from_socket: plan.from_socket,
             on_progress: self.on_progress.as_mut(),
             cancel: self.cancel.as_ref(),
         };
-        let chosen = self.way.unwrap_or(plan.ways()[0]);
+        let chosen = self.method.unwrap_or(plan.methods()[0]);
         let result = if self.sparse && plan.can_keep_holes && self.most_bytes.is_none() {
             sparse::copy(&mut job, chosen, &plan)
         } else {
-            job.all(chosen, plan.ways())
+            job.all(chosen, plan.methods())
         };
         let done = job.done;
         let finished = result.map_err(|error| error.at(done))?;
@@ -197,93 +187,7 @@ impl fmt::Debug for CopyOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CopyOptions")
             .field("sparse", &self.sparse)
-            .field("way", &self.way)
+            .field("method", &self.method)
             .finish_non_exhaustive()
-    }
-}
-
-/// With progress or the wish to cancel, no call moves more.
-const STEP: usize = 16 << 20;
-/// Else no call moves more: the kernel's own limit, in whole pages (`MAX_RW_COUNT`).
-const STEP_MAX: usize = 0x7fff_f000;
-
-/// A copy under way.
-struct Job<'a> {
-    input: BorrowedFd<'a>,
-    output: BorrowedFd<'a>,
-    /// Bytes that have reached the output.
-    done: u64,
-    total: Option<u64>,
-    /// Bytes still to be copied, if that is not all.
-    left: u64,
-    step: usize,
-    waits: bool,
-    #[cfg(target_os = "linux")]
-    from_socket: bool,
-    on_progress: Option<&'a mut OnProgress>,
-    cancel: Option<&'a Cancel>,
-}
-
-/// How an attempt ended, when it did not fail.
-#[derive(Debug, PartialEq)]
-enum Attempt {
-    /// At the end of the input, or of what was asked for.
-    Finished,
-    /// The kernel does not do it so; every byte taken from the input has reached the output.
-    Refused,
-}
-
-impl Job<'_> {
-    /// Tries the chosen way, then the others, then what always works. The way that finished.
-    fn all(&mut self, chosen: Way, ways: &[Way]) -> Result<Way> {
-        let others = ways.iter().copied().filter(|way| *way != chosen);
-        let mut finished = chosen;
-        for way in std::iter::once(chosen).chain(others) {
-            finished = way;
-            if way == Way::ReadWrite || self.attempt(way)? == Attempt::Finished {
-                break;
-            }
-        }
-        // Also after success: `copy_file_range` sees the end of a file of /proc at its beginning.
-        let done = self.done;
-        plain::copy(self, finished)?;
-        Ok(if self.done > done { Way::ReadWrite } else { finished })
-    }
-
-    fn attempt(&mut self, way: Way) -> Result<Attempt> {
-        match way {
-            Way::CopyFileRange => fast::copy_file_range(self),
-            Way::Splice => fast::splice(self),
-            Way::SpliceThroughPipe => fast::splice_through_pipe(self),
-            Way::Sendfile => fast::sendfile(self),
-            Way::ReadWrite => Ok(Attempt::Refused),
-        }
-    }
-
-    /// How much the next call may move; 0 when all that was asked for is done.
-    fn next_step(&mut self) -> Result<usize> {
-        cancel::check(self.cancel)?;
-        let step = self.left.min(self.step as u64) as usize;
-        if self.waits && step > 0 {
-            self.wait_input()?;
-        }
-        Ok(step)
-    }
-
-    fn advanced(&mut self, n: usize) {
-        self.done += n as u64;
-        self.left -= n as u64;
-        if let Some(on_progress) = &mut self.on_progress {
-            on_progress(Progress { done_bytes: self.done, total_bytes: self.total });
-        }
-    }
-
-    fn wait_input(&self) -> Result<()> {
-        cancel::wait(Some(self.input), PollFlags::IN, self.cancel, None).map(drop)
-    }
-
-    fn wait_output(&self) -> Result<()> {
-        let waited = cancel::wait(Some(self.output), PollFlags::OUT, self.cancel, None);
-        waited.map(drop).map_err(Error::of_output)
     }
 }

@@ -1,19 +1,21 @@
-//! `read` and `write` with one buffer: what always works, and what tells which side an error is of.
+//! `read` and `write` with one buffer, which always works and shows which side an error belongs to.
 
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
-use super::{Job, Way};
+use super::job::Job;
+use super::method::CopyMethod;
 use crate::buffer::Buffer;
 use crate::choice::BUFFER_BYTES;
 use crate::{Error, Result};
 
-/// To the end of the input, or of what was asked for.
-pub(super) fn copy(job: &mut Job<'_>, way: Way) -> Result<()> {
-    let mut buffer = (way == Way::ReadWrite).then(|| Buffer::new(BUFFER_BYTES));
-    // After another way most often only the end is left to be seen: that takes no memory.
+/// Copies to the end of the input, or of the requested bytes.
+pub(super) fn copy(job: &mut Job<'_>, method: CopyMethod) -> Result<()> {
+    let mut buffer = (method == CopyMethod::ReadWrite).then(|| Buffer::new(BUFFER_BYTES));
+    // After another method usually only the end of the input remains to be seen, which needs no
+    // large buffer.
     let mut first = [0; 512];
     loop {
         let memory: &mut [u8] = match &mut buffer {
@@ -38,7 +40,8 @@ pub(super) fn copy(job: &mut Job<'_>, way: Way) -> Result<()> {
     }
 }
 
-/// Writes all of it. What could not be written is put back, if the input can seek.
+/// Writes all bytes. If that fails, an input that can seek is set back to the first byte that was
+/// not written.
 fn write(job: &mut Job<'_>, mut bytes: &[u8]) -> Result<()> {
     while !bytes.is_empty() {
         let error = match rustix::io::write(job.output, bytes) {
@@ -61,7 +64,7 @@ fn write(job: &mut Job<'_>, mut bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the `held` bytes that are in a pipe of our own.
+/// Writes the `held` bytes of our pipe.
 #[cfg(target_os = "linux")]
 pub(super) fn drain(job: &mut Job<'_>, pipe: BorrowedFd<'_>, mut held: usize) -> Result<()> {
     let mut buffer = Buffer::new(BUFFER_BYTES.min(held));
@@ -80,7 +83,7 @@ pub(super) fn drain(job: &mut Job<'_>, pipe: BorrowedFd<'_>, mut held: usize) ->
     Ok(())
 }
 
-/// Puts an input that can seek back to behind the last byte that was written.
+/// Sets an input that can seek back by `bytes`.
 pub(super) fn step_back(input: BorrowedFd<'_>, bytes: usize) {
     let _ = seek(input, SeekFrom::Current(-(bytes as i64)));
 }

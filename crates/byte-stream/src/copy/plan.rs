@@ -1,4 +1,4 @@
-//! Which ways fit two descriptors, the best first; and the copy that would never end.
+//! Which methods fit two descriptors, the best first; and which copies would never end.
 
 use std::os::fd::BorrowedFd;
 
@@ -6,24 +6,25 @@ use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fstat, tell};
 use rustix::net::SocketType;
 use rustix::net::sockopt::socket_type;
 
-use super::Way;
+use super::method::CopyMethod;
 use crate::choice::{Kind, kind};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) struct Plan {
-    ways: &'static [Way],
-    /// Left of a regular input.
+    methods: &'static [CopyMethod],
+    /// Bytes left of a regular input.
     pub(super) size_bytes: Option<u64>,
-    /// Both are regular files, and the output is written where it stands: who appends to it cannot seek over a hole.
+    /// Both are regular files and the output is not in append mode, in which it could not seek over
+    /// a hole.
     pub(super) can_keep_holes: bool,
-    /// The input can keep one waiting.
+    /// Reading the input can block.
     pub(super) waits: bool,
     #[cfg(target_os = "linux")]
     pub(super) from_socket: bool,
 }
 
 impl Plan {
-    pub(super) fn of(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<Plan> {
+    pub(super) fn new(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<Plan> {
         let from = fstat(input).map_err(Error::io)?;
         let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;
         refuse_endless(input, output)?;
@@ -34,7 +35,7 @@ impl Plan {
         let to_regular = FileType::from_raw_mode(to.st_mode) == FileType::RegularFile;
         let appends = appends(output)?;
         Ok(Plan {
-            ways: ways(from_kind, output, &to, appends),
+            methods: methods(from_kind, output, &to, appends),
             size_bytes: size.map(|size| size.saturating_sub(position)),
             can_keep_holes: is_file && to_regular && !appends,
             #[cfg(target_os = "linux")]
@@ -43,33 +44,38 @@ impl Plan {
         })
     }
 
-    pub(super) fn ways(&self) -> &'static [Way] {
-        self.ways
+    pub(super) fn methods(&self) -> &'static [CopyMethod] {
+        self.methods
     }
 }
 
-/// The figures behind this order are those of the experiment `copying`.
-fn ways(from: Kind, output: BorrowedFd<'_>, to: &Stat, appends: bool) -> &'static [Way] {
+/// The order follows the results of the experiment `copying`.
+fn methods(from: Kind, output: BorrowedFd<'_>, to: &Stat, appends: bool) -> &'static [CopyMethod] {
     let to_kind = kind(output, to);
-    // The kernel splices nothing to the end of a file (EINVAL), and cuts a packet anywhere.
+    // The kernel refuses to splice to a file in append mode (EINVAL), and would split packets
+    // anywhere.
     if appends && to_kind != Kind::Pipe || to_kind == Kind::Socket && !is_stream(output) {
-        return &[Way::ReadWrite];
+        return &[CopyMethod::ReadWrite];
     }
     let from_file = matches!(from, Kind::Regular | Kind::InMemory | Kind::Block);
     match to_kind {
-        // Terminals and the like take what is written; /dev/null takes pages without a look at them.
-        Kind::Character if !is_null(to) => &[Way::ReadWrite],
-        _ if from == Kind::MadeUp || from == Kind::Character => &[Way::ReadWrite],
-        // Straight from there the kernel would hold the pipe while it looks for pages, and its reader would wait.
-        Kind::Pipe if from_file || from == Kind::Socket => &[Way::SpliceThroughPipe, Way::Splice],
-        _ if from == Kind::Pipe || to_kind == Kind::Pipe => &[Way::Splice],
-        Kind::Regular | Kind::InMemory if from == Kind::Regular || from == Kind::InMemory => {
-            &[Way::CopyFileRange, Way::Sendfile]
+        // Terminals and similar devices only accept writes; /dev/null takes pages without reading
+        // them.
+        Kind::Character if !is_null(to) => &[CopyMethod::ReadWrite],
+        _ if from == Kind::Virtual || from == Kind::Character => &[CopyMethod::ReadWrite],
+        // A direct splice holds the lock of the pipe while the kernel looks for pages, and its
+        // reader would wait.
+        Kind::Pipe if from_file || from == Kind::Socket => {
+            &[CopyMethod::SpliceThroughPipe, CopyMethod::Splice]
         }
-        Kind::Character => &[Way::SpliceThroughPipe],
-        Kind::Socket if from_file => &[Way::SpliceThroughPipe, Way::Sendfile],
-        _ if from_file => &[Way::Sendfile],
-        _ => &[Way::SpliceThroughPipe],
+        _ if from == Kind::Pipe || to_kind == Kind::Pipe => &[CopyMethod::Splice],
+        Kind::Regular | Kind::InMemory if from == Kind::Regular || from == Kind::InMemory => {
+            &[CopyMethod::CopyFileRange, CopyMethod::Sendfile]
+        }
+        Kind::Character => &[CopyMethod::SpliceThroughPipe],
+        Kind::Socket if from_file => &[CopyMethod::SpliceThroughPipe, CopyMethod::Sendfile],
+        _ if from_file => &[CopyMethod::Sendfile],
+        _ => &[CopyMethod::SpliceThroughPipe],
     }
 }
 
@@ -82,7 +88,8 @@ fn is_null(to: &Stat) -> bool {
     (rustix::fs::major(to.st_rdev), rustix::fs::minor(to.st_rdev)) == (1, 3)
 }
 
-/// A file that is appended to, or written behind where it is read, never ends. As GNU cat decides since 9.5.
+/// Copying a file onto its own end never ends, whether it is appended to or written behind the read
+/// position. The rule is that of GNU cat since 9.5.
 pub(super) fn refuse_endless(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<()> {
     let from = fstat(input).map_err(Error::io)?;
     let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;

@@ -1,26 +1,27 @@
-//! The holes of a regular file become holes of a regular file; what lies between is copied as ever.
+//! Copies the holes of a regular file as holes; the data between them is copied as usual.
 
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{SeekFrom, fstat, ftruncate, seek, tell};
 use rustix::io::Errno;
 
+use super::job::Job;
+use super::method::CopyMethod;
 use super::plan::Plan;
-use super::{Job, Way};
 use crate::{Error, Result};
 
-pub(super) fn copy(job: &mut Job<'_>, chosen: Way, plan: &Plan) -> Result<Way> {
+pub(super) fn copy(job: &mut Job<'_>, chosen: CopyMethod, plan: &Plan) -> Result<CopyMethod> {
     let mut finished = chosen;
     let mut at = tell(job.input).map_err(Error::io)?;
     loop {
         let data = match seek(job.input, SeekFrom::Data(at)) {
             Ok(data) => data,
-            // No data behind here: a hole up to the end.
+            // No data follows: a hole up to the end.
             Err(Errno::NXIO) => fstat(job.input).map_err(Error::io)?.st_size as u64,
             Err(_) => {
-                // A file system that knows no holes.
+                // The file system does not support SEEK_DATA.
                 seek(job.input, SeekFrom::Start(at)).map_err(Error::io)?;
-                return job.all(chosen, plan.ways());
+                return job.all(chosen, plan.methods());
             }
         };
         if data > at {
@@ -29,19 +30,19 @@ pub(super) fn copy(job: &mut Job<'_>, chosen: Way, plan: &Plan) -> Result<Way> {
             skipped(job, data - at);
         }
         let Ok(end) = seek(job.input, SeekFrom::Hole(data)) else {
-            // At or behind the end; what has been appended since is copied, too.
+            // At or behind the end. Data that was appended meanwhile is copied as well.
             seek(job.input, SeekFrom::Start(data)).map_err(Error::io)?;
             job.left = u64::MAX;
             let done = job.done;
-            let last = job.all(chosen, plan.ways())?;
+            let last = job.all(chosen, plan.methods())?;
             return Ok(if job.done > done { last } else { finished });
         };
         seek(job.input, SeekFrom::Start(data)).map_err(Error::io)?;
         job.left = end - data;
-        finished = job.all(chosen, plan.ways())?;
+        finished = job.all(chosen, plan.methods())?;
         at = tell(job.input).map_err(Error::io)?;
         if at < end {
-            // Cut meanwhile.
+            // The file was truncated meanwhile.
             return Ok(finished);
         }
     }
@@ -55,13 +56,13 @@ fn skipped(job: &mut Job<'_>, mut bytes: u64) {
     }
 }
 
-/// Leaves so many zeros in the output that take no space, and stands behind them.
+/// Creates a hole of this length in the output and seeks behind it.
 fn hole(output: BorrowedFd<'_>, bytes: u64) -> rustix::io::Result<()> {
     let start = tell(output)?;
     let end = start + bytes;
     let size = fstat(output)?.st_size as u64;
     if start < size {
-        // What stands there now must become zeros.
+        // Existing data in the range must become zeros.
         let old = bytes.min(size - start);
         if !punched(output, start, old) {
             zeros(output, old)?;

@@ -1,4 +1,5 @@
-//! A stream copied to a descriptor: by the kernel where nobody must look at the bytes, else chunk by chunk.
+//! Copies a stream to a descriptor: by the kernel if no digest needs the bytes, else chunk by
+//! chunk.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -12,7 +13,8 @@ use crate::stream::{State, too_large};
 use crate::{Error, Result, Stream, cancel};
 
 impl Stream {
-    /// Copies all that is left to a descriptor, in the cheapest way; the bytes so copied.
+    /// Copies the rest of the stream to a descriptor by the cheapest method, and returns the number
+    /// of bytes.
     ///
     /// ```
     /// use byte_stream::Stream;
@@ -36,7 +38,7 @@ impl Stream {
         if let Some(input) = self.source.fd() {
             refuse_endless(input, output)?;
         }
-        // What was read already comes first.
+        // Bytes that were read already come first.
         if self.taken < self.source.chunk().len() {
             self.write_chunk(output)?;
         }

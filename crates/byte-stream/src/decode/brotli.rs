@@ -1,8 +1,11 @@
-//! A reader of brotli that takes not a byte more than what is encoded, so that what lies behind it is seen.
+//! A Brotli decoder that consumes no byte behind the encoded data, so that trailing bytes are
+//! detected.
 
 use std::io::{self, BufRead, Read};
 
 use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
+
+use super::trailing::trailing;
 
 type State = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
 
@@ -52,7 +55,7 @@ impl<R: BufRead> Read for Brotli<R> {
             }
         }
         if self.ended && written == 0 && room > 0 && !self.input.fill_buf()?.is_empty() {
-            return Err(super::trailing());
+            return Err(trailing());
         }
         Ok(written)
     }

@@ -4,10 +4,12 @@ use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
+use super::trailing::trailing;
+
 pub(crate) struct Gzip<R> {
-    /// None only while the next one takes its place.
+    /// `None` only while the next member replaces it.
     member: Option<GzDecoder<R>>,
-    /// Zeros stand behind the last member.
+    /// Zero padding follows the last member.
     in_padding: bool,
     ended: bool,
 }
@@ -23,7 +25,7 @@ impl<R: BufRead> Gzip<R> {
         self.member.as_ref().expect(MEMBER).get_ref()
     }
 
-    /// The next member, or the end. As `gzip` does it, zeros may stand before the end.
+    /// Starts the next member, or ends. As with `gzip`, zeros may precede the end.
     fn next_member(&mut self) -> io::Result<()> {
         let input = self.member.as_mut().expect(MEMBER).get_mut();
         loop {
@@ -32,7 +34,7 @@ impl<R: BufRead> Gzip<R> {
             self.in_padding |= zeros > 0;
             self.ended = bytes.is_empty();
             if zeros < bytes.len() && self.in_padding {
-                return Err(super::trailing());
+                return Err(trailing());
             }
             if zeros == 0 {
                 break;

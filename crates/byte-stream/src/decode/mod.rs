@@ -1,12 +1,13 @@
-//! Decoders of gzip, Brotli and zstd: the decoded bytes, all of them, or an error.
+//! Decoders of gzip, Brotli and zstd: they return all of the decoded bytes, or an error.
 //!
-//! All members of a gzip file and all frames of a zstd file are decoded one after the other; zeros behind the last
-//! member and skippable frames are passed over. Any other byte behind the end is an error, as is an input that
-//! is cut or empty. The checksums of gzip and of zstd and the size that a zstd frame declares are verified; Brotli has
-//! neither, so that damage to it may go unnoticed.
+//! All members of a gzip file and all frames of a zstd file are decoded one after the other; zeros
+//! behind the last member and skippable frames are passed over. Any other byte behind the end is an
+//! error, as is an input that is cut or empty. The checksums of gzip and of zstd and the size that
+//! a zstd frame declares are verified; Brotli has neither, so that damage to it may go unnoticed.
 
 mod brotli;
 mod gzip;
+mod trailing;
 
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -14,10 +15,10 @@ use std::path::Path;
 use self::brotli::Brotli;
 use self::gzip::Gzip;
 
-/// What the program `zstd` accepts, too: 128 MiB.
+/// The limit of the program `zstd`: 128 MiB.
 const ZSTD_WINDOW_LOG: u32 = 27;
 
-/// How bytes are encoded.
+/// A compression format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Encoding {
@@ -47,10 +48,10 @@ impl Encoding {
     }
 }
 
-/// Reads what is encoded in `R`.
+/// Decodes the bytes of `R`.
 ///
-/// What is read before an error may be wrong: a checksum stands behind the bytes that it is of. So the bytes are right
-/// when the end, a read of 0 bytes, is reached.
+/// What is read before an error may be wrong: a checksum stands behind the bytes that it is of. So
+/// the bytes are right when the end, a read of 0 bytes, is reached.
 ///
 /// ```
 /// use std::io::Read;
@@ -86,8 +87,8 @@ impl<R: BufRead> Decoder<R> {
         Decoder::with_window_log(encoding, input, ZSTD_WINDOW_LOG)
     }
 
-    /// As [`new`](Decoder::new), but a zstd frame whose window has more than 2 to the power of `log` bytes, and so needs
-    /// as much memory, is an error. From 10 to 31.
+    /// As [`new`](Decoder::new), with another limit: a zstd frame whose window exceeds 2 to the
+    /// power of `log` bytes, which is the memory it needs, is an error. From 10 to 31.
     ///
     /// ```
     /// use std::io::Read;
@@ -130,7 +131,7 @@ impl<R: BufRead> Decoder<R> {
 
 impl<R: BufRead> Read for Decoder<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Else the 0 bytes that are read would look like the end.
+        // Otherwise reading 0 bytes would look like the end.
         if buffer.is_empty() {
             return Ok(0);
         }
@@ -140,9 +141,4 @@ impl<R: BufRead> Read for Decoder<R> {
             Format::Zstd(decoder) => decoder.read(buffer),
         }
     }
-}
-
-/// Behind the encoded bytes is something else.
-fn trailing() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "bytes behind the end of what is encoded")
 }

@@ -1,17 +1,18 @@
-//! One request and its answer, behind as many redirects as are allowed.
+//! Sends a request and follows redirects until there is a final response.
 
 use crate::buffer::Buffer;
 use crate::cancel::Cancel;
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
-use super::connection::{Connection, Patience};
+use super::base64::base64;
+use super::connection::{Connection, Timeouts};
 use super::head::{self, HEAD_LIMIT, Head};
 use super::settings::Settings;
 use super::url::Url;
-use super::{base64, proxy, tls};
+use super::{proxy, tls};
 
-/// Answers with a status of 1xx that are passed over before the real one.
+/// The largest number of 1xx responses before the final one.
 const INTERIM_LIMIT: u32 = 16;
 
 #[derive(Clone)]
@@ -20,27 +21,28 @@ pub(crate) struct Client {
     pub(crate) settings: Settings,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) total: Option<Deadline>,
-    /// What the last refusal asked for.
+    /// `Retry-After` of the last refused request.
     pub(crate) retry_after_s: Option<u64>,
     /// Connections are kept for the next request.
     pub(crate) keeps: bool,
     pub(crate) spare: Spare,
 }
 
-/// A connection that can take a request to the server of this URL.
+/// An idle connection to the server of this URL.
 #[derive(Default)]
 pub(crate) struct Spare(Option<(Url, Connection)>);
 
 impl Clone for Spare {
-    /// A connection is one client's.
+    /// A connection belongs to one client.
     fn clone(&self) -> Spare {
         Spare::default()
     }
 }
 
-/// A connection whose next bytes are the body; the first of them are in the buffer already.
+/// A response. The next bytes of the connection are the body; the first of them are in the buffer
+/// already.
 pub(crate) struct Answer {
-    /// Whose it is, behind all redirects.
+    /// The final URL, after all redirects.
     pub(crate) url: Url,
     pub(crate) connection: Connection,
     pub(crate) head: Head,
@@ -48,18 +50,18 @@ pub(crate) struct Answer {
     pub(crate) end: usize,
 }
 
-/// The part that is asked for.
+/// The requested range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted<'a> {
     pub(crate) from: u64,
-    /// Up to the end, if none.
+    /// To the end, if `None`.
     pub(crate) last: Option<u64>,
-    /// Only if the version is this one; else the whole.
+    /// Sent as `If-Range`: the server returns the whole resource if its version is another one.
     pub(crate) etag: Option<&'a str>,
 }
 
 impl Client {
-    /// A success, or an error. What is received goes into the buffer.
+    /// Returns a successful response. Received bytes of the body are in the buffer.
     pub(crate) fn get(
         &mut self,
         wanted: Option<Wanted<'_>>,
@@ -68,13 +70,13 @@ impl Client {
         self.retry_after_s = None;
         let mut url = self.url.clone();
         for _ in 0..=self.settings.redirects {
-            let answer = self.ask(&url, wanted, buffer)?;
+            let answer = self.request_from(&url, wanted, buffer)?;
             match (answer.head.status, &answer.head.location) {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => url = url.redirect(location)?,
                 (200 | 204, _) => return Ok(answer),
                 (206 | 416, _) if wanted.is_some() => return Ok(answer),
                 (206, _) => {
-                    let text = "the server sent a part (206) although the whole was asked for";
+                    let text = "the server sent a part (206) of a resource requested whole";
                     return Err(Error::new(ErrorKind::Protocol, text));
                 }
                 (status, _) => {
@@ -87,14 +89,15 @@ impl Client {
         Err(Error::new(ErrorKind::Redirect, text))
     }
 
-    fn ask(
+    fn request_from(
         &mut self,
         url: &Url,
         wanted: Option<Wanted<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         if let Some((_, connection)) = self.spare.0.take_if(|(of, _)| of.same_origin(url))
-            // Else the server has closed it meanwhile, which it may do at any time.
+            // If this fails, the server has closed the idle connection, which it may do at any
+            // time.
             && let Ok(answer) = self.exchange(connection, url, wanted, buffer)
         {
             return Ok(answer);
@@ -105,16 +108,16 @@ impl Client {
 
     fn connect(&self, url: &Url, buffer: &mut Buffer) -> Result<Connection> {
         let stage = Deadline::after(self.settings.connect_limit);
-        let patience = Patience {
+        let timeouts = Timeouts {
             cancel: self.cancel.clone(),
-            // Connecting has a limit of its own.
+            // Connecting has its own limit.
             idle: self.settings.connect_limit,
             stage,
             total: self.total,
         };
-        let proxy = proxy::of(url, &self.settings.proxy)?;
+        let proxy = proxy::for_url(url, &self.settings.proxy)?;
         let to = proxy.as_ref().unwrap_or(url);
-        let mut connection = Connection::open(&to.host, to.port, patience)?;
+        let mut connection = Connection::open(&to.host, to.port, timeouts)?;
         if url.secure {
             if let Some(proxy) = &proxy {
                 tunnel(&mut connection, url, proxy, buffer)?;
@@ -122,7 +125,7 @@ impl Client {
             let config = self.settings.tls.clone().map_or_else(tls::system, Ok)?;
             connection.secure(&url.host, config)?;
         }
-        connection.patience().idle = self.settings.idle_limit;
+        connection.timeouts().idle = self.settings.idle_limit;
         Ok(connection)
     }
 
@@ -133,15 +136,15 @@ impl Client {
         wanted: Option<Wanted<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
-        let proxy = proxy::of(url, &self.settings.proxy)?;
-        connection.patience().stage = Deadline::after(self.settings.idle_limit);
+        let proxy = proxy::for_url(url, &self.settings.proxy)?;
+        connection.timeouts().stage = Deadline::after(self.settings.idle_limit);
         connection.write(self.request(url, proxy.as_ref(), wanted).as_bytes())?;
         let mut answer = receive(connection, url, buffer)?;
-        answer.connection.patience().stage = None;
+        answer.connection.timeouts().stage = None;
         Ok(answer)
     }
 
-    /// Takes the connection of an answer that was received to its end.
+    /// Keeps the connection of a response that was received completely.
     pub(crate) fn keep(&mut self, answer: Answer) {
         if self.keeps && !answer.head.closes {
             self.spare = Spare(Some((answer.url, answer.connection)));
@@ -173,7 +176,7 @@ impl Client {
         if let Some(credentials) = plain_proxy.and_then(Url::basic) {
             header("Proxy-Authorization", &format!("Basic {credentials}"));
         }
-        // All that the caller gave may be a secret: it is for the server that was named only.
+        // The caller's headers may be secret, so they are sent to the origin of the URL only.
         if url.same_origin(&self.url) {
             let basic = self.url.basic().map(|credentials| format!("Basic {credentials}"));
             if let Some(value) = self.settings.authorization.as_ref().or(basic.as_ref()) {
@@ -192,7 +195,7 @@ impl Client {
     }
 }
 
-/// Asks a proxy for a connection to the server itself.
+/// Requests a tunnel to the server from a proxy.
 fn tunnel(connection: &mut Connection, url: &Url, proxy: &Url, buffer: &mut Buffer) -> Result<()> {
     let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
     let to = format!("{host}:{}", url.port);
@@ -207,7 +210,7 @@ fn tunnel(connection: &mut Connection, url: &Url, proxy: &Url, buffer: &mut Buff
         return Err(refusal(head.status).and(" (the proxy)"));
     }
     if n != end {
-        // Bytes that cannot be the server's: it has not been greeted yet.
+        // These bytes cannot come from the server, as the TLS handshake has not started.
         return Err(Error::new(ErrorKind::Protocol, "the proxy sent more than an answer"));
     }
     Ok(())
@@ -224,10 +227,10 @@ fn receive(mut connection: Connection, url: &Url, buffer: &mut Buffer) -> Result
             _ => return Ok(Answer { url: url.clone(), connection, head, start, end }),
         }
     }
-    Err(Error::new(ErrorKind::Protocol, "the server never comes to an answer"))
+    Err(Error::new(ErrorKind::Protocol, "the server sent more than 16 interim responses"))
 }
 
-/// The head that begins at `start`, and its length.
+/// Reads the head that begins at `start`, and returns it with its length.
 fn read_head(
     connection: &mut Connection,
     buffer: &mut Buffer,
@@ -236,7 +239,8 @@ fn read_head(
 ) -> Result<(Head, usize)> {
     let mut seen = *start;
     loop {
-        // Parsed only when an empty line has come: else a slow head would be parsed for every byte.
+        // The head is parsed only after an empty line, so that a slow head is not parsed for every
+        // byte.
         let from = seen.saturating_sub(3).max(*start);
         if has_empty_line(&buffer[from..*end])
             && let Some(found) = head::parse(&buffer[*start..*end])?
@@ -265,13 +269,13 @@ pub(crate) fn has_empty_line(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|two| two == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
 }
 
-/// The error of a status that is no success.
+/// The error for a status that is not a success.
 fn refusal(status: u16) -> Error {
     let meaning = match status {
-        401 => " (it wants credentials)",
+        401 => " (credentials required)",
         403 => " (forbidden)",
         404 => " (not found)",
-        407 => " (the proxy wants credentials)",
+        407 => " (proxy credentials required)",
         410 => " (gone)",
         429 => " (too many requests)",
         503 => " (unavailable)",

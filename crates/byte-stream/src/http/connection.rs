@@ -1,4 +1,4 @@
-//! A connection to a server, plain or TLS, that never waits longer than it may.
+//! A connection to a server, plain or TLS, on which no operation exceeds its time limits.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -16,32 +16,35 @@ use crate::cancel::{self, Cancel};
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
-/// How long to wait, and what ends the waiting.
+/// The time limits of a connection, and its cancel handle.
 #[derive(Clone)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     pub(crate) cancel: Option<Cancel>,
-    /// Without a byte.
+    /// Time without a byte.
     pub(crate) idle: Duration,
-    /// For what is being done now.
+    /// The deadline of the current stage.
     pub(crate) stage: Option<Deadline>,
-    /// For everything.
+    /// The deadline of the whole stream.
     pub(crate) total: Option<Deadline>,
 }
 
-/// The shortest of the limits.
+/// The limit that expires first.
 struct Left {
     time: Duration,
-    /// The error if that passes in vain. The clock is not asked again then: the kernel counts a socket's limit in ticks,
-    /// which stand behind the clock on a busy machine, and may wake a little before it.
+    /// The error if the limit expires. It is decided here, not by reading the clock again: the
+    /// kernel measures a socket's time limit in ticks, which lag behind the clock on a busy
+    /// machine, and may wake up slightly early.
     lost: fn() -> Error,
 }
 
-impl Patience {
-    /// What is left of it now; an error if that is nothing.
+impl Timeouts {
+    /// The time left; an error if there is none.
     fn left(&self) -> Result<Left> {
         cancel::check(self.cancel.as_ref())?;
-        let mut left = Left { time: self.idle, lost: too_slow };
-        for (deadline, lost) in [(self.total, too_late as fn() -> Error), (self.stage, too_slow)] {
+        let mut left = Left { time: self.idle, lost: idle_limit_passed };
+        for (deadline, lost) in
+            [(self.total, total_limit_passed as fn() -> Error), (self.stage, idle_limit_passed)]
+        {
             match deadline.map(Deadline::left) {
                 Some(Duration::ZERO) => return Err(lost()),
                 Some(time) if time < left.time => left = Left { time, lost },
@@ -63,12 +66,12 @@ impl Patience {
     }
 }
 
-fn too_slow() -> Error {
+fn idle_limit_passed() -> Error {
     Error::new(ErrorKind::TimedOut, "the server did not answer within the time limit")
 }
 
-/// Once more would not be quicker.
-fn too_late() -> Error {
+/// A retry would exceed the total limit as well.
+fn total_limit_passed() -> Error {
     Error::new(ErrorKind::TimedOut, "not done within the total time limit").retryable(false)
 }
 
@@ -77,21 +80,21 @@ pub(crate) struct Connection {
     tls: Option<Box<ClientConnection>>,
 }
 
-/// The TCP connection, as something that TLS can read and write.
+/// The TCP connection, as a reader and writer for rustls.
 struct Socket {
     tcp: TcpStream,
-    patience: Patience,
-    /// The time limit that the kernel was told.
+    timeouts: Timeouts,
+    /// The time limit that is set on the socket.
     armed: Option<Duration>,
 }
 
 impl Connection {
-    pub(crate) fn open(host: &str, port: u16, patience: Patience) -> Result<Connection> {
+    pub(crate) fn open(host: &str, port: u16, timeouts: Timeouts) -> Result<Connection> {
         let mut last = None;
-        for address in resolve(host, port, &patience)? {
-            match dial(address, &patience) {
+        for address in resolve(host, port, &timeouts)? {
+            match dial(address, &timeouts) {
                 Ok(tcp) => {
-                    let socket = Socket { tcp, patience, armed: None };
+                    let socket = Socket { tcp, timeouts, armed: None };
                     return Ok(Connection { socket, tls: None });
                 }
                 Err(error) if error.kind() == ErrorKind::Connect => last = Some(error),
@@ -101,7 +104,7 @@ impl Connection {
         Err(last.unwrap_or_else(|| failed(format!("{host} has no address"))))
     }
 
-    /// Does the handshake.
+    /// Performs the TLS handshake.
     pub(crate) fn secure(&mut self, host: &str, config: Arc<ClientConfig>) -> Result<()> {
         let tls =
             |error: &dyn std::fmt::Display| Error::new(ErrorKind::Tls, format!("TLS: {error}"));
@@ -109,14 +112,14 @@ impl Connection {
         let connection = ClientConnection::new(config, name).map_err(|error| tls(&error))?;
         let mut connection = Box::new(connection);
         while connection.is_handshaking() {
-            connection.complete_io(&mut self.socket).map_err(of_tls)?;
+            connection.complete_io(&mut self.socket).map_err(from_tls)?;
         }
         self.tls = Some(connection);
         Ok(())
     }
 
-    pub(crate) fn patience(&mut self) -> &mut Patience {
-        &mut self.socket.patience
+    pub(crate) fn timeouts(&mut self) -> &mut Timeouts {
+        &mut self.socket.timeouts
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -124,16 +127,17 @@ impl Connection {
             None => self.socket.write_all(bytes),
             Some(tls) => rustls::Stream::new(&mut **tls, &mut self.socket).write_all(bytes),
         };
-        written.map_err(of_tls)
+        written.map_err(from_tls)
     }
 
-    /// 0 at the end. With TLS that is a proper one: a connection that is only cut is an error.
+    /// Returns 0 at the end. With TLS the peer must have closed the connection properly; a
+    /// truncated one is an error.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let read = match &mut self.tls {
             None => return self.socket.receive(buffer),
             Some(tls) => rustls::Stream::new(&mut **tls, &mut self.socket).read(buffer),
         };
-        read.map_err(of_tls)
+        read.map_err(from_tls)
     }
 
     pub(crate) fn is_secure(&self) -> bool {
@@ -141,8 +145,8 @@ impl Connection {
     }
 }
 
-/// Ours comes back as it was; the rest is what rustls says.
-fn of_tls(error: io::Error) -> Error {
+/// Unwraps our own error; anything else is an error of rustls.
+fn from_tls(error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         let text = "the connection was cut";
         return Error::new(ErrorKind::Truncated, text).retryable(true);
@@ -158,11 +162,11 @@ impl Socket {
     fn receive(&mut self, buffer: &mut [u8]) -> Result<usize> {
         loop {
             let mut lost = None;
-            if self.patience.cancel.is_some() {
-                self.patience.wait(&self.tcp, PollFlags::IN)?;
+            if self.timeouts.cancel.is_some() {
+                self.timeouts.wait(&self.tcp, PollFlags::IN)?;
             } else {
-                // One call less than waiting first: the kernel keeps the time.
-                let left = self.patience.left()?;
+                // The socket's own time limit saves a `poll` per read.
+                let left = self.timeouts.left()?;
                 if self.armed != Some(left.time) {
                     self.tcp.set_read_timeout(Some(left.time)).map_err(Error::io)?;
                     self.armed = Some(left.time);
@@ -181,18 +185,18 @@ impl Socket {
 
 impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.receive(buffer).map_err(ours)
+        self.receive(buffer).map_err(wrapped)
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.patience.wait(&self.tcp, PollFlags::OUT).map_err(ours)?;
+        self.timeouts.wait(&self.tcp, PollFlags::OUT).map_err(wrapped)?;
         loop {
             match rustix::io::write(&self.tcp, bytes) {
                 Ok(n) => return Ok(n),
                 Err(Errno::INTR) => {}
-                Err(errno) => return Err(ours(Error::io(errno).retryable(true))),
+                Err(errno) => return Err(wrapped(Error::io(errno).retryable(true))),
             }
         }
     }
@@ -202,8 +206,8 @@ impl Write for Socket {
     }
 }
 
-/// Through somebody's `io::Error`, of a kind that nobody acts upon.
-fn ours(error: Error) -> io::Error {
+/// Wraps our error so that it passes through rustls unchanged.
+fn wrapped(error: Error) -> io::Error {
     io::Error::other(error)
 }
 
@@ -211,8 +215,8 @@ fn failed(text: String) -> Error {
     Error::new(ErrorKind::Connect, text).retryable(true)
 }
 
-/// The addresses of a host. The system's resolver cannot be stopped, so a thread waits for it.
-fn resolve(host: &str, port: u16, patience: &Patience) -> Result<Vec<SocketAddr>> {
+/// Resolves the host in a thread, because the system's resolver cannot be cancelled.
+fn resolve(host: &str, port: u16, timeouts: &Timeouts) -> Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
@@ -222,12 +226,12 @@ fn resolve(host: &str, port: u16, patience: &Patience) -> Result<Vec<SocketAddr>
     let thread = std::thread::Builder::new().name("resolver".to_owned()).stack_size(256 << 10);
     let look_up = move || {
         let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // Who asked may have given up.
+        // The receiver may have timed out.
         let _ = sender.send(found);
         drop(writer);
     };
     thread.spawn(look_up).map_err(Error::io)?;
-    patience.wait(&done, PollFlags::IN)?;
+    timeouts.wait(&done, PollFlags::IN)?;
     match receiver.recv() {
         Ok(Ok(addresses)) => Ok(addresses),
         Ok(Err(error)) => Err(failed(format!("the address of {host}: {error}"))),
@@ -235,7 +239,7 @@ fn resolve(host: &str, port: u16, patience: &Patience) -> Result<Vec<SocketAddr>
     }
 }
 
-/// Non-blocking, and not for programs that this one starts.
+/// A non-blocking socket that child processes do not inherit.
 #[cfg(target_os = "linux")]
 fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     use rustix::net::{SocketFlags, socket_with};
@@ -243,7 +247,7 @@ fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
 }
 
-/// Non-blocking, and not for programs that this one starts.
+/// A non-blocking socket that child processes do not inherit.
 #[cfg(not(target_os = "linux"))]
 fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
@@ -252,7 +256,7 @@ fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     Ok(socket)
 }
 
-fn dial(address: SocketAddr, patience: &Patience) -> Result<TcpStream> {
+fn dial(address: SocketAddr, timeouts: &Timeouts) -> Result<TcpStream> {
     let refused =
         |errno: Errno| failed(format!("connecting to {address}: {}", io::Error::from(errno)));
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -261,7 +265,7 @@ fn dial(address: SocketAddr, patience: &Patience) -> Result<TcpStream> {
         Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
         Err(errno) => return Err(refused(errno)),
     }
-    patience.wait(&socket, PollFlags::OUT)?;
+    timeouts.wait(&socket, PollFlags::OUT)?;
     sockopt::socket_error(&socket).map_err(Error::io)?.map_err(refused)?;
     let tcp = TcpStream::from(socket);
     tcp.set_nonblocking(false).map_err(Error::io)?;
@@ -279,9 +283,9 @@ mod tests {
         let retryable = limits.map(|(total, idle, stage)| {
             let after = |s| Deadline::after(Duration::from_secs(s));
             let idle = Duration::from_secs(idle);
-            let patience =
-                Patience { cancel: None, idle, stage: stage.and_then(after), total: after(total) };
-            let left = patience.left().unwrap();
+            let timeouts =
+                Timeouts { cancel: None, idle, stage: stage.and_then(after), total: after(total) };
+            let left = timeouts.left().unwrap();
             assert!(left.time <= Duration::from_secs(1));
             (left.lost)().is_retryable()
         });

@@ -1,43 +1,19 @@
-//! Bodies in gzip, br and zstd, decoded on the fly within limits.
+//! Bodies in gzip, br and zstd, decoded while they are received, within limits.
 
 use std::io::{self, BufRead, Read};
 
 use crate::buffer::Buffer;
 use crate::choice::BUFFER_BYTES;
-use crate::decode::{Decoder, Encoding};
+use crate::decode::Decoder;
 use crate::{Error, ErrorKind, Result};
 
+use super::encoding::ContentEncoding;
 use super::raw::Raw;
 
-/// RFC 9659: what is sent over HTTP needs no more.
+/// RFC 9659 limits the window of zstd over HTTP.
 const ZSTD_WINDOW_LOG: u32 = 23;
-/// So much may come out of anything.
+/// Output up to this size is allowed regardless of the ratio.
 const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
-
-/// The value of `Content-Encoding`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ContentEncoding {
-    #[default]
-    Identity,
-    Known(Encoding),
-    /// Another, or several.
-    Unknown,
-}
-
-impl ContentEncoding {
-    pub(crate) fn of(values: &[&[u8]]) -> ContentEncoding {
-        let [value] = values else {
-            return if values.is_empty() { Self::Identity } else { Self::Unknown };
-        };
-        match value.to_ascii_lowercase().as_slice() {
-            b"" | b"identity" => Self::Identity,
-            b"gzip" | b"x-gzip" => Self::Known(Encoding::Gzip),
-            b"br" => Self::Known(Encoding::Brotli),
-            b"zstd" => Self::Known(Encoding::Zstd),
-            _ => Self::Unknown,
-        }
-    }
-}
 
 pub(crate) struct Decoded {
     decoder: Decoder<Encoded>,
@@ -50,7 +26,7 @@ pub(crate) struct Decoded {
 impl Decoded {
     pub(crate) fn new(raw: Raw) -> Result<Decoded> {
         let mut encoded = Encoded { raw, taken: 0, consumed: 0 };
-        // Nothing at all is nothing, in every encoding.
+        // An empty body is empty in every encoding.
         let ended = encoded.fill_buf().map_err(damaged)?.is_empty();
         let ContentEncoding::Known(encoding) = encoded.raw.version().encoding else {
             return Err(wrong("the encoding is not known"));
@@ -86,10 +62,10 @@ impl Decoded {
     }
 }
 
-/// The encoded bytes, as decoders want them.
+/// The encoded bytes, as a `BufRead` for the decoders.
 struct Encoded {
     raw: Raw,
-    /// Of its chunk.
+    /// Bytes consumed of the current chunk.
     taken: usize,
     consumed: u64,
 }
@@ -117,7 +93,7 @@ impl Read for Encoded {
     }
 }
 
-/// An error of the connection, which some decoders wrap, or of the encoding.
+/// An error of the connection, which some decoders wrap, or of the encoded data.
 fn damaged(error: io::Error) -> Error {
     let mut error = Error::from_io(error, ErrorKind::Decode);
     if error.kind() == ErrorKind::Decode {

@@ -1,21 +1,22 @@
-//! Where a body's bytes lie in what is received, and where it ends. Pure: bytes in, steps out.
+//! Finds the bytes of a body and its end in the received bytes (RFC 9112). Pure: bytes in, steps
+//! out.
 
 use crate::{Error, ErrorKind, Result};
 
-/// A line of a chunk's size with its extensions, and all trailers together, are not longer than this.
+/// The limit for a chunk-size line with its extensions, and for all trailers together.
 const CONTROL_LIMIT: usize = 8 << 10;
 const TRAILERS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
-    /// So many bytes are left.
+    /// Bytes left of a body with `Content-Length`.
     Length(u64),
     Chunked(Part),
-    /// To the end of the connection.
+    /// The body ends with the connection.
     Close,
 }
 
-/// Where in a chunked body (RFC 9112, 7.1) the next byte stands.
+/// The position within a chunked body (RFC 9112, 7.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Size,
@@ -29,13 +30,13 @@ pub(crate) enum Part {
 /// What the next bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// So many of the body.
+    /// This many bytes of the body.
     Data(usize),
-    /// So many that are not of the body.
+    /// This many bytes that are not part of the body.
     Control(usize),
-    /// More must be received to tell.
+    /// More bytes are needed.
     More,
-    /// The body ends before them.
+    /// The body ended before these bytes.
     End,
 }
 
@@ -59,7 +60,7 @@ fn take(left: &mut u64, available: usize) -> usize {
 
 fn chunked(part: &mut Part, bytes: &[u8]) -> Result<Step> {
     match part {
-        // httparse takes no digits at all for 0: the end of a body that has not ended.
+        // httparse takes a chunk size without digits for 0, which would end the body too early.
         Part::Size if !bytes[0].is_ascii_hexdigit() => {
             Err(wrong("the size of a chunk is malformed"))
         }

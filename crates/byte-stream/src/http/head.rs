@@ -1,11 +1,11 @@
-//! The head of an answer: what it says of the body, held against the rules. Pure: bytes in, facts out.
+//! Parses the head of a response and validates what it says about the body. Pure: bytes in, facts
+//! out.
 
-use super::decoded::ContentEncoding;
+use super::encoding::ContentEncoding;
 use super::framing::{Frame, Part};
-use super::settings::is_strong;
 use crate::{Error, ErrorKind, Result};
 
-/// Heads are not longer than this, nor do they have more lines.
+/// Limits for the length of a head and for its number of fields.
 pub(crate) const HEAD_LIMIT: usize = 64 << 10;
 const HEADERS: usize = 128;
 
@@ -13,7 +13,7 @@ const HEADERS: usize = 128;
 pub(crate) struct Head {
     pub(crate) status: u16,
     pub(crate) frame: Frame,
-    /// A strong one.
+    /// Strong validators only.
     pub(crate) etag: Option<String>,
     pub(crate) location: Option<String>,
     pub(crate) encoding: ContentEncoding,
@@ -28,16 +28,16 @@ pub(crate) struct Head {
 pub(crate) enum ContentRange {
     /// First and last byte, and the size of the whole if it is known.
     Part(u64, u64, Option<u64>),
-    /// No such range in so many bytes.
+    /// An unsatisfied range: the size of the resource.
     None(u64),
 }
 
-/// The head and its length; none if there is more of it to come.
+/// Parses a head and its length; `None` if it is incomplete.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     match response.parse(bytes) {
-        Ok(httparse::Status::Complete(n)) => Ok(Some((Head::of(&response)?, n))),
+        Ok(httparse::Status::Complete(n)) => Ok(Some((Head::from_response(&response)?, n))),
         Ok(httparse::Status::Partial) => Ok(None),
         Err(httparse::Error::TooManyHeaders) => {
             Err(wrong(format!("the head of the answer has more than {HEADERS} lines")))
@@ -47,7 +47,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>> {
 }
 
 impl Head {
-    fn of(response: &httparse::Response<'_, '_>) -> Result<Head> {
+    fn from_response(response: &httparse::Response<'_, '_>) -> Result<Head> {
         let status = response.code.unwrap_or_default();
         let is_old = response.version == Some(0);
         let values = |name: &str| {
@@ -58,7 +58,7 @@ impl Head {
         let one = |name: &str| match values(name).as_slice() {
             [] => Ok(None),
             [value] => Ok(Some(text(value)?)),
-            // RFC 9110, 5.3: a field that is no list comes once.
+            // RFC 9110, 5.3: a field that is not a list must not be repeated.
             _ => Err(wrong(format!("the answer has several {name}"))),
         };
         let range = one("Content-Range")?;
@@ -72,7 +72,7 @@ impl Head {
             frame: frame(status, is_old, &values("Transfer-Encoding"), &values("Content-Length"))?,
             etag: one("ETag")?.filter(|etag| is_strong(etag)),
             location: one("Location")?,
-            encoding: ContentEncoding::of(&values("Content-Encoding")),
+            encoding: ContentEncoding::from_values(&values("Content-Encoding")),
             range: range.transpose()?,
             retry_after_s: one("Retry-After").ok().flatten().and_then(|value| value.parse().ok()),
             closes: closes || is_old,
@@ -80,7 +80,7 @@ impl Head {
     }
 }
 
-/// RFC 9112, 6.3; what is ambiguous there is an error here.
+/// RFC 9112, 6.3; ambiguous framing is an error here.
 fn frame(status: u16, is_old: bool, codings: &[&[u8]], lengths: &[&[u8]]) -> Result<Frame> {
     if matches!(status, 100..=199 | 204 | 304) {
         return Ok(Frame::Length(0));
@@ -96,7 +96,7 @@ fn frame(status: u16, is_old: bool, codings: &[&[u8]], lengths: &[&[u8]]) -> Res
     }
 }
 
-/// One number, however often it is said.
+/// A single number, which may be repeated.
 fn length(values: &[&[u8]]) -> Result<u64> {
     let mut found = None;
     for value in values.iter().flat_map(|value| value.split(|b| *b == b',')) {
@@ -143,6 +143,17 @@ fn text(value: &[u8]) -> Result<String> {
 
 fn wrong(text: String) -> Error {
     Error::new(ErrorKind::Protocol, text)
+}
+
+/// RFC 9110, 8.8.3: a strong validator changes with every change of the content.
+pub(crate) fn is_strong(etag: &str) -> bool {
+    let bytes = etag.as_bytes();
+    bytes.len() >= 2
+        && bytes[0] == b'"'
+        && bytes[bytes.len() - 1] == b'"'
+        && bytes[1..bytes.len() - 1]
+            .iter()
+            .all(|b| *b == 0x21 || (0x23..=0x7e).contains(b) || *b >= 0x80)
 }
 
 #[cfg(test)]

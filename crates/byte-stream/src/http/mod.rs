@@ -1,10 +1,14 @@
-//! HTTP/1.1: one connection a stream, its bytes lent as they are received.
+//! An HTTP/1.1 client. Each stream has its own connection, and received bytes are lent from its
+//! buffer.
 
+mod base64;
 mod client;
 mod connection;
 mod decoded;
+mod encoding;
 mod framing;
 mod head;
+mod options;
 mod proxy;
 mod ranges;
 mod raw;
@@ -13,10 +17,11 @@ mod tls;
 mod url;
 
 use crate::choice::Choice;
-use crate::{Options, Result};
+use crate::{Cancel, Result};
 
-use self::decoded::{ContentEncoding, Decoded};
-use self::ranges::Ranges;
+use self::decoded::Decoded;
+use self::encoding::ContentEncoding;
+use self::ranges::{Opened, Ranges};
 use self::raw::Raw;
 pub(crate) use self::settings::Settings;
 
@@ -28,15 +33,21 @@ pub(crate) use self::{
     url::Url,
 };
 
-/// Asks for a resource; its body is what comes next.
-pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
-    let decode = options.http.decode;
-    // What is verified at the end may be cut anywhere.
-    options.http.unframed |= options.sha256.is_some();
-    if options.http.parallel > 1 {
-        return ranges::open(url, options);
+/// Requests a resource and returns its body.
+pub(crate) fn open(
+    url: &str,
+    settings: &mut Settings,
+    buffer_bytes: Option<usize>,
+    cancel: Option<&Cancel>,
+) -> Result<Body> {
+    let decode = settings.decode;
+    if settings.parallel > 1 {
+        return Ok(match ranges::open(url, settings, cancel)? {
+            Opened::Parts(ranges) => Body::Ranges(ranges),
+            Opened::Whole(raw) => Body::Raw(raw),
+        });
     }
-    let raw = Raw::open(url, options)?;
+    let raw = Raw::open(url, settings, buffer_bytes, cancel)?;
     if decode && raw.version().encoding != ContentEncoding::Identity {
         return Ok(Body::Decoded(Decoded::new(raw)?));
     }
@@ -71,7 +82,7 @@ impl Body {
         match self {
             Body::Raw(raw) => raw.choice(),
             Body::Ranges(ranges) => ranges.choice(),
-            // What comes out is not known beforehand.
+            // The decoded size is not known in advance.
             Body::Decoded(decoded) => Choice { size_bytes: None, ..decoded.raw().choice() },
         }
     }
@@ -81,34 +92,6 @@ impl Body {
             Body::Raw(raw) => raw.version().etag.as_deref(),
             Body::Ranges(ranges) => ranges.version().etag.as_deref(),
             Body::Decoded(_) => None,
-        }
-    }
-}
-
-/// RFC 4648, with padding: for credentials, so a few bytes.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(three.get(i).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for i in 0..4 {
-            let known = i <= three.len();
-            let letter = ALPHABET[(bits >> (18 - 6 * i) & 63) as usize];
-            text.push(if known { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        for (bytes, text) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]
-        {
-            assert_eq!(super::base64(bytes.as_bytes()), text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which proxy, if any, stands before a server.
+//! Which proxy, if any, is used for a server.
 
 use std::net::IpAddr;
 
@@ -6,16 +6,16 @@ use super::settings::Proxy;
 use super::url::Url;
 use crate::{Error, ErrorKind, Result};
 
-pub(crate) fn of(url: &Url, setting: &Proxy) -> Result<Option<Url>> {
+pub(crate) fn for_url(url: &Url, setting: &Proxy) -> Result<Option<Url>> {
     let text = match setting {
         Proxy::None => None,
         Proxy::Url(text) => Some(text.clone()),
         Proxy::Environment => from_variables(url, |name| std::env::var(name).ok()),
     };
     let Some(text) = text else { return Ok(None) };
-    // As curl takes it: a bare `host:port`, too.
+    // A bare `host:port` is accepted, as curl does.
     let text = if text.contains("://") { text } else { format!("http://{text}") };
-    let wrong = |what: &str| Error::new(ErrorKind::Misuse, format!("the proxy: {what}"));
+    let wrong = |what: &str| Error::new(ErrorKind::InvalidUse, format!("the proxy: {what}"));
     let proxy = Url::parse(&text).map_err(|error| wrong(error.message()))?;
     if proxy.secure {
         return Err(wrong("only http:// proxies are known"));
@@ -26,15 +26,16 @@ pub(crate) fn of(url: &Url, setting: &Proxy) -> Result<Option<Url>> {
 fn from_variables(url: &Url, read: impl Fn(&str) -> Option<String>) -> Option<String> {
     let set = |name: &str| read(name).filter(|value| !value.is_empty());
     let either = |name: &str| set(name).or_else(|| set(&name.to_ascii_uppercase()));
-    // Not HTTP_PROXY: a CGI program gets the header `Proxy` of its client under that name.
+    // HTTP_PROXY in upper case is ignored, because a CGI program gets the header `Proxy` of its
+    // client under that name.
     let proxy = if url.secure { either("https_proxy") } else { set("http_proxy") };
     let proxy = proxy.or_else(|| either("all_proxy"))?;
     let exempt = either("no_proxy").unwrap_or_default();
     (!exempt.split(',').any(|rule| is_exempt(&url.host, rule.trim()))).then_some(proxy)
 }
 
-/// `example.org` and `.example.org` stand for the domain and all below it, `10.0.0.0/8` for the addresses that begin
-/// so, `*` for everything.
+/// `example.org` and `.example.org` match the domain and all its subdomains, `10.0.0.0/8` the
+/// addresses of that network, `*` everything.
 fn is_exempt(host: &str, rule: &str) -> bool {
     if let Ok(host) = host.parse::<IpAddr>() {
         let rule = rule.trim_start_matches('[').trim_end_matches(']');
@@ -48,9 +49,9 @@ fn is_exempt(host: &str, rule: &str) -> bool {
     host.strip_suffix(&rule).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
-/// An address alone stands for itself.
+/// An address without a prefix length matches itself.
 fn is_in_network(host: IpAddr, rule: &str) -> bool {
-    // Both as numbers of 128 bits, the first bit of the address at the front.
+    // Both as 128-bit numbers, the first bit of the address at the front.
     let bits = |address: IpAddr| match address {
         IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),
         IpAddr::V6(address) => (address.to_bits(), 128),
@@ -98,8 +99,8 @@ mod tests {
     #[test]
     fn a_proxy_of_another_kind_is_refused() {
         let url = Url::parse("http://a/").unwrap();
-        let error = of(&url, &Proxy::Url("socks5://p:1080".to_owned())).unwrap_err();
+        let error = for_url(&url, &Proxy::Url("socks5://p:1080".to_owned())).unwrap_err();
         assert_eq!(error.to_string(), "the proxy: the URL is neither http:// nor https://");
-        assert!(of(&url, &Proxy::Url("p:3128".to_owned())).unwrap().is_some());
+        assert!(for_url(&url, &Proxy::Url("p:3128".to_owned())).unwrap().is_some());
     }
 }

@@ -1,5 +1,5 @@
-//! A large resource in parts, several of which are on their way at once; they are lent in order. All parts are of one
-//! version, or it is an error.
+//! Fetches a large resource in parts, several at once, and lends them in order. All parts are of
+//! one version; otherwise it is an error.
 
 #[cfg(test)]
 mod tests;
@@ -14,29 +14,24 @@ use rustix::event::PollFlags;
 
 use crate::cancel::{self, Cancel};
 use crate::choice::{Cached, Choice, Kind, Strategy};
-use crate::{Error, ErrorKind, Options, Result};
+use crate::{Error, ErrorKind, Result};
 
-use super::Body;
 use super::raw::{Raw, Version, changed};
-
-/// Large enough that a request costs little of it, small enough that some of them are little memory.
-pub(crate) const PART_BYTES: usize = 1 << 20;
-pub(crate) const PART_LIMIT_BYTES: usize = 16 << 20;
-pub(crate) const CONNECTIONS_LIMIT: usize = 16;
+use super::settings::Settings;
 
 pub(crate) struct Ranges {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// Readable when a part has come.
-    arrival: PipeReader,
+    /// Becomes readable when a part was fetched.
+    notify_rx: PipeReader,
     cancel: Option<Cancel>,
-    /// What is lent.
+    /// The part that is lent.
     part: Vec<u8>,
-    /// The next one.
+    /// The index of the next part.
     index: u64,
 }
 
-/// What is asked for.
+/// What is fetched.
 struct Plan {
     version: Version,
     first: u64,
@@ -45,42 +40,49 @@ struct Plan {
     connections: usize,
 }
 
-/// What the threads have in common. No more parts are fetched or wait than there are connections.
+/// The state that the threads share. There are never more parts in flight or waiting than
+/// connections.
 struct Shared {
     plan: Plan,
     state: Mutex<State>,
-    /// Somebody took a part, or it is over.
-    room: Condvar,
-    /// Gets a byte for each part that has come.
-    bell: PipeWriter,
+    /// Signalled when the reader took a part, or when the work has ended.
+    not_full: Condvar,
+    /// Gets a byte for each fetched part.
+    notify_tx: PipeWriter,
     stop: Cancel,
 }
 
 struct State {
-    /// The next part that nobody fetches.
+    /// The next part that is not claimed.
     next: u64,
-    /// So many were taken by the reader.
+    /// The number of parts that the reader has taken.
     taken: u64,
-    /// A part stands at its index modulo their number.
+    /// Fetched parts, each at its index modulo the number of slots.
     slots: Vec<Option<Result<Vec<u8>>>>,
-    /// Memory of parts that were handed over.
+    /// Buffers of parts that were returned, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
-/// A first part tells whether the server gives parts, and of what version. Where it does not, this is one stream
-/// like any other.
-pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
-    let (connections, part_bytes) = (options.http.parallel, options.http.part_bytes as u64);
-    let (mut client, first, etag) = Raw::asked(url, options)?;
+/// How a resource is received.
+pub(crate) enum Opened {
+    Parts(Ranges),
+    Whole(Raw),
+}
+
+/// The response to a first part shows whether the server supports ranges, and the version. If not,
+/// the resource is read as one stream.
+pub(crate) fn open(url: &str, settings: &mut Settings, cancel: Option<&Cancel>) -> Result<Opened> {
+    let (connections, part_bytes) = (settings.parallel, settings.part_bytes as u64);
+    let (mut client, first, etag) = Raw::client_for(url, settings, cancel)?;
     client.keeps = true;
     let single = client.clone();
     let until = first.saturating_add(part_bytes);
-    let asked_for_version = etag.is_some();
+    let has_version = etag.is_some();
     let version = Version { etag, ..Version::default() };
     let mut raw = match Raw::part(client, first, until, version) {
-        // No such range: there is nothing, or what there is cannot be asked for like this.
-        Err(error) if error.kind() == ErrorKind::Changed && !asked_for_version => {
-            return Raw::whole(single, first).map(Body::Raw);
+        // The range is not satisfiable: the resource is empty, or must be requested as a whole.
+        Err(error) if error.kind() == ErrorKind::Changed && !has_version => {
+            return Raw::whole(single, first).map(Opened::Whole);
         }
         raw => raw?,
     };
@@ -88,17 +90,17 @@ pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
     match (raw.is_part(), version.size) {
         (true, Some(size)) if version.etag.is_some() && size > until => {
             let plan = Plan { version, first, size, part_bytes, connections };
-            Ranges::start(raw, plan, options.cancel.clone()).map(Body::Ranges)
+            Ranges::start(raw, plan, cancel.cloned()).map(Opened::Parts)
         }
         (true, Some(_)) if version.etag.is_some() => {
             raw.unbounded();
-            Ok(Body::Raw(raw))
+            Ok(Opened::Whole(raw))
         }
-        // Nothing tells whether two parts are of one version.
-        (true, _) => Raw::whole(single, first).map(Body::Raw),
+        // Without a strong ETag, parts of two versions cannot be distinguished.
+        (true, _) => Raw::whole(single, first).map(Opened::Whole),
         (false, _) => {
             raw.unbounded();
-            Ok(Body::Raw(raw))
+            Ok(Opened::Whole(raw))
         }
     }
 }
@@ -106,13 +108,13 @@ pub(crate) fn open(url: &str, options: &mut Options) -> Result<Body> {
 impl Ranges {
     fn start(mut raw: Raw, plan: Plan, cancel: Option<Cancel>) -> Result<Ranges> {
         let connections = plan.connections;
-        let (shared, arrival) = Shared::of(plan)?;
+        let (shared, notify_rx) = Shared::new(plan)?;
         let shared = Arc::new(shared);
         let mut ranges =
-            Ranges { shared, threads: Vec::new(), arrival, cancel, part: Vec::new(), index: 0 };
+            Ranges { shared, threads: Vec::new(), notify_rx, cancel, part: Vec::new(), index: 0 };
         raw.obey(&ranges.shared.stop);
         let client = raw.client().clone();
-        // It is the first thread's, and nobody else's.
+        // The first thread continues the response that was opened.
         let mut first = Some(raw);
         for _ in 0..connections {
             let (shared, raw, client) = (ranges.shared.clone(), first.take(), client.clone());
@@ -136,16 +138,17 @@ impl Ranges {
         let old = std::mem::take(&mut self.part);
         self.shared.give_back(old);
         loop {
-            // Emptied before the look: what comes behind it rings anew.
-            let _ = rustix::io::read(&self.arrival, &mut [0; 64]);
+            // The pipe is drained before the check, so that a part that is stored later makes it
+            // readable again.
+            let _ = rustix::io::read(&self.notify_rx, &mut [0; 64]);
             if let Some(part) = self.shared.take(self.index) {
                 self.part = part.inspect_err(|_| self.shared.end())?;
                 self.index += 1;
                 return Ok(true);
             }
-            let arrival = Some(self.arrival.as_fd());
-            // The threads keep all other limits of time.
-            cancel::wait(arrival, PollFlags::IN, self.cancel.as_ref(), None)?;
+            let notify_rx = Some(self.notify_rx.as_fd());
+            // The threads enforce all other time limits.
+            cancel::wait(notify_rx, PollFlags::IN, self.cancel.as_ref(), None)?;
         }
     }
 
@@ -168,7 +171,7 @@ impl Drop for Ranges {
     fn drop(&mut self) {
         self.shared.end();
         for thread in self.threads.drain(..) {
-            // Its panic is the error of its part.
+            // A panic was reported as the error of its part.
             let _ = thread.join();
         }
     }
@@ -179,7 +182,7 @@ impl Plan {
         (self.size - self.first).div_ceil(self.part_bytes)
     }
 
-    /// Where a part begins, and where it ends.
+    /// The first byte of a part, and the first byte behind it.
     fn part(&self, index: u64) -> (u64, u64) {
         let start = self.first + index * self.part_bytes;
         (start, self.size.min(start.saturating_add(self.part_bytes)))
@@ -187,31 +190,34 @@ impl Plan {
 }
 
 impl Shared {
-    /// Nothing has come, and the first part is on its way already: it is that of who began it.
-    fn of(plan: Plan) -> Result<(Shared, PipeReader)> {
+    /// No part was fetched. Part 0 is claimed by the response that was opened.
+    fn new(plan: Plan) -> Result<(Shared, PipeReader)> {
         let stop = Cancel::new().map_err(Error::io)?;
-        let (arrival, bell) = std::io::pipe().map_err(Error::io)?;
-        rustix::io::ioctl_fionbio(&arrival, true).map_err(Error::io)?;
-        rustix::io::ioctl_fionbio(&bell, true).map_err(Error::io)?;
+        let (notify_rx, notify_tx) = std::io::pipe().map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&notify_rx, true).map_err(Error::io)?;
+        rustix::io::ioctl_fionbio(&notify_tx, true).map_err(Error::io)?;
         let slots = (0..plan.connections).map(|_| None).collect();
         let spare = Vec::with_capacity(plan.connections + 1);
         let state = State { next: 1, taken: 0, slots, spare };
-        Ok((Shared { plan, state: state.into(), room: Condvar::new(), bell, stop }, arrival))
+        Ok((
+            Shared { plan, state: state.into(), not_full: Condvar::new(), notify_tx, stop },
+            notify_rx,
+        ))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What a thread that panicked left behind is whole: every change is one statement.
+        // The state is valid even after a panic, because every change is a single statement.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A thread's life: one part after the other, until there are no more or one cannot be had.
+    /// The body of a thread: fetches parts until there are no more or one fails.
     fn work(&self, mut raw: Option<Raw>, client: &super::client::Client) {
         let mut given = raw.is_some().then(|| (0, Vec::new()));
         while let Some((index, mut part)) = given.take().or_else(|| self.claim()) {
-            // A panic would leave the reader waiting for this part.
+            // Without this, a panic would leave the reader waiting for this part.
             let fetch = AssertUnwindSafe(|| self.fetch(&mut raw, client, index, &mut part));
             let fetched = catch_unwind(fetch).unwrap_or_else(|_| {
-                let text = "the thread that fetches a part has panicked";
+                let text = "the thread that fetched a part has panicked";
                 Err(Error::io(std::io::Error::other(text)))
             });
             let failed = fetched.is_err();
@@ -232,7 +238,7 @@ impl Shared {
         let version = &self.plan.version;
         let (start, end) = self.plan.part(index);
         let raw = match raw {
-            // This one was begun when the stream was opened.
+            // The request for part 0 was sent when the stream was opened.
             Some(raw) if index == 0 => raw,
             Some(raw) => {
                 raw.go_on_with(start, end)?;
@@ -249,13 +255,13 @@ impl Shared {
             part.extend_from_slice(raw.chunk());
         }
         if part.len() as u64 != end - start {
-            let text = "a part is not as long as was asked for";
+            let text = "a part does not have the requested length";
             return Err(Error::new(ErrorKind::Protocol, text));
         }
         Ok(())
     }
 
-    /// A part for this thread to fetch, and memory for it; waits until there is room for one more.
+    /// Claims a part and returns its index and a buffer for it; waits while all slots are in use.
     fn claim(&self) -> Option<(u64, Vec<u8>)> {
         let mut state = self.lock();
         loop {
@@ -266,7 +272,7 @@ impl Shared {
                 state.next += 1;
                 return Some((state.next - 1, state.spare.pop().unwrap_or_default()));
             }
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.not_full.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -277,8 +283,8 @@ impl Shared {
     fn put(&self, index: u64, part: Result<Vec<u8>>) {
         let slot = self.slot(index);
         self.lock().slots[slot] = Some(part);
-        // It fails when the pipe is full, and so readable already, or when nobody reads any more.
-        let _ = rustix::io::write(&self.bell, &[1]);
+        // The write fails if the pipe is full, and thus readable already, or if the reader is gone.
+        let _ = rustix::io::write(&self.notify_tx, &[1]);
     }
 
     fn take(&self, index: u64) -> Option<Result<Vec<u8>>> {
@@ -286,7 +292,7 @@ impl Shared {
         let mut state = self.lock();
         let part = state.slots[slot].take()?;
         state.taken += 1;
-        self.room.notify_all();
+        self.not_full.notify_all();
         Some(part)
     }
 
@@ -296,11 +302,12 @@ impl Shared {
         }
     }
 
-    /// Asks all threads to stop.
+    /// Stops all threads.
     fn end(&self) {
         self.stop.cancel();
-        // Who is about to wait holds the lock, and has looked before.
+        // A thread that is about to wait holds the lock and has checked the flag; taking the lock
+        // here orders the two.
         drop(self.lock());
-        self.room.notify_all();
+        self.not_full.notify_all();
     }
 }

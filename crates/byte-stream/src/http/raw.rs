@@ -1,5 +1,5 @@
-//! The bytes of a resource as they are sent. A connection that breaks is replaced by one that goes on at the
-//! same byte of the same version; of another version not a byte gets through.
+//! The body of a resource as it is sent. A connection that breaks is replaced by one that continues
+//! at the same byte of the same version; bytes of another version are never returned.
 
 mod resume;
 
@@ -10,41 +10,42 @@ use crate::buffer::Buffer;
 use crate::cancel::Cancel;
 use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
 use crate::clock::Deadline;
-use crate::{Error, ErrorKind, Options, Result};
+use crate::{Error, ErrorKind, Result};
 
 use super::client::{Answer, Client, Spare};
-use super::decoded::ContentEncoding;
+use super::encoding::ContentEncoding;
 use super::framing::{Frame, Step};
+use super::settings::Settings;
 use super::url::Url;
 
-/// A head must fit.
+/// The smallest buffer, as a head must fit.
 const SMALLEST_BUFFER: usize = 16 << 10;
-/// A server that announces the end of the connection and has said all is not waited for longer.
+/// The longest wait for the close of a connection that the server announced after a complete body.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
 pub(crate) struct Raw {
     client: Client,
     buffer: Buffer,
-    /// Received and not looked at yet.
+    /// Received bytes that are not processed yet.
     rest: Range<usize>,
-    /// What is lent.
+    /// The bytes that are lent.
     chunk: Range<usize>,
     answer: Option<Answer>,
     version: Version,
-    /// Where in the resource the stream began, and where its next byte is.
+    /// The offset in the resource at which the stream began, and that of its next byte.
     first: u64,
     next: u64,
-    /// Where it ends, if it is a part.
+    /// The end of the requested part, if it is a part.
     until: Option<u64>,
-    /// Bytes of the answer that we have already.
+    /// Bytes of the response to discard, because they were received before.
     skip: u64,
     retries: u32,
-    /// Where they were counted anew.
+    /// The offset at which the retries were last reset.
     mark: u64,
     ended: bool,
 }
 
-/// What must be the same in all answers.
+/// What must be equal in all responses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Version {
     pub(crate) etag: Option<String>,
@@ -53,19 +54,28 @@ pub(crate) struct Version {
 }
 
 impl Raw {
-    pub(crate) fn open(url: &str, options: &mut Options) -> Result<Raw> {
-        let (client, first, etag) = Raw::asked(url, options)?;
-        let size = options.wish.buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
-        let mut raw = Raw::of(client, Buffer::new(size), first, None);
+    pub(crate) fn open(
+        url: &str,
+        settings: &mut Settings,
+        buffer_bytes: Option<usize>,
+        cancel: Option<&Cancel>,
+    ) -> Result<Raw> {
+        let (client, first, etag) = Raw::client_for(url, settings, cancel)?;
+        let size = buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
+        let mut raw = Raw::new(client, Buffer::new(size), first, None);
         raw.version.etag = etag;
         raw.begin()?;
         Ok(raw)
     }
 
-    /// What the options ask: of whom, from which byte on, and of which version.
-    pub(crate) fn asked(url: &str, options: &mut Options) -> Result<(Client, u64, Option<String>)> {
-        options.check_http()?;
-        let settings = std::mem::take(&mut options.http);
+    /// The client for these settings, the first byte to request, and the expected version.
+    pub(crate) fn client_for(
+        url: &str,
+        settings: &mut Settings,
+        cancel: Option<&Cancel>,
+    ) -> Result<(Client, u64, Option<String>)> {
+        settings.check()?;
+        let settings = std::mem::take(settings);
         let total = settings.total_limit.and_then(Deadline::after);
         let (first, etag) = match settings.from.clone() {
             Some((first, etag)) => (first, Some(etag)),
@@ -74,7 +84,7 @@ impl Raw {
         let client = Client {
             url: Url::parse(url)?,
             settings,
-            cancel: options.cancel.clone(),
+            cancel: cancel.cloned(),
             total,
             retry_after_s: None,
             keeps: false,
@@ -83,8 +93,8 @@ impl Raw {
         Ok((client, first, etag))
     }
 
-    /// Not connected yet.
-    fn of(client: Client, buffer: Buffer, first: u64, until: Option<u64>) -> Raw {
+    /// A stream without a connection.
+    fn new(client: Client, buffer: Buffer, first: u64, until: Option<u64>) -> Raw {
         Raw {
             client,
             buffer,
@@ -109,10 +119,10 @@ impl Raw {
         }
     }
 
-    /// The part from `first` up to `until`, of this version as far as it is known; or the whole from there on, where
-    /// the server gives no parts.
+    /// The part from `first` to `until` of this version, as far as that is known; or the whole
+    /// resource from there on, if the server does not support ranges.
     pub(crate) fn part(client: Client, first: u64, until: u64, version: Version) -> Result<Raw> {
-        let mut raw = Raw::of(client, Buffer::new(BUFFER_BYTES), first, Some(until));
+        let mut raw = Raw::new(client, Buffer::new(BUFFER_BYTES), first, Some(until));
         raw.version = version;
         raw.begin()?;
         Ok(raw)
@@ -120,24 +130,24 @@ impl Raw {
 
     /// From `first` to the end.
     pub(crate) fn whole(client: Client, first: u64) -> Result<Raw> {
-        let mut raw = Raw::of(client, Buffer::new(BUFFER_BYTES), first, None);
+        let mut raw = Raw::new(client, Buffer::new(BUFFER_BYTES), first, None);
         raw.begin()?;
         Ok(raw)
     }
 
-    /// The same for another part of the same resource, with the same buffer and connection.
+    /// Requests another part of the same resource, with the same buffer and connection.
     pub(crate) fn go_on_with(&mut self, first: u64, until: u64) -> Result<()> {
         (self.first, self.next, self.mark, self.until) = (first, first, first, Some(until));
         (self.retries, self.ended, self.chunk) = (0, false, 0..0);
         self.begin()
     }
 
-    /// Whether the answer is a part, not the whole.
+    /// Whether the response is partial (206).
     pub(crate) fn is_part(&self) -> bool {
         self.answer.as_ref().is_some_and(|answer| answer.head.status == 206)
     }
 
-    /// Reads on to the end of the resource.
+    /// Continues to the end of the resource.
     pub(crate) fn unbounded(&mut self) {
         self.until = None;
     }
@@ -146,11 +156,11 @@ impl Raw {
         &self.client
     }
 
-    /// From now on this handle cancels it.
+    /// Replaces the cancel handle.
     pub(crate) fn obey(&mut self, cancel: &Cancel) {
         self.client.cancel = Some(cancel.clone());
         if let Some(answer) = &mut self.answer {
-            answer.connection.patience().cancel = Some(cancel.clone());
+            answer.connection.timeouts().cancel = Some(cancel.clone());
         }
     }
 
@@ -214,7 +224,7 @@ impl Raw {
         Ok(false)
     }
 
-    /// A server that sends the whole although a part was asked for sends more than is wanted.
+    /// A server that ignores the range sends more than was requested.
     fn cut_behind_the_part(&mut self) {
         if let Some(until) = self.until.filter(|until| self.next > *until) {
             let behind = (self.next - until).min(self.chunk.len() as u64);
@@ -240,7 +250,7 @@ impl Raw {
         Ok(())
     }
 
-    /// The answer is at its end: so must be the resource, and the connection, if that was announced.
+    /// The response has ended: so must the resource, and the connection if its close was announced.
     fn end(&mut self) -> Result<()> {
         if !self.rest.is_empty() {
             return Err(too_long());
@@ -252,7 +262,7 @@ impl Raw {
         self.ended = true;
         let Some(mut answer) = self.answer.take() else { return Ok(()) };
         if answer.head.closes {
-            answer.connection.patience().stage = Deadline::after(END_LIMIT);
+            answer.connection.timeouts().stage = Deadline::after(END_LIMIT);
             if let Ok(1..) = answer.connection.read(&mut self.buffer) {
                 return Err(too_long());
             }
@@ -272,5 +282,6 @@ fn too_long() -> Error {
 }
 
 pub(crate) fn changed() -> Error {
-    Error::new(ErrorKind::Changed, "the resource has changed meanwhile; begin anew")
+    let text = "the resource has changed since the stream was opened; download it again";
+    Error::new(ErrorKind::Changed, text)
 }

@@ -1,4 +1,4 @@
-//! Which certificates are trusted: the system's, and those that the caller adds.
+//! Trusted certificates: those of the system, and those that the caller adds.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,7 +8,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::{Error, ErrorKind, Result};
 
-/// The system's, read once.
+/// The system's certificates, read once.
 pub(crate) fn system() -> Result<Arc<ClientConfig>> {
     static SYSTEM: OnceLock<Option<Arc<ClientConfig>>> = OnceLock::new();
     let made = SYSTEM.get_or_init(|| {
@@ -22,19 +22,20 @@ pub(crate) fn system() -> Result<Arc<ClientConfig>> {
     })
 }
 
-/// The system's and those in the text. What was made last is kept: a program gives the same text again and again.
+/// The system's certificates and those in the text. The last configuration is cached, as a program
+/// usually passes the same text again.
 pub(crate) fn trusting(pem: &[u8]) -> Result<Arc<ClientConfig>> {
     static LAST: Mutex<Option<(Vec<u8>, Arc<ClientConfig>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, config)) = last.as_ref().filter(|(of, _)| of == pem) {
         return Ok(config.clone());
     }
-    let made = trusting_anew(pem)?;
+    let made = load_trusted(pem)?;
     *last = Some((pem.to_owned(), made.clone()));
     Ok(made)
 }
 
-fn trusting_anew(pem: &[u8]) -> Result<Arc<ClientConfig>> {
+fn load_trusted(pem: &[u8]) -> Result<Arc<ClientConfig>> {
     let wrong = |text: String| Error::new(ErrorKind::Tls, text);
     let mut roots = system_roots();
     let mut added = 0;
@@ -56,7 +57,7 @@ fn system_roots() -> RootCertStore {
 }
 
 fn config(roots: RootCertStore) -> Result<Arc<ClientConfig>> {
-    // Not the process's default, which others may have set.
+    // Not the process default, which another crate may have set.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

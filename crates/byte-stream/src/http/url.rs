@@ -1,8 +1,8 @@
-//! A URL of HTTP, taken apart; and where a redirect leads. No other scheme gets through.
+//! Parses URLs of HTTP and resolves redirects. Other schemes are errors.
 
 use iri_string::types::{UriReferenceStr, UriStr, UriString};
 
-use super::base64;
+use super::base64::base64;
 use crate::{Error, ErrorKind, Result};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,18 +20,18 @@ pub(crate) struct Url {
 
 impl Url {
     pub(crate) fn parse(text: &str) -> Result<Url> {
-        let misuse = |what: &str| Error::new(ErrorKind::Misuse, format!("the URL {what}"));
+        let invalid = |what: &str| Error::new(ErrorKind::InvalidUse, format!("the URL {what}"));
         let uri = UriStr::new(text)
-            .map_err(|_| misuse("is malformed; characters such as spaces are written as %20"))?;
+            .map_err(|_| invalid("is malformed; characters such as spaces are written as %20"))?;
         let secure = match uri.scheme_str().to_ascii_lowercase().as_str() {
             "https" => true,
             "http" => false,
-            _ => return Err(misuse("is neither http:// nor https://")),
+            _ => return Err(invalid("is neither http:// nor https://")),
         };
-        let parts = uri.authority_components().ok_or_else(|| misuse("has no host"))?;
+        let parts = uri.authority_components().ok_or_else(|| invalid("has no host"))?;
         let host = parts.host().trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() {
-            return Err(misuse("has no host"));
+            return Err(invalid("has no host"));
         }
         let port = match parts.port() {
             None | Some("") => {
@@ -41,7 +41,7 @@ impl Url {
                     80
                 }
             }
-            Some(port) => port.parse().map_err(|_| misuse("has a port above 65535"))?,
+            Some(port) => port.parse().map_err(|_| invalid("has a port above 65535"))?,
         };
         let path = if uri.path_str().is_empty() { "/" } else { uri.path_str() };
         let query = uri.query_str().map(|query| format!("?{query}")).unwrap_or_default();
@@ -56,7 +56,7 @@ impl Url {
         })
     }
 
-    /// Where a `Location` leads. Never from https to http, nor out of HTTP.
+    /// Resolves a `Location`. A redirect never leads from https to http, nor to another scheme.
     pub(crate) fn redirect(&self, location: &str) -> Result<Url> {
         let refuse = |text: String| Error::new(ErrorKind::Redirect, text);
         let reference = UriReferenceStr::new(location)
@@ -71,7 +71,7 @@ impl Url {
         Ok(next)
     }
 
-    /// Whether both lead to the same server by the same protocol: only it may see credentials.
+    /// Whether both have the same scheme, host and port: only that server may get credentials.
     pub(crate) fn same_origin(&self, other: &Url) -> bool {
         (self.secure, self.port) == (other.secure, other.port)
             && self.host.eq_ignore_ascii_case(&other.host)
@@ -87,7 +87,7 @@ impl Url {
         }
     }
 
-    /// `Basic …`, if the URL has a user.
+    /// The credentials of `Basic …`, if the URL has a user.
     pub(crate) fn basic(&self) -> Option<String> {
         self.user.as_ref().map(|user| {
             let colon: &[u8] = if user.contains(&b':') { b"" } else { b":" };

@@ -1,4 +1,5 @@
-//! A mapped window that moves over a file: its pages are lent as they are, and given back behind it.
+//! A mapped window that moves over a file. Its pages are lent, and unmapped when the window moves
+//! on.
 
 #![expect(unsafe_code, reason = "maps files")]
 
@@ -16,7 +17,7 @@ pub(crate) struct Map {
     fd: OwnedFd,
     window: Option<Mmap>,
     window_bytes: u64,
-    /// Where in the file the next window begins.
+    /// The offset of the next window.
     next: u64,
     end: u64,
     cancel: Option<Cancel>,
@@ -48,11 +49,11 @@ impl Map {
             let text = format!("the file was cut from {} to {size} bytes", self.end);
             return Err(Error::new(ErrorKind::Truncated, text));
         }
-        // Windows end at multiples of their size, so that huge pages fit.
+        // Windows end at multiples of their size, so that huge pages can be used.
         let end = (self.next + 1).next_multiple_of(self.window_bytes).min(self.end);
         let mut options = MmapOptions::new();
         options.offset(self.next).len((end - self.next) as usize);
-        // SAFETY: who made this promised that nobody changes or cuts the file while it lives.
+        // SAFETY: the caller of `new` promised that the file is neither changed nor truncated.
         let window = unsafe { options.map(&self.fd) }.map_err(Error::io)?;
         self.window = Some(window);
         self.next = end;

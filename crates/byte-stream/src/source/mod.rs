@@ -1,4 +1,4 @@
-//! Where a stream's chunks come from. A source holds one chunk at a time, in its own memory.
+//! The sources of a stream's chunks. A source holds one chunk at a time, in its own memory.
 
 pub(crate) mod map;
 pub(crate) mod read;
@@ -15,7 +15,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Takes the next chunk in, which is never empty; false at the end.
+    /// Loads the next chunk, which is never empty; returns false at the end.
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<bool> {
         match self {
@@ -26,7 +26,7 @@ impl Source {
         }
     }
 
-    /// The descriptor of what is local.
+    /// The descriptor of a local source.
     #[cfg_attr(not(feature = "http"), expect(clippy::unnecessary_wraps, reason = "a URL has none"))]
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
         match self {
@@ -37,7 +37,7 @@ impl Source {
         }
     }
 
-    /// What the last `advance` took in.
+    /// The chunk that the last `advance` loaded.
     #[inline]
     pub(crate) fn chunk(&self) -> &[u8] {
         match self {

@@ -1,4 +1,4 @@
-//! `read` into one buffer that is used again; files, pipes, sockets, devices.
+//! Reads into one buffer that is reused: files, pipes, sockets, devices.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -14,10 +14,10 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) struct Read {
     fd: OwnedFd,
     buffer: Buffer,
-    /// How much of the buffer is the chunk.
+    /// The length of the current chunk in the buffer.
     len: usize,
     kind: Kind,
-    /// Where in the file the stream will end, as far as was known when it began.
+    /// The expected end of the file, as known when the stream was opened.
     end: Option<u64>,
     cancel: Option<Cancel>,
 }
@@ -32,7 +32,7 @@ impl Read {
     ) -> Read {
         #[cfg(target_os = "linux")]
         if choice.cached == crate::Cached::No {
-            // Doubles the read-ahead; where it is refused nothing is lost.
+            // Doubles the read-ahead; a refusal is harmless.
             let _ = rustix::fs::fadvise(&fd, position, None, rustix::fs::Advice::Sequential);
         }
         let end = choice.size_bytes.map(|size| position + size);
@@ -41,7 +41,7 @@ impl Read {
 
     pub(crate) fn advance(&mut self) -> Result<bool> {
         cancel::check(self.cancel.as_ref())?;
-        // Files never keep one waiting without end, and all others do.
+        // Reads of files return in bounded time; those of all other inputs may block.
         let waits = matches!(self.kind, Kind::Pipe | Kind::Socket | Kind::Character);
         if waits && self.cancel.is_some() {
             self.wait()?;
@@ -54,7 +54,7 @@ impl Read {
                     return Ok(true);
                 }
                 Err(Errno::INTR) => cancel::check(self.cancel.as_ref())?,
-                // Somebody who shares the descriptor made it non-blocking.
+                // Another process that shares the descriptor made it non-blocking.
                 Err(Errno::AGAIN) => self.wait()?,
                 Err(errno) => return Err(Error::io(errno)),
             }
@@ -73,10 +73,10 @@ impl Read {
         cancel::wait(Some(self.fd.as_fd()), PollFlags::IN, self.cancel.as_ref(), None).map(drop)
     }
 
-    /// A file that was cut while it was read has ended too early; one that has grown has not.
+    /// A file that was truncated while it was read is an error; one that has grown is not.
     fn ended(&mut self) -> Result<bool> {
         self.len = 0;
-        if let Some(end) = self.end.filter(|_| self.kind != Kind::MadeUp) {
+        if let Some(end) = self.end.filter(|_| self.kind != Kind::Virtual) {
             let here = tell(&self.fd).map_err(Error::io)?;
             let size = fstat(&self.fd).map_err(Error::io)?.st_size as u64;
             if here < end && size < end {

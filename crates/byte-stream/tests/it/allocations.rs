@@ -79,7 +79,7 @@ fn a_chunk_allocates_nothing() {
     std::fs::write(file.path(), vec![7; 8 << 20]).unwrap();
     let mut read = Stream::options().buffer_bytes(4096).open(file.path()).unwrap();
     assert_eq!(rest(&mut read), (2048, 0));
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process has access to the file.
     let mut map = unsafe { Stream::options().allow_map() }.open(file.path()).unwrap();
     assert_eq!(rest(&mut map), (4, 0));
     let (reader, mut writer) = std::io::pipe().unwrap();
@@ -97,12 +97,12 @@ fn a_copy_allocates_nothing_per_step() {
     let file = tempfile::tempfile().unwrap();
     file.set_len(64 << 20).unwrap();
     let null = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
-    let of = |way| {
+    let of = |method| {
         std::io::Seek::rewind(&mut &file).unwrap();
-        let mut options = byte_stream::CopyOptions::new().way(way);
+        let mut options = byte_stream::CopyOptions::new().method(method);
         allocations(|| assert_eq!(options.copy(&file, &null).unwrap().bytes, 64 << 20))
     };
-    assert_eq!(of(byte_stream::Way::SpliceThroughPipe), 0);
-    assert_eq!(of(byte_stream::Way::Sendfile), 0);
-    assert!(of(byte_stream::Way::ReadWrite) <= 1);
+    assert_eq!(of(byte_stream::CopyMethod::SpliceThroughPipe), 0);
+    assert_eq!(of(byte_stream::CopyMethod::Sendfile), 0);
+    assert!(of(byte_stream::CopyMethod::ReadWrite) <= 1);
 }

@@ -1,4 +1,5 @@
-//! `copy` over all pairs of kinds and all ways: every byte arrives once and in order, whatever the kernel refuses.
+//! `copy` over all pairs of kinds and all methods: every byte arrives once and in order, whatever
+//! the kernel refuses.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -8,16 +9,21 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use byte_stream::{Cancel, CopyOptions, ErrorKind, Way, copy};
+use byte_stream::{Cancel, CopyMethod, CopyOptions, ErrorKind, copy};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::kinds::{FROM, From, Input, Output, TO, To, bytes};
 use crate::server::reset_on_close;
 
-const WAYS: &[Way] =
-    &[Way::CopyFileRange, Way::Splice, Way::SpliceThroughPipe, Way::Sendfile, Way::ReadWrite];
+const METHODS: &[CopyMethod] = &[
+    CopyMethod::CopyFileRange,
+    CopyMethod::Splice,
+    CopyMethod::SpliceThroughPipe,
+    CopyMethod::Sendfile,
+    CopyMethod::ReadWrite,
+];
 
-fn check(from: From, to: To, way: Option<Way>, len: usize) {
+fn check(from: From, to: To, method: Option<CopyMethod>, len: usize) {
     let dir = tempfile::tempdir().unwrap();
     let mut data = bytes(len);
     // It must differ from what stands in the files before.
@@ -25,10 +31,10 @@ fn check(from: From, to: To, way: Option<Way>, len: usize) {
     let input = Input::new(from, &data, dir.path());
     let output = Output::new(to, dir.path());
     let mut options = CopyOptions::new();
-    if let Some(way) = way {
-        options = options.way(way);
+    if let Some(method) = method {
+        options = options.method(method);
     }
-    let what = format!("{from:?} to {to:?} by {way:?}, {len} bytes");
+    let what = format!("{from:?} to {to:?} by {method:?}, {len} bytes");
     let copied = options.copy(&input.fd, &output.fd).unwrap_or_else(|e| panic!("{what}: {e}"));
     assert_eq!(copied.bytes, data.len() as u64, "{what}");
     if let Some(got) = output.bytes() {
@@ -49,10 +55,10 @@ fn every_pair_of_kinds_is_copied() {
 
 #[test]
 fn a_way_that_does_not_fit_falls_back_without_loss() {
-    for way in WAYS {
+    for method in METHODS {
         for from in FROM {
             for to in TO {
-                check(*from, *to, Some(*way), 200_000);
+                check(*from, *to, Some(*method), 200_000);
             }
         }
     }
@@ -68,26 +74,29 @@ fn the_cheap_ways_are_the_ones_that_are_taken() {
         output.bytes();
         (copied.chosen, copied.finished)
     };
-    let through = (Way::SpliceThroughPipe, Way::SpliceThroughPipe);
+    let through = (CopyMethod::SpliceThroughPipe, CopyMethod::SpliceThroughPipe);
     assert_eq!(finished(From::File, To::Pipe), through);
     assert_eq!(finished(From::Unix, To::Pipe), through);
-    assert_eq!(finished(From::Pipe, To::File), (Way::Splice, Way::Splice));
-    assert_eq!(finished(From::Pipe, To::Null), (Way::Splice, Way::Splice));
+    assert_eq!(finished(From::Pipe, To::File), (CopyMethod::Splice, CopyMethod::Splice));
+    assert_eq!(finished(From::Pipe, To::Null), (CopyMethod::Splice, CopyMethod::Splice));
     assert_eq!(finished(From::File, To::Null), through);
     assert_eq!(finished(From::File, To::Unix), through);
-    assert_eq!(finished(From::File, To::File), (Way::CopyFileRange, Way::CopyFileRange));
-    assert_eq!(finished(From::File, To::Append), (Way::ReadWrite, Way::ReadWrite));
+    assert_eq!(
+        finished(From::File, To::File),
+        (CopyMethod::CopyFileRange, CopyMethod::CopyFileRange)
+    );
+    assert_eq!(finished(From::File, To::Append), (CopyMethod::ReadWrite, CopyMethod::ReadWrite));
 }
 
-/// Makes the output one to which the kernel splices nothing, after so many steps.
-fn refused_in_the_middle(from: From, way: Way, steps: u32) {
+/// After this many steps the output no longer accepts splices.
+fn refused_in_the_middle(from: From, method: CopyMethod, steps: u32) {
     let dir = tempfile::tempdir().unwrap();
     let data = bytes((40 << 20) + 5);
     let input = Input::new(from, &data, dir.path());
     let output = Output::new(To::File, dir.path());
     let handle = output.fd.try_clone().unwrap();
     let mut seen = 0;
-    let mut options = CopyOptions::new().way(way).on_progress(move |_| {
+    let mut options = CopyOptions::new().method(method).on_progress(move |_| {
         seen += 1;
         if seen == steps {
             let flags = fcntl_getfl(&handle).unwrap();
@@ -95,40 +104,40 @@ fn refused_in_the_middle(from: From, way: Way, steps: u32) {
         }
     });
     let copied = options.copy(&input.fd, &output.fd).unwrap();
-    assert_eq!(copied.finished, Way::ReadWrite, "{from:?} {way:?} {steps}");
+    assert_eq!(copied.finished, CopyMethod::ReadWrite, "{from:?} {method:?} {steps}");
     drop(options);
-    assert!(output.bytes().unwrap() == data, "{from:?} {way:?} {steps}");
+    assert!(output.bytes().unwrap() == data, "{from:?} {method:?} {steps}");
 }
 
 #[test]
 fn a_fallback_in_the_middle_loses_and_repeats_nothing() {
     for steps in [1, 2] {
-        refused_in_the_middle(From::File, Way::CopyFileRange, steps);
-        refused_in_the_middle(From::File, Way::Sendfile, steps);
-        refused_in_the_middle(From::File, Way::SpliceThroughPipe, steps);
-        refused_in_the_middle(From::Unix, Way::SpliceThroughPipe, steps);
-        refused_in_the_middle(From::Pipe, Way::Splice, steps);
+        refused_in_the_middle(From::File, CopyMethod::CopyFileRange, steps);
+        refused_in_the_middle(From::File, CopyMethod::Sendfile, steps);
+        refused_in_the_middle(From::File, CopyMethod::SpliceThroughPipe, steps);
+        refused_in_the_middle(From::Unix, CopyMethod::SpliceThroughPipe, steps);
+        refused_in_the_middle(From::Pipe, CopyMethod::Splice, steps);
     }
 }
 
 #[test]
 fn what_sits_in_our_pipe_when_the_output_refuses_is_written() {
     // The output refuses from the start, when the first megabyte is in the pipe already.
-    check(From::File, To::Append, Some(Way::SpliceThroughPipe), 3_000_000);
-    check(From::Tcp, To::Append, Some(Way::SpliceThroughPipe), 3_000_000);
+    check(From::File, To::Append, Some(CopyMethod::SpliceThroughPipe), 3_000_000);
+    check(From::Tcp, To::Append, Some(CopyMethod::SpliceThroughPipe), 3_000_000);
 }
 
 #[test]
 fn a_full_device_is_an_error_of_the_output_and_loses_no_place() {
-    for way in WAYS {
+    for method in METHODS {
         let mut input = tempfile::tempfile().unwrap();
         input.write_all(&bytes(500_000)).unwrap();
         input.seek(SeekFrom::Start(10)).unwrap();
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let error = CopyOptions::new().way(*way).copy(&input, &full).unwrap_err();
-        assert!(error.is_of_output(), "{way:?} {error}");
+        let error = CopyOptions::new().method(*method).copy(&input, &full).unwrap_err();
+        assert!(error.is_of_output(), "{method:?} {error}");
         assert_eq!(error.to_string(), "No space left on device (os error 28) at byte 0");
-        assert_eq!(input.stream_position().unwrap(), 10, "{way:?}");
+        assert_eq!(input.stream_position().unwrap(), 10, "{method:?}");
     }
 }
 
@@ -141,12 +150,12 @@ fn a_closed_pipe_is_an_error_of_the_output() {
     assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::BrokenPipe);
 }
 
-/// A socket tells its error once; asked again it has ended.
+/// A socket reports its error once, and then looks as if it had ended.
 #[test]
 fn a_connection_that_is_reset_is_an_error_of_the_input() {
     let dir = tempfile::tempdir().unwrap();
-    let ways = WAYS.iter().map(|way| CopyOptions::new().way(*way));
-    for (n, mut options) in ways.chain([CopyOptions::new()]).enumerate() {
+    let methods = METHODS.iter().map(|method| CopyOptions::new().method(*method));
+    for (n, mut options) in methods.chain([CopyOptions::new()]).enumerate() {
         for to in TO {
             let server = TcpListener::bind("127.0.0.1:0").unwrap();
             let mut sender = TcpStream::connect(server.local_addr().unwrap()).unwrap();
@@ -175,14 +184,14 @@ fn a_directory_is_an_error_of_the_input() {
 fn files_that_the_kernel_makes_up_are_copied_although_they_have_no_size() {
     let path = "/proc/version";
     let mut output = tempfile::tempfile().unwrap();
-    for way in WAYS {
+    for method in METHODS {
         output.set_len(0).unwrap();
         output.rewind().unwrap();
-        CopyOptions::new().way(*way).copy(File::open(path).unwrap(), &output).unwrap();
+        CopyOptions::new().method(*method).copy(File::open(path).unwrap(), &output).unwrap();
         output.rewind().unwrap();
         let mut got = String::new();
         output.read_to_string(&mut got).unwrap();
-        assert_eq!(got, std::fs::read_to_string(path).unwrap(), "{way:?}");
+        assert_eq!(got, std::fs::read_to_string(path).unwrap(), "{method:?}");
     }
 }
 
@@ -307,7 +316,7 @@ fn a_unix_socket_of_the_default_size_holds_more_while_it_is_sent_to_and_then_as_
     let dir = tempfile::tempdir().unwrap();
     let input = Input::new(From::File, &bytes(3 << 20), dir.path());
     // Before, while and after all of the file is sent.
-    let sizes = |way, set: Option<usize>| {
+    let sizes = |method, set: Option<usize>| {
         File::from(input.fd.try_clone().unwrap()).rewind().unwrap();
         let output = Output::new(To::Unix, dir.path());
         if let Some(size) = set {
@@ -316,20 +325,20 @@ fn a_unix_socket_of_the_default_size_holds_more_while_it_is_sent_to_and_then_as_
         let before = socket_send_buffer_size(&output.fd).unwrap();
         let (seen, socket) = (Arc::new(AtomicUsize::new(0)), output.fd.try_clone().unwrap());
         let most = seen.clone();
-        let mut options = CopyOptions::new().way(way).on_progress(move |_| {
+        let mut options = CopyOptions::new().method(method).on_progress(move |_| {
             most.fetch_max(socket_send_buffer_size(&socket).unwrap(), Ordering::SeqCst);
         });
-        assert_eq!(options.copy(&input.fd, &output.fd).unwrap().finished, way);
+        assert_eq!(options.copy(&input.fd, &output.fd).unwrap().finished, method);
         drop(options);
         let after = socket_send_buffer_size(&output.fd).unwrap();
         assert!(output.bytes().unwrap() == bytes(3 << 20));
         (before, seen.load(Ordering::SeqCst), after)
     };
-    for way in [Way::SpliceThroughPipe, Way::Sendfile] {
-        let (before, during, after) = sizes(way, None);
+    for method in [CopyMethod::SpliceThroughPipe, CopyMethod::Sendfile] {
+        let (before, during, after) = sizes(method, None);
         assert!(during > before && after == before, "{before} {during} {after}");
-        // Somebody wants no more than this to be on its way.
-        let (before, during, after) = sizes(way, Some(50_000));
+        // A size that was set by the user.
+        let (before, during, after) = sizes(method, Some(50_000));
         assert_eq!((during, after), (before, before));
     }
 }
@@ -338,7 +347,7 @@ fn a_unix_socket_of_the_default_size_holds_more_while_it_is_sent_to_and_then_as_
 fn pipes_of_the_default_size_are_made_to_hold_more_and_others_are_left() {
     use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
     let dir = tempfile::tempdir().unwrap();
-    // After all of so many bytes are through.
+    // After all of these bytes were copied.
     let size = |from, len, set: Option<usize>| {
         let input = Input::new(from, &bytes(len), dir.path());
         let output = Output::new(To::Pipe, dir.path());

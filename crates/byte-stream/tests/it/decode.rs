@@ -13,7 +13,8 @@ pub(crate) fn gzip(data: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn brotli(data: &[u8]) -> Vec<u8> {
-    // Meta-blocks of bytes as they are (RFC 7932, 9.2): a window of 16 bits, each up to 64 KiB, and the last one empty.
+    // Meta-blocks of bytes as they are (RFC 7932, 9.2): a window of 16 bits, each up to 64 KiB, and
+    // the last one empty.
     let (mut out, mut bits, mut held) = (Vec::new(), 0u64, 0u32);
     let mut put = |out: &mut Vec<u8>, value: u64, n: u32| {
         bits |= value << held;

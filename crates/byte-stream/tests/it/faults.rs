@@ -1,5 +1,5 @@
-//! Random faults in random order: what a stream gives is the right bytes or an error. Tries 500 runs, or
-//! `BYTE_STREAM_FAULT_RUNS` of them.
+//! Random faults in random order: what a stream gives is the right bytes or an error. Tries 500
+//! runs, or `BYTE_STREAM_FAULT_RUNS` of them.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -178,7 +178,7 @@ fn under_any_faults_parts_at_once_are_right_or_an_error() {
     });
 }
 
-/// At least one of so many runs must bring the bytes.
+/// At least one of this many runs must return the bytes.
 fn check(one_of: u64, options: impl Fn(u64) -> Options) {
     let runs =
         std::env::var("BYTE_STREAM_FAULT_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
@@ -203,7 +203,8 @@ fn check(one_of: u64, options: impl Fn(u64) -> Options) {
             resumed += u32::from(now.seen.len() > 1);
         }
     }
-    // The test tests something only if much arrives, much of it after faults, and all faults are met.
+    // The test tests something only if much arrives, much of it after faults, and all faults are
+    // met.
     assert!(u64::from(arrived) > runs / one_of, "{arrived} of {runs}");
     assert!(u64::from(resumed) > runs / 20, "{resumed} of {runs}");
     assert!(runs < 500 || met.len() == 15, "{met:?}");

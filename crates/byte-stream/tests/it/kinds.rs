@@ -75,7 +75,7 @@ pub(crate) struct Output {
 }
 
 enum Taken {
-    /// Behind so many bytes of the file, and before so many.
+    /// This many bytes of the file are before and behind it.
     File(PathBuf, usize, usize),
     Thread(JoinHandle<Vec<u8>>),
     Nothing,

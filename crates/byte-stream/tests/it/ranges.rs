@@ -1,5 +1,5 @@
-//! A resource in parts, several at once: in order, of one version, in bounded memory; one stream where there are
-//! no parts.
+//! A resource in parts, several at once: in order, of one version, in bounded memory; one stream
+//! where there are no parts.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -50,20 +50,20 @@ fn the_choice_and_the_version_can_be_asked_for() {
     let error = four(once()).limit_bytes(123_456).open(&server.url()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);
     for (options, expected) in [
-        (once().parallel(0), "so many parts at once are not allowed; take 1 to 16"),
-        (once().parallel(17), "so many parts at once are not allowed; take 1 to 16"),
-        (once().part_bytes(0), "parts of this size are not allowed; take 1 byte to 16 MiB"),
-        (once().parallel(2).decode(true), "what is decoded cannot be asked for in parts"),
-        (once().resume_from(1, "\"v\"").decode(true), "what is decoded cannot be resumed"),
+        (once().parallel(0), "the number of parallel parts must be from 1 to 16"),
+        (once().parallel(17), "the number of parallel parts must be from 1 to 16"),
+        (once().part_bytes(0), "the size of a part must be from 1 byte to 16 MiB"),
+        (once().parallel(2).decode(true), "decoding cannot be combined with parallel parts"),
+        (once().resume_from(1, "\"v\"").decode(true), "decoding cannot be combined with resuming"),
     ] {
         let error = options.open(&server.url()).unwrap_err();
-        assert_eq!((error.kind(), error.message()), (ErrorKind::Misuse, expected));
+        assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidUse, expected));
     }
 }
 
 #[test]
 fn no_more_are_on_their_way_than_was_asked_for() {
-    // Nobody takes anything: only what fits is asked for.
+    // Without a reader, only the parts that fit are requested.
     let server = Server::new(|r, s| good(r, s, &bytes(500_000), "\"v\""));
     drop(four(once()).open(&server.url()).unwrap());
     assert!(server.requests().len() <= 4, "{}", server.requests().len());
@@ -79,7 +79,7 @@ fn no_more_are_on_their_way_than_was_asked_for() {
     assert!(most.load(Ordering::SeqCst) <= 4, "{most:?}");
 }
 
-/// Answers request after request on each connection; tells how many connections there were.
+/// Answers request after request on each connection; returns the number of connections.
 fn keeping(body: Vec<u8>) -> (Server, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let connections = count.clone();
@@ -117,7 +117,7 @@ fn without_parts_it_is_one_stream() {
     });
     assert!(get(four(once()), &ignorant.url()).unwrap() == data);
     assert_eq!(ignorant.requests().len(), 1, "what was answered is what is read");
-    // Without a strong ETag nothing tells whether two parts belong together.
+    // Without a strong ETag, parts of two versions cannot be distinguished.
     let body = data.clone();
     let weak = Server::new(move |r, s| good(r, s, &body, "W/\"v\""));
     assert!(get(four(once()), &weak.url()).unwrap() == data);
@@ -156,7 +156,7 @@ fn later(
     error.kind()
 }
 
-/// A part with this head and so many bytes.
+/// A part with this head and this many bytes.
 fn says(
     lines: Vec<&'static str>,
     len: usize,
@@ -224,7 +224,7 @@ fn a_stream_that_is_dropped_or_cancelled_waits_for_nobody() {
     let other = std::thread::spawn(move || cancel.cancel());
     assert_eq!(stream.next_chunk().unwrap_err().kind(), ErrorKind::Cancelled);
     other.join().unwrap();
-    assert_eq!(stream.next_chunk().unwrap_err().kind(), ErrorKind::Misuse);
+    assert_eq!(stream.next_chunk().unwrap_err().kind(), ErrorKind::InvalidUse);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! An HTTP server for tests on 127.0.0.1: each connection brings one request to a closure, which does to the
-//! socket whatever it likes.
+//! An HTTP server for tests on 127.0.0.1: each connection brings one request to a closure, which
+//! does to the socket whatever it likes.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -23,12 +23,12 @@ impl Request {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first byte that is asked for, if it is a part.
+    /// The first requested byte, if a part is requested.
     pub(crate) fn from(&self) -> Option<u64> {
         self.range().map(|(from, _)| from)
     }
 
-    /// The same, and the last one if it is told.
+    /// The first requested byte, and the last one if it is given.
     pub(crate) fn range(&self) -> Option<(u64, Option<u64>)> {
         let (from, last) = self.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
         Some((from.parse().ok()?, last.parse().ok()))
@@ -123,7 +123,7 @@ pub(crate) fn head(socket: &mut impl Write, status: &str, lines: &[&str]) -> io:
     socket.write_all((text + "\r\n").as_bytes())
 }
 
-/// A good answer, whole or the part that is asked for if it is of this version.
+/// A good answer, the whole, or the requested part if it is of this version.
 pub(crate) fn good(
     request: &Request,
     socket: &mut impl Write,
@@ -133,7 +133,7 @@ pub(crate) fn good(
     partial(request, socket, body, etag, usize::MAX)
 }
 
-/// The same, but the connection ends after so many bytes of the body.
+/// The same, but the connection ends after this many bytes of the body.
 pub(crate) fn partial(
     request: &Request,
     socket: &mut impl Write,

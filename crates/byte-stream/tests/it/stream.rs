@@ -1,4 +1,5 @@
-//! Streams of everything local: the right bytes, each form of access, limits, and errors that say where.
+//! Streams of everything local: the right bytes, each form of access, limits, and errors that say
+//! where.
 
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
@@ -48,7 +49,7 @@ fn every_strategy_gives_the_same_bytes() {
         }
         for window in [1, 4096, 2 << 20] {
             #[expect(unsafe_code, reason = "a promise")]
-            // SAFETY: nobody else knows the file.
+            // SAFETY: no other process has access to the file.
             let options = unsafe { Stream::options().allow_map() }.window_bytes(window);
             let mut stream = options.open(file.path()).unwrap();
             assert!(collect(&mut stream).unwrap() == data, "window {window} {len}");
@@ -98,7 +99,7 @@ fn an_address_is_a_path_a_url_or_standard_input() {
         assert_eq!(collect(&mut Stream::open(address).unwrap()).unwrap(), b"hello");
     }
     for wrong in ["gopher://x/", "file://host/x"] {
-        assert_eq!(Stream::open(wrong).unwrap_err().kind(), ErrorKind::Misuse, "{wrong}");
+        assert_eq!(Stream::open(wrong).unwrap_err().kind(), ErrorKind::InvalidUse, "{wrong}");
     }
     assert_eq!(
         Stream::open(File::open("/dev/null").unwrap()).unwrap().choice().kind,
@@ -112,7 +113,7 @@ fn an_error_says_what_and_where_and_stays() {
     let error = stream.next_chunk().unwrap_err();
     assert_eq!(error.to_string(), "/: Is a directory (os error 21) at byte 0");
     let error = stream.next_chunk().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Misuse);
+    assert_eq!(error.kind(), ErrorKind::InvalidUse);
     let error = std::io::Read::read(&mut stream, &mut [0]).unwrap_err();
     assert!(error.to_string().contains("has failed before"), "{error}");
 }
@@ -157,9 +158,9 @@ fn the_limit_and_the_digest_are_checked() {
 #[test]
 fn wrong_options_are_errors() {
     let error = |options: byte_stream::Options| options.open("/dev/null").unwrap_err().kind();
-    assert_eq!(error(Stream::options().buffer_bytes(0)), ErrorKind::Misuse);
-    assert_eq!(error(Stream::options().buffer_bytes(2 << 20)), ErrorKind::Misuse);
-    assert_eq!(error(Stream::options().window_bytes(4096)), ErrorKind::Misuse);
+    assert_eq!(error(Stream::options().buffer_bytes(0)), ErrorKind::InvalidUse);
+    assert_eq!(error(Stream::options().buffer_bytes(2 << 20)), ErrorKind::InvalidUse);
+    assert_eq!(error(Stream::options().window_bytes(4096)), ErrorKind::InvalidUse);
 }
 
 #[test]

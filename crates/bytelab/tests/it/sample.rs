@@ -89,7 +89,7 @@ fn every_flag_does_something() {
             "sample", &path, "-n", "9", "--format", "fixed:1", "--method", method, "--stats",
         ]);
         assert!(
-            ran.stderr.contains(&format!("method         {method}: asked for")),
+            ran.stderr.contains(&format!("method         {method}: requested")),
             "{}",
             ran.stderr
         );
@@ -121,7 +121,7 @@ fn an_output_appears_whole_or_not_at_all() {
     assert_eq!(ran.code, 1);
     assert_eq!(
         ran.stderr,
-        "bytelab sample: 11 records are wanted, there are 10; --at-most takes all of them\n"
+        "bytelab sample: 11 records were requested, but there are 10; --at-most takes all of them\n"
     );
     assert_eq!(std::fs::read_to_string(&out).unwrap(), lines(10), "as it was");
     // The input may be the output.
@@ -188,7 +188,7 @@ fn what_is_wrong_is_said_in_one_line() {
     let gzip = world.path("cut.gz").to_str().unwrap().to_owned();
     std::fs::write(&gzip, b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\x01\x05").unwrap();
     for (args, code, expected) in [
-        (vec![path.as_str(), "-n", "3"], 1, "3 records are wanted, there are 2; --at-most"),
+        (vec![path.as_str(), "-n", "3"], 1, "3 records were requested, but there are 2; --at-most"),
         (vec![&missing, "-n", "3"], 1, "missing: No such file or directory"),
         (vec![&gzip, "-n", "3"], 1, "cut.gz: reading at offset 0: "),
         (vec![&dir, "-n", "3"], 2, "is a directory"),
@@ -209,7 +209,7 @@ fn what_is_wrong_is_said_in_one_line() {
         (vec!["-", "-n", "1", "--format", "parquet"], 2, "not from standard input"),
         (vec![&path, "--split", "a=0"], 2, "0 is not a share above 0"),
         (vec![&path, "--split", "/dev/full=1"], 1, "writing the sample: /dev/full: No space left"),
-        (vec![&path, "-", "-n", "1"], 2, "standard input cannot be taken together with files"),
+        (vec![&path, "-", "-n", "1"], 2, "standard input cannot be combined with files"),
         (vec![&path], 2, "required arguments were not provided"),
         (
             vec!["/proc/self/mem", "-n", "1"],
@@ -311,5 +311,5 @@ fn a_file_that_is_cut_while_it_is_mapped_is_told() {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.starts_with("bytelab sample: a file was cut"), "{stderr}");
+    assert!(stderr.starts_with("bytelab sample: a mapped file was truncated"), "{stderr}");
 }

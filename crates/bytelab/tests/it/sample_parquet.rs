@@ -133,7 +133,7 @@ fn what_is_wrong_with_a_column_is_said_in_one_line() {
         (
             &["--per", "kind=251"],
             1,
-            "251 records are wanted of each kind, of \"rare\" there are 250",
+            "251 records of each kind were requested, but \"rare\" has 250",
         ),
         (&["--per", "kind=1", "--invert"], 2, "do not go together"),
         (&["-n", "1", "--header"], 2, "Parquet does not go with --header"),

@@ -74,7 +74,7 @@ impl Shim {
 
     /// Whether the process counts; the error says why it does not. `program` is the file it runs.
     pub(crate) fn counts(&self, process: u32, program: &Path) -> Result<(), String> {
-        let said_hello = self.tally().hello() == Some(process);
+        let said_hello = self.tally().registered_process() == Some(process);
         let why = why_not(program, said_hello);
         if !said_hello {
             return Err(why.unwrap_or("it does not load the library that counts").to_owned());

@@ -1,4 +1,5 @@
-//! What is held against what. A goal is how many times as fast as its peer `bytelab sample` is to be.
+//! What is held against what. A goal is how many times as fast as its peer `bytelab sample` is to
+//! be.
 
 use std::fs;
 use std::io;
@@ -127,7 +128,8 @@ fn lines(place: &Place) -> Vec<Case> {
         case("lines mapped n=1000, xsv", "", MAPPED, peer("xsv sample --no-headers", 1000)),
         case("lines read n=1000", "18", "-n 1000 --method pread", peer("shuf -n", 1000)),
         case("lines auto n=1000", "25", "-n 1000", peer("shuf -n", 1000)),
-        // `shuf` and `tsv-sample` put their lines in random order, which of many is most of the work.
+        // `shuf` and `tsv-sample` put their lines in random order, which of many is most of the
+        // work.
         case("lines shuffled n=1000000", "", SHUFFLED, peer("shuf -n", 1_000_000)),
         case("lines shuffled n=1000000, tsv", "", SHUFFLED, peer("tsv-sample --num", 1_000_000)),
         case(

@@ -1,4 +1,5 @@
-//! The files that are drawn from, made once and the same every time: 10⁷ lines of 20 to 100 bytes, and 10⁷ records of 64.
+//! The files that are drawn from, made once and the same every time: 10⁷ lines of 20 to 100 bytes,
+//! and 10⁷ records of 64.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -1,5 +1,6 @@
-//! `bytelab sample` beside other programs that do the same: all in turn, round after round, so that whatever else
-//! the machine does meets all of them. Each is timed from its start to its end, and writes to `/dev/null`.
+//! `bytelab sample` beside other programs that do the same: all in turn, round after round, so that
+//! whatever else the machine does meets all of them. Each is timed from its start to its end, and
+//! writes to `/dev/null`.
 //!
 //! ```sh
 //! cargo build --release && cargo bench -p record-sampler --bench peers -- [--dir DIR] [--rounds N] [PART-OF-A-NAME]
@@ -18,8 +19,8 @@ use cases::{Case, Place};
 use child::{Cost, Program};
 
 fn main() -> io::Result<()> {
-    let asked = Asked::parse();
-    let place = Place::prepare(&asked.dir)?;
+    let arguments = Arguments::parse();
+    let place = Place::prepare(&arguments.dir)?;
     let mut out = io::stdout().lock();
     writeln!(
         out,
@@ -27,38 +28,38 @@ fn main() -> io::Result<()> {
         "case", "wall ms", "CPU ms", "RSS MiB", "device MB", "ratio", "goal"
     )?;
     for case in cases::all(&place) {
-        if case.name.contains(&asked.filter) && case.is_possible() {
-            run(&case, asked.rounds, &mut out)?;
+        if case.name.contains(&arguments.filter) && case.is_possible() {
+            run(&case, arguments.rounds, &mut out)?;
         }
     }
     Ok(())
 }
 
-struct Asked {
+struct Arguments {
     dir: PathBuf,
     rounds: usize,
     filter: String,
 }
 
-impl Asked {
-    fn parse() -> Asked {
-        let mut asked = Asked {
+impl Arguments {
+    fn parse() -> Arguments {
+        let mut arguments = Arguments {
             dir: std::env::temp_dir().join("record-sampler"),
             rounds: 11,
             filter: String::new(),
         };
-        let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-        while let Some(argument) = arguments.next() {
+        let mut words = std::env::args().skip(1).filter(|argument| argument != "--bench");
+        while let Some(argument) = words.next() {
             match argument.as_str() {
-                "--dir" => asked.dir = arguments.next().map(PathBuf::from).expect("--dir DIR"),
+                "--dir" => arguments.dir = words.next().map(PathBuf::from).expect("--dir DIR"),
                 "--rounds" => {
-                    let rounds = arguments.next().and_then(|text| text.parse().ok());
-                    asked.rounds = rounds.expect("--rounds N");
+                    let rounds = words.next().and_then(|text| text.parse().ok());
+                    arguments.rounds = rounds.expect("--rounds N");
                 }
-                _ => asked.filter = argument,
+                _ => arguments.filter = argument,
             }
         }
-        asked
+        arguments
     }
 }
 

@@ -1,5 +1,5 @@
-//! Vitter's method D ("An Efficient Algorithm for Sequential Random Sampling", 1987), with method A where
-//! few records are left, as a contender.
+//! Vitter's method D ("An Efficient Algorithm for Sequential Random Sampling", 1987), with method A
+//! where few records are left, as a contender.
 
 use record_sampler::Rng;
 

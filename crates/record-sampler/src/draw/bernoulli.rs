@@ -1,8 +1,9 @@
-//! Each record with the same probability, independently: the gaps between chosen ones are geometric.
+//! Chooses each record independently with the same probability: the gaps between chosen records are
+//! geometric.
 
 use crate::random::{Rng, ln, ln_one_minus};
 
-/// The endless ascending ranks of the records that are chosen, each with probability `p`.
+/// An endless, ascending sequence of chosen ranks, each with probability `p`.
 ///
 /// ```
 /// use record_sampler::{Bernoulli, Rng};

@@ -1,14 +1,16 @@
 //! Exactly n of N without replacement, in order, in constant memory: the hidden shuffle.
 //!
-//! Shekelyan and Cormode, "Sequential Random Sampling Revisited: Hidden Shuffle Method", AISTATS 2021.
-//! A Fisher–Yates shuffle would swap place i with a random place j ≥ i, for i from 0 to n. Only how often j
-//! is high (at least n) needs to be known. High places are then drawn in order; one that is drawn twice
-//! yields a low record instead, and which low ones is a small selection of its own.
+//! Shekelyan and Cormode, "Sequential Random Sampling Revisited: Hidden Shuffle Method", AISTATS
+//! 2021. A Fisher–Yates shuffle would swap place i with a random place j ≥ i, for i from 0 to n.
+//! Only how often j is high (at least n) needs to be known. High places are then drawn in order;
+//! one that is drawn twice yields a low record instead, and which low ones is a small selection of
+//! its own.
 
 use crate::random::{Rng, ln, ln_one_minus};
-use crate::wide::{LANES, roots};
+use crate::simd::{LANES, roots};
 
-/// `n` of `total` ranks, each set with the same probability, in ascending order.
+/// `n` of `total` ranks, each set with the same probability, in ascending order. Takes constant
+/// memory and time proportional to `n`.
 ///
 /// Takes constant memory and time proportional to `n`.
 ///
@@ -20,18 +22,18 @@ use crate::wide::{LANES, roots};
 #[derive(Clone, Debug)]
 pub struct Exactly {
     rng: Rng,
-    /// Ranks count down in here; the last record is handed over as the first.
+    /// Ranks count down in here; the last record is returned as the first.
     last: u64,
-    /// How many low records there are; then, how many are left to choose from.
+    /// The number of low records; then, the number left to choose from.
     low: u64,
-    /// How many records are high: all but the low ones.
+    /// The number of high records: all but the low ones.
     high: f64,
     high_left: u64,
     low_left: u64,
-    /// Where the last high draw was: a share of the high records.
+    /// The last high draw, as a share of the high records.
     at: f64,
     previous: u64,
-    /// How far down each of the next high draws is from the one before it, as a factor.
+    /// The distance of each of the next high draws to the one before it, as a factor.
     steps: [f64; LANES],
     step: usize,
 }
@@ -81,7 +83,8 @@ impl Exactly {
         self.next_low()
     }
 
-    /// The largest of k uniform numbers is the k-th root of one. No number is taken that belongs to the low draws.
+    /// The largest of k uniform numbers is the k-th root of one. Only numbers of the high draws are
+    /// consumed.
     fn fill(&mut self) {
         let mut units = [1.0; LANES];
         for unit in units.iter_mut().take(self.high_left.min(LANES as u64) as usize) {
@@ -92,7 +95,7 @@ impl Exactly {
     }
 
     fn low_count(&self) -> u64 {
-        // While high ones are drawn, no low one has been.
+        // No low record is drawn while high ones are.
         self.low
     }
 
@@ -104,7 +107,7 @@ impl Exactly {
         let u = self.rng.unit();
         let mut skipped = 0;
         let spare = self.low - self.low_left;
-        // How probable it is that more than `skipped` are skipped.
+        // The probability that more than `skipped` are skipped.
         let mut more = spare as f64 / self.low as f64;
         while more >= u && skipped < spare {
             skipped += 1;
@@ -116,8 +119,8 @@ impl Exactly {
     }
 }
 
-/// How many of the n swaps of the shuffle would stay low: swap i does with probability (n − i)/(N − i).
-/// As that falls with i, geometric jumps at the current probability are thinned.
+/// The number of swaps of the shuffle, out of n, that stay low: swap i does with probability (n −
+/// i)/(N − i). As that falls with i, geometric jumps at the current probability are thinned.
 fn low_swaps(rng: &mut Rng, n: u64, total: u64) -> u64 {
     if n == total {
         return n;

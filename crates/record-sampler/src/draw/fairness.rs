@@ -1,4 +1,5 @@
-//! Whether the draws are fair: exact enumeration of small cases, chi-square over places and pairs.
+//! Tests whether the draws are fair: exact enumeration of small cases, chi-square over places and
+//! pairs.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use crate::random::Rng;
 
 const REPEATS: u64 = 120_000;
 
-/// Twelve standard deviations above the mean of a chi-square with so many degrees of freedom: a sound
+/// Twelve standard deviations above the mean of a chi-square with these degrees of freedom: a sound
 /// draw never gets there, and with a fixed seed it does so either always or never.
 fn limit(degrees: usize) -> f64 {
     let degrees = degrees as f64;
@@ -21,7 +22,7 @@ fn chi_square(observed: &[u64], expected: f64) -> f64 {
 /// The ranks for a seed, n and N.
 type Draw = fn(u64, u64, u64) -> Vec<u64>;
 
-/// Ways to draw n of N, all of which must be alike.
+/// Methods to draw n of N, which must all be equivalent.
 fn ways() -> Vec<(&'static str, Draw)> {
     vec![
         ("exactly", |seed, n, total| Exactly::new(Rng::new(seed), n, total).collect()),

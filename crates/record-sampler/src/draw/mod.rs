@@ -1,4 +1,5 @@
-//! Which records: pure arithmetic on ranks (0 is the first record), which knows no file.
+//! Draws ranks: pure arithmetic on the numbers of records, the first of which is 0. It knows no
+//! files.
 
 mod bernoulli;
 mod exactly;
@@ -24,7 +25,8 @@ pub use weighted::WeightedReservoir;
 
 use crate::{Error, ErrorKind, Result};
 
-/// Room for `n` items, a number that a user has given: more than memory holds is an error.
+/// Reserves memory for `n` items. As `n` comes from the user, it may exceed the memory, which is an
+/// error.
 pub(crate) fn reserve<T>(items: &mut Vec<T>, n: u64) -> Result<()> {
     let reserved = usize::try_from(n).ok().and_then(|n| items.try_reserve_exact(n).ok());
     reserved.ok_or_else(|| {

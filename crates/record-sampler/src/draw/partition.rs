@@ -1,9 +1,9 @@
-//! Every record into one of several parts.
+//! Assigns each record to one of several parts.
 
 use crate::random::Rng;
 
-/// For each record in turn the part that it goes to, so that each part gets exactly its size: with the
-/// probability of what the part still lacks among what is left.
+/// The part of each record in turn, such that each part gets exactly its size: a part is chosen
+/// with the probability of what it still lacks among what is left.
 pub(crate) struct Partition {
     rng: Rng,
     lacking: Vec<u64>,
@@ -37,14 +37,14 @@ impl Iterator for Partition {
     }
 }
 
-/// `total` in whole shares proportional to the weights, by the largest remainders; of equal ones the
-/// first wins.
+/// Divides `total` into whole shares proportional to the weights, by the largest remainders; of
+/// equal ones the first wins.
 pub(crate) fn shares(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     let exact: Vec<f64> = weights.iter().map(|w| total as f64 * w / sum).collect();
     let mut shares: Vec<u64> = exact.iter().map(|share| *share as u64).collect();
     let mut order: Vec<usize> = (0..weights.len()).collect();
-    // Without a buffer, which a stable sort has.
+    // An unstable sort needs no buffer.
     order.sort_unstable_by(|a, b| {
         exact[*b].fract().total_cmp(&exact[*a].fract()).then_with(|| a.cmp(b))
     });

@@ -1,5 +1,5 @@
-//! With replacement: n independent draws, handed over in order. One form for a known total, one for a
-//! stream of unknown length.
+//! Sampling with replacement: n independent draws, returned in order. One form for a known total,
+//! one for a stream of unknown length.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -51,9 +51,9 @@ impl Iterator for WithReplacement {
     }
 }
 
-/// `n` slots, each of which holds a uniform draw, independent of the others, of all that have passed by.
-/// After t records a slot keeps what it holds up to record m with probability t/m, so that its next
-/// change is known in advance.
+/// `n` slots, each of which holds an independent uniform draw of all records seen so far. After t
+/// records a slot keeps what it holds up to record m with probability t/m, so that its next change
+/// is known in advance.
 pub(crate) struct Slots<T> {
     rng: Rng,
     held: Vec<Option<T>>,
@@ -70,12 +70,12 @@ impl<T: Clone> Slots<T> {
         Ok(Slots { rng, held, changes: changes.into() })
     }
 
-    /// The rank of the next record that is wanted.
+    /// The rank of the next record that is needed.
     pub(crate) fn next_rank(&self) -> Option<u64> {
         self.changes.peek().map(|Reverse((rank, _))| *rank)
     }
 
-    /// Gives the record that was wanted.
+    /// Takes the record of that rank.
     pub(crate) fn offer(&mut self, item: &T) {
         let Some(rank) = self.next_rank() else { return };
         while self.next_rank() == Some(rank) {

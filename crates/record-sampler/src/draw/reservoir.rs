@@ -1,11 +1,12 @@
-//! n of a stream whose length is not known: the reservoir that knows which record it wants next.
+//! A sample of n records of a stream of unknown length: a reservoir that knows which record it
+//! needs next.
 
 use crate::random::{Rng, exp, ln, ln_one_minus};
 
-/// A uniform sample without replacement of all that has passed by: algorithm L (Li, "Reservoir-Sampling
-/// Algorithms of Time Complexity O(n(1 + log(N/n)))", 1994).
+/// A uniform sample without replacement of all records seen so far: algorithm L (Li,
+/// "Reservoir-Sampling Algorithms of Time Complexity O(n(1 + log(N/n)))", 1994).
 ///
-/// Only the records with the ranks it asks for need to be looked at.
+/// Only records whose rank is `next_rank` need to be read.
 ///
 /// ```
 /// use record_sampler::{Reservoir, Rng};
@@ -41,12 +42,13 @@ impl<T> Reservoir<T> {
     /// ```
     pub fn new(rng: Rng, n: usize) -> Reservoir<T> {
         let next = if n == 0 { u64::MAX } else { 0 };
-        // Of strata there may be millions that hold one record each: a vector that grows begins with four.
+        // There may be millions of strata with one record each, and a growing vector starts with a
+        // capacity of four.
         let items = Vec::with_capacity(n.min(4));
         Reservoir { rng, n, items, next, ln_w: 0.0 }
     }
 
-    /// The rank of the next record that is wanted; all before it can be passed over unseen.
+    /// The rank of the next record that is needed; all before it can be skipped.
     ///
     /// ```
     /// use record_sampler::{Reservoir, Rng};
@@ -59,7 +61,7 @@ impl<T> Reservoir<T> {
         self.next
     }
 
-    /// Gives the record whose rank is `next_rank`.
+    /// Takes the record whose rank is `next_rank`.
     ///
     /// ```
     /// use record_sampler::{Reservoir, Rng};
@@ -87,7 +89,7 @@ impl<T> Reservoir<T> {
         self.next = self.next.saturating_add(gap as u64);
     }
 
-    /// What is in it, in no order: fewer than `n` if fewer have passed by.
+    /// The content, in no order: fewer than `n` if fewer records were seen.
     ///
     /// ```
     /// use record_sampler::{Reservoir, Rng};

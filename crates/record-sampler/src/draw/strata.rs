@@ -1,4 +1,5 @@
-//! So many of each stratum: of the records with the same key. It knows keys, and nothing of where they come from.
+//! A number of records of each stratum, which are the records with the same key. It knows keys, not
+//! where they come from.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -7,10 +8,10 @@ use super::{Reservoir, shares};
 use crate::random::Rng;
 use crate::{Error, ErrorKind, Result};
 
-/// A number for each key.
+/// The ids of the keys.
 type Counts = BTreeMap<Box<[u8]>, u64>;
 
-/// How many records have each key.
+/// The number of records of each key.
 #[derive(Default)]
 pub(crate) struct Sizes(Counts);
 
@@ -36,14 +37,14 @@ impl Sizes {
     }
 }
 
-/// How many records are wanted of each stratum.
+/// The number of records to draw of each stratum.
 pub(crate) enum Quota {
     Each(u64),
-    /// None of the keys that it does not have.
+    /// Nothing of keys that are not listed.
     Of(Counts),
 }
 
-/// A reservoir for each key that has come and is wanted, with the number of records that have come with it.
+/// A reservoir for each key that was seen, with the number of its records.
 pub(crate) struct Strata<T> {
     seed: u64,
     quota: Quota,
@@ -55,7 +56,7 @@ impl<T> Strata<T> {
         Strata { seed, quota, by_key: BTreeMap::new() }
     }
 
-    /// The next record has this key; it is made only if it is wanted.
+    /// Takes the next record of this key; it is materialised only if it is needed.
     pub(crate) fn offer(&mut self, key: &[u8], record: impl FnOnce() -> T) {
         if !self.by_key.contains_key(key) {
             let wanted = match &mut self.quota {
@@ -74,14 +75,15 @@ impl<T> Strata<T> {
         *seen += 1;
     }
 
-    /// What is held of all, in no order. It is an error if one of them has fewer records than `least`.
+    /// All records that are held, in no order. It is an error if a stratum has fewer records than
+    /// `least`.
     pub(crate) fn into_items(self, column: &dyn Display, least: u64) -> Result<Vec<T>> {
         let mut items = Vec::new();
         for (key, (seen, reservoir)) in self.by_key {
             if seen < least {
                 let key = String::from_utf8_lossy(&key);
                 let text = format!(
-                    "{least} records are wanted of each {column}, of {key:?} there are {seen}"
+                    "{least} records of each {column} were requested, but {key:?} has {seen}"
                 );
                 return Err(Error::new(ErrorKind::TooFew, text));
             }
@@ -91,7 +93,7 @@ impl<T> Strata<T> {
     }
 }
 
-/// Gives each stratum a generator of its own, so that what is drawn from it does not depend on the others.
+/// Gives each stratum its own generator, so that its draws do not depend on the other strata.
 fn key_seed(key: &[u8]) -> u64 {
     key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -152,6 +154,6 @@ mod tests {
         let mut strata = Strata::new(0, Quota::Each(2));
         strata.offer(b"few", || ());
         let error = strata.into_items(&"kind", 2).unwrap_err();
-        assert_eq!(error.to_string(), "2 records are wanted of each kind, of \"few\" there are 1");
+        assert_eq!(error.to_string(), "2 records of each kind were requested, but \"few\" has 1");
     }
 }

@@ -1,15 +1,15 @@
-//! n of a stream, heavier records more probably: a reservoir with exponential jumps.
+//! A weighted sample of n records of a stream: a reservoir with exponential jumps.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use crate::random::{Rng, exp, ln};
 
-/// A weighted sample without replacement: A-ExpJ (Efraimidis and Spirakis, "Weighted random sampling with
-/// a reservoir", 2006).
+/// A weighted sample without replacement: A-ExpJ (Efraimidis and Spirakis, "Weighted random
+/// sampling with a reservoir", 2006).
 ///
-/// Records are chosen as if one after the other, each time with probabilities proportional to the weights
-/// of those that are left. A record of weight 0 is never chosen.
+/// Records are chosen as if one after the other, each time with probabilities proportional to the
+/// weights of those that are left. A record of weight 0 is never chosen.
 ///
 /// ```
 /// use record_sampler::{Rng, WeightedReservoir};
@@ -29,13 +29,13 @@ pub struct WeightedReservoir<T> {
     rng: Rng,
     n: usize,
     items: BinaryHeap<Reverse<Keyed<T>>>,
-    /// The weight that can still pass by before the next record is chosen.
+    /// The weight to skip before the next record is chosen.
     jump: f64,
-    /// Of the record that is wanted.
+    /// The weight of the record that is needed.
     weight: f64,
 }
 
-/// A record with ln(u)/weight, a number of at most 0: those with the largest stay.
+/// A record and its key ln(u)/weight, which is at most 0; those with the largest keys stay.
 #[derive(Clone, Debug)]
 struct Keyed<T>(f64, T);
 
@@ -70,7 +70,7 @@ impl<T> WeightedReservoir<T> {
         WeightedReservoir { rng, n, items: BinaryHeap::new(), jump: 0.0, weight: 0.0 }
     }
 
-    /// Whether the next record, which has this weight, is to be given with [`offer`](Self::offer).
+    /// Whether the next record, which has this weight, must be passed to [`offer`](Self::offer).
     ///
     /// A weight that is negative or not finite is an error.
     ///
@@ -96,7 +96,7 @@ impl<T> WeightedReservoir<T> {
         Ok(true)
     }
 
-    /// Gives the record that was wanted.
+    /// Takes the record that is needed.
     ///
     /// ```
     /// use record_sampler::{Rng, WeightedReservoir};
@@ -108,7 +108,7 @@ impl<T> WeightedReservoir<T> {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn offer(&mut self, item: T) {
-        // A record that nobody asked for.
+        // The record was not needed.
         if self.weight <= 0.0 {
             return;
         }
@@ -139,7 +139,7 @@ impl<T> WeightedReservoir<T> {
         self.items.peek().filter(|_| full).map(|Reverse(keyed)| keyed.0)
     }
 
-    /// What is in it, in no order: fewer than `n` if fewer with a weight above 0 have passed by.
+    /// The content, in no order: fewer than `n` if fewer records with a weight above 0 were seen.
     ///
     /// ```
     /// use record_sampler::{Rng, WeightedReservoir};

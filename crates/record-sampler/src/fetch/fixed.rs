@@ -1,21 +1,20 @@
-//! Records of a fixed size: their places are known, nothing needs to be looked for.
+//! Records of a fixed size, whose offsets are known without a search.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::iter::Peekable;
 use std::num::NonZero;
 
+use super::part::{IN_FLIGHT, Part};
 use super::{Choice, Method, Ranks, copy, next_below};
 use crate::input::{Access, Advice, PlainFile, Population, Window, advise, map};
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
-/// How many reads the device is asked for ahead of time.
-pub(super) const IN_FLIGHT: usize = 64;
 const SEQUENTIAL_BYTES: usize = 256 << 10;
 
-/// The number of records of each file. A part of a record is an error.
+/// The number of records of each file. A partial record is an error.
 pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>> {
     let files = population.files().unwrap_or_default();
     let count = |(file, input): (&&PlainFile, &crate::input::Input)| {
@@ -28,12 +27,12 @@ pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>>
             file.size,
             file.size - rest
         );
-        Err(Error::new(ErrorKind::Malformed, text).of(&input.path))
+        Err(Error::new(ErrorKind::Malformed, text).with_path(&input.path))
     };
     files.iter().zip(&population.inputs).map(count).collect()
 }
 
-/// Hands over the records with these ranks; returns how many bytes were read.
+/// Passes the records with these ranks to the sink; returns how many bytes were read.
 pub(crate) fn fetch_fixed(
     population: &Population,
     len: u64,
@@ -47,21 +46,12 @@ pub(crate) fn fetch_fixed(
     for (file, input) in population.files().unwrap_or_default().iter().zip(&population.inputs) {
         let records = file.size / len;
         let part = Part { file, len, base, records, start: base * len };
-        bytes_read +=
-            part.fetch(&mut ranks, choice, sink, watch).map_err(|error| error.of(&input.path))?;
+        bytes_read += part
+            .fetch(&mut ranks, choice, sink, watch)
+            .map_err(|error| error.with_path(&input.path))?;
         base += records;
     }
     Ok(bytes_read)
-}
-
-/// One file of the population.
-pub(super) struct Part<'a> {
-    pub(super) file: &'a PlainFile,
-    pub(super) len: u64,
-    /// How many records, and bytes, are in the files before it.
-    pub(super) base: u64,
-    pub(super) start: u64,
-    pub(super) records: u64,
 }
 
 impl Part<'_> {
@@ -88,13 +78,14 @@ impl Part<'_> {
         }
         let window = Window::new(Access::Read(self.file), limit);
         if choice.method == Method::Pread && choice.is_cold {
-            let ahead = Ahead::new(self, ranks);
-            return self.walk(window, limit, &mut ahead.peekable(), sink, watch);
+            let prefetch = Prefetch::new(self, ranks);
+            return self.walk(window, limit, &mut prefetch.peekable(), sink, watch);
         }
         self.walk(window, limit, ranks, sink, watch)
     }
 
-    /// All of a batch are asked of the memory before the first one is copied, so that the waits for it overlap.
+    /// Touches all records of a batch before the first one is copied, so that the cache misses
+    /// overlap.
     fn walk_map(
         &self,
         map: &[u8],
@@ -104,7 +95,7 @@ impl Part<'_> {
     ) -> Result<u64> {
         const BATCH: usize = 64;
         let len = self.len as usize;
-        let (mut told, mut bytes_read) = (0, 0);
+        let (mut reported, mut bytes_read) = (0, 0);
         loop {
             let mut offsets = [0; BATCH];
             let mut n = 0;
@@ -122,10 +113,10 @@ impl Part<'_> {
                 sink.end(Place { at, len: self.len }, false)?;
             }
             bytes_read += n as u64 * self.len;
-            watch.advance(*last as u64 - told)?;
-            told = *last as u64;
+            watch.advance(*last as u64 - reported)?;
+            reported = *last as u64;
         }
-        watch.advance(self.file.size - told)?;
+        watch.advance(self.file.size - reported)?;
         Ok(bytes_read)
     }
 
@@ -137,7 +128,7 @@ impl Part<'_> {
         sink: &mut dyn Sink,
         watch: &Watch,
     ) -> Result<u64> {
-        let mut told = 0;
+        let mut reported = 0;
         while let Some(rank) = next_below(ranks, self.base + self.records) {
             let offset = (rank - self.base) * self.len;
             let piece = window.at(offset, limit)?;
@@ -147,43 +138,44 @@ impl Part<'_> {
                 copy(&mut window, offset, self.len, limit, sink)?;
             }
             sink.end(Place { at: self.start + offset, len: self.len }, false)?;
-            if offset >= told + (4 << 20) {
-                watch.advance(offset - told)?;
-                told = offset;
+            if offset >= reported + (4 << 20) {
+                watch.advance(offset - reported)?;
+                reported = offset;
             }
         }
-        watch.advance(self.file.size - told)?;
+        watch.advance(self.file.size - reported)?;
         Ok(window.bytes_read)
     }
 }
 
-/// Asks for the pages of the next records before they are read, so that the device has many requests in
-/// flight without threads: `POSIX_FADV_WILLNEED` starts a read and does not wait for it.
-struct Ahead<'a, I: Iterator<Item = u64>> {
+/// Requests the pages of the next records before they are read, so that the device has many
+/// requests in flight without threads: `POSIX_FADV_WILLNEED` starts a read and does not wait for
+/// it.
+struct Prefetch<'a, I: Iterator<Item = u64>> {
     part: &'a Part<'a>,
     ranks: &'a mut Peekable<I>,
-    asked: VecDeque<u64>,
+    pending: VecDeque<u64>,
 }
 
-impl<'a, I: Iterator<Item = u64>> Ahead<'a, I> {
-    fn new(part: &'a Part<'a>, ranks: &'a mut Peekable<I>) -> Ahead<'a, I> {
-        // Otherwise the system reads ahead what nobody wants.
+impl<'a, I: Iterator<Item = u64>> Prefetch<'a, I> {
+    fn new(part: &'a Part<'a>, ranks: &'a mut Peekable<I>) -> Prefetch<'a, I> {
+        // Disables the system's read-ahead, which would read unneeded pages.
         advise(part.file, 0, None, Advice::Random);
-        Ahead { part, ranks, asked: VecDeque::with_capacity(IN_FLIGHT) }
+        Prefetch { part, ranks, pending: VecDeque::with_capacity(IN_FLIGHT) }
     }
 }
 
-impl<I: Iterator<Item = u64>> Iterator for Ahead<'_, I> {
+impl<I: Iterator<Item = u64>> Iterator for Prefetch<'_, I> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
         let Part { file, len, base, records, .. } = self.part;
-        while self.asked.len() < IN_FLIGHT {
+        while self.pending.len() < IN_FLIGHT {
             let Some(rank) = next_below(self.ranks, base + records) else { break };
             let offset = (rank - base) * len;
             advise(file, offset, NonZero::new(*len), Advice::WillNeed);
-            self.asked.push_back(rank);
+            self.pending.push_back(rank);
         }
-        self.asked.pop_front()
+        self.pending.pop_front()
     }
 }

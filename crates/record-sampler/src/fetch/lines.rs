@@ -1,4 +1,4 @@
-//! Lines whose places are known to the block: the line feeds of that block are counted.
+//! Lines whose blocks are known from the index: the line feeds within the block are counted.
 
 use std::iter::Peekable;
 
@@ -7,23 +7,23 @@ use memchr::memchr;
 use super::next_below;
 use crate::index::LineIndex;
 use crate::input::{Access, Window};
+use crate::simd::pass_lines;
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
-use crate::wide::pass_lines;
 use crate::{Error, ErrorKind, Result};
 
-/// A file whose lines are chosen, among all files.
+/// A file whose lines are fetched, within the population.
 pub(crate) struct LineFile<'a> {
     pub(crate) access: Access<'a>,
     pub(crate) index: &'a LineIndex,
-    /// Where its first line begins: behind a byte order mark.
+    /// The offset of the first line: behind a byte order mark.
     pub(crate) first: u64,
-    /// The rank of its first line, and where its first byte is, among all files.
+    /// The rank of its first line and the position of its first byte, among all files.
     pub(crate) base: u64,
     pub(crate) start: u64,
-    /// Lines at its start that are not part of the population.
+    /// Lines at the start of the file that are not part of the population.
     pub(crate) header_lines: u64,
-    /// About how many lines are wanted of it.
+    /// The expected number of lines to fetch from it.
     pub(crate) expected: u64,
 }
 
@@ -32,12 +32,12 @@ impl<'a> LineFile<'a> {
         Window::new(self.access, 0).size()
     }
 
-    /// How many of the population.
+    /// The number of its lines in the population.
     pub(crate) fn lines(&self) -> u64 {
         self.index.lines().saturating_sub(self.header_lines)
     }
 
-    /// A view of it that reads as much at once as is worth it.
+    /// A window whose reads are as large as the density of the sample justifies.
     pub(crate) fn window(&self) -> Window<'a> {
         Window::new(self.access, self.limit())
     }
@@ -49,7 +49,7 @@ impl<'a> LineFile<'a> {
     }
 }
 
-/// Hands over the lines with these ranks; returns how many bytes were read.
+/// Passes the lines with these ranks to the sink; returns how many bytes were read.
 pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     file: &LineFile<'_>,
     window: &mut Window<'_>,
@@ -61,23 +61,23 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     let before = window.bytes_read;
     let (index, at, limit) = (file.index, file.first, file.limit());
     let mut cursor = Cursor { index, block: 0, at, line: 0, limit };
-    let mut told = 0;
+    let mut reported = 0;
     while let Some(rank) = next_below(ranks, end) {
         cursor.seek(window, rank - file.base + file.header_lines)?;
         let at = cursor.at;
         let is_whole = cursor.hand_over(window, sink)?;
         let is_after_crlf = !is_whole && is_after_crlf(window, at)?;
         sink.end(Place { at: file.start + at, len: cursor.at - at }, is_after_crlf)?;
-        if cursor.at - told >= 4 << 20 {
-            watch.advance(cursor.at - told)?;
-            told = cursor.at;
+        if cursor.at - reported >= 4 << 20 {
+            watch.advance(cursor.at - reported)?;
+            reported = cursor.at;
         }
-        // A line that is chosen twice.
+        // The same line again.
         if ranks.peek() == Some(&rank) {
             (cursor.at, cursor.line) = (at, cursor.line - 1);
         }
     }
-    watch.advance(file.size().saturating_sub(told))?;
+    watch.advance(file.size().saturating_sub(reported))?;
     Ok(window.bytes_read - before)
 }
 
@@ -90,7 +90,7 @@ fn is_after_crlf(window: &mut Window<'_>, at: u64) -> Result<bool> {
 /// The start of a line: its offset and its number.
 struct Cursor<'a> {
     index: &'a LineIndex,
-    /// That of the line before.
+    /// The start of the line before.
     block: usize,
     at: u64,
     line: u64,
@@ -98,7 +98,7 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// Goes forward to the start of the line.
+    /// Moves forward to the start of the line.
     #[inline]
     fn seek(&mut self, window: &mut Window<'_>, line: u64) -> Result<()> {
         if line == self.line {
@@ -122,7 +122,8 @@ impl Cursor<'_> {
         Ok(())
     }
 
-    /// The line at the cursor, which goes behind it: whether it ends with a line feed.
+    /// Passes on the line at the cursor, and moves behind it. Returns whether it ends with a line
+    /// feed.
     #[inline]
     fn hand_over(&mut self, window: &mut Window<'_>, sink: &mut dyn Sink) -> Result<bool> {
         self.line += 1;

@@ -1,5 +1,6 @@
-//! Many lines of a file by several threads: each takes some ranks in a row and collects their lines, which are handed
-//! over in order. What is held in memory does not depend on how many there are, nor on how long they are.
+//! Fetches many lines of a file by several threads: each takes consecutive ranks and collects their
+//! lines, which are passed on in order. The memory needed depends neither on the number of lines
+//! nor on their length.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -13,14 +14,14 @@ use crate::sink::{Place, Sink};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
-/// How many ranks a thread takes at once, and how many bytes their lines may have.
+/// Limits of a job: the number of ranks, and the bytes of their lines.
 const RANKS: u64 = 2048;
 const BYTES: u64 = 1 << 20;
-/// Fewer are not worth a thread.
+/// A thread does not pay off for fewer lines.
 const LEAST: u64 = 16 * RANKS;
 const MOST_THREADS: usize = 8;
 
-/// How many threads fetch the lines of this file.
+/// The number of threads that fetch lines of this file.
 pub(crate) fn threads_for(file: &LineFile<'_>) -> usize {
     let is_worth_it = file.expected >= LEAST && ranks_at_once(file) >= RANKS / 8;
     if is_worth_it {
@@ -30,13 +31,13 @@ pub(crate) fn threads_for(file: &LineFile<'_>) -> usize {
     }
 }
 
-/// As many as have half of the bytes, if they are no longer than others.
+/// The number of ranks whose lines have half of the bytes, at the average length.
 fn ranks_at_once(file: &LineFile<'_>) -> u64 {
     let mean_len = file.size() / file.index.lines().max(1) + 1;
     (BYTES / 2 / mean_len).min(RANKS)
 }
 
-/// Hands over the lines with these ranks; returns how many bytes were read.
+/// Passes the lines with these ranks to the sink; returns how many bytes were read.
 pub(crate) fn fetch_many<I: Iterator<Item = u64>>(
     file: &LineFile<'_>,
     threads: usize,
@@ -49,7 +50,7 @@ pub(crate) fn fetch_many<I: Iterator<Item = u64>>(
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(file, &taken))).collect();
         let result = deal(file, &jobs, 2 * threads, ranks, sink, watch);
-        // The threads end when there is no one to give them jobs.
+        // The threads end when the channel of jobs is closed.
         drop(jobs);
         for worker in workers {
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -58,13 +59,13 @@ pub(crate) fn fetch_many<I: Iterator<Item = u64>>(
     })
 }
 
-/// Ranks in a row, and where their lines go.
+/// Consecutive ranks, and the buffer for their lines.
 struct Job {
     batch: Batch,
     done: SyncSender<(Batch, Result<u64>)>,
 }
 
-/// Gives out the ranks, and hands over what comes back for them, first come, first served.
+/// Distributes the ranks, and passes on the results in order.
 fn deal<I: Iterator<Item = u64>>(
     file: &LineFile<'_>,
     jobs: &SyncSender<Job>,
@@ -77,7 +78,7 @@ fn deal<I: Iterator<Item = u64>>(
     let at_once = ranks_at_once(file);
     let mut open: VecDeque<Receiver<(Batch, Result<u64>)>> = VecDeque::new();
     let mut spare = Vec::new();
-    let (mut bytes_read, mut told) = (0, 0);
+    let (mut bytes_read, mut reported) = (0, 0);
     loop {
         while open.len() < most_open {
             let mut batch: Batch = spare.pop().unwrap_or_default();
@@ -94,13 +95,13 @@ fn deal<I: Iterator<Item = u64>>(
         bytes_read += result? + batch.hand_over(file, sink)?;
         if let Some((last, _)) = batch.ends.last() {
             let at = last.at - file.start;
-            watch.advance(at - told)?;
-            told = at;
+            watch.advance(at - reported)?;
+            reported = at;
         }
         batch.clear();
         spare.push(batch);
     }
-    watch.advance(file.size().saturating_sub(told))?;
+    watch.advance(file.size().saturating_sub(reported))?;
     Ok(bytes_read)
 }
 
@@ -110,7 +111,7 @@ fn work(file: &LineFile<'_>, jobs: &Mutex<Receiver<Job>>) {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Job { mut batch, done }) = job else { return };
         let result = batch.collect(file, &mut window);
-        // Nobody waits for it where the work has been given up.
+        // The receiver is gone if the work was cancelled.
         let _ = done.send((batch, result));
     }
 }
@@ -119,9 +120,9 @@ fn work(file: &LineFile<'_>, jobs: &Mutex<Receiver<Job>>) {
 struct Batch {
     ranks: Vec<u64>,
     bytes: Vec<u8>,
-    /// Of each line: its place, and whether it follows CRLF.
+    /// For each line: its place, and whether it follows CRLF.
     ends: Vec<(Place, bool)>,
-    /// The lines are longer than expected: the others are left to him who hands them over.
+    /// The lines are longer than expected: the rest is left to the receiving thread.
     is_full: bool,
 }
 
@@ -130,7 +131,7 @@ impl Batch {
         let ranks = std::mem::take(&mut self.ranks);
         let mut wanted = ranks.iter().copied().peekable();
         let before = window.bytes_read;
-        // What was gone through is told when it is handed over.
+        // Progress is reported when the lines are passed on.
         let result = fetch_lines(file, window, &mut wanted, self, &Watch::default());
         self.ranks = ranks;
         match result {
@@ -181,7 +182,7 @@ impl Sink for Batch {
     }
 }
 
-/// Only after a panic, which is passed on.
+/// Only after a panic, which is propagated.
 fn lost() -> Error {
     Error::new(ErrorKind::Stopped, "a thread is gone")
 }

@@ -1,21 +1,22 @@
-//! Records whose ranks are known, from files: each format has its own way to reach them.
+//! Fetches records by rank from files, in the way that suits the format.
 
-mod ahead;
 mod fixed;
 mod lines;
 mod many;
+mod part;
 mod plan;
+mod prefetch;
 mod probe;
 mod scanned;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 mod uring;
 
-pub(crate) use ahead::with_ranks_ahead;
 pub(crate) use fixed::{count_fixed, fetch_fixed};
 pub(crate) use lines::{LineFile, fetch_lines};
 pub(crate) use many::{fetch_many, threads_for};
 pub use plan::Method;
 pub(crate) use plan::{Choice, Facts, choose};
+pub(crate) use prefetch::with_prefetched_ranks;
 pub(crate) use probe::probe;
 pub(crate) use scanned::{count_scanned, fetch_scanned};
 
@@ -36,7 +37,7 @@ pub(crate) fn next_below<I: Iterator<Item = u64>>(
     ranks.next_if(|rank| *rank < limit)
 }
 
-/// Hands over the bytes of a place within one file.
+/// Passes on the bytes of a place within one file.
 pub(crate) fn copy(
     window: &mut Window<'_>,
     at: u64,
@@ -58,7 +59,7 @@ pub(crate) fn copy(
     Ok(())
 }
 
-/// Hands over records by their places, in any order.
+/// Passes on records by their places, in any order.
 pub(crate) fn fetch_places(
     population: &Population,
     places: &[Place],
@@ -76,7 +77,7 @@ pub(crate) fn fetch_places(
     let mut bytes_read = 0;
     for place in places {
         let number = starts.partition_point(|start| *start <= place.at).saturating_sub(1);
-        let named = |error: Error| error.of(&population.inputs[number].path);
+        let named = |error: Error| error.with_path(&population.inputs[number].path);
         let offset = place.at - starts[number];
         if place.len <= PIECE as u64 {
             buffer.resize(place.len as usize, 0);
@@ -92,7 +93,7 @@ pub(crate) fn fetch_places(
     Ok(bytes_read)
 }
 
-/// Whether CRLF stands before this offset.
+/// Whether CRLF precedes this offset.
 fn is_after_crlf(file: &crate::input::PlainFile, offset: u64) -> bool {
     let mut two = [0; 2];
     offset >= 2 && read_exactly(file, &mut two, offset - 2).is_ok() && two == *b"\r\n"

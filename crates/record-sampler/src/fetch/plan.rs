@@ -1,8 +1,8 @@
-//! Which way to reach records of fixed size: a model of what each way costs. It measures nothing.
+//! Chooses the method to fetch records of a fixed size by a cost model. It measures nothing.
 
 use crate::input::Density;
 
-/// How records are reached.
+/// How records are fetched.
 ///
 /// ```
 /// use record_sampler::{Format, Method, Population, Sampler};
@@ -15,27 +15,28 @@ use crate::input::Density;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
-    /// What the cost model expects to be the fastest.
+    /// The method with the least expected cost.
     #[default]
     Auto,
-    /// A read for each record.
+    /// One read per record.
     Pread,
-    /// The files mapped. If another process cuts a file meanwhile, this process is ended by SIGBUS.
+    /// Maps the files. If another process truncates a file meanwhile, this process is ended by
+    /// SIGBUS.
     Mmap,
-    /// Large reads one after the other.
+    /// Large sequential reads.
     Sequential,
-    /// A ring of reads, 64 of them in flight: for records of a fixed size on a device.
+    /// A ring with up to 64 reads in flight: for records of a fixed size on a device.
     #[cfg(all(feature = "uring", target_os = "linux"))]
     Uring,
-    /// Lines at random byte offsets, without counting the lines. A long line is hit more often, and is
-    /// refused as much more often, which makes it exact; but no one notices that `n` is larger than the
-    /// number of lines before many tries. It reads a byte or `min_len` for each try, and needs as many
-    /// tries as the mean length of a line divided by `min_len`.
+    /// Lines at random byte offsets, without counting the lines. A long line is hit more often and
+    /// rejected accordingly, which makes the sample exact; but that `n` exceeds the number of lines
+    /// is noticed only after many tries. Each try reads a byte or `min_len`, and the number of
+    /// tries is the mean line length divided by `min_len`.
     Probe {
-        /// No line is shorter, its line feed included; 1 is always true.
+        /// A lower bound of the line length, line feed included; 1 is always valid.
         min_len: u32,
     },
-    /// One pass over all records: what streams, keys and weights need.
+    /// One pass over all records, as streams, keys and weights need it.
     Stream,
 }
 
@@ -54,21 +55,22 @@ impl std::fmt::Display for Method {
     }
 }
 
-/// What the choice depends on.
+/// The facts that the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
-    /// How many records are wanted, of how many.
+    /// The numbers of chosen records and of all records.
     pub(crate) n: u64,
     pub(crate) total: u64,
     pub(crate) record_bytes: u64,
-    /// The share of the file that is in the page cache, if the system tells.
+    /// The share of the file that is in the page cache, if the system reports it.
     pub(crate) cached: Option<f64>,
-    /// How much a page fault of a mapping maps, if that is known: less where the file lies in single pages.
+    /// The bytes that a page fault maps, if known: fewer if the file lies in single pages.
     pub(crate) fault_bytes: Option<u64>,
 }
 
 impl Facts {
-    /// Whether a mapping may be the best way, so that it is worth to look at how much a fault maps.
+    /// Whether mapping may be the best method, so that it is worth finding out how much a fault
+    /// maps.
     pub(crate) fn may_map(&self) -> bool {
         self.n >= LEAST_MAPPED && self.missing() <= COLD
     }
@@ -79,43 +81,44 @@ impl Facts {
     }
 }
 
-/// A method and why.
+/// The method and the reason for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) method: Method,
     pub(crate) reason: String,
-    /// Whether reads ahead of time are worth asking for.
+    /// Whether requesting reads in advance pays off.
     pub(crate) is_cold: bool,
-    /// How much of a mapping is looked at.
+    /// The share of a mapping that is accessed.
     pub(crate) density: Density,
 }
 
-// In ns, from `cargo bench --bench peers -- way` on a virtual machine with 2 processors (Xeon, 2.8 GHz, kernel 6.18)
-// that did nothing else, the device's from its disk. A test holds the choices against what was measured there.
+// In ns, from `cargo bench --bench peers -- way` on an idle virtual machine with 2 processors
+// (Xeon, 2.8 GHz, kernel 6.18); device figures are those of its disk. A test compares the choices
+// with the measurements.
 const PREAD_NS: f64 = 550.0;
-/// Of a ring of reads: on a disk that is waited for, it costs more than to ask for pages ahead of time.
+/// A read through a ring. With a slow disk it costs more than requesting pages in advance.
 #[cfg(all(feature = "uring", target_os = "linux"))]
 const RING_READ_NS: f64 = 4000.0;
-/// To draw a record and to wait for its memory.
+/// Drawing a record, and the cache misses for it.
 const RECORD_NS: f64 = 55.0;
 const MEMORY_NS_PER_BYTE: f64 = 0.1;
 const COPY_NS_PER_BYTE: f64 = 0.05;
-/// A fault maps the 16 pages around it, if they are cached; of a larger piece of the page cache it maps all.
+/// A fault maps the 16 pages around it if they are cached, or all of a larger folio.
 const FAULT_NS: f64 = 6000.0;
 const FAULT_BYTES: u64 = 65536;
 const LARGE_FAULT_NS: f64 = 5000.0;
-/// To read fewer takes less than to look at how much a fault maps could win.
+/// Reading fewer records takes less time than finding out how much a fault maps could save.
 const LEAST_MAPPED: u64 = 4000;
-/// Half of the cost of a sparse sample is the device's as soon as so much is missing.
+/// Half of the cost of a sparse sample is the device's as soon as this share is not cached.
 const COLD: f64 = 0.05;
-/// To map all pages at once.
+/// Mapping all pages at once.
 const POPULATE_NS_PER_BYTE: f64 = 0.055;
 const READ_NS_PER_BYTE: f64 = 0.13;
 const DEVICE_NS_PER_BYTE: f64 = 0.5;
-/// For a page at random, with 64 of them in flight; and for one that is waited for.
+/// A random page, with 64 of them in flight; and a single one.
 const DEVICE_PAGE_NS: f64 = 9000.0;
 const DEVICE_WAIT_NS: f64 = 70_000.0;
-/// To ask for a page ahead of time, where there is no ring.
+/// Requesting a page in advance, without a ring.
 const AHEAD_NS: f64 = 700.0;
 const PAGE_BYTES: f64 = 4096.0;
 
@@ -135,8 +138,8 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
     let device = missing * size * DEVICE_NS_PER_BYTE;
     let waits = (n * RECORD_NS).min(size * MEMORY_NS_PER_BYTE);
     let sequential = size * READ_NS_PER_BYTE + waits + copy + device;
-    // A mapping waits for the device at each fault; of what is not cached it reads ahead what nobody wants, unless it is
-    // told that few are wanted.
+    // A mapping waits for the device at each fault, and reads ahead unneeded pages of a file that
+    // is not cached, unless advised that few are needed.
     let mapped_device = if is_cold { missing * pages * DEVICE_WAIT_NS } else { 1.2 * device };
     let fault_bytes = facts.fault_bytes.unwrap_or(FAULT_BYTES);
     let fault_ns = if fault_bytes > FAULT_BYTES { LARGE_FAULT_NS } else { FAULT_NS };
@@ -161,7 +164,7 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
     Choice { method: best.0, reason, is_cold, density }
 }
 
-/// What a ring of reads costs beside the device and the copy, where there may be one.
+/// The cost of a ring of reads besides the device and the copy, if a ring is possible.
 #[cfg(all(feature = "uring", target_os = "linux"))]
 fn by_ring(facts: &Facts, rest: f64) -> Option<(Method, f64)> {
     let is_possible = facts.record_bytes <= super::uring::MOST_BYTES && super::uring::is_allowed();
@@ -173,7 +176,7 @@ fn by_ring(_: &Facts, _: f64) -> Option<(Method, f64)> {
     None
 }
 
-/// How many parts of a file hold a byte of one of n records at random places.
+/// The expected number of pieces of a file that hold a byte of one of n records at random places.
 fn touched(n: f64, size: f64, len: f64, part: f64) -> f64 {
     let parts = (size / part).ceil().max(1.0);
     let hit = ((len / part).ceil() + 1.0).min(2.0).max(1.0 + (len - 1.0) / part);
@@ -192,8 +195,9 @@ mod tests {
         assert_eq!(choice.method, expected, "{n} of {record_bytes}, {cached}: {}", choice.reason);
     }
 
-    /// n of 10⁷ records of 64 bytes, what is cached, how much a fault maps; and the ms that `pread`, a mapping and reads
-    /// in order took, less the 2.2 of the start of the program; 0 was not measured.
+    /// n of 10⁷ records of 64 bytes, the cached share, how much a fault maps; and the ms of
+    /// `pread`, a mapping and sequential reads, less the 2.2 ms of starting the program; 0 was not
+    /// measured.
     const MEASURED: [(u64, f64, u64, [f64; 3]); 11] = [
         (1000, 1.0, 2 << 20, [1.1, 1.5, 0.0]),
         (10_000, 1.0, 2 << 20, [9.0, 3.1, 0.0]),
@@ -239,7 +243,7 @@ mod tests {
         for n in [150_000, 1_000_000] {
             check(n, 64, 1.0, Method::Mmap);
         }
-        // Larger records lie further apart: more of the file has to be mapped.
+        // Larger records are further apart, so that more of the file must be mapped.
         check(100_000, 64, 1.0, Method::Mmap);
         check(100_000, 1024, 1.0, Method::Pread);
         check(1000, 4096, 1.0, Method::Pread);

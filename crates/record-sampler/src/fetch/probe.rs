@@ -1,7 +1,9 @@
-//! Lines at random byte offsets, their length bias corrected by rejection: no line is counted.
+//! Lines at random byte offsets, without counting lines; the bias towards long lines is corrected
+//! by rejection.
 //!
-//! An offset falls into a line with a probability proportional to its length L. If no line is shorter than
-//! m, and an offset counts only if it is one of the last m of its line, each line is hit by exactly m offsets.
+//! An offset falls into a line with a probability proportional to its length L. If no line is
+//! shorter than m, and an offset counts only if it is one of the last m of its line, each line is
+//! hit by exactly m offsets.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +14,8 @@ use crate::sink::Place;
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result, Rng};
 
-/// So often may a line be found that is already chosen, in a row, before it is taken that there are no
-/// others. With twice as many lines as are wanted, it happens once in 2⁶⁴ times.
+/// If this many tries in a row find lines that are chosen already, it is concluded that there are
+/// no others. With twice as many lines as needed, that happens once in 2⁶⁴ samples.
 const REPEATS: u32 = 64;
 
 /// `n` different lines in the order in which they were found, and how many bytes were read.
@@ -32,7 +34,7 @@ pub(crate) fn probe(
         let mut last = Window::new(Access::Read(file), last_len);
         let is_open = file.size > 0 && last.at(file.size - 1, 1)? != b"\n";
         let start = end;
-        // A last line without line feed counts as if it had one.
+        // A last line without a line feed counts as if it had one.
         end += file.size + u64::from(is_open);
         files.push((end, start, Window::new(Access::Read(file), 512)));
     }
@@ -58,7 +60,7 @@ pub(crate) fn probe(
         let offset = rng.below(end);
         let number = files.partition_point(|(end, ..)| *end <= offset);
         let (_, start, window) = &mut files[number];
-        let named = |error: Error| error.of(&population.inputs[number].path);
+        let named = |error: Error| error.with_path(&population.inputs[number].path);
         let line = line_at(window, offset - *start, u64::from(min_len)).map_err(named)?;
         let Some(mut line) = line else { continue };
         if line.at == 0 {
@@ -77,7 +79,7 @@ pub(crate) fn probe(
     Ok((found, bytes_read))
 }
 
-/// The line of which this offset is one of the last `min_len`.
+/// The line that has this offset among its last `min_len` bytes.
 fn line_at(window: &mut Window<'_>, offset: u64, min_len: u64) -> Result<Option<Place>> {
     let size = window.size();
     let mut at = offset;
@@ -106,9 +108,9 @@ fn line_at(window: &mut Window<'_>, offset: u64, min_len: u64) -> Result<Option<
     Ok(Some(Place { at: start, len: end - start }))
 }
 
-/// Where the line begins that ends before this offset.
+/// The start of the line that ends before this offset.
 fn start_of_line(window: &mut Window<'_>, end: u64) -> Result<u64> {
-    // The last byte may be its line feed.
+    // The last byte may be the line feed of this line.
     let mut before = end.saturating_sub(1);
     while before > 0 {
         let from = before.saturating_sub(512);

@@ -1,4 +1,4 @@
-//! Records that can only be found by going through all of them: CSV with quotes.
+//! Records that are found only by scanning the whole input: CSV with quotes.
 
 use super::Ranks;
 use crate::Result;
@@ -6,7 +6,7 @@ use crate::input::{Population, Scan};
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
 
-/// How many records there are, how many bytes that took, and the header.
+/// The number of records, the bytes read for it, and the header.
 pub(crate) fn count_scanned(
     population: &mut Population,
     watch: &Watch,
@@ -17,7 +17,7 @@ pub(crate) fn count_scanned(
     Ok((scan.rank(), scan.bytes_read(), header))
 }
 
-/// Hands over the records with these ranks; returns how many bytes were read.
+/// Passes the records with these ranks to the sink; returns how many bytes were read.
 pub(crate) fn fetch_scanned(
     population: &mut Population,
     ranks: Ranks<'_>,

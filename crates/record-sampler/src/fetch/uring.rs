@@ -1,5 +1,5 @@
-//! Records of a fixed size by a ring of reads (`io_uring`): the device has many requests in flight, and the
-//! records come back in their order.
+//! Fetches records of a fixed size through `io_uring`: many requests are in flight, and the records
+//! are passed on in order.
 
 #![expect(unsafe_code, reason = "the kernel writes into buffers that it was given before")]
 
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use io_uring::{IoUring, opcode, types::Fd};
 
-use super::fixed::{IN_FLIGHT, Part};
+use super::part::{IN_FLIGHT, Part};
 use super::{Ranks, next_below};
 use crate::input::{Advice, PlainFile, advise, read_exactly};
 use crate::sink::{Place, Sink};
@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind, Result};
 /// Each read in flight has a buffer for a record.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
-/// Whether the kernel has rings, and lets this process have one.
+/// Whether the kernel supports io_uring and permits it to this process.
 pub(super) fn is_allowed() -> bool {
     static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
     *IS_ALLOWED.get_or_init(|| IoUring::new(1).is_ok())
@@ -34,7 +34,7 @@ pub(super) fn fetch(
 ) -> Result<u64> {
     advise(part.file, 0, None, Advice::Random);
     let mut reads = Reads::new(part.file, part.len)?;
-    let (mut told, mut bytes_read) = (0, 0);
+    let (mut reported, mut bytes_read) = (0, 0);
     loop {
         while reads.has_room()
             && let Some(rank) = next_below(ranks, part.base + part.records)
@@ -45,29 +45,29 @@ pub(super) fn fetch(
         sink.piece(record)?;
         sink.end(Place { at: part.start + offset, len: part.len }, false)?;
         bytes_read += part.len;
-        watch.advance(offset - told)?;
-        told = offset;
+        watch.advance(offset - reported)?;
+        reported = offset;
     }
-    watch.advance(part.file.size - told)?;
+    watch.advance(part.file.size - reported)?;
     Ok(bytes_read)
 }
 
-/// Reads that have been asked for, in their order.
+/// Reads in flight, in the order of submission.
 struct Reads<'a> {
     ring: IoUring,
     file: &'a PlainFile,
-    /// One buffer for each read in flight, taken in turn.
+    /// One buffer for each read in flight, used in turn.
     slots: Vec<Slot>,
     first: usize,
     count: usize,
-    /// Those of them that the kernel still may write to.
+    /// The buffers that the kernel may still write to.
     in_flight: usize,
 }
 
 struct Slot {
     buffer: Box<[u8]>,
     offset: u64,
-    /// What the kernel has answered.
+    /// Completed reads.
     result: Option<i32>,
 }
 
@@ -94,8 +94,8 @@ impl<'a> Reads<'a> {
         let (buffer, len) = (slot.buffer.as_mut_ptr(), slot.buffer.len() as u32);
         let read = opcode::Read::new(Fd(self.file.file.as_raw_fd()), buffer, len);
         let entry = read.offset(offset).build().user_data(number as u64);
-        // SAFETY: the buffer is neither moved nor touched before its answer has come, see `Drop`; the file is
-        // borrowed for longer.
+        // SAFETY: the buffer is neither moved nor accessed before its completion, see `Drop`; the
+        // file is borrowed for longer.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.map_err(|_| refused(IoError::from(std::io::ErrorKind::OutOfMemory)))?;
         self.count += 1;
@@ -103,7 +103,7 @@ impl<'a> Reads<'a> {
         Ok(())
     }
 
-    /// The record that was asked for first, if there is one.
+    /// The record that was requested first, if there is one.
     fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
         if self.count == 0 {
             return Ok(None);
@@ -116,13 +116,13 @@ impl<'a> Reads<'a> {
         self.count -= 1;
         let slot = &mut self.slots[number];
         if slot.result != Some(slot.buffer.len() as i32) {
-            // Less than was asked for, or an error: a plain read gives the rest, or tells what is wrong.
+            // A short read, or an error: a plain read returns the rest, or the error.
             read_exactly(self.file, &mut slot.buffer, slot.offset)?;
         }
         Ok(Some((slot.offset, &slot.buffer)))
     }
 
-    /// Sends what was pushed, and takes at least one answer.
+    /// Submits what was pushed, and waits for at least one completion.
     fn wait(&mut self) -> std::io::Result<()> {
         match self.ring.submit_and_wait(1) {
             Err(error) if error.kind() != std::io::ErrorKind::Interrupted => return Err(error),
@@ -140,7 +140,7 @@ impl Drop for Reads<'_> {
     fn drop(&mut self) {
         while self.in_flight > 0 {
             if self.wait().is_err() {
-                // The kernel may still write: better lost than reused.
+                // The kernel may still write to the buffer: it is leaked rather than reused.
                 std::mem::forget(std::mem::take(&mut self.slots));
                 return;
             }

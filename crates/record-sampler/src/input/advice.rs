@@ -1,4 +1,4 @@
-//! What the system is told about the reads to come. All of it are hints, which nothing but speed depends on.
+//! Advice to the system about reads to come. It affects speed only.
 
 use std::num::NonZero;
 
@@ -7,13 +7,13 @@ use super::PlainFile;
 /// How a part of a file will be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Advice {
-    /// At random, so that the system should not read ahead what nobody wants.
+    /// At random, so that the system should not read ahead.
     Random,
-    /// Soon: a read is started, and not waited for.
+    /// Soon: a read is started without waiting for it.
     WillNeed,
 }
 
-/// Gives advice for a part of the file, without a length for the rest of it.
+/// Gives advice for a part of the file; without a length, for the rest of it.
 #[cfg(target_os = "linux")]
 pub(crate) fn advise(file: &PlainFile, offset: u64, len: Option<NonZero<u64>>, advice: Advice) {
     let advice = match advice {
@@ -23,6 +23,6 @@ pub(crate) fn advise(file: &PlainFile, offset: u64, len: Option<NonZero<u64>>, a
     let _ = rustix::fs::fadvise(&file.file, offset, len, advice);
 }
 
-/// Other systems read without it.
+/// Other systems do without it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn advise(_: &PlainFile, _: u64, _: Option<NonZero<u64>>, _: Advice) {}

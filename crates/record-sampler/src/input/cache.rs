@@ -1,11 +1,11 @@
-//! How much of a file is in the page cache, without changing it.
+//! How much of a file is in the page cache. Querying does not change it.
 
 #![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "a system call without a wrapper"))]
 
 use std::fs::File;
 
-/// The share of the file's pages that are cached, or none where the system does not tell (Linux before
-/// 6.5, other systems). Of a large file only some places are looked at: to look at all takes
+/// The share of the file's pages that are cached, or `None` if the system cannot report it (Linux
+/// before 6.5, other systems). Of a large file only some places are checked, as checking all takes
 /// milliseconds.
 #[cfg(target_os = "linux")]
 pub(crate) fn cached_share(file: &File, size: u64) -> Option<f64> {
@@ -32,12 +32,13 @@ fn cached_pages(file: &File, offset: u64, len: u64) -> Option<u64> {
     // cached, dirty, writeback, evicted, recently evicted
     let mut counts = [0u64; 5];
     let (range, result) = (range.as_ptr(), counts.as_mut_ptr());
-    // SAFETY: cachestat(2), number 451 everywhere, reads two and writes five numbers of 64 bits.
+    // SAFETY: cachestat(2), number 451 on all architectures, reads two and writes five 64-bit
+    // numbers.
     let failed = unsafe { libc::syscall(451, file.as_raw_fd(), range, result, 0) };
     (failed == 0).then_some(counts[0])
 }
 
-/// Not known here.
+/// Not supported here.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn cached_share(_: &File, _: u64) -> Option<f64> {
     None

@@ -12,9 +12,9 @@ use crate::{Error, ErrorKind, Format, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Column {
-    /// By the name in the header, or of the member.
+    /// The name in the header, or of the JSON member.
     Name(String),
-    /// By its place, from 1.
+    /// The position, counted from 1.
     Number(usize),
 }
 
@@ -33,7 +33,7 @@ impl std::fmt::Display for Column {
     }
 }
 
-/// A column whose place is known.
+/// A column whose position is known.
 #[derive(Debug)]
 pub(crate) enum Picker {
     Field {
@@ -71,7 +71,7 @@ impl Picker {
         }
     }
 
-    /// The column of this record as text; a string without its quotes.
+    /// The column of this record as text; a JSON string without its quotes.
     pub(crate) fn pick<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, [u8]>> {
         match self {
             Picker::Field { index, delimiter, column } => {
@@ -91,7 +91,7 @@ impl Picker {
     }
 }
 
-/// A weight that is written down.
+/// Parses a weight.
 pub(crate) fn weight(text: &[u8]) -> Result<f64> {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
     number.ok_or_else(|| {
@@ -132,7 +132,7 @@ pub(super) fn fields(record: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'
     })
 }
 
-/// A field whose quote is open, and what follows its delimiter.
+/// A field in quotes, and what follows its delimiter.
 fn quoted(text: &[u8], delimiter: u8) -> (Vec<u8>, Option<&[u8]>) {
     let mut field = Vec::new();
     let mut at = 0;
@@ -140,7 +140,7 @@ fn quoted(text: &[u8], delimiter: u8) -> (Vec<u8>, Option<&[u8]>) {
         field.extend_from_slice(&text[at..at + found]);
         at += found + 1;
         if text.get(at) != Some(&b'"') {
-            // What follows a closing quote is taken as it is.
+            // Text behind a closing quote is kept as it is.
             let end = memchr::memchr(delimiter, &text[at..]);
             field.extend_from_slice(&text[at..end.map_or(text.len(), |end| at + end)]);
             return (field, end.map(|end| &text[at + end + 1..]));

@@ -1,10 +1,11 @@
-//! Compressed files, told by their name, as streams of what they hold.
+//! Compressed files, recognised by their names, as streams of the decoded bytes.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The decoder for a file of this name, if it is a compressed one. It verifies checksums.
+/// The decoder for a file with this name, if the name is that of a compressed one. It verifies
+/// checksums.
 #[cfg(feature = "decode")]
 pub(crate) fn decoder(path: &Path, file: &File) -> io::Result<Option<Box<dyn Read + Send>>> {
     use byte_stream::decode::{Decoder, Encoding};
@@ -14,7 +15,7 @@ pub(crate) fn decoder(path: &Path, file: &File) -> io::Result<Option<Box<dyn Rea
     Ok(Some(Box::new(Decoder::new(encoding, file)?)))
 }
 
-/// Without a decoder every file is taken as it is.
+/// Without the feature `decode`, every file is read as it is.
 #[cfg(not(feature = "decode"))]
 #[expect(clippy::unnecessary_wraps, reason = "as with the feature")]
 pub(crate) fn decoder(_: &Path, _: &File) -> io::Result<Option<Box<dyn Read + Send>>> {

@@ -1,4 +1,4 @@
-//! The headers of several inputs: the first one counts, and the others must agree with it.
+//! The headers of several inputs: the first one is kept, and the others must be equal to it.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl Header {
 
 type Names = [Option<Vec<u8>>; 2];
 
-/// The first column whose names differ, from 1, if there are columns.
+/// The first column whose names differ, counted from 1, if the format has columns.
 fn difference(first: &[u8], other: &[u8], format: Format) -> Option<(Option<usize>, Names)> {
     let Format::Csv { delimiter } = format else {
         let lines = [first, other].map(|line| {

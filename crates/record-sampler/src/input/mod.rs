@@ -1,4 +1,4 @@
-//! What is read: files that can be read again in any place, and streams that pass by once.
+//! Inputs: files that can be read at any offset, and streams that can be read only once.
 
 mod advice;
 mod cache;
@@ -29,7 +29,7 @@ pub(crate) use window::{Access, PAGE_BYTES, Window, read_exactly};
 
 use crate::{Error, ErrorKind, Format, Result};
 
-/// The records to choose from: those of several inputs, one after the other.
+/// The records to choose from: those of all inputs, in order.
 ///
 /// ```
 /// # let dir = std::env::temp_dir().join(format!("population-{}", std::process::id()));
@@ -54,7 +54,7 @@ pub struct Population {
     pub(crate) inputs: Vec<Input>,
 }
 
-/// A record that is longer is more often a quote that is missing.
+/// A longer record is more often the result of a missing quote.
 const MAX_RECORD: u64 = 64 << 20;
 
 /// One file or stream.
@@ -69,14 +69,14 @@ pub(crate) enum Source {
     Stream(Option<Box<dyn Read + Send>>),
 }
 
-/// A regular file as it was when it was opened.
+/// A regular file, with its size and time when it was opened.
 pub(crate) struct PlainFile {
     pub(crate) file: File,
     pub(crate) size: u64,
     pub(crate) modified_ns: i128,
 }
 
-/// The byte order mark of UTF-8, which some programs put before a text.
+/// The byte order mark of UTF-8, which some programs write at the start of a text.
 pub(crate) const BOM: &[u8; 3] = b"\xef\xbb\xbf";
 
 pub(crate) fn without_bom(text: &[u8]) -> &[u8] {
@@ -107,8 +107,8 @@ impl Population {
         }
     }
 
-    /// Opens files. A regular file is read in the places it must be; a pipe or a device, and a file whose
-    /// name ends in `.gz`, `.zst` or `.br`, is read once from start to end.
+    /// Opens files. A regular file is read at any offset; a pipe or a device, and a file whose name
+    /// ends in `.gz`, `.zst` or `.br`, is read once from start to end.
     ///
     /// ```
     /// use record_sampler::{Format, Population};
@@ -122,12 +122,14 @@ impl Population {
         let mut population = Population::new(format);
         check_format(format)?;
         for path in paths {
-            population.inputs.push(Input::open(path.as_ref()).map_err(|e| e.of(path.as_ref()))?);
+            population
+                .inputs
+                .push(Input::open(path.as_ref()).map_err(|e| e.with_path(path.as_ref()))?);
         }
         Ok(population)
     }
 
-    /// A population that passes by once.
+    /// A population that can be read only once.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -141,7 +143,7 @@ impl Population {
         population
     }
 
-    /// Adds an input that passes by once, with the name that errors call it by.
+    /// Adds an input that can be read only once; the name is used in error messages.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -155,9 +157,9 @@ impl Population {
         self.inputs.push(Input { path: name.into(), source });
     }
 
-    /// The first record of each input is not part of the population. That of the first one stands first
-    /// in what is written. Inputs with different headers are an error of the kind `MixedHeaders`; an input
-    /// without any record has no header.
+    /// The first record of each input is a header, not part of the population. The header of the
+    /// first input is written before the records. Different headers are an error of the kind
+    /// `MixedHeaders`; an input without any record has no header.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -173,7 +175,8 @@ impl Population {
         self
     }
 
-    /// As [`with_header`](Self::with_header), and the headers may differ: columns are found in the first one.
+    /// As [`with_header`](Self::with_header), but the headers may differ: columns are found in the
+    /// first one.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Format, Population, Sampler};
@@ -194,10 +197,10 @@ impl Population {
         self.with_header()
     }
 
-    /// The largest record that is held in memory, in bytes, instead of 64 MiB: a larger one is an error of the
-    /// kind `TooLarge`. It is any record of CSV, as a stray quote makes one of all that follows; of lines and
-    /// JSON Lines those that are chosen from a stream, or looked at for a key or a weight: lines of a file are
-    /// otherwise copied in pieces.
+    /// Sets the largest record that is held in memory, in bytes, instead of 64 MiB: a larger one is
+    /// an error of the kind `TooLarge`. It applies to every record of CSV, as a stray quote turns
+    /// all that follows into one record; and to those of lines and JSON Lines that are chosen from
+    /// a stream, or examined for a key or a weight: otherwise lines of a file are copied in pieces.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Format, Population, Sampler};
@@ -228,11 +231,11 @@ impl Population {
         Some(files.collect())
     }
 
-    /// Sees that no file has changed since it was opened.
+    /// Verifies that no file has changed since it was opened.
     pub(crate) fn check_unchanged(&self) -> Result<()> {
         for input in &self.inputs {
             if let Source::File(file) = &input.source {
-                file.check_unchanged().map_err(|error| error.of(&input.path))?;
+                file.check_unchanged().map_err(|error| error.with_path(&input.path))?;
             }
         }
         Ok(())
@@ -270,13 +273,14 @@ impl Input {
     }
 }
 
-/// Whether an empty file may hold more than it says: those of kernel file systems, which have no device.
+/// Whether an empty file may hold more than its size says: those of kernel file systems, which have
+/// no device.
 #[cfg(target_os = "linux")]
 fn may_hold_more(metadata: &Metadata) -> bool {
     metadata.len() == 0 && rustix::fs::major(metadata.dev()) == 0
 }
 
-/// Other systems keep nothing like that among files.
+/// Other systems have no such files.
 #[cfg(not(target_os = "linux"))]
 fn may_hold_more(_: &Metadata) -> bool {
     false
@@ -287,7 +291,7 @@ impl PlainFile {
         PlainFile { file, size: metadata.len(), modified_ns: modified_ns(metadata) }
     }
 
-    /// How many bytes of a byte order mark stand before the first record.
+    /// The length of a byte order mark before the first record.
     pub(crate) fn bom_bytes(&self, format: Format) -> Result<u64> {
         if !format.drops_bom() || self.size < BOM.len() as u64 {
             return Ok(0);

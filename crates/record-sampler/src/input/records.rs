@@ -1,4 +1,4 @@
-//! The records of one stream in turn, through a buffer that holds one record at a time.
+//! The records of one stream, through a buffer that holds one record at a time.
 
 use std::io::{ErrorKind as Io, Read};
 
@@ -6,20 +6,20 @@ use super::{BOM, PAGE_BYTES};
 use crate::format::{Splitter, TooLarge, trimmed};
 use crate::{Error, ErrorKind, Format, Result};
 
-/// With a page to align it, and one for what is left of a record. A fuzzer makes hundreds of them a second, and is to
-/// fill them.
+/// Includes a page for alignment, and one for the rest of a record. A fuzzer creates hundreds per
+/// second and must be able to fill them.
 const BUFFER: usize = if cfg!(fuzzing) { 3 * PAGE_BYTES } else { (256 << 10) + 2 * PAGE_BYTES };
 
-/// A record that has been found, and lies in the buffer until the next call.
+/// A record, which stays in the buffer until the next call.
 pub(crate) struct Found {
     range: std::ops::Range<usize>,
-    /// Where it begins in its input.
+    /// Its offset in the input.
     pub(crate) offset: u64,
     /// Whether the line before it ended in CRLF.
     pub(crate) is_after_crlf: bool,
 }
 
-/// Reads a stream record by record, and passes over those that nobody wants without keeping them.
+/// Reads a stream record by record, and skips those that are not needed without storing them.
 pub(crate) struct Records<R> {
     reader: R,
     format: Format,
@@ -27,10 +27,10 @@ pub(crate) struct Records<R> {
     max: u64,
     splitter: Splitter,
     buffer: Vec<u8>,
-    /// What of the buffer is still to be handed over.
+    /// The part of the buffer that is not processed yet.
     start: usize,
     end: usize,
-    /// Of the byte at `start` in the stream.
+    /// The offset of the byte at `start` in the stream.
     offset: u64,
     has_ended: bool,
     last_two: [u8; 2],
@@ -52,7 +52,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Bytes that have been read from the stream.
+    /// The bytes that were read from the stream.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.offset + (self.end - self.start) as u64
     }
@@ -69,7 +69,7 @@ impl<R: Read> Records<R> {
             }
             looked_at += piece_len;
             if self.splitter.is_between() {
-                // Empty lines, which need not be held. What is before them stays the line before.
+                // Empty lines need not be held. The line before them remains the previous line.
                 let last_two = self.last_two;
                 self.consume(looked_at);
                 (self.last_two, looked_at) = (last_two, 0);
@@ -99,7 +99,7 @@ impl<R: Read> Records<R> {
         &self.buffer[found.range.clone()]
     }
 
-    /// Passes over so many records, or as many as there are: returns how many.
+    /// Skips this many records, or as many as there are, and returns how many.
     pub(crate) fn skip(&mut self, n: u64) -> Result<u64> {
         let mut skipped = 0;
         let mut is_within = false;
@@ -109,7 +109,8 @@ impl<R: Read> Records<R> {
             let (passed, bytes) = found.map_err(|begin| self.too_large(0, &begin))?;
             skipped += passed;
             is_within = match self.format.is_lines() {
-                // A vector count knows no state: what follows the last line feed is a record's start.
+                // Counting by vectors needs no state: what follows the last line feed is the start
+                // of a record.
                 true if bytes > 0 => piece[bytes - 1] != b'\n',
                 true => is_within,
                 false => false,
@@ -144,7 +145,7 @@ impl<R: Read> Records<R> {
         })
     }
 
-    /// The error for a record that begins there, counted from the piece that was looked at.
+    /// The error for a record that begins there, relative to the examined piece.
     fn too_large(&self, looked_at: usize, TooLarge(begin): &TooLarge) -> Error {
         let offset = (self.offset + looked_at as u64).saturating_add_signed(*begin);
         let quote = if let Format::Csv { .. } = self.format { "close its quote, or " } else { "" };
@@ -155,7 +156,7 @@ impl<R: Read> Records<R> {
         Error::new(ErrorKind::TooLarge, text)
     }
 
-    /// Reads more behind what is there: false at the end. A byte order mark is passed over.
+    /// Reads more bytes behind those in the buffer: false at the end. A byte order mark is removed.
     fn fill(&mut self) -> Result<bool> {
         let is_first = self.format.drops_bom() && self.bytes_read() == 0;
         if !self.read_more()? {
@@ -189,7 +190,7 @@ impl<R: Read> Records<R> {
                 Err(error) if error.kind() == Io::Interrupted => {}
                 Err(error) => {
                     let text = format!("reading at offset {}", self.bytes_read());
-                    // Our own error, of a reader that was asked to stop.
+                    // Our own error, from a reader whose progress callback stopped the work.
                     let own = error.downcast::<Error>();
                     return Err(own.unwrap_or_else(|e| Error::caused(ErrorKind::Io, &text, e)));
                 }
@@ -197,7 +198,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Moves what is left so that the next read goes to the start of a page, as far to the front as that is
+    /// Moves the rest so that the next read goes to the start of a page, as far to the front as
     /// possible: see `Aligned`.
     fn make_room(&mut self) -> Result<()> {
         let left = self.end - self.start;

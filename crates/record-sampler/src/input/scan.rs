@@ -8,14 +8,14 @@ use super::{Found, Header, Population, Records, Source};
 use crate::watch::{Watch, Watched};
 use crate::{Error, ErrorKind, Format, Result};
 
-/// Goes through the records from first to last.
+/// Iterates over the records from first to last.
 pub(crate) struct Scan<'a> {
     population: &'a mut Population,
     watch: Watch,
-    /// The input that is being read, and the next one.
+    /// The input that is being read, and the index of the next one.
     current: Option<Records<Box<dyn Read + Send>>>,
     next_input: usize,
-    /// Of the current input among all, if all are files.
+    /// The position of the current input among all, if all are files.
     base: u64,
     /// The rank of the next record.
     rank: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Scan<'a> {
 pub(crate) struct Scanned<'a> {
     pub(crate) rank: u64,
     pub(crate) bytes: &'a [u8],
-    /// Where it begins, as if all inputs were one.
+    /// Its offset, as if all inputs were one.
     pub(crate) at: u64,
     pub(crate) is_after_crlf: bool,
 }
@@ -53,7 +53,7 @@ impl<'a> Scan<'a> {
         &self.header.bytes
     }
 
-    /// Where the names of columns are found.
+    /// The header in which the names of columns are found.
     pub(crate) fn header_if_any(&self) -> Option<&[u8]> {
         self.population.header.then_some(self.header.bytes.as_slice())
     }
@@ -89,7 +89,7 @@ impl<'a> Scan<'a> {
         }))
     }
 
-    /// Passes over so many records: false if there are not as many.
+    /// Skips this many records; false if there are not as many.
     pub(crate) fn skip(&mut self, n: u64) -> Result<bool> {
         let mut left = n;
         while left > 0 {
@@ -107,7 +107,7 @@ impl<'a> Scan<'a> {
         Ok(true)
     }
 
-    /// Goes to the record with this rank, which lies ahead: false if there is none.
+    /// Moves forward to the record with this rank; false if there is none.
     pub(crate) fn go_to(&mut self, rank: u64) -> Result<bool> {
         self.skip(rank - self.rank)
     }
@@ -115,12 +115,12 @@ impl<'a> Scan<'a> {
     fn named(&self, error: Error) -> Error {
         let input = self.next_input.checked_sub(1).and_then(|i| self.population.inputs.get(i));
         match input {
-            Some(input) => error.of(&input.path),
+            Some(input) => error.with_path(&input.path),
             None => error,
         }
     }
 
-    /// Goes on with the next input that has more than a header, or with none.
+    /// Continues with the next input that has more than a header, or with none.
     fn open_next(&mut self) -> Result<()> {
         loop {
             self.close();
@@ -148,20 +148,20 @@ impl<'a> Scan<'a> {
             Source::File(file) => {
                 let copy = file.file.try_clone();
                 let file = copy.map_err(|e| {
-                    Error::caused(ErrorKind::Io, "opening it again", e).of(&input.path)
+                    Error::caused(ErrorKind::Io, "opening it again", e).with_path(&input.path)
                 })?;
                 Box::new(FileReader { file, offset: 0 })
             }
             Source::Stream(stream) => stream.take().ok_or_else(|| {
                 Error::new(ErrorKind::BadRequest, "passes by only once, and has been read")
-                    .of(&input.path)
+                    .with_path(&input.path)
             })?,
         };
         let reader: Box<dyn Read + Send> = Box::new(Watched { reader, watch: self.watch.clone() });
         Ok(Some(Records::new(reader, self.population.format, self.population.max_record)))
     }
 
-    /// Whether there is a header: if not, there is no record, either.
+    /// Whether there is a header: without one there is no record either.
     fn read_header(&mut self, records: &mut Records<Box<dyn Read + Send>>) -> Result<bool> {
         let Some(found) = records.find().map_err(|error| self.named(error))? else {
             return Ok(false);
@@ -170,13 +170,13 @@ impl<'a> Scan<'a> {
         let path = &inputs[self.next_input - 1].path;
         if self.header.bytes.is_empty() || !mixed_headers {
             let added = self.header.add(path, records.bytes(&found), format);
-            added.map_err(|error| error.of(path))?;
+            added.map_err(|error| error.with_path(path))?;
         }
         Ok(true)
     }
 }
 
-/// A file from its start, whatever else reads it.
+/// A file from its start, independent of other readers.
 pub(crate) struct FileReader {
     pub(crate) file: File,
     pub(crate) offset: u64,

@@ -1,4 +1,4 @@
-//! Bytes at any place of a file, through a mapping or through a small buffer.
+//! Bytes at any offset of a file, through a mapping or through a small buffer.
 
 use std::os::unix::fs::FileExt;
 
@@ -7,21 +7,21 @@ use memmap2::Mmap;
 use super::PlainFile;
 use crate::{Error, ErrorKind, Result};
 
-/// How bytes are reached.
+/// How bytes are accessed.
 #[derive(Clone, Copy)]
 pub(crate) enum Access<'a> {
     Read(&'a PlainFile),
     Map(&'a PlainFile, &'a Mmap),
 }
 
-/// A view of a file that moves.
+/// A moving window on a file.
 pub(crate) struct Window<'a> {
     access: Access<'a>,
     buffer: Aligned,
-    /// What the buffer holds: from here, so many bytes.
+    /// The content of the buffer: its offset and length.
     start: u64,
     len: usize,
-    /// Bytes that were read, or handed out of a mapping.
+    /// Bytes that were read, or returned from a mapping.
     pub(crate) bytes_read: u64,
 }
 
@@ -42,8 +42,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The bytes from `offset`, at least one unless the file ends there, at most `limit`. New ones are
-    /// read up to the next multiple of `limit` from the start of the file.
+    /// The bytes from `offset`, at least one unless the file ends there, at most `limit`. New bytes
+    /// are read up to the next multiple of `limit` from the start of the file.
     pub(crate) fn at(&mut self, offset: u64, limit: usize) -> Result<&[u8]> {
         let left = self.size().saturating_sub(offset);
         let wanted = left.min(limit as u64) as usize;
@@ -74,8 +74,8 @@ impl<'a> Window<'a> {
 /// Where a page begins.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// A buffer that begins with a page. Where this was measured (AMD EPYC), the kernel's copy to an address 16 bytes
-/// behind one, where large allocations lie, took three times as long.
+/// A page-aligned buffer. Where this was measured (AMD EPYC), the kernel's copy to an address 16
+/// bytes behind a page boundary, where large allocations lie, took three times as long.
 struct Aligned {
     buffer: Vec<u8>,
     start: usize,
@@ -100,7 +100,7 @@ impl Aligned {
     }
 }
 
-/// All the bytes from there, or the error that tells why not.
+/// Reads all bytes at the offset, or returns the error.
 pub(crate) fn read_exactly(file: &PlainFile, buffer: &mut [u8], offset: u64) -> Result<()> {
     file.file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => file.cut(),

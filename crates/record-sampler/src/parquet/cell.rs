@@ -1,4 +1,4 @@
-//! A value of a column: as the key of a stratum, or as a weight.
+//! A value of a column, as the key of a stratum or as a weight.
 
 use std::io::Write;
 
@@ -9,24 +9,24 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::input::weight;
 use crate::{Error, ErrorKind, Result};
 
-/// More digits than the integers that decimals are held in.
+/// More digits than fit into the integers that hold decimals.
 const MOST_DIGITS: i32 = 38;
 
-/// What the numbers or bytes of a column stand for.
+/// The logical type of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     Signed,
     Unsigned,
     Real,
     Text,
-    /// With so many digits after the point.
+    /// With this many digits after the point.
     Decimal(usize),
     /// Neither a number nor the text of one.
     Other,
 }
 
 impl Kind {
-    pub(super) fn of(column: &ColumnDescriptor) -> Result<Kind> {
+    pub(super) fn from_column(column: &ColumnDescriptor) -> Result<Kind> {
         let (logical, converted) = (column.logical_type_ref(), column.converted_type());
         let is_decimal =
             matches!(logical, Some(LogicalType::Decimal(_))) || converted == ConvertedType::DECIMAL;
@@ -96,10 +96,10 @@ pub(super) enum Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// As it would stand in JSON; a text without its quotes.
+    /// The JSON form of the value; a string without its quotes.
     pub(super) fn text<'b>(&'b self, buffer: &'b mut Vec<u8>) -> &'b [u8] {
         buffer.clear();
-        // Memory takes all that is written to it.
+        // Writing to memory cannot fail.
         let _ = match self {
             Cell::Null => return b"null",
             Cell::Bytes(bytes) => return bytes,
@@ -126,12 +126,12 @@ impl Cell<'_> {
     }
 }
 
-/// As the reader of JSON Lines writes a number: `null` if it is none, or infinite.
+/// As the reader of JSON Lines writes a number: `null` for NaN and infinity.
 fn write_real(value: f64, buffer: &mut Vec<u8>) -> std::io::Result<()> {
     serde_json::to_writer(buffer, &value).map_err(Into::into)
 }
 
-/// With the digits that it has as a text: JSON knows one kind of number.
+/// With all of its digits: JSON has one kind of number.
 fn widened(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::NAN)
 }
@@ -155,7 +155,7 @@ mod tests {
 
     fn kind(column: &str) -> String {
         let schema = parse_message_type(&format!("message row {{ required {column}; }}")).unwrap();
-        let kind = Kind::of(&SchemaDescriptor::new(Arc::new(schema)).column(0));
+        let kind = Kind::from_column(&SchemaDescriptor::new(Arc::new(schema)).column(0));
         kind.map_or_else(|error| error.to_string(), |kind| format!("{kind:?}"))
     }
 

@@ -1,4 +1,4 @@
-//! The bytes of a file as the Parquet library asks for them: counted, checked, and only those.
+//! Passes the bytes of a file to the Parquet library: counted, checked, and only those it requests.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -10,12 +10,12 @@ use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::unsound;
+use super::failure::unsound;
 use crate::input::PlainFile;
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
-/// What the header of a page takes, with its statistics.
+/// The size of a page header, with statistics.
 const HEADER_BYTES: usize = 256;
 
 #[derive(Clone)]
@@ -26,7 +26,7 @@ struct Inner {
     size: u64,
     watch: Watch,
     bytes_read: AtomicU64,
-    /// The library makes text of errors.
+    /// The library converts errors to text, so the original is kept here.
     error: Mutex<Option<Error>>,
 }
 
@@ -42,7 +42,7 @@ impl Chunks {
         self.0.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// What is behind an error of the library: that of reading, or that the file is not sound.
+    /// The cause of an error of the library: a read error, or an invalid file.
     pub(super) fn explain(&self, error: &ParquetError) -> Error {
         let kept = self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take();
         kept.unwrap_or_else(|| unsound(error))
@@ -59,12 +59,13 @@ impl Inner {
         };
         let kind = read.as_ref().map_or_else(io::Error::kind, |_| io::ErrorKind::Other);
         let text = format!("reading at offset {offset}");
-        let told = read.map_err(|error| Error::caused(ErrorKind::Io, &text, error)).and_then(|n| {
-            self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
-            self.watch.advance(n as u64)?;
-            Ok(n)
-        });
-        told.map_err(|error| {
+        let checked =
+            read.map_err(|error| Error::caused(ErrorKind::Io, &text, error)).and_then(|n| {
+                self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+                self.watch.advance(n as u64)?;
+                Ok(n)
+            });
+        checked.map_err(|error| {
             *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             kind.into()
         })
@@ -100,7 +101,7 @@ impl ChunkReader for Chunks {
     }
 }
 
-/// A place to read on from.
+/// A position to continue reading from.
 pub(super) struct At {
     chunks: Chunks,
     offset: u64,

@@ -1,20 +1,20 @@
-//! The column of the keys or weights, which is read alone, and the rows that are chosen by it.
+//! Reads the column of the keys or weights alone, and chooses rows by it.
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 
 use super::cell::{Cell, Kind};
-use super::contained;
+use super::failure::contained;
 use super::sources::{Sources, too_short};
 use crate::draw::{Quota, Sizes, Strata, WeightedReservoir};
 use crate::input::Column;
 use crate::random::Rng;
-use crate::ranked::too_few_weighted;
+use crate::random_access::too_few_weighted;
 use crate::sampler::{Amount, Sampler};
 use crate::{Error, ErrorKind, Result};
 
-/// So many values are decoded at once.
+/// The number of values that are decoded at once.
 const DECODED: usize = 4096;
 
 /// The ranks of rows that are chosen by their weights, ascending.
@@ -102,8 +102,8 @@ impl<'a> Picked<'a> {
         picked.number = number.ok_or_else(|| {
             picked.bad("it is nested: a key or weight is a single value in each row")
         })?;
-        picked.kind =
-            Kind::of(&schema.column(picked.number)).map_err(|error| picked.named(0, error))?;
+        picked.kind = Kind::from_column(&schema.column(picked.number))
+            .map_err(|error| picked.named(0, error))?;
         Ok(picked)
     }
 
@@ -115,7 +115,7 @@ impl<'a> Picked<'a> {
         self.sources.named(file, error.in_column(self.column))
     }
 
-    /// Hands over the values with the ranks of their rows. No other column is read.
+    /// Passes on the values with the ranks of their rows. No other column is read.
     fn each(&self, mut take: impl FnMut(u64, Cell<'_>) -> Result<()>) -> Result<()> {
         for group in self.sources.groups() {
             let mut done = 0;
@@ -134,7 +134,7 @@ impl<'a> Picked<'a> {
 
 type Take<'a> = &'a mut dyn FnMut(Result<Cell<'_>>) -> Result<()>;
 
-/// The error of the library is apart from that of the taker.
+/// Keeps the error of the consumer apart from that of the library.
 type Read = Result<Result<()>, ParquetError>;
 
 fn each_any(reader: ColumnReader, kind: Kind, rows: u64, take: Take<'_>) -> Read {
@@ -169,7 +169,7 @@ fn each<T: DataType>(
         let wanted = (rows - done).min(DECODED as u64) as usize;
         let (read, ..) =
             contained(|| reader.read_records(wanted, Some(&mut definitions), None, &mut values))?;
-        // In a required column every row has a value, and no row a level.
+        // A required column has a value and no levels in each row.
         let is_short = definitions.is_empty() && values.len() < read;
         if read == 0 || is_short {
             return Err(too_short(done));

@@ -1,4 +1,4 @@
-//! The columns of chosen rows, one after the other, into a row group of each output.
+//! Copies the columns of chosen rows, one after the other, into a row group of each output.
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::column::writer::ColumnWriterImpl;
@@ -6,25 +6,26 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 
-use super::contained;
-use super::outlet::{Writer, failed};
+use super::failure::contained;
+use super::row_group_writer::{Writer, failed};
 use super::sources::{Sources, too_short};
 use crate::Result;
 
-/// So many values and levels are held before they are written.
+/// The number of values and levels that are held before they are written.
 const HELD: usize = 4096;
 
-/// Chosen rows of a row group, which ascend, each with the number of the output that it goes to.
+/// Chosen rows of a row group, ascending, each with the index of its output.
 pub(super) struct Chosen {
     pub(super) file: usize,
     pub(super) group: usize,
     pub(super) rows: Vec<(u64, usize)>,
 }
 
-/// The column that is written, of each output that gets some of these rows.
+/// The column that is being written, for each output that gets some of these rows.
 type Columns<'a> = [Option<SerializedColumnWriter<'a>>];
 
-/// Writes a row group of these rows to each output that is due. Each page is read once for all of them.
+/// Writes a row group of these rows to each output that is due. Each page is read once for all of
+/// them.
 pub(super) fn write(
     writers: &mut [Writer<'_, '_>],
     sources: &Sources<'_>,
@@ -76,13 +77,13 @@ fn copy_any(
     }
 }
 
-/// A value is a part of its page, which would stay in memory as long as the value does: in the dictionary that
-/// is written, to the end of the row group.
+/// A value refers to its page, which would stay in memory as long as the value does: in the
+/// dictionary of the writer, that is to the end of the row group.
 fn detach(value: &mut ByteArray) {
     *value = ByteArray::from(value.data());
 }
 
-/// Hands over the rows with their levels.
+/// Passes on the rows with their levels.
 fn copy<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     columns: &mut Columns<'_>,
@@ -122,7 +123,7 @@ fn copy<T: DataType>(
     pending.into_iter().flatten().try_for_each(|mut pending| pending.flush())
 }
 
-/// What is on its way to an output.
+/// Values that are not written yet.
 struct Pending<'a, 'b, T: DataType> {
     writer: &'a mut ColumnWriterImpl<'b, T>,
     values: Vec<T::T>,
@@ -131,7 +132,7 @@ struct Pending<'a, 'b, T: DataType> {
 }
 
 impl<T: DataType> Pending<'_, '_, T> {
-    /// Takes the next rows: how many there were.
+    /// Takes the next rows and returns how many there were.
     fn take(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
@@ -150,7 +151,7 @@ impl<T: DataType> Pending<'_, '_, T> {
         Ok(read)
     }
 
-    /// Writes what is held.
+    /// Writes the values that are held.
     fn flush(&mut self) -> Result<(), ParquetError> {
         let column = self.writer.get_descriptor();
         let (has_definitions, has_repetitions) =

@@ -1,5 +1,5 @@
-//! Pages whose repetition levels are counted before they are used: of a page that holds fewer than it says, the
-//! library would pass over rows for ever.
+//! Counts the repetition levels of a page before they are used: with fewer than declared, the
+//! library would skip rows for ever.
 
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -58,7 +58,7 @@ impl<P: PageReader> PageReader for Counted<P> {
     }
 }
 
-/// What is not sound otherwise is left to the library, which sees it.
+/// Other defects are left to the library, which detects them.
 fn is_short(page: &Page, width: u32) -> bool {
     let (levels, values) = match page {
         Page::DataPage { buf, num_values, rep_level_encoding: Encoding::RLE, .. } => {
@@ -73,8 +73,8 @@ fn is_short(page: &Page, width: u32) -> bool {
     levels.is_some_and(|levels| !has(levels, width as usize, u64::from(values)))
 }
 
-/// Whether there are so many levels: runs of one level, or of packed ones, eight to a group, as the format
-/// describes its "RLE/bit-packing hybrid". The last group may be cut.
+/// Whether there are this many levels: runs of one level, or of bit-packed ones, eight to a group,
+/// as the format describes its "RLE/bit-packing hybrid". The last group may be truncated.
 fn has(mut bytes: &[u8], width: usize, wanted: u64) -> bool {
     let mut count = 0u64;
     while count < wanted {
@@ -95,7 +95,7 @@ fn has(mut bytes: &[u8], width: usize, wanted: u64) -> bool {
     true
 }
 
-/// Seven bits a byte, the lowest first, and what follows them; 0 where there is none.
+/// A varint, seven bits per byte, the lowest first, and the bytes behind it; 0 if there is none.
 fn number(bytes: &[u8]) -> (u64, &[u8]) {
     let mut number = 0;
     for (place, byte) in bytes.iter().enumerate().take(9) {
@@ -111,7 +111,7 @@ fn number(bytes: &[u8]) -> (u64, &[u8]) {
 mod tests {
     use super::*;
 
-    /// So many levels it has, and not one more.
+    /// It has exactly this many levels.
     fn check(bytes: &[u8], width: usize, levels: u64) {
         assert!(has(bytes, width, levels), "{bytes:?}");
         assert!(!has(bytes, width, levels + 1), "{bytes:?}");

@@ -1,41 +1,41 @@
-//! Rows of Parquet files into Parquet files: the values and levels of chosen rows are copied column by column,
-//! without being put together to rows. Row groups, and pages that have an index, are not read if they hold no
-//! chosen row. A column of keys or weights is read alone before.
+//! Copies rows of Parquet files into Parquet files: the values and levels of chosen rows are copied
+//! column by column, without assembling rows. Row groups without a chosen row are not read, nor are
+//! such pages if there is a page index. A column of keys or weights is read alone before.
 
 mod cell;
 mod chunks;
 mod column;
 mod columns;
+mod failure;
 mod levels;
-mod outlet;
+mod row_group_writer;
 mod rows;
 mod sources;
 
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use parquet::errors::ParquetError;
-
-use self::outlet::{Outlet, writers};
+use self::failure::malformed;
+use self::row_group_writer::{Destination, writers};
 use self::sources::Sources;
 use crate::draw::{Partition, shares};
 use crate::fetch::{Method, Ranks};
 use crate::input::Population;
 use crate::random::Rng;
-use crate::ranked;
+use crate::random_access;
 use crate::sampler::{Sampler, Stats, Weight};
 use crate::{Error, ErrorKind, Format, Result};
 
 impl Sampler {
-    /// Writes the chosen rows of Parquet files, which must have the same schema, as a Parquet file. Rows stay in
-    /// their order, each at most once, by the codecs that they have. Of the files only the footers, and the row
-    /// groups and pages that hold a chosen row, are read; for `weighted_by` and `per` that column, too, and alone.
-    /// It is the same sample as of a CSV file or of JSON Lines with the same rows.
+    /// Writes the chosen rows of Parquet files, which must have the same schema, as a Parquet file.
+    /// Rows stay in order, each at most once, and columns keep their codecs. Only the footers, and
+    /// the row groups and pages that hold a chosen row, are read; for `weighted_by` and `per` that
+    /// column as well, alone. The sample is the same as of a CSV file or of JSON Lines with the
+    /// same rows.
     ///
-    /// The column of `weighted_by` and `per` has a single value in each row. A weight is a number, a decimal, or
-    /// the text of a number. Strata are told apart by the text that JSON would have for a value: `null` for none,
-    /// and of dates and times the number that is stored.
+    /// The column of `weighted_by` and `per` has a single value in each row. A weight is a number,
+    /// a decimal, or the text of a number. Strata are distinguished by the text that JSON would
+    /// have for a value: `null` for none, and of dates and times the number that is stored.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Sampler};
@@ -54,20 +54,21 @@ impl Sampler {
             let text = "a row of Parquet has no text to weigh: name a column";
             return Err(Error::new(ErrorKind::BadRequest, text));
         }
-        let outlets = vec![Outlet { out, error: None }];
-        let stats = guarded(paths, outlets, |population, outlets| {
+        let destinations = vec![Destination { out, error: None }];
+        let stats = guarded(paths, destinations, |population, destinations| {
             let sources = Sources::open(self, population)?;
             let (ranks, reason) = self.parquet_ranks(&sources)?;
             let rows = ranks.map(|rank| (rank, 0));
-            copy(&sources, outlets, rows, &reason)
+            copy(&sources, destinations, rows, &reason)
         })?;
         stats.into_iter().next().ok_or_else(|| malformed("no output"))
     }
 
-    /// Every row of Parquet files, which must have the same schema, into one of several Parquet files, as
-    /// [`split`](Sampler::split) does it with records: exactly these shares, by the largest remainders. The files
-    /// are gone through once; for outputs with a share so small that their row groups must gather rows for longer,
-    /// pages are read again: each of them costs up to one more pass.
+    /// Assigns each row of Parquet files, which must have the same schema, to one of several
+    /// Parquet files, as [`split`](Sampler::split) does with records: exactly these shares, by the
+    /// largest remainders. The files are read once; for outputs with such a small share that rows
+    /// must be gathered over several row groups, pages are read again, which costs up to one more
+    /// pass for each of them.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Sampler};
@@ -86,12 +87,12 @@ impl Sampler {
     ) -> Result<Vec<Stats>> {
         self.check_split(weights, outs.len())?;
         self.check_parquet()?;
-        let outlets = outs.iter_mut().map(|out| Outlet { out: &mut **out, error: None });
-        guarded(paths, outlets.collect(), |population, outlets| {
+        let destinations = outs.iter_mut().map(|out| Destination { out: &mut **out, error: None });
+        guarded(paths, destinations.collect(), |population, destinations| {
             let sources = Sources::open(self, population)?;
             let total = sources.total;
             let partition = Partition::new(Rng::new(self.seed), shares(total, weights));
-            copy(&sources, outlets, (0..total).zip(partition), "every row goes to an output; ")
+            copy(&sources, destinations, (0..total).zip(partition), "every row goes to an output; ")
         })
     }
 
@@ -103,31 +104,32 @@ impl Sampler {
         if is_plain {
             return Ok(());
         }
-        let text = "rows of Parquet stay in order, each at most once, without another index or method than their own";
+        let text =
+            "rows of Parquet stay in order, each at most once; no index or method can be chosen";
         Err(Error::new(ErrorKind::BadRequest, text))
     }
 
-    /// The ranks that are chosen, and what was read to know them.
+    /// The chosen ranks, and what was read to find them.
     fn parquet_ranks<'a>(&self, sources: &Sources<'_>) -> Result<(Ranks<'a>, String)> {
         let (ranks, column) = match (&self.weight, &self.key) {
             (Some(Weight::Column(column)), _) => (column::weighted(self, sources, column)?, column),
             (_, Some(column)) => (column::stratified(self, sources, column)?, column),
-            _ => return Ok((ranked::ranks(self, sources.total)?.0, String::new())),
+            _ => return Ok((random_access::ranks(self, sources.total)?.0, String::new())),
         };
         Ok((Box::new(ranks.into_iter()), format!("column {column} is read alone first; ")))
     }
 }
 
-/// Does it with the files open, and sees to what can go wrong around it.
+/// Runs `draw` with open files, and maps its failures.
 fn guarded<'b, P: AsRef<Path>, T>(
     paths: impl IntoIterator<Item = P>,
-    mut outlets: Vec<Outlet<'b>>,
-    draw: impl FnOnce(&Population, &mut [Outlet<'b>]) -> Result<T>,
+    mut destinations: Vec<Destination<'b>>,
+    draw: impl FnOnce(&Population, &mut [Destination<'b>]) -> Result<T>,
 ) -> Result<T> {
-    // For a file that can be read in any place, and that is seen to change.
+    // The format does not matter here; the population provides random access and detects changes.
     let population = Population::open(paths, Format::Fixed(1))?;
-    let drawn = draw(&population, &mut outlets);
-    if let Some(error) = outlets.into_iter().find_map(|outlet| outlet.error) {
+    let drawn = draw(&population, &mut destinations);
+    if let Some(error) = destinations.into_iter().find_map(|destination| destination.error) {
         return Err(Error::caused(ErrorKind::Write, "writing the sample", error));
     }
     if drawn.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::Stopped) {
@@ -138,11 +140,11 @@ fn guarded<'b, P: AsRef<Path>, T>(
 
 fn copy(
     sources: &Sources<'_>,
-    outlets: &mut [Outlet<'_>],
+    destinations: &mut [Destination<'_>],
     rows: impl Iterator<Item = (u64, usize)>,
     reason: &str,
 ) -> Result<Vec<Stats>> {
-    let copied = rows::copy(sources, writers(sources, outlets)?, rows)?;
+    let copied = rows::copy(sources, writers(sources, destinations)?, rows)?;
     let groups = sources.groups().len();
     let stats = |taken| Stats {
         seen: Some(sources.total),
@@ -152,19 +154,4 @@ fn copy(
         reason: format!("{reason}{} of {groups} row groups hold a chosen row", copied.groups),
     };
     Ok(copied.taken.into_iter().map(stats).collect())
-}
-
-/// A call of the library. It has panicked before: on hostile bytes that must be an error, too.
-fn contained<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
-    catch_unwind(AssertUnwindSafe(call))
-        .unwrap_or_else(|_| Err(ParquetError::General("the library gave up".to_owned())))
-}
-
-fn malformed(text: &str) -> Error {
-    Error::new(ErrorKind::Malformed, text)
-}
-
-/// What went wrong in this file.
-fn unsound(error: &ParquetError) -> Error {
-    malformed(&format!("not a sound Parquet file: {error}"))
 }

@@ -1,23 +1,23 @@
-//! Chosen rows into row groups of the outputs: as many of them at once as fit into memory.
+//! Copies chosen rows into row groups of the outputs, as many at once as fit into memory.
 
 use super::columns::{self, Chosen};
-use super::contained;
-use super::outlet::{Writer, failed};
+use super::failure::contained;
+use super::row_group_writer::{Writer, failed};
 use super::sources::{Group, Sources};
 use crate::Result;
 
-/// So many chosen rows are gathered; the values of one column at a time are in memory.
+/// The number of chosen rows that are gathered; the values of one column at a time are in memory.
 const GATHERED: usize = 1 << 17;
 
 /// What was copied.
 pub(super) struct Copied {
     /// The rows of each output.
     pub(super) taken: Vec<u64>,
-    /// The row groups that hold one of them.
+    /// The number of row groups that hold a chosen row.
     pub(super) groups: usize,
 }
 
-/// Copies the rows with these ranks, which ascend, each to the output with this number.
+/// Copies the rows with these ascending ranks, each to the output with this index.
 pub(super) fn copy(
     sources: &Sources<'_>,
     writers: Vec<Writer<'_, '_>>,
@@ -63,8 +63,9 @@ impl Gathered<'_, '_> {
         }
     }
 
-    /// Writes a row group to each output that has at least so many rows. The others wait, so that an output
-    /// with a small share is not all small row groups; for their rows, pages may be read again.
+    /// Writes a row group to each output that has at least this many rows. The others wait, so that
+    /// an output with a small share does not get only small row groups; pages may be read again for
+    /// their rows.
     fn write(&mut self, sources: &Sources<'_>, least: usize) -> Result<()> {
         let is_due: Vec<bool> = self.counts.iter().map(|count| *count >= least).collect();
         if !is_due.contains(&true) {

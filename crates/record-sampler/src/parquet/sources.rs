@@ -1,4 +1,4 @@
-//! Parquet files with one schema, as one population: what their footers say, and their columns to read.
+//! Parquet files with one schema as one population: their footers, and readers of their columns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use parquet::file::reader::SerializedPageReader;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::chunks::Chunks;
+use super::failure::{contained, malformed};
 use super::levels::Counted;
-use super::{contained, malformed};
 use crate::input::Population;
 use crate::sampler::Sampler;
 use crate::{Error, ErrorKind, Result};
@@ -31,14 +31,14 @@ struct Source {
     metadata: ParquetMetaData,
 }
 
-/// A row group, and where its rows are.
+/// A row group, and the position of its rows.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     pub(super) file: usize,
     pub(super) number: usize,
     /// The rank of its first row among the rows of all files.
     pub(super) base: u64,
-    /// And its place in its file.
+    /// Its index in the file.
     pub(super) row: u64,
     pub(super) rows: u64,
 }
@@ -46,13 +46,13 @@ pub(super) struct Group {
 impl<'a> Sources<'a> {
     pub(super) fn open(sampler: &Sampler, population: &'a Population) -> Result<Sources<'a>> {
         let plain = population.files().ok_or_else(|| {
-            let text = "Parquet is read from plain files: their end tells where everything is";
+            let text = "Parquet is read from plain files, as the footer is at the end";
             Error::new(ErrorKind::BadRequest, text)
         })?;
         let mut files: Vec<Source> = Vec::new();
         let mut total = 0u64;
         for (file, input) in plain.iter().zip(&population.inputs) {
-            let named = |error: Error| error.of(&input.path);
+            let named = |error: Error| error.with_path(&input.path);
             let chunks = Chunks::new(file, sampler.watch.clone()).map_err(named)?;
             let reader =
                 ParquetMetaDataReader::new().with_offset_index_policy(PageIndexPolicy::Optional);
@@ -77,7 +77,7 @@ impl<'a> Sources<'a> {
         Ok(Sources { population, files, total })
     }
 
-    /// What the footer of the first file says.
+    /// The metadata of the first file.
     pub(super) fn first(&self) -> &ParquetMetaData {
         &self.files[0].metadata
     }
@@ -105,16 +105,16 @@ impl<'a> Sources<'a> {
         self.files.iter().map(|source| source.chunks.bytes_read()).sum()
     }
 
-    /// What is behind an error of the library, with the name of the file.
+    /// The cause of an error of the library, with the name of the file.
     pub(super) fn explain(&self, file: usize, error: &ParquetError) -> Error {
         self.named(file, self.files[file].chunks.explain(error))
     }
 
     pub(super) fn named(&self, file: usize, error: Error) -> Error {
-        error.of(&self.population.inputs[file].path)
+        error.with_path(&self.population.inputs[file].path)
     }
 
-    /// The values of a column in a row group; of its pages, those that are passed over are not read.
+    /// The values of a column in a row group; skipped pages are not read.
     pub(super) fn reader(
         &self,
         file: usize,
@@ -138,7 +138,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Whether each column is where the file has bytes; the library takes that for granted.
+/// Whether each column lies within the file, which the library takes for granted.
 fn are_inside(metadata: &ParquetMetaData, size: u64) -> Result<()> {
     for (number, group) in metadata.row_groups().iter().enumerate() {
         for column in group.columns() {
@@ -157,7 +157,7 @@ fn are_inside(metadata: &ParquetMetaData, size: u64) -> Result<()> {
     Ok(())
 }
 
-/// Whether each column can be decompressed. The library tells it only when it is read or written.
+/// Whether each column can be decompressed; the library reports it only when it reads or writes.
 fn have_codecs(metadata: &ParquetMetaData) -> Result<()> {
     for (number, group) in metadata.row_groups().iter().enumerate() {
         let odd = group.columns().iter().find(|column| column.compression() == Compression::LZO);
@@ -196,7 +196,7 @@ fn have_one_schema(first: &ParquetMetaData, other: &ParquetMetaData, path: &Path
     Err(Error::new(ErrorKind::BadRequest, text))
 }
 
-/// Whether an index can be followed: the first row of each page comes after those of the page before.
+/// Whether an index is valid: the first row of each page comes after those of the page before.
 fn are_sound(pages: &[PageLocation], start: u64, rows: usize) -> bool {
     let is_ascending = pages.windows(2).all(|two| two[0].first_row_index < two[1].first_row_index);
     let is_placed = |page: &PageLocation| {

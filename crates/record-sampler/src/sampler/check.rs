@@ -1,4 +1,4 @@
-//! Whether what is asked can be.
+//! Validates a request.
 
 use super::{Amount, Sampler};
 use crate::fetch::Method;
@@ -41,7 +41,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Whether so many outputs can have these shares of all records.
+    /// Whether the records can be divided into these shares for this many outputs.
     pub(crate) fn check_split(&self, shares: &[f64], outputs: usize) -> Result<()> {
         let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
         if shares.len() != outputs || shares.is_empty() {

@@ -1,4 +1,4 @@
-//! How the records are chosen, and how they are reached.
+//! How records are chosen and fetched.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::input::Column;
 use crate::watch::Watch;
 
 impl Sampler {
-    /// Another seed than 0.
+    /// Sets the seed, which is 0 by default.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -25,7 +25,7 @@ impl Sampler {
         self
     }
 
-    /// In random order instead of that of the population.
+    /// Returns the records in random order instead of that of the population.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -40,7 +40,7 @@ impl Sampler {
         self
     }
 
-    /// The records that would not have been chosen.
+    /// Returns the records that would not have been chosen.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -57,7 +57,7 @@ impl Sampler {
         self
     }
 
-    /// Each of the `n` draws is from all records.
+    /// Draws each of the `n` records from all of them.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -72,7 +72,8 @@ impl Sampler {
         self
     }
 
-    /// Chosen as if one after the other, with probabilities proportional to the numbers in this column.
+    /// Chooses records as if one after the other, with probabilities proportional to the numbers in
+    /// this column.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -88,7 +89,7 @@ impl Sampler {
         self
     }
 
-    /// As `weighted_by`, with weights that a function tells.
+    /// As `weighted_by`, with weights that a function computes.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -104,8 +105,8 @@ impl Sampler {
         self
     }
 
-    /// So many of each stratum: of the records that have the same text in this column. With
-    /// `probability`, that share of each stratum in whole records.
+    /// Draws this many records of each stratum: of the records with the same text in this column.
+    /// With `probability`, that share of each stratum in whole records.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -121,7 +122,7 @@ impl Sampler {
         self
     }
 
-    /// Reaches the records in this way instead of the one with the least expected cost.
+    /// Fetches the records by this method instead of the one with the least expected cost.
     ///
     /// ```
     /// use record_sampler::{Format, Method, Population, Sampler};
@@ -136,7 +137,7 @@ impl Sampler {
         self
     }
 
-    /// Uses the index of a file of lines, `FILE.nlx`, and makes it where there is none that fits.
+    /// Uses the index of a file of lines, `FILE.nlx`, and creates it if there is none that matches.
     ///
     /// ```
     /// # let dir = std::env::temp_dir().join(format!("index-{}", std::process::id()));
@@ -158,8 +159,8 @@ impl Sampler {
         self
     }
 
-    /// Is told now and then how many more bytes have been gone through; `false` ends the work with an error
-    /// of the kind `Stopped`. Several threads may call it.
+    /// Calls this now and then with the number of further bytes processed; `false` ends the work
+    /// with an error of the kind `Stopped`. Several threads may call it.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Format, Population, Sampler};
@@ -169,8 +170,8 @@ impl Sampler {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     #[must_use]
-    pub fn watched(mut self, told: impl Fn(u64) -> bool + Send + Sync + 'static) -> Sampler {
-        self.watch = Watch(Some(Arc::new(told)));
+    pub fn watched(mut self, on_progress: impl Fn(u64) -> bool + Send + Sync + 'static) -> Sampler {
+        self.watch = Watch(Some(Arc::new(on_progress)));
         self
     }
 }

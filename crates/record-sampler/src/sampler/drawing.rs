@@ -1,4 +1,4 @@
-//! The drawing itself: by ranks where the records can be counted, in one pass where not.
+//! Draws the sample: by ranks if the records can be counted, in one pass if not.
 
 use std::io::Write;
 
@@ -6,15 +6,15 @@ use super::{Amount, Sampler, Stats};
 use crate::draw::{Partition, reserve, shares};
 use crate::fetch::{Method, fetch_places, probe};
 use crate::input::Population;
-use crate::one_pass;
-use crate::random::Rng;
-use crate::ranked::{self, Ranked};
+use crate::random::{Rng, shuffle};
+use crate::random_access::{self, Ranked};
 use crate::sink::{List, Output, Parts, Place, Places, Sink};
+use crate::streaming;
 use crate::{Error, ErrorKind, Result};
 
 impl Sampler {
-    /// Writes the chosen records, and the header before them if there is one. Text that ends without a line
-    /// end gets one. What has been written when an error is returned is not a sample.
+    /// Writes the chosen records, and the header before them if there is one. Text that ends
+    /// without a line end gets one. What was written before an error is not a sample.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -36,7 +36,7 @@ impl Sampler {
         let result = if let Method::Probe { min_len } = self.method {
             self.probe(population, min_len, sink)
         } else if self.is_one_pass(population) {
-            one_pass::write(self, population, sink)
+            streaming::write(self, population, sink)
         } else {
             self.write_ranked(population, sink)
         };
@@ -57,9 +57,9 @@ impl Sampler {
         Ok(list.records)
     }
 
-    /// Every record into one of several outputs, whose sizes are proportional to the shares: exactly, by
-    /// the largest remainders, from files; from a stream each record is assigned by chance. The header
-    /// goes to each.
+    /// Assigns each record to one of several outputs, whose sizes are proportional to the shares:
+    /// exactly, by the largest remainders, for files; at random for each record of a stream. The
+    /// header goes to each output.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -82,7 +82,7 @@ impl Sampler {
         let mut outputs: Vec<Output<'_>> =
             outs.iter_mut().map(|out| Output::new(*out, is_text)).collect();
         let result = if self.is_one_pass(population) {
-            one_pass::split(self, population, weights, &mut outputs)
+            streaming::split(self, population, weights, &mut outputs)
         } else {
             self.split_ranked(population, weights, &mut outputs)
         };
@@ -120,7 +120,7 @@ impl Sampler {
     fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
         let ranked = Ranked::new(self, population)?;
         sink.header(&ranked.header)?;
-        let (ranks, expected) = ranked::ranks(self, ranked.total)?;
+        let (ranks, expected) = random_access::ranks(self, ranked.total)?;
         if !self.is_shuffled {
             return ranked.fetch(population, ranks, expected, sink);
         }
@@ -141,12 +141,12 @@ impl Sampler {
             places.sort_unstable();
         }
         let bytes_read = bytes_read + fetch_places(population, &places, sink)?;
-        let reason = "asked for; lines are not counted".to_owned();
+        let reason = "requested; lines are not counted".to_owned();
         Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason })
     }
 }
 
-/// What was found in a file that has changed meanwhile means nothing, be it a sample or a fault.
+/// Results from a file that has changed meanwhile are meaningless, whether a sample or an error.
 fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stats> {
     let is_finding = |error: &Error| {
         !matches!(error.kind(), ErrorKind::Io | ErrorKind::Write | ErrorKind::Stopped)
@@ -155,13 +155,4 @@ fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stat
         population.check_unchanged()?;
     }
     result
-}
-
-/// Fisher and Yates's.
-pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
-    // Not the numbers that have chosen the records.
-    let mut rng = Rng::new(seed ^ 0x5eed_5eed_5eed_5eed);
-    for i in (1..items.len()).rev() {
-        items.swap(i, rng.below(i as u64 + 1) as usize);
-    }
 }

@@ -1,4 +1,4 @@
-//! The front of the crate: what is asked. How it is checked and carried out is in its parts.
+//! The front of the crate: the request. Its validation and execution are in the submodules.
 
 mod check;
 mod choices;
@@ -8,12 +8,11 @@ use crate::fetch::Method;
 use crate::input::Column;
 use crate::watch::Watch;
 
-pub(crate) use drawing::shuffle;
-
-/// How many records are wanted, and how they are chosen.
+/// How many records to choose, and how.
 ///
-/// The same sampler on the same inputs gives the same records, on every machine and for ever. What is
-/// drawn from a stream is another sample than what is drawn from a file, because its length is not known.
+/// The same sampler on the same inputs gives the same records, on every machine and for ever. What
+/// is drawn from a stream is another sample than what is drawn from a file, because its length is
+/// not known.
 ///
 /// ```
 /// use record_sampler::{Format, Population, Sampler};
@@ -48,7 +47,7 @@ pub(crate) enum Amount {
 }
 
 impl Amount {
-    /// With fewer records than this the sample cannot be.
+    /// It is an error if there are fewer records than this.
     pub(crate) fn least(self) -> u64 {
         match self {
             Amount::Exactly(n) => n,
@@ -57,7 +56,7 @@ impl Amount {
     }
 }
 
-/// Tells the weight of a record.
+/// Computes the weight of a record.
 pub(crate) type WeightOf = Box<dyn Fn(&[u8]) -> f64>;
 
 pub(crate) enum Weight {
@@ -65,19 +64,19 @@ pub(crate) enum Weight {
     Function(WeightOf),
 }
 
-/// What was done.
+/// What was done to draw a sample.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stats {
     /// The records of the population, if they were counted.
     pub seen: Option<u64>,
-    /// The records that were written.
+    /// The number of records written.
     pub taken: u64,
-    /// Bytes that were read, or looked at through a mapping, in all passes.
+    /// Bytes that were read, or accessed through a mapping, in all passes.
     pub bytes_read: u64,
-    /// How the records were reached.
+    /// The method that was used.
     pub method: Method,
-    /// Why.
+    /// The reason for the method.
     pub reason: String,
 }
 
@@ -97,20 +96,21 @@ impl Sampler {
         }
     }
 
-    /// Exactly `n` records, each set of them with the same probability. An error if there are fewer.
+    /// Exactly `n` records, each set of them with the same probability. It is an error if there are
+    /// fewer.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Format, Population, Sampler};
     /// let mut two = Population::stream(&b"a\nb\n"[..], Format::Lines);
     /// let error = Sampler::exactly(3).records(&mut two).unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::TooFew);
-    /// assert_eq!(error.to_string(), "3 records are wanted, there are 2");
+    /// assert_eq!(error.to_string(), "3 records were requested, but there are 2");
     /// ```
     pub fn exactly(n: u64) -> Sampler {
         Sampler::new(Amount::Exactly(n))
     }
 
-    /// As `exactly`; all of them if there are fewer.
+    /// As `exactly`, but all records if there are fewer.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};

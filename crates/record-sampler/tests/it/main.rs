@@ -1,4 +1,5 @@
-//! Samples of real files: every source, every way to reach records, and everything that can go wrong.
+//! Samples of real files: every source, every way to reach records, and everything that can go
+//! wrong.
 
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 

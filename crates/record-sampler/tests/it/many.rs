@@ -9,7 +9,8 @@ use crate::files::{file, sample};
 const LINES: u64 = 300_000;
 const N: u64 = 100_000;
 
-/// Among short lines one of 700,000 bytes every so often, so that what a thread holds is not enough.
+/// Among short lines one of 700,000 bytes every so often, so that what a thread holds is not
+/// enough.
 fn lines() -> Vec<String> {
     let long = "x".repeat(700_000);
     (0..LINES)

@@ -167,7 +167,7 @@ fn what_is_wrong_is_told() {
         assert!(error.to_string().contains(text), "{error}");
     };
     let one = Sampler::exactly(1);
-    let few = "301 records are wanted, there are 300";
+    let few = "301 records were requested, but there are 300";
     check(&Sampler::exactly(301), &[&sound], ErrorKind::TooFew, few);
     check(&one, &[&file(dir.path(), "no", "a\n")], ErrorKind::Malformed, "no: not a sound Parquet");
     check(&one, &[&file(dir.path(), "empty", "")], ErrorKind::Malformed, "empty: not a sound");

@@ -1,4 +1,5 @@
-//! Broken Parquet files: an error, or a sample, and no panic. Those of the Parquet library are errors, ours are not.
+//! Broken Parquet files: an error, or a sample, and no panic. Those of the Parquet library are
+//! errors, ours are not.
 
 use std::panic;
 use std::path::Path;
@@ -17,8 +18,8 @@ fn own_panics() -> MutexGuard<'static, Vec<String>> {
     OWN_PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Breaks each byte in turn, and draws: what the errors say. A panic in the sources of this crate fails the
-/// test, even if somebody catches it; what others panic with is not printed.
+/// Breaks each byte in turn, and draws: what the errors say. A panic in the sources of this crate
+/// fails the test, even if somebody catches it; what others panic with is not printed.
 fn errors(path: &Path, draw: impl Fn() -> record_sampler::Result<()>) -> Vec<String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,5 +1,5 @@
-//! Parquet by weights, of strata and split: the records are those of a text with the same rows, and what need not
-//! be read is not.
+//! Parquet by weights, of strata and split: the records are those of a text with the same rows, and
+//! what need not be read is not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -128,7 +128,8 @@ fn only_the_column_and_the_pages_of_chosen_rows_are_read() {
     }
 }
 
-/// Overwrites the pages of other columns that hold none of these rows: how many bytes, and how many not.
+/// Overwrites the pages of other columns that hold none of these rows: how many bytes, and how many
+/// not.
 fn spoil(path: &Path, kept: &str, ids: &[i64]) -> (usize, usize) {
     let options = ReadOptionsBuilder::new().with_page_index().build();
     let reader =
@@ -222,10 +223,10 @@ fn a_column_or_weight_that_cannot_be_is_told() {
     bad[250].w = -1.0;
     write(&path, &bad, PAGES_OF_100);
     check(&weighted("w"), weight, &format!("FILE: column w: record 251: a weight of -1: {finite}"));
-    let few = "61 records are wanted of each kind, of \"\" there are 60";
+    let few = "61 records of each kind were requested, but \"\" has 60";
     check(&Sampler::exactly(61).per("kind"), ErrorKind::TooFew, few);
     write(&path, &rows(0..300), PAGES_OF_100);
-    let few = "300 records are wanted, there are 257 with a weight above 0 among 300";
+    let few = "300 records were requested, but there are 257 with a weight above 0 among 300";
     check(&Sampler::exactly(300).weighted_by("w"), ErrorKind::TooFew, few);
     let request = ErrorKind::BadRequest;
     let together = "weights, strata, replacement and inversion do not go together";

@@ -1,4 +1,5 @@
-//! Rows for tests, as Parquet and as text: keys with missing ones, weights, decimals, and columns that are neither.
+//! Rows for tests, as Parquet and as text: keys with missing ones, weights, decimals, and columns
+//! that are neither.
 
 use std::fmt::Write;
 use std::fs;
@@ -98,7 +99,8 @@ fn write_group(group: &mut SerializedRowGroupWriter<'_, fs::File>, rows: &[Row])
     column!(DoubleType, rows.iter().map(|row| row.double), None, None);
 }
 
-/// The same rows as CSV, with numbers as JSON has them, and as JSON Lines, with numbers as Rust has them.
+/// The same rows as CSV, with numbers as JSON has them, and as JSON Lines, with numbers as Rust has
+/// them.
 pub(crate) fn texts(dir: &Path, rows: &[Row]) -> [(PathBuf, Format); 2] {
     let decimal = |price: Option<i32>| {
         price.map_or("null".to_owned(), |p| format!("{}.{:02}", p / 100, p % 100))

@@ -25,12 +25,12 @@ fn too_few_records_are_counted() {
     let few = ErrorKind::TooFew;
     let three = Sampler::exactly(3);
     for format in [Format::Lines, Format::Fixed(2), CSV] {
-        check(&three, &two, format, few, "3 records are wanted, there are 2");
-        check(&three, &empty, format, few, "3 records are wanted, there are 0");
+        check(&three, &two, format, few, "3 records were requested, but there are 2");
+        check(&three, &empty, format, few, "3 records were requested, but there are 0");
         assert_eq!(sample(&Sampler::exactly(0), std::slice::from_ref(&empty), format), "");
         assert_eq!(sample(&Sampler::at_most(3), std::slice::from_ref(&empty), format), "");
         let replaced = Sampler::exactly(1).with_replacement();
-        check(&replaced, &empty, format, few, "1 records are wanted, there are 0");
+        check(&replaced, &empty, format, few, "1 records were requested, but there are 0");
     }
     let probe = Sampler::exactly(3).by(Method::Probe { min_len: 1 });
     let mut population = Population::open([&two], Format::Lines).unwrap();

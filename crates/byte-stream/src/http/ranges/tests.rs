@@ -1,4 +1,4 @@
-//! The order in which threads come to their parts, made by hand.
+//! Interleavings of the threads that fetch parts, produced by hand.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ fn data() -> Vec<u8> {
     (0..PART * PARTS).map(|at| (at / PART) as u8 * 50 + (at % 50) as u8).collect()
 }
 
-/// Gives the parts that are asked for, one after the other.
+/// Serves requested ranges, one after the other.
 fn answer(mut socket: TcpStream) -> io::Result<()> {
     loop {
         let mut head = Vec::new();
@@ -39,7 +39,7 @@ fn answer(mut socket: TcpStream) -> io::Result<()> {
     }
 }
 
-/// The URL of a server that answers for as long as the tests run.
+/// The URL of a server that runs for as long as the tests.
 fn served() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
@@ -51,19 +51,19 @@ fn served() -> String {
     url
 }
 
-/// Once any thread could take the first part, and the one whose connection had begun it then took its bytes for
-/// those of another part.
+/// Any thread could once claim the first part; the one whose connection had opened it then took its
+/// bytes for those of another part.
 #[test]
 fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (mut client, first, _) = Raw::asked(&url, &mut options).expect("a client");
+    let (mut client, first, _) = Raw::client_for(&url, &mut options.http, None).expect("a client");
     client.keeps = true;
     let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
     let version = begun.version().clone();
     let (size, connections) = (PART * PARTS, PARTS as usize);
     let plan = Plan { version, first, size, part_bytes: PART, connections };
-    let (shared, _arrival) = Shared::of(plan).expect("a pipe");
+    let (shared, _notify_rx) = Shared::new(plan).expect("a pipe");
 
     let (index, mut part) = shared.claim().expect("there are parts");
     assert_eq!(index, 1);
@@ -80,12 +80,12 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
 fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (client, first, _) = Raw::asked(&url, &mut options).expect("a client");
+    let (client, first, _) = Raw::client_for(&url, &mut options.http, None).expect("a client");
     let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
     let version = begun.version().clone();
-    // No memory has room for such a part, and who asks for it panics.
+    // The allocation for such a part is impossible, so that the thread panics.
     let plan = Plan { version, first, size: u64::MAX, part_bytes: 1 << 63, connections: 1 };
-    let (shared, _arrival) = Shared::of(plan).expect("a pipe");
+    let (shared, _notify_rx) = Shared::new(plan).expect("a pipe");
     let work = || shared.work(Some(begun), &client);
     std::thread::scope(|scope| drop(scope.spawn(work).join()));
     assert!(shared.take(0).expect("the reader does not wait for ever").is_err());

@@ -1,4 +1,5 @@
-//! Asking for a resource, at first and again: what comes must be of the same version, and begin at the right byte.
+//! Requests a resource for the first time and again after a failure. The response must be of the
+//! same version and begin at the right byte.
 
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
@@ -8,24 +9,24 @@ use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
 use super::super::client::{Answer, Wanted};
-use super::super::decoded::ContentEncoding;
+use super::super::encoding::ContentEncoding;
 use super::super::framing::Frame;
 use super::super::head::ContentRange;
 use super::{Raw, Version, changed};
 
-/// After so many bytes the retries are counted anew.
+/// Received bytes after which the count of retries is reset.
 const GOOD_PROGRESS: u64 = 1 << 20;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 impl Raw {
-    /// Asks for what is still missing, after a pause, as often as is allowed.
+    /// Requests the missing bytes after a pause, up to the limit of retries.
     pub(super) fn try_again(&mut self, mut error: Error) -> Result<()> {
         loop {
             self.answer = None;
             if !error.is_retryable() {
                 return Err(error);
             }
-            // In a chunked body what follows a wrong chunk size would be taken for data, and kept.
+            // Behind a wrong chunk size, the size line of the next chunk would be taken for data.
             if self.next > self.first && self.version.size.is_none() {
                 return Err(error.and("; without a known length it cannot be resumed"));
             }
@@ -47,7 +48,7 @@ impl Raw {
         }
     }
 
-    /// Twice as long each time, and up to half as long again, so that many clients do not come at once.
+    /// Doubles each time, plus up to half at random, so that many clients do not retry at once.
     fn pause(&self) -> Result<()> {
         let doubled = self.client.settings.back_off.saturating_mul(1 << self.retries.min(20));
         let random = std::hash::RandomState::new().build_hasher().finish() % 128;
@@ -79,7 +80,7 @@ impl Raw {
                 let ends = self.until.is_none_or(|until| ends_right(last + 1, until, size));
                 let fits = length.is_none_or(|length| length == last - start + 1);
                 if start != self.next || !ends || !fits {
-                    let text = "the server sent another part than was asked for";
+                    let text = "the server sent another part than requested";
                     return Err(Error::new(ErrorKind::Protocol, text));
                 }
                 size
@@ -91,7 +92,7 @@ impl Raw {
             }
             (416, _) => return Err(changed()),
             (206, _) => {
-                let text = "the server sent a part without telling which";
+                let text = "the server sent a part without Content-Range";
                 return Err(Error::new(ErrorKind::Protocol, text));
             }
             _ => {
@@ -107,19 +108,20 @@ impl Raw {
         Ok(())
     }
 
-    /// All of it was there already when the stream was asked to resume.
+    /// The range began at the end: everything was there before the stream was opened.
     fn is_whole(&self, size: u64, etag: Option<&str>) -> bool {
         let same = etag.is_none() || etag == self.version.etag.as_deref();
         size == self.next && self.next == self.first && self.version.size.is_none() && same
     }
 
-    /// Without a length and without chunks, a cut connection looks like the end. TLS tells them apart.
+    /// Without a length and without chunks, a truncated connection looks like the end of the body,
+    /// except with TLS.
     fn check_frame(&self, answer: &Answer) -> Result<()> {
         let settings = &self.client.settings;
         if answer.head.frame == Frame::Close && !answer.connection.is_secure() && !settings.unframed
         {
-            let text = "the server tells neither the length nor the end of the body, so a cut would not \
-                        be seen; allow it with accept_unframed or expect_sha256";
+            let text = "the server sends neither a length nor chunks, so that truncation would not \
+                        be detected; allow it with accept_unframed or expect_sha256";
             return Err(Error::new(ErrorKind::Protocol, text));
         }
         Ok(())
@@ -129,7 +131,7 @@ impl Raw {
         let known = &self.version;
         let is_first = known.etag.is_none() && known.size.is_none() && self.next == 0;
         let size_differs = known.size.is_some() && new.size.is_some() && known.size != new.size;
-        // A part need not tell its encoding again; one that does must tell the same.
+        // A partial response may omit the encoding; if it is given, it must be the same.
         let encoding_differs = self.next > self.first
             && new.encoding != known.encoding
             && !(status == 206 && new.encoding == ContentEncoding::Identity);
@@ -145,7 +147,7 @@ impl Raw {
     }
 }
 
-/// A part ends where it was asked to, or with the resource.
+/// A part ends where it was requested to, or at the end of the resource.
 fn ends_right(end: u64, until: u64, size: Option<u64>) -> bool {
     end == until || end < until && size == Some(end)
 }

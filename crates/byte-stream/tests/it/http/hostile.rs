@@ -122,7 +122,7 @@ fn a_server_that_is_killed_in_the_middle_is_an_error_that_says_where() {
     let killed = std::sync::Mutex::new(killed);
     let server = Server::new(move |r, s| {
         partial(r, s, &bytes(50_000), "\"v\"", 20_000)?;
-        // Until the test has seen what came, and nobody listens any more.
+        // Until the test has checked the result, and the listener is closed.
         let _ = killed.lock().unwrap().recv();
         Ok(())
     });

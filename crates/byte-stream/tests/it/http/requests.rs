@@ -1,4 +1,4 @@
-//! What is asked, of whom, and who gets to see what the caller gave.
+//! Requests: their target, their headers, and which servers get the caller's headers.
 
 use byte_stream::{ErrorKind, Stream};
 
@@ -59,7 +59,7 @@ fn a_client_sends_what_it_was_told_and_no_more() {
         [("X: y", "z"), ("X", "y\r\nZ: 1"), ("", ""), ("Host", "x"), ("Range", "x")]
     {
         let error = get(once().header(name, value), &server.url()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Misuse, "{name} {value}");
+        assert_eq!(error.kind(), ErrorKind::InvalidUse, "{name} {value}");
     }
     assert_eq!(server.requests().len(), 1);
 }

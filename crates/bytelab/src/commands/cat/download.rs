@@ -1,5 +1,5 @@
-//! `--output`: a file that appears when it is whole and right. With `--resume` what has come is kept until then, and the
-//! next run goes on with it.
+//! `--output`: a file that appears when it is whole and right. With `--resume` what has come is
+//! kept until then, and the next run goes on with it.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use byte_stream::{ErrorKind, Stream};
 
 use super::line::Line;
 use super::part::{Note, Noted, Part};
-use super::{Cat, tell};
+use super::{Cat, report};
 use crate::whole_file::{Target, WholeFile};
 
 impl Cat {
@@ -83,7 +83,7 @@ impl Cat {
             let checked = stream
                 .and_then(|mut stream| stream.for_each_chunk(|_| ControlFlow::<()>::Continue(())));
             if let Err(error) = checked {
-                tell(&error, url);
+                report(&error, url);
                 part.remove();
                 ended = ExitCode::FAILURE;
             }
@@ -134,7 +134,7 @@ impl Cat {
             Ok(_) => Some(ExitCode::SUCCESS),
             Err(error) if from.is_some() && error.kind() == ErrorKind::Changed => None,
             Err(error) => {
-                tell(&error, url);
+                report(&error, url);
                 if error.kind() == ErrorKind::Digest {
                     part.remove();
                 }

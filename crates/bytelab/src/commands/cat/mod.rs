@@ -1,4 +1,5 @@
-//! `bytelab cat`: files and URLs to standard output, as `cat` does it. All that moves bytes is in byte-stream.
+//! `bytelab cat`: files and URLs to standard output, as `cat` does it. All that moves bytes is in
+//! byte-stream.
 
 mod download;
 mod line;
@@ -25,19 +26,20 @@ pub(crate) struct CatArgs {
     /// Files and URLs (http, https, file); `-` is standard input [default: -]
     #[arg(value_name = "FILE|URL")]
     inputs: Vec<OsString>,
-    /// Write to this file, which appears when it is whole; what is no regular file is written to
+    /// Write to this file, which appears when it is complete; a device or FIFO is written directly
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Keep what has come of a URL in FILE.part if it fails, and go on with it next time if it is the same version
+    /// Keep what has come of a URL in FILE.part if it fails, and go on with it next time if it is
+    /// the same version
     #[arg(long, requires = "output")]
     resume: bool,
     /// Fail unless the input has this SHA-256
     #[arg(long, value_name = "HEX", value_parser = digest)]
     sha256: Option<[u8; 32]>,
-    /// Fail if the inputs have more bytes than this
+    /// Fail if the inputs have more bytes than this in total
     #[arg(long, value_name = "BYTES", value_parser = |text: &str| parse_bytes(text))]
     limit: Option<u64>,
-    /// Show on standard error how far it is
+    /// Show progress on standard error
     #[arg(long)]
     progress: bool,
     #[command(flatten)]
@@ -47,23 +49,23 @@ pub(crate) struct CatArgs {
 #[derive(Args)]
 #[command(next_help_heading = "URLs")]
 struct HttpArgs {
-    /// Send this header, too; may be repeated
+    /// Send this header as well; may be repeated
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
-    /// Ask for gzip, br or zstd, and decode it
+    /// Accept gzip, br or zstd, and decode it
     #[arg(long, conflicts_with = "resume")]
     decode: bool,
-    /// Ask for so many parts of a large URL at once, where the server gives parts [1 to 16]
+    /// Download up to N parts of a large resource at once, if the server supports ranges [1 to 16]
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "decode")]
     #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=16))]
     parallel: usize,
-    /// Try again so often
+    /// Number of retries after failures
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
-    /// Time for each URL, at most [default: none]
+    /// Time limit for each URL [default: none]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     time_limit: Option<Duration>,
-    /// Trust the certificates in this PEM file, too
+    /// Trust the certificates in this PEM file as well
     #[arg(long, value_name = "FILE")]
     certificates: Option<PathBuf>,
 }
@@ -150,7 +152,7 @@ impl Cat {
         if let Some(line) = line {
             line.end(copied.as_ref().ok().copied());
         }
-        copied.map_err(|error| tell(&error, input))
+        copied.map_err(|error| report(&error, input))
     }
 
     /// The digest is not in it: it may be that of more than one stream.
@@ -188,7 +190,7 @@ impl Cat {
 }
 
 /// One line on standard error, as `cat` words it.
-fn tell(error: &Error, input: &OsString) -> Failed {
+fn report(error: &Error, input: &OsString) -> Failed {
     let system = error.io_error();
     if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return Failed::BrokenPipe;

@@ -1,5 +1,6 @@
-//! What `--resume` keeps between two runs: `FILE.part` with the bytes that have come, and `FILE.part.note`, which says
-//! what they are. A file with one of these names that this program has not written is never touched.
+//! What `--resume` keeps between two runs: `FILE.part` with the bytes that have come, and
+//! `FILE.part.note`, which says what they are. A file with one of these names that this program has
+//! not written is never touched.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -13,7 +14,8 @@ use sha2::{Digest, Sha256};
 
 use crate::whole_file::Target;
 
-/// The note is written again after so many bytes: at most these are fetched twice when the program is killed.
+/// The note is updated after this many bytes: at most these are fetched twice when the program
+/// is killed.
 const NOTED_BYTES: u64 = 1 << 20;
 /// By the last bytes of the part it is known again.
 const TAIL_BYTES: u64 = 4096;
@@ -65,7 +67,8 @@ impl Note {
         Some(Note { url, etag, size, len, tail: field("tail")?.to_owned() })
     }
 
-    /// Over another note: what is left of a longer one, if the program is killed now, comes behind the last field.
+    /// Over another note: what is left of a longer one, if the program is killed now, comes behind
+    /// the last field.
     fn write(&self, file: &File) -> io::Result<()> {
         let text = self.to_text();
         file.write_all_at(text.as_bytes(), 0)?;
@@ -107,7 +110,8 @@ impl Part {
         self.file.seek(SeekFrom::Start(len)).map(drop)
     }
 
-    /// Nothing that is there is of use. From now on the part is known as ours, whenever the program is killed.
+    /// Nothing that is there is of use. From now on the part is known as ours, whenever the program
+    /// is killed.
     pub(super) fn begin(&mut self, url: &OsString) -> io::Result<()> {
         Note::new(url, None, None).write(&self.note)?;
         self.cut(0)
@@ -221,7 +225,7 @@ fn locked(path: &Path) -> Result<(File, bool)> {
             Err(rustix::io::Errno::WOULDBLOCK) => bail!("another run downloads to this file"),
             locked => locked?,
         }
-        // What another run has removed since it was opened locks nobody out.
+        // A note that another run has removed since it was opened protects nothing.
         let held = note.metadata()?;
         let there = fs::symlink_metadata(path).ok().map(|there| (there.dev(), there.ino()));
         if there == Some((held.dev(), held.ino())) {

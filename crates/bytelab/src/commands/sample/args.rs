@@ -1,4 +1,4 @@
-//! The flags of `bytelab sample`, and the sampler that they ask for.
+//! The flags of `bytelab sample`, and the sampler that they describe.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,8 +15,8 @@ use super::non_empty;
 #[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SampleArgs {
-    /// Files, or patterns of files, taken together; `-`, or none, is standard input. Those named .gz, .zst
-    /// and .br are decompressed
+    /// Files, or patterns of files, taken together; `-`, or none, is standard input. Those named
+    /// .gz, .zst and .br are decompressed
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Exactly N records, without repetition
@@ -25,7 +25,8 @@ pub(crate) struct SampleArgs {
     /// Each record with this probability
     #[arg(short = 'p', long, value_name = "P")]
     pub(super) probability: Option<f64>,
-    /// N records for each value of the column KEY, or so many per cent of them: `city=10`, `city=5%`
+    /// N records for each value of the column KEY, or a percentage of them: `city=10`,
+    /// `city=5%`
     #[arg(long, value_name = "KEY=N")]
     pub(super) per: Option<Per>,
     /// Every record into one of several files, by shares: `train.csv=0.8,test.csv=0.2`
@@ -34,10 +35,12 @@ pub(crate) struct SampleArgs {
     /// All records where there are fewer than N
     #[arg(long)]
     pub(super) at_most: bool,
-    /// What a record is: lines, csv, tsv, jsonl, fixed:BYTES, or parquet, if it is built with that feature
+    /// What a record is: lines, csv, tsv, jsonl, fixed:BYTES, or parquet, if it is built with that
+    /// feature
     #[arg(short, long, value_name = "FORMAT", default_value = "lines")]
-    pub(super) format: Asked,
-    /// The first record of each file is a header, the same in all files: it is written first, and once
+    pub(super) format: FormatFlag,
+    /// The first record of each file is a header, the same in all files: it is written first, and
+    /// once
     #[arg(long)]
     pub(super) header: bool,
     /// Files may have different headers: the first one is written, and columns are found in it
@@ -46,7 +49,7 @@ pub(crate) struct SampleArgs {
     /// The largest record of CSV, or other record that must be held in memory [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(super) max_record: Option<u64>,
-    /// The same seed gives the same records [default: another one each time]
+    /// The same seed gives the same records [default: a different one each time]
     #[arg(long, value_name = "SEED")]
     pub(super) seed: Option<u64>,
     /// In random order instead of that of the files
@@ -64,16 +67,16 @@ pub(crate) struct SampleArgs {
     /// Write to this file, which appears when it is complete [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// Keep where the lines are in FILE.nlx, so that the next sample reads only what it needs
+    /// Store an index of the lines in FILE.nlx, so that the next sample reads only what it needs
     #[arg(long)]
     pub(super) index: bool,
-    /// How records are reached
+    /// How records are fetched
     #[arg(long, value_enum, default_value = "auto")]
-    pub(super) method: Way,
+    pub(super) method: MethodFlag,
     /// For --method probe: no line is shorter, its line end included
     #[arg(long, value_name = "BYTES", default_value = "1")]
     pub(super) min_length: u32,
-    /// Tell on standard error what was read, how, and why
+    /// Report on standard error what was read, how, and why
     #[arg(long)]
     pub(super) stats: bool,
 }
@@ -83,19 +86,19 @@ const AFTER: &str = "A column is a name of the header, of a JSON member or of a 
                      Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Way {
-    /// What costs the least
+pub(super) enum MethodFlag {
+    /// The method with the least expected cost
     Auto,
-    /// A read for each record
+    /// One read per record
     Pread,
     /// The file mapped
     Mmap,
-    /// Large reads in order
+    /// Large sequential reads
     Sequential,
-    /// Lines at random offsets, long ones refused as often as they are favoured: exact, and nothing is
-    /// counted
+    /// Lines at random offsets, long ones refused as often as they are favoured: exact, and nothing
+    /// is counted
     Probe,
-    /// A ring of reads, many in flight: for records of a fixed size on a device
+    /// io_uring with many reads in flight: for records of a fixed size on a device
     #[cfg(target_os = "linux")]
     Uring,
     /// One pass over all records
@@ -153,15 +156,16 @@ impl FromStr for Parts {
     }
 }
 
-/// `lines`, `csv`, `tsv`, `jsonl`, `fixed:64`; none for `parquet`, whose records are not pieces of the file.
+/// `lines`, `csv`, `tsv`, `jsonl`, `fixed:64`; none for `parquet`, whose records are not pieces of
+/// the file.
 #[derive(Clone, Copy)]
-pub(super) struct Asked(pub(super) Option<Format>);
+pub(super) struct FormatFlag(pub(super) Option<Format>);
 
-impl FromStr for Asked {
+impl FromStr for FormatFlag {
     type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Asked> {
-        Ok(Asked(Some(match text {
+    fn from_str(text: &str) -> Result<FormatFlag> {
+        Ok(FormatFlag(Some(match text {
             "lines" => Format::Lines,
             "csv" => Format::Csv { delimiter: b',' },
             "tsv" => Format::Csv { delimiter: b'\t' },
@@ -171,7 +175,7 @@ impl FromStr for Asked {
                     cfg!(feature = "parquet"),
                     "this bytelab is built without it; cargo install --path crates/bytelab --features parquet"
                 );
-                return Ok(Asked(None));
+                return Ok(FormatFlag(None));
             }
             _ => match text.strip_prefix("fixed:") {
                 Some(bytes) => Format::Fixed(parse_bytes(bytes)?),
@@ -198,14 +202,14 @@ impl SampleArgs {
             _ => Sampler::probability(1.0),
         };
         let method = match self.method {
-            Way::Auto => Method::Auto,
-            Way::Pread => Method::Pread,
-            Way::Mmap => Method::Mmap,
-            Way::Sequential => Method::Sequential,
-            Way::Probe => Method::Probe { min_len: self.min_length },
+            MethodFlag::Auto => Method::Auto,
+            MethodFlag::Pread => Method::Pread,
+            MethodFlag::Mmap => Method::Mmap,
+            MethodFlag::Sequential => Method::Sequential,
+            MethodFlag::Probe => Method::Probe { min_len: self.min_length },
             #[cfg(target_os = "linux")]
-            Way::Uring => Method::Uring,
-            Way::Stream => Method::Stream,
+            MethodFlag::Uring => Method::Uring,
+            MethodFlag::Stream => Method::Stream,
         };
         sampler = sampler.seed(seed).by(method);
         if let Some(weight) = &self.weight {

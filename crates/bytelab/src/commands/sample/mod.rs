@@ -1,8 +1,8 @@
 //! `bytelab sample`: random records of files and streams, a front of `record-sampler`.
 
 mod args;
-mod bus;
 mod output;
+mod sigbus;
 mod source;
 
 use std::collections::BTreeSet;
@@ -24,7 +24,8 @@ use output::Output;
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 
-/// Draws, or says in one line why not. A reader that has gone away is a success, unless others get nothing then.
+/// Draws, or says in one line why not. A reader that has gone away is a success, unless others get
+/// nothing then.
 pub(crate) fn run(args: &SampleArgs, _: &Context) -> ExitCode {
     let error = match draw(args) {
         Ok(()) => return ExitCode::SUCCESS,
@@ -50,11 +51,11 @@ pub(crate) fn run(args: &SampleArgs, _: &Context) -> ExitCode {
 
 fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(lab::clock::now_ns);
-    bus::say_why()?;
-    let bar = bar(source::bytes_to_go_through(args));
-    let told = bar.clone();
+    sigbus::report()?;
+    let bar = bar(source::progress_total_bytes(args));
+    let on_progress = bar.clone();
     let sampler = args.sampler(seed).watched(move |bytes| {
-        told.inc(bytes);
+        on_progress.inc(bytes);
         true
     });
     let stats = match args.format.0 {
@@ -174,6 +175,6 @@ fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {
 
 /// A share or a number of one key.
 pub(super) fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
-    ensure!(!name.is_empty(), "{text}: a name must stand before the =");
+    ensure!(!name.is_empty(), "{text}: a name is missing before the =");
     Ok(name)
 }

@@ -29,7 +29,8 @@ impl Output {
         self.file.target().place()
     }
 
-    /// Complete, and but for its name in its place: what could fail is done before the first of several is renamed.
+    /// Complete, and but for its name in its place: what could fail is done before the first of
+    /// several is renamed.
     pub(super) fn ready(self) -> Result<Output> {
         let Output { file, name } = self;
         let file = file.ready().with_context(|| name.clone())?;

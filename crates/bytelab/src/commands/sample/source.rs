@@ -18,7 +18,7 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
     let mut population = if is_stdin {
         ensure!(
             paths.len() <= 1,
-            "standard input cannot be taken together with files; name it /dev/stdin"
+            "standard input cannot be combined with files; name it /dev/stdin"
         );
         check(StandardStream::Input).context("standard input")?;
         // A pipe that holds more makes fewer turns; where it cannot, or is none, it stays as it is.
@@ -61,7 +61,7 @@ pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 /// What the progress is a part of; none where that is not known.
-pub(super) fn bytes_to_go_through(args: &SampleArgs) -> Option<u64> {
+pub(super) fn progress_total_bytes(args: &SampleArgs) -> Option<u64> {
     let paths = expanded(&args.files).ok().filter(|paths| !paths.is_empty())?;
     let mut size = 0;
     for path in &paths {

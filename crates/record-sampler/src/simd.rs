@@ -1,17 +1,18 @@
-//! Three hot loops, compiled for the processor at hand: with vectors of 32 bytes if it has them. What they return is
-//! the same to the last bit. It is no place for anything that is not hot.
+//! Three hot loops, compiled for the processor at hand: with vectors of 32 bytes if it supports
+//! them. Their results are the same to the last bit. Only hot code belongs here.
 
 #![cfg_attr(
     target_arch = "x86_64",
-    expect(unsafe_code, reason = "calls code for a processor that was asked for")
+    expect(unsafe_code, reason = "calls code for detected features of the processor")
 )]
 
 use crate::random::{exp, ln};
 
-/// How many roots are taken at once.
+/// The number of roots that are computed at once.
 pub(crate) const LANES: usize = 8;
 
-/// The k-th root of each number of (0, 1], with k = `most` for the first, one less for the next, and so on.
+/// The k-th root of each number of (0, 1], with k = `most` for the first, one less for the next,
+/// and so on.
 #[inline]
 pub(crate) fn roots(units: &[f64; LANES], most: u64) -> [f64; LANES] {
     #[cfg(target_arch = "x86_64")]
@@ -22,7 +23,7 @@ pub(crate) fn roots(units: &[f64; LANES], most: u64) -> [f64; LANES] {
     any_roots(units, most)
 }
 
-/// How many line feeds there are.
+/// The number of line feeds.
 #[inline]
 pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -33,7 +34,7 @@ pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// Passes over at most `limit` line feeds: how many, and how many bytes they take.
+/// Skips at most `limit` line feeds; returns how many, and their bytes.
 #[inline]
 pub(crate) fn pass_lines(bytes: &[u8], limit: u64) -> (u64, usize) {
     if limit == 0 {
@@ -90,7 +91,7 @@ mod x86 {
         super::any_roots(units, most)
     }
 
-    /// Each byte of a vector counts its own line feeds, as many as a byte can hold.
+    /// Each byte of a vector counts its own line feeds, up to the capacity of a byte.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     pub(super) fn count_lines(bytes: &[u8]) -> u64 {
         const WIDTH: usize = 128;

@@ -1,5 +1,6 @@
-//! Room between who writes and who reads: the less a pipe or a socket holds, the more often one of them waits for
-//! the other. Those of the default size are made larger; whoever wants another size has set it.
+//! The capacity of pipes and sockets. The smaller it is, the more often the writer and the reader
+//! wait for each other, so those of the default size are enlarged. A size that was set
+//! is kept.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -7,16 +8,16 @@ use rustix::net::sockopt::{set_socket_send_buffer_size, socket_domain, socket_se
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 
-use super::Job;
+use super::job::Job;
 
-/// What a pipe is made to hold. Of less to copy it would not pay off.
-const ROOM_BYTES: usize = 1 << 20;
-/// What a socket is made to hold, as far as the administrator allows (`net.core.wmem_max`). Spliced, it holds pages of
-/// the file, no copies of them.
+/// The size that a pipe is set to. Smaller copies do not benefit.
+const PIPE_BYTES: usize = 1 << 20;
+/// The send buffer of a socket, limited by `net.core.wmem_max`. Spliced data are references to
+/// pages of the file, not copies.
 const SOCKET_BYTES: usize = 4 << 20;
 const DEFAULT_PIPE_BYTES: usize = 64 << 10;
 
-/// Makes the pipes among both ends larger.
+/// Enlarges those of the two ends that are pipes.
 pub(super) fn widen_pipes(job: &Job<'_>) {
     for pipe in [job.input, job.output] {
         if is_worth_it(job) && fcntl_getpipe_size(pipe) == Ok(DEFAULT_PIPE_BYTES) {
@@ -25,28 +26,28 @@ pub(super) fn widen_pipes(job: &Job<'_>) {
     }
 }
 
-/// As large as the kernel allows, up to what pays off. The size.
+/// Enlarges a pipe as far as the kernel allows, and returns its size.
 pub(super) fn grow(pipe: impl AsFd) -> usize {
-    let mut size = ROOM_BYTES;
+    let mut size = PIPE_BYTES;
     loop {
         match fcntl_setpipe_size(&pipe, size) {
             Ok(size) => return size,
-            // The user's pipes hold too much already (pipe-user-pages-soft).
+            // The user's pipes have reached their limit (pipe-user-pages-soft).
             Err(_) if size > DEFAULT_PIPE_BYTES => size /= 2,
             Err(_) => return size,
         }
     }
 }
 
-/// A unix socket that is sent to and holds more, until this is dropped: then it takes no more than before.
+/// A unix socket whose send buffer is enlarged until this guard is dropped.
 pub(super) struct Widened<'a> {
     socket: BorrowedFd<'a>,
-    /// As the kernel tells it: twice what was set (socket(7)).
+    /// As the kernel reports it: twice the value that was set (socket(7)).
     before: usize,
 }
 
 impl<'a> Widened<'a> {
-    /// Those of the network are left alone: TCP finds the size itself, until somebody sets it.
+    /// TCP sockets are left alone: the kernel tunes their buffers until a size is set.
     pub(super) fn output(job: &Job<'a>) -> Option<Widened<'a>> {
         let socket = job.output;
         if !is_worth_it(job) || socket_domain(socket) != Ok(AddressFamily::UNIX) {
@@ -68,10 +69,10 @@ impl Drop for Widened<'_> {
 }
 
 fn is_worth_it(job: &Job<'_>) -> bool {
-    job.total.is_none_or(|total| total >= ROOM_BYTES as u64)
+    job.total.is_none_or(|total| total >= PIPE_BYTES as u64)
 }
 
-/// That of a new one: the administrator sets it (`net.core.wmem_default`).
+/// The default size of a new socket (`net.core.wmem_default`).
 fn default_of_sockets() -> Option<usize> {
     let (unix, stream) = (AddressFamily::UNIX, SocketType::STREAM);
     let (one, _other) = socketpair(unix, stream, SocketFlags::CLOEXEC, None).ok()?;

@@ -1,7 +1,7 @@
-//! Outside Linux the kernel is not asked to move the bytes itself: each way is refused, so that they are
-//! read and written.
+//! Systems other than Linux: every method of the kernel is refused, so that the bytes are read and
+//! written.
 
-use super::{Attempt, Job};
+use super::job::{Attempt, Job};
 use crate::Result;
 
 pub(super) fn copy_file_range(_job: &mut Job<'_>) -> Result<Attempt> {

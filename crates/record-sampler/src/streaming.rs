@@ -1,23 +1,23 @@
-//! Inputs that pass by once, and choices that need to look at every record: keys and weights. Of a file
-//! only the places of the chosen records are kept, of a stream the records themselves.
+//! Inputs that can be read only once, and choices that examine every record: keys and weights. Of a
+//! file only the places of the chosen records are kept, of a stream the records themselves.
 
 use crate::draw::{Bernoulli, Quota, Reservoir, Sizes, Slots, Strata, WeightedReservoir};
 use crate::fetch::{Method, fetch_places};
 use crate::input::{Column, Picker, Population, Scan};
-use crate::random::Rng;
-use crate::ranked::{too_few, too_few_weighted};
-use crate::sampler::{Amount, Sampler, Stats, Weight, shuffle};
+use crate::random::{Rng, shuffle};
+use crate::random_access::{too_few, too_few_weighted};
+use crate::sampler::{Amount, Sampler, Stats, Weight};
 use crate::sink::{Output, Place, Sink};
 use crate::{Error, ErrorKind, Result};
 
-/// A chosen record. The text after a stream's record without line end is added when it is written.
+/// A chosen record. A line end is added on writing if the record has none.
 #[derive(Clone)]
 enum Held {
     Place(Place),
     Bytes(Box<[u8]>, bool),
 }
 
-/// A record with its rank, by which the order is kept.
+/// A record with its rank, which preserves the order.
 type Kept = (u64, Held);
 
 pub(crate) fn write(
@@ -51,7 +51,7 @@ pub(crate) fn write(
     })
 }
 
-/// Every record to an output by chance.
+/// Assigns each record to an output at random.
 pub(crate) fn split(
     sampler: &Sampler,
     population: &mut Population,
@@ -167,7 +167,7 @@ impl Chooser<'_> {
         strata.into_items(column, self.sampler.amount.least())
     }
 
-    /// Each record on its own: nothing needs to be kept, unless the order is to be changed.
+    /// Chooses each record independently: nothing is kept, unless the order is to be changed.
     fn by_chance(&self, scan: &mut Scan<'_>, sink: &mut dyn Sink, p: f64) -> Result<Vec<Kept>> {
         let Sampler { is_inverted, is_shuffled, .. } = *self.sampler;
         let mut chosen = Bernoulli::new(Rng::new(self.sampler.seed), p);
@@ -225,7 +225,7 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
     Ok(sizes)
 }
 
-/// In the order of the population, or in none. Returns how many bytes were read again.
+/// In the order of the population, or shuffled. Returns how many bytes were read again.
 fn hand_over(
     sampler: &Sampler,
     population: &Population,

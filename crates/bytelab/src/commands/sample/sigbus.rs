@@ -7,10 +7,10 @@ use std::mem::MaybeUninit;
 use anyhow::{Context, Result};
 
 const MESSAGE: &[u8] =
-    b"bytelab sample: a file was cut, or could not be read, while it was mapped; --method pread does not map it\n";
+    b"bytelab sample: a mapped file was truncated or unreadable; --method pread does not map files\n";
 
 /// From now on SIGBUS ends the process with a line on standard error and the exit status 1.
-pub(super) fn say_why() -> Result<()> {
+pub(super) fn report() -> Result<()> {
     // SAFETY: all fields of a sigaction may be zero.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = handler as *const () as usize;

@@ -1,18 +1,18 @@
-//! Ranks drawn by a thread of its own, while the records of those before them are fetched.
+//! Draws ranks in a thread of its own while the records of earlier ranks are fetched.
 
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use super::Ranks;
 
-/// Fewer ranks are drawn faster than a thread begins to.
+/// Drawing fewer ranks takes less time than starting a thread.
 const LEAST: u64 = 1 << 15;
 const AT_ONCE: usize = 4096;
-/// How often so many are held.
+/// The number of batches in the queue.
 const HELD: usize = 4;
 
-/// Does the work with these ranks, of which there are about `expected`.
-pub(crate) fn with_ranks_ahead<T>(
+/// Runs `work` with these ranks, of which about `expected` are to come.
+pub(crate) fn with_prefetched_ranks<T>(
     mut ranks: Ranks<'_>,
     expected: u64,
     work: impl FnOnce(Ranks<'_>) -> T,
@@ -26,7 +26,7 @@ pub(crate) fn with_ranks_ahead<T>(
         scope.spawn(move || {
             loop {
                 let batch: Vec<u64> = ranks.by_ref().take(AT_ONCE).collect();
-                // If the work was given up, nobody receives it.
+                // Sending fails if the work was cancelled.
                 if batch.is_empty() || sender.send(batch).is_err() {
                     return;
                 }
@@ -43,14 +43,15 @@ mod tests {
     #[test]
     fn ranks_come_all_and_in_order() {
         for n in [0, 1, LEAST - 1, LEAST, 3 * LEAST + 17] {
-            let all = with_ranks_ahead(Box::new(0..n), n, |ranks| ranks.collect::<Vec<u64>>());
+            let all = with_prefetched_ranks(Box::new(0..n), n, |ranks| ranks.collect::<Vec<u64>>());
             assert!(all.iter().copied().eq(0..n), "{n}");
         }
     }
 
     #[test]
     fn work_that_is_given_up_ends_the_drawing() {
-        let first = with_ranks_ahead(Box::new(0..u64::MAX), u64::MAX, |mut ranks| ranks.next());
+        let first =
+            with_prefetched_ranks(Box::new(0..u64::MAX), u64::MAX, |mut ranks| ranks.next());
         assert_eq!(first, Some(0));
     }
 }

@@ -1,4 +1,4 @@
-//! Where the library writes to, and with which properties.
+//! Writers of the output files, and their properties.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -9,34 +9,35 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
+use super::failure::{contained, malformed};
 use super::sources::Sources;
-use super::{contained, malformed};
 use crate::{Error, Result};
 
-pub(super) type Writer<'a, 'b> = SerializedFileWriter<&'a mut Outlet<'b>>;
+pub(super) type Writer<'a, 'b> = SerializedFileWriter<&'a mut Destination<'b>>;
 
-/// Remembers the error of the writer, which the library makes text of.
-pub(super) struct Outlet<'a> {
+/// Keeps the error of the writer, which the library converts to text.
+pub(super) struct Destination<'a> {
     pub(super) out: &'a mut (dyn Write + Send),
     pub(super) error: Option<io::Error>,
 }
 
-/// A file with the schema of the sources in each outlet.
+/// A writer with the schema of the sources for each destination.
 pub(super) fn writers<'a, 'b>(
     sources: &Sources<'_>,
-    outlets: &'a mut [Outlet<'b>],
+    destinations: &'a mut [Destination<'b>],
 ) -> Result<Vec<Writer<'a, 'b>>> {
     let properties = Arc::new(properties(sources.first()));
     let schema = sources.schema().root_schema_ptr();
-    let writer = |outlet| {
-        let made =
-            contained(|| SerializedFileWriter::new(outlet, schema.clone(), properties.clone()));
+    let writer = |destination| {
+        let made = contained(|| {
+            SerializedFileWriter::new(destination, schema.clone(), properties.clone())
+        });
         made.map_err(failed)
     };
-    outlets.iter_mut().map(writer).collect()
+    destinations.iter_mut().map(writer).collect()
 }
 
-/// Each column with the codec that it has in the first row group, and what the file says of itself.
+/// The codec of each column in the first row group, and the metadata of the file.
 fn properties(metadata: &ParquetMetaData) -> WriterProperties {
     let notes = metadata.file_metadata().key_value_metadata().cloned();
     let mut properties = WriterProperties::builder().set_key_value_metadata(notes);
@@ -53,7 +54,7 @@ pub(super) fn failed(error: ParquetError) -> Error {
     malformed(&format!("making the sample: {error}"))
 }
 
-impl Write for Outlet<'_> {
+impl Write for Destination<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = self.out.write(bytes);
         result.map_err(|error| self.keep(error))
@@ -65,7 +66,7 @@ impl Write for Outlet<'_> {
     }
 }
 
-impl Outlet<'_> {
+impl Destination<'_> {
     fn keep(&mut self, error: io::Error) -> io::Error {
         let kind = error.kind();
         if kind != io::ErrorKind::Interrupted {

@@ -1,11 +1,11 @@
-//! Files whose records are counted: what is drawn is ranks, and only what they need is read.
+//! Files whose records are counted: ranks are drawn, and only the records of these ranks are read.
 
 use memmap2::{Advice as MapAdvice, Mmap};
 
 use crate::draw::{Bernoulli, Exactly, Rest, WithReplacement};
 use crate::fetch::{
     Choice, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned, fetch_fixed,
-    fetch_lines, fetch_many, fetch_scanned, threads_for, with_ranks_ahead,
+    fetch_lines, fetch_many, fetch_scanned, threads_for, with_prefetched_ranks,
 };
 use crate::index::LineIndex;
 use crate::input::{
@@ -18,7 +18,7 @@ use crate::sink::Sink;
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Format, Result};
 
-/// The ranks that a sampler draws of so many records, and about how many they are.
+/// The ranks that a sampler draws of this many records, and their approximate number.
 pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64)> {
     let rng = Rng::new(sampler.seed);
     let (ranks, n): (Ranks<'a>, u64) = match sampler.amount {
@@ -41,7 +41,7 @@ pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64
     Ok((ranks, n))
 }
 
-/// If most are wanted, those that are not are drawn.
+/// If most records are needed, those that are not are drawn.
 fn exactly<'a>(rng: Rng, n: u64, total: u64) -> (Ranks<'a>, u64) {
     if n > total / 2 {
         return (Box::new(Rest::new(total, Exactly::new(rng, total - n, total))), n);
@@ -50,14 +50,14 @@ fn exactly<'a>(rng: Rng, n: u64, total: u64) -> (Ranks<'a>, u64) {
 }
 
 pub(crate) fn too_few(wanted: u64, total: u64) -> Error {
-    let text = format!("{wanted} records are wanted, there are {total}");
+    let text = format!("{wanted} records were requested, but there are {total}");
     Error::new(ErrorKind::TooFew, text)
 }
 
-/// Those of weight 0 are never chosen.
+/// Records of weight 0 are never chosen.
 pub(crate) fn too_few_weighted(wanted: u64, weighed: usize, total: u64) -> Error {
     let text = format!(
-        "{wanted} records are wanted, there are {weighed} with a weight above 0 among {total}"
+        "{wanted} records were requested, but there are {weighed} with a weight above 0 among {total}"
     );
     Error::new(ErrorKind::TooFew, text)
 }
@@ -68,7 +68,7 @@ pub(crate) struct Ranked {
     pub(crate) header: Vec<u8>,
     /// One for each file of lines.
     indexes: Vec<LineIndex>,
-    /// And the mapping of each, if one is asked for: for both passes.
+    /// The mapping of each file, if mapping is requested: for both passes.
     maps: Vec<Option<Mmap>>,
     header_lines: u64,
     bytes_read: u64,
@@ -105,7 +105,7 @@ impl Ranked {
         let files = population.files().unwrap_or_default();
         self.header = headers(population)?;
         for (file, input) in files.iter().zip(&population.inputs) {
-            let named = |error: Error| error.of(&input.path);
+            let named = |error: Error| error.with_path(&input.path);
             let is_mapped = sampler.method == Method::Mmap && file.size > 0;
             let mapped = is_mapped.then(|| map(file, Density::Dense)).transpose().map_err(named)?;
             let access = mapped.as_ref().map_or(Access::Read(file), |map| Access::Map(file, map));
@@ -117,7 +117,7 @@ impl Ranked {
                 let index = LineIndex::count(access, file.size, &self.watch).map_err(named)?;
                 self.bytes_read += file.size;
                 if sampler.keeps_index {
-                    // What was counted may be of a file that was changing.
+                    // The count may be that of a file that was changing.
                     file.check_unchanged().map_err(named)?;
                     self.note = match index.store(&input.path, file) {
                         Ok(()) => "the index was made".to_owned(),
@@ -133,7 +133,7 @@ impl Ranked {
         Ok(())
     }
 
-    /// Hands over the records with these ranks, of which there are about `expected`.
+    /// Passes on the records with these ranks, of which there are about `expected`.
     pub(crate) fn fetch(
         &self,
         population: &mut Population,
@@ -141,7 +141,7 @@ impl Ranked {
         expected: u64,
         sink: &mut dyn Sink,
     ) -> Result<Stats> {
-        with_ranks_ahead(ranks, expected, |ranks| {
+        with_prefetched_ranks(ranks, expected, |ranks| {
             self.fetch_ranks(population, ranks, expected, sink)
         })
     }
@@ -186,7 +186,7 @@ impl Ranked {
         }
         let mut choice = choose(&facts);
         if self.method != Method::Auto {
-            let reason = format!("asked for; {}", choice.reason);
+            let reason = format!("requested; {}", choice.reason);
             choice = Choice { method: self.method, reason, ..choice };
         }
         let bytes_read = fetch_fixed(population, len, ranks, &choice, sink, &self.watch)?;
@@ -208,7 +208,7 @@ impl Ranked {
             let lines = index.lines().saturating_sub(self.header_lines);
             let share = expected as f64 * lines as f64 / self.total.max(1) as f64;
             let is_sparse = share < file.size as f64 / index.block_bytes as f64 / 2.0;
-            let named = |error: Error| error.of(&input.path);
+            let named = |error: Error| error.with_path(&input.path);
             let line_file = LineFile {
                 first: file.bom_bytes(population.format).map_err(named)?,
                 access: advised(file, self.maps[number].as_ref(), is_sparse),
@@ -238,7 +238,7 @@ impl Ranked {
     }
 }
 
-/// The bytes of a file. If few of them are wanted, the system is told, which otherwise reads ahead what nobody wants.
+/// The bytes of a file. If few are needed, read-ahead is disabled, which would read unneeded pages.
 fn advised<'a>(file: &'a PlainFile, map: Option<&'a Mmap>, is_sparse: bool) -> Access<'a> {
     if let Some(map) = map {
         let _ = is_sparse.then(|| map.advise(MapAdvice::Random));
@@ -250,7 +250,7 @@ fn advised<'a>(file: &'a PlainFile, map: Option<&'a Mmap>, is_sparse: bool) -> A
     Access::Read(file)
 }
 
-/// The header of files of lines, if they have one; it must be that of all of them.
+/// The header of files of lines, if they have one; it must be the same in all of them.
 fn headers(population: &Population) -> Result<Vec<u8>> {
     let mut header = Header::default();
     let files = population.files().filter(|_| population.header).unwrap_or_default();
@@ -263,7 +263,7 @@ fn headers(population: &Population) -> Result<Vec<u8>> {
             [] => Ok(()),
             line => header.add(&input.path, line, population.format),
         })
-        .map_err(|error| error.of(&input.path))?;
+        .map_err(|error| error.with_path(&input.path))?;
     }
     Ok(header.bytes)
 }

@@ -1,0 +1,206 @@
+//! The part of `Options` that concerns HTTP.
+
+use std::time::Duration;
+
+use super::base64::base64;
+use super::head::is_strong;
+use super::settings::Proxy;
+use super::tls;
+use crate::{Options, Result};
+
+/// Options of HTTP, which have no effect on local inputs.
+impl Options {
+    /// Adds a header to requests to the origin of the URL; other servers that it redirects to do
+    /// not get it.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().header("Accept", "text/csv");
+    /// ```
+    pub fn header(mut self, name: &str, value: &str) -> Options {
+        let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+        let ours = ["host", "range", "if-range", "connection", "accept-encoding", "content-length"];
+        if name.is_empty() || !name.bytes().all(is_token) {
+            self.http.wrong = Some("the header name is not a token");
+        } else if value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f) {
+            self.http.wrong = Some("the header value contains a control character");
+        } else if ours.iter().any(|ours| name.eq_ignore_ascii_case(ours)) {
+            self.http.wrong = Some("the stream itself sends this header");
+        } else if name.eq_ignore_ascii_case("authorization") {
+            self.http.authorization = Some(value.to_owned());
+        } else {
+            self.http.headers.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+
+    /// Uses basic authentication, as `user:password@` in the URL does.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().basic_auth("user", "password");
+    /// ```
+    pub fn basic_auth(mut self, user: &str, password: &str) -> Options {
+        let credentials = base64(format!("{user}:{password}").as_bytes());
+        self.http.authorization = Some(format!("Basic {credentials}"));
+        self
+    }
+
+    /// Uses a bearer token.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().bearer_auth("token");
+    /// ```
+    pub fn bearer_auth(self, token: &str) -> Options {
+        self.header("Authorization", &format!("Bearer {token}"))
+    }
+
+    /// Follows at most this many redirects [10]; 0 for none.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().redirects(0);
+    /// ```
+    pub fn redirects(mut self, limit: u32) -> Options {
+        self.http.redirects = limit;
+        self
+    }
+
+    /// The time limit for resolving the name and connecting, TLS included [10 s].
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let options = byte_stream::Stream::options().connect_limit(Duration::from_secs(3));
+    /// ```
+    pub fn connect_limit(mut self, time: Duration) -> Options {
+        self.http.connect_limit = time;
+        self
+    }
+
+    /// The time limit without a byte, and for the whole head of a response [30 s].
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let options = byte_stream::Stream::options().idle_limit(Duration::from_secs(3));
+    /// ```
+    pub fn idle_limit(mut self, time: Duration) -> Options {
+        self.http.idle_limit = time;
+        self
+    }
+
+    /// The time limit from opening to the last byte, retries included [none].
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let options = byte_stream::Stream::options().total_limit(Duration::from_secs(60));
+    /// ```
+    pub fn total_limit(mut self, time: Duration) -> Options {
+        self.http.total_limit = Some(time);
+        self
+    }
+
+    /// Retries this often [3] after a failure of the network or a busy server, each time after
+    /// twice the pause [200 ms]. Received bytes are kept: the rest is requested as a range if a
+    /// strong `ETag` shows that it is the same version. Each further mebibyte resets the count.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let options = byte_stream::Stream::options().retries(5, Duration::from_secs(1));
+    /// ```
+    pub fn retries(mut self, times: u32, pause: Duration) -> Options {
+        (self.http.retries, self.http.back_off) = (times, pause);
+        self
+    }
+
+    /// Accepts gzip, br and zstd, and decodes them. Without this the bytes are returned as they are
+    /// sent.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().decode(true);
+    /// ```
+    pub fn decode(mut self, decode: bool) -> Options {
+        self.http.decode = decode;
+        self
+    }
+
+    /// Limits the ratio of decoded to received bytes [200] beyond the first mebibyte.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().decode(true).expansion_limit(20);
+    /// ```
+    pub fn expansion_limit(mut self, times: u64) -> Options {
+        self.http.expansion = times;
+        self
+    }
+
+    /// Connects through this `http://` proxy, or directly with `None`. By default the environment
+    /// variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` decide.
+    ///
+    /// ```
+    /// let direct = byte_stream::Stream::options().proxy(None);
+    /// let other = byte_stream::Stream::options().proxy(Some("http://proxy:3128"));
+    /// ```
+    pub fn proxy(mut self, url: Option<&str>) -> Options {
+        self.http.proxy = url.map_or(Proxy::None, |url| Proxy::Url(url.to_owned()));
+        self
+    }
+
+    /// Trusts the certificates in this PEM text in addition to those of the system.
+    ///
+    /// ```
+    /// let error = byte_stream::Stream::options().certificates(b"nothing").unwrap_err();
+    /// assert_eq!(error.kind(), byte_stream::ErrorKind::Tls);
+    /// ```
+    pub fn certificates(mut self, pem: &[u8]) -> Result<Options> {
+        self.http.tls = Some(tls::trusting(pem)?);
+        Ok(self)
+    }
+
+    /// Accepts a body that ends with the TCP connection, whose truncation cannot be detected.
+    /// [`expect_sha256`](Options::expect_sha256) implies this.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().accept_unframed(true);
+    /// ```
+    pub fn accept_unframed(mut self, accept: bool) -> Options {
+        self.http.unframed = accept;
+        self
+    }
+
+    /// Resumes behind bytes that exist already: requests the bytes from `offset` on, if the
+    /// resource still has this strong `ETag`; otherwise opening fails with [`ErrorKind::Changed`].
+    /// Offsets count from there.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().resume_from(1000, "\"version-1\"");
+    /// ```
+    pub fn resume_from(mut self, offset: u64, etag: &str) -> Options {
+        if !is_strong(etag) {
+            self.http.wrong = Some("resuming needs a strong ETag, in quotes");
+        }
+        self.http.from = Some((offset, etag.to_owned()));
+        self
+    }
+
+    /// Requests a large resource in parts, this many at once [1], each by its own connection, for
+    /// servers or networks that limit the rate of a connection. The memory needed is that of one
+    /// part more than there are connections. Parts are returned in order, and all are of one
+    /// version, identified by a strong `ETag`. A server without ranges or without a strong `ETag`
+    /// is read as one stream. At most 16; not together with [`decode`](Options::decode).
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().parallel(4);
+    /// ```
+    pub fn parallel(mut self, connections: usize) -> Options {
+        self.http.parallel = connections;
+        self
+    }
+
+    /// The size of the parts of [`parallel`](Options::parallel) [1 MiB], at most 16 MiB. A smaller
+    /// resource is read as one stream.
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().parallel(4).part_bytes(4 << 20);
+    /// ```
+    pub fn part_bytes(mut self, bytes: usize) -> Options {
+        self.http.part_bytes = bytes;
+        self
+    }
+}
