@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::analyze::analyze;
 use lab::run::{Cell, Run};
 
 use super::context::Context;
-use crate::report::export::{self, FORMATS, Format};
+use crate::report::export::{self, FORMATS, Format, Kind};
 use crate::{store, whole_file};
 
 #[derive(Args)]
@@ -19,31 +19,22 @@ pub(crate) struct ExportArgs {
     /// A stored run; `latest` is the newest
     id: String,
     /// What it is written as [default: what the name of the file says]
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    format: Option<Format>,
+    #[arg(short, long, value_parser = format(), value_name = "FORMAT")]
+    format: Option<&'static Format>,
     /// Write this file (`-`: to standard output, the default)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-impl ValueEnum for Format {
-    fn value_variants<'a>() -> &'a [Format] {
-        const ALL: [Format; FORMATS.len()] = {
-            let mut all = [Format::Json; FORMATS.len()];
-            let mut at = 0;
-            while at < FORMATS.len() {
-                all[at] = FORMATS[at].format;
-                at += 1;
-            }
-            all
-        };
-        &ALL
-    }
+/// What the flag takes: the names of the formats.
+fn format() -> impl TypedValueParser<Value = &'static Format> {
+    let value = |known: &Format| PossibleValue::new(known.name).help(known.about);
+    PossibleValuesParser::new(FORMATS.map(value)).try_map(|name| named(&name))
+}
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let known = FORMATS.iter().find(|known| known.format == *self)?;
-        Some(PossibleValue::new(known.name).help(known.about))
-    }
+fn named(name: &str) -> Result<&'static Format> {
+    let found = FORMATS.into_iter().find(|known| known.name == name);
+    found.with_context(|| format!("there is no format {name}"))
 }
 
 pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
@@ -59,7 +50,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     let left_out = match path {
         Some(path) => whole_file::write(path, |file| export::write(format, &run, &analysis, file))
             .with_context(|| format!("-o {}", path.display()))?,
-        None if format == Format::Parquet && io::stdout().is_terminal() => {
+        None if format.kind == Kind::Binary && io::stdout().is_terminal() => {
             bail!("Parquet is nothing to look at: name a file with -o")
         }
         None => export::write(format, &run, &analysis, io::stdout())?,
@@ -69,15 +60,18 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
 }
 
 /// From the extension, where only one format has it.
-fn guess(path: &Path) -> Result<Format> {
+fn guess(path: &Path) -> Result<&'static Format> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     let extension = extension.unwrap_or_default();
-    let found = FORMATS.iter().find(|known| known.extensions.contains(&extension.as_str()));
-    let json = |known: &export::Known| known.name == "json" || known.about.starts_with("JSON");
+    let found = FORMATS.into_iter().find(|known| known.extensions.contains(&extension.as_str()));
     match found {
-        Some(known) => Ok(known.format),
+        Some(known) => Ok(known),
         None if extension == "json" => {
-            bail!("-o {}: several formats are JSON: --format {}", path.display(), names(json))
+            bail!(
+                "-o {}: several formats are JSON: --format {}",
+                path.display(),
+                names(|known| known.kind == Kind::Json)
+            )
         }
         None => bail!(
             "-o {}: its name does not say what it is to hold: --format {}",
@@ -87,8 +81,8 @@ fn guess(path: &Path) -> Result<Format> {
     }
 }
 
-fn names(which: impl Fn(&export::Known) -> bool) -> String {
-    let names = FORMATS.iter().filter(|known| which(known)).map(|known| known.name);
+fn names(which: impl Fn(&Format) -> bool) -> String {
+    let names = FORMATS.into_iter().filter(|known| which(known)).map(|known| known.name);
     names.collect::<Vec<_>>().join("|")
 }
 
@@ -118,7 +112,7 @@ mod tests {
 
     fn check(path: &str, expected: &str) {
         let got = match guess(Path::new(path)) {
-            Ok(format) => format!("{format:?}"),
+            Ok(format) => format.name.to_owned(),
             Err(error) => format!("{error:#}"),
         };
         assert_eq!(got, expected);
@@ -126,11 +120,11 @@ mod tests {
 
     #[test]
     fn the_extension_says_the_format_where_only_one_has_it() {
-        check("a/b.csv", "Csv");
-        check("b.TSV", "Tsv");
-        check("b.md", "Markdown");
-        check("b.parquet", "Parquet");
-        check("b.hlog", "Hdrhistogram");
+        check("a/b.csv", "csv");
+        check("b.TSV", "tsv");
+        check("b.md", "markdown");
+        check("b.parquet", "parquet");
+        check("b.hlog", "hdrhistogram");
         check(
             "b.json",
             "-o b.json: several formats are JSON: --format \

@@ -1,62 +1,115 @@
-//! A plain table of texts, as wide as its widest cells; if that is too wide, the first column gives.
+//! Tables of texts: what they hold, apart from how they are drawn.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::page::{Page, Style, clean, shortened};
 
+/// Cells and the columns that they stand in.
+pub(super) struct Table {
+    pub(super) columns: Vec<Column>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+pub(super) struct Column {
+    /// A line each; all columns have the same number.
+    pub(super) heading: Vec<String>,
+    pub(super) is_left: bool,
+    /// Spaces before it.
+    pub(super) gap: usize,
+}
+
+impl Column {
+    pub(super) fn new(heading: &str, is_left: bool, gap: usize) -> Column {
+        Column { heading: vec![heading.to_owned()], is_left, gap }
+    }
+}
+
+impl Table {
+    /// Of each column, as its widest cell demands.
+    pub(super) fn widths(&self) -> Vec<usize> {
+        let width = |(at, column): (usize, &Column)| {
+            let cells = self.rows.iter().filter_map(|row| row.get(at)).chain(&column.heading);
+            cells.map(|text| text.width()).max().unwrap_or(0)
+        };
+        self.columns.iter().enumerate().map(width).collect()
+    }
+
+    /// Of a line with columns of these widths.
+    pub(super) fn width(&self, widths: &[usize]) -> usize {
+        widths.iter().sum::<usize>() + self.columns.iter().map(|column| column.gap).sum::<usize>()
+    }
+
+    /// The lines of the heading, then a line for each row; a first cell that is too wide is shortened, the others never.
+    pub(super) fn lines(&self, widths: &[usize]) -> (Vec<String>, Vec<String>) {
+        let line = |cells: &mut dyn Iterator<Item = &String>| {
+            let mut line = String::new();
+            for (at, ((cell, column), width)) in cells.zip(&self.columns).zip(widths).enumerate() {
+                let cell = if at == 0 { shortened(cell, *width) } else { cell.clone() };
+                let fill = " ".repeat(width.saturating_sub(cell.width()));
+                line += &" ".repeat(column.gap);
+                line += &if column.is_left { cell + &fill } else { fill + &cell };
+            }
+            line.trim_end().to_owned()
+        };
+        let headings = self.columns.first().map_or(0, |column| column.heading.len());
+        let heading = |at: usize| line(&mut self.columns.iter().map(|column| &column.heading[at]));
+        let rows = self.rows.iter().map(|row| line(&mut row.iter())).collect();
+        ((0..headings).map(heading).collect(), rows)
+    }
+
+    /// For a wiki, each text as `escaped` gives it.
+    pub(super) fn markdown(&self, escaped: impl Fn(&str) -> String) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let heading = |column: &Column| escaped(column.heading.join(" ").trim());
+        let rule = |column: &Column| if column.is_left { "---" } else { "---:" }.to_owned();
+        let cells = |row: &Vec<String>| line(row.iter().map(|cell| escaped(cell.trim())).collect());
+        line(self.columns.iter().map(heading).collect())
+            + &line(self.columns.iter().map(rule).collect())
+            + &self.rows.iter().map(cells).collect::<String>()
+    }
+}
+
 /// Narrower names tell nothing.
 const FIRST_MIN: usize = 8;
 
-/// The first column is on the left, the others are on the right but for the last, if it is a word.
+/// A plain table, as wide as its widest cells; if that is too wide, the first column gives.
 pub(super) struct Grid {
-    pub(super) heading: Vec<String>,
-    pub(super) rows: Vec<Row>,
-    pub(super) last_is_word: bool,
-}
-
-pub(super) struct Row {
-    pub(super) cells: Vec<String>,
-    pub(super) style: Style,
+    table: Table,
+    /// Of each row.
+    styles: Vec<Style>,
 }
 
 impl Grid {
+    /// The first column is on the left, the others are on the right but for the last, if it is a word.
     pub(super) fn new(heading: &[&str], last_is_word: bool) -> Grid {
-        let heading = heading.iter().map(|text| (*text).to_owned()).collect();
-        Grid { heading, rows: Vec::new(), last_is_word }
+        let last = heading.len().saturating_sub(1);
+        let column = |(at, text): (usize, &&str)| {
+            let is_left = at == 0 || last_is_word && at == last;
+            Column::new(text, is_left, if at == 0 { 0 } else { 2 })
+        };
+        let columns = heading.iter().enumerate().map(column).collect();
+        Grid { table: Table { columns, rows: Vec::new() }, styles: Vec::new() }
     }
 
     pub(super) fn row(&mut self, style: Style, cells: Vec<String>) {
         let cells = cells.into_iter().map(|cell| clean(&cell).into_owned()).collect();
-        self.rows.push(Row { cells, style });
+        self.table.rows.push(cells);
+        self.styles.push(style);
     }
 
     pub(super) fn write(&self, page: &mut Page) {
-        let columns = self.heading.len();
-        let all = || std::iter::once(&self.heading).chain(self.rows.iter().map(|row| &row.cells));
-        let mut widths: Vec<usize> = (0..columns)
-            .map(|at| all().filter_map(|cells| cells.get(at)).map(|c| c.width()).max().unwrap_or(0))
-            .collect();
-        let total: usize = widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1);
+        let mut widths = self.table.widths();
+        let total = self.table.width(&widths);
         if let Some(first) = widths.first_mut() {
             *first = first.saturating_sub(total.saturating_sub(page.width())).max(FIRST_MIN);
         }
-        let line = |cells: &[String]| {
-            let mut line = String::new();
-            for (at, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-                let cell = if at == 0 { shortened(cell, *width) } else { cell.clone() };
-                let fill = " ".repeat(width.saturating_sub(cell.width()));
-                let left = at == 0 || self.last_is_word && at + 1 == columns;
-                let gap = if at == 0 { "" } else { "  " };
-                line += gap;
-                line += &if left { cell + &fill } else { fill + &cell };
-            }
-            line.trim_end().to_owned()
-        };
-        page.line(&[(Style::Bold, &line(&self.heading))]);
-        let rule = widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1);
-        page.line(&[(Style::Dim, &"─".repeat(rule))]);
-        for row in &self.rows {
-            page.line(&[(row.style, &line(&row.cells))]);
+        let (headings, rows) = self.table.lines(&widths);
+        for heading in &headings {
+            page.line(&[(Style::Bold, heading)]);
+        }
+        page.line(&[(Style::Dim, &"─".repeat(self.table.width(&widths)))]);
+        for (style, row) in self.styles.iter().zip(&rows) {
+            page.line(&[(*style, row)]);
         }
     }
 }

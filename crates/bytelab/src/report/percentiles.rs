@@ -1,10 +1,10 @@
 //! The whole distribution: p0 to p100 of every metric of every cell, each with its interval below it.
 
-use comfy_table::{CellAlignment, Table, presets};
 use lab::analyze::{Analysis, CellSummary, Percentile, Summary};
 use lab::run::{Cell, Run, Status};
 use unicode_width::UnicodeWidthStr;
 
+use super::grid::{Column, Table};
 use super::page::{Page, Style, clean, shortened};
 use super::table::TOO_SMALL;
 use super::units::{NONE, Unit, count};
@@ -128,23 +128,13 @@ fn fitted(metrics: &[Summary], width: usize) -> (&'static [u8], Vec<String>) {
 }
 
 fn drawn(metrics: &[Summary], shown: &[u8], name_width: usize) -> Vec<String> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    let heads = ["  metric".to_owned(), "n".to_owned()];
-    table.set_header(heads.into_iter().chain(shown.iter().map(|p| format!("p{p}"))));
-    for metric in metrics {
-        for line in lines(metric, shown, name_width) {
-            table.add_row(line);
-        }
-    }
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        if i > 0 {
-            column.set_padding((1, 0));
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect()
+    let values = shown.iter().map(|p| Column::new(&format!("p{p}"), false, 1));
+    let columns = [Column::new("  metric", true, 0), Column::new("n", false, 2)];
+    let columns = columns.into_iter().chain(values).collect();
+    let rows = metrics.iter().flat_map(|metric| lines(metric, shown, name_width)).collect();
+    let table = Table { columns, rows };
+    let (headings, rows) = table.lines(&table.widths());
+    headings.into_iter().chain(rows).collect()
 }
 
 /// A line of values; and, where there can be intervals, a line of each bound.

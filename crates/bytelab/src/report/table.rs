@@ -1,11 +1,11 @@
 //! The table of a family: a line per method, the best first, the yardsticks below a rule.
 
-use comfy_table::{CellAlignment, Table, presets};
 use lab::analyze::{Comparison, Verdict};
 use lab::metric;
 use lab::run::Role;
 use unicode_width::UnicodeWidthStr;
 
+use super::grid::{self, Table};
 use super::page::{Page, Style, clean, shortened};
 use super::rows::{CountColumn, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT};
 use super::units::{NONE, Unit, amount, count, ratio};
@@ -47,15 +47,9 @@ pub(super) fn write(page: &mut Page, rows: &Rows<'_>) -> Left {
     left(rows, shape)
 }
 
-/// The whole table for other kinds of text: the headings and whether they are flush left, then the lines.
-pub(super) fn cells(rows: &Rows<'_>) -> (Vec<(String, bool)>, Vec<Vec<String>>) {
-    let columns = columns(rows, Shape::default());
-    let heading = |column: &Column| {
-        (column.heading.join(" ").trim().to_owned(), matches!(column.align, CellAlignment::Left))
-    };
-    let line = |at: usize| columns.iter().map(|column| column.cells[at].clone()).collect();
-    let lines = 0..columns.first().map_or(0, |column| column.cells.len());
-    (columns.iter().map(heading).collect(), lines.map(line).collect())
+/// The whole table, for other kinds of text.
+pub(super) fn whole(rows: &Rows<'_>) -> Table {
+    table(&columns(rows, Shape::default()))
 }
 
 /// What a table gives up, one after the other, until it fits: first what other columns say in other
@@ -121,7 +115,7 @@ struct Column {
     /// In two lines.
     heading: [String; HEADING_LINES],
     cells: Vec<String>,
-    align: CellAlignment,
+    is_left: bool,
     /// Belongs to the next column.
     close: bool,
 }
@@ -266,7 +260,7 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     let mut columns = vec![Column {
         heading: ["ratio".to_owned(), String::new()],
         cells: rows.iter().map(point).collect(),
-        align: CellAlignment::Right,
+        is_left: false,
         close: shape.shows(Part::RatioInterval),
     }];
     if shape.shows(Part::RatioInterval) {
@@ -306,7 +300,7 @@ fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Column, Option<Unit>) {
     let cells = values.iter().map(|value| value.map_or(NONE.to_owned(), text)).collect();
     let shown = unit.filter(|_| values.iter().any(Option::is_some));
     let heading = [title.to_owned(), shown.map_or("", |unit| unit.name).to_owned()];
-    (Column { heading, cells, align: CellAlignment::Right, close: false }, unit)
+    (Column { heading, cells, is_left: false, close: false }, unit)
 }
 
 /// The p50 of what was counted: as it was counted where that is the same in all samples.
@@ -318,26 +312,30 @@ fn counts(rows: &Rows<'_>, column: &CountColumn) -> Column {
     };
     let heading = [column.heading.to_owned(), String::new()];
     let cells = rows.iter().map(text).collect();
-    Column { heading, cells, align: CellAlignment::Right, close: false }
+    Column { heading, cells, is_left: false, close: false }
 }
 
 fn text_column(heading: [&str; HEADING_LINES], cells: Vec<String>) -> Column {
-    Column { heading: heading.map(str::to_owned), cells, align: CellAlignment::Left, close: false }
+    Column { heading: heading.map(str::to_owned), cells, is_left: true, close: false }
 }
 
 /// The lines of the table. No cell is ever wrapped: what does not fit is left out before.
 fn drawn(columns: &[Column]) -> Vec<String> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(columns.iter().map(|column| column.heading.join("\n")));
-    for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
-        table.add_row(columns.iter().map(|column| &column.cells[row]));
-    }
-    for (shown, column) in table.column_iter_mut().zip(columns) {
-        shown.set_cell_alignment(column.align);
-        shown.set_padding((0, if column.close { 1 } else { 2 }));
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect()
+    let table = table(columns);
+    let (headings, rows) = table.lines(&table.widths());
+    headings.into_iter().chain(rows).collect()
+}
+
+fn table(columns: &[Column]) -> Table {
+    let row = |at: usize| columns.iter().map(|column| column.cells[at].clone()).collect();
+    let rows = (0..columns.first().map_or(0, |column| column.cells.len())).map(row).collect();
+    let gaps = columns.iter().map(|column| if column.close { 1 } else { 2 });
+    let gaps = std::iter::once(0).chain(gaps);
+    let column = |(column, gap): (&Column, usize)| {
+        let heading = column.heading.to_vec();
+        grid::Column { heading, is_left: column.is_left, gap }
+    };
+    Table { columns: columns.iter().zip(gaps).map(column).collect(), rows }
 }
 
 fn left(rows: &Rows<'_>, shape: Shape) -> Left {

@@ -13,6 +13,7 @@ use super::super::{Varying, rows};
 
 pub(super) struct Exported<'a> {
     pub(super) run: &'a Run,
+    pub(super) analysis: &'a Analysis,
     /// In the order of the run.
     pub(super) cells: Vec<Entry<'a>>,
 }
@@ -56,7 +57,7 @@ impl<'a> Exported<'a> {
                 refused,
             }
         });
-        Exported { run, cells: cells.collect() }
+        Exported { run, analysis, cells: cells.collect() }
     }
 
     /// The cells with figures.

@@ -4,25 +4,26 @@ use lab::analyze::analyze;
 use lab::run::{Pass, Run, Sample, Status};
 
 use super::super::fixture::{Fixture, sample};
-use super::{FORMATS, Format, write};
+use super::{FORMATS, write};
 
 pub(super) const NAN: f64 = f64::NAN;
 
 /// The run in this format, and what was said of it.
-pub(super) fn exported(format: Format, run: &Run) -> (Vec<u8>, Vec<String>) {
+pub(super) fn exported(format: &str, run: &Run) -> (Vec<u8>, Vec<String>) {
     let mut out = Vec::new();
+    let format = FORMATS.into_iter().find(|known| known.name == format).unwrap();
     let left_out = write(format, run, &analyze(run), &mut out).unwrap();
     (out, left_out)
 }
 
-pub(super) fn text(format: Format, run: &Run) -> String {
+pub(super) fn text(format: &str, run: &Run) -> String {
     String::from_utf8(exported(format, run).0).unwrap()
 }
 
 /// Those of this build.
-pub(super) fn formats() -> impl Iterator<Item = (&'static str, Format)> {
-    let known = FORMATS.iter().map(|known| (known.name, known.format));
-    known.filter(|(_, format)| *format != Format::Parquet || cfg!(feature = "parquet"))
+pub(super) fn formats() -> impl Iterator<Item = &'static str> {
+    let names = FORMATS.into_iter().map(|known| known.name);
+    names.filter(|name| *name != "parquet" || cfg!(feature = "parquet"))
 }
 
 /// A method that is measured in two sessions, one whose CPU time is not always known, a skipped and a failed one.

@@ -8,6 +8,15 @@ use serde::Serialize;
 
 use super::cells::{Exported, Number, WALL};
 use super::entries::Entries;
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "github-action-benchmark",
+    about: "JSON of customSmallerIsBetter",
+    extensions: &[],
+    kind: Kind::Json,
+    write: |exported, out| Ok(write(exported, out)?),
+};
 
 /// Each is a chart: those of which less is better, and that say something of any method.
 const METRICS: [&str; 5] = [WALL, "cpu_ns", "peak_rss_bytes", "syscalls", "allocations"];

@@ -8,6 +8,15 @@ use lab::run::Status;
 
 use super::super::page::clean;
 use super::cells::{Entry, Exported, Number, WALL, path, percent_encoded};
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "go",
+    about: "text as of go test -bench, for benchstat",
+    extensions: &[],
+    kind: Kind::Text,
+    write: |exported, out| Ok(write(exported, out)?),
+};
 
 pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let run = exported.run;

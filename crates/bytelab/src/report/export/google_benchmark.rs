@@ -10,6 +10,15 @@ use serde::Serialize;
 
 use super::cells::{CPU, Entry, Exported, Number, WALL, path};
 use super::entries::Entries;
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "google-benchmark",
+    about: "JSON as of --benchmark_out",
+    extensions: &[],
+    kind: Kind::Json,
+    write: |exported, out| Ok(write(exported, out)?),
+};
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
 /// What no metric of a method's own may be called.

@@ -10,6 +10,15 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
 use super::super::page::clean;
 use super::cells::{Exported, WALL, path, percent_encoded};
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "hdrhistogram",
+    about: "an HdrHistogram log (V2), in ns",
+    extensions: &["hlog"],
+    kind: Kind::Text,
+    write: |exported, out| write(exported, out),
+};
 
 /// Of three digits, as those that write such logs do.
 const DIGITS: u8 = 3;

@@ -9,6 +9,15 @@ use serde::Serialize;
 
 use super::cells::{CPU, Entry, Exported, Number, WALL};
 use super::entries::Entries;
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "hyperfine",
+    about: "JSON as of hyperfine --export-json",
+    extensions: &[],
+    kind: Kind::Json,
+    write: |exported, out| Ok(write(exported, out)?),
+};
 
 const PEAK_RSS: &str = "peak_rss_bytes";
 

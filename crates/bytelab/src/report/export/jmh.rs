@@ -10,6 +10,15 @@ use serde::Serialize;
 
 use super::cells::{Entry, Exported, Number, WALL};
 use super::entries::Entries;
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "jmh",
+    about: "JSON as of JMH's -rf json",
+    extensions: &[],
+    kind: Kind::Json,
+    write: |exported, out| Ok(write(exported, out)?),
+};
 
 /// The level of its intervals.
 const LEVEL: f64 = 0.999;

@@ -7,6 +7,15 @@ use lab::run::Run;
 use serde::Serialize;
 
 use super::super::json;
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "json",
+    about: "bytelab's own: the whole run, for `bytelab import`",
+    extensions: &[],
+    kind: Kind::Json,
+    write: |exported, out| Ok(write(exported.run, out)?),
+};
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -9,6 +9,15 @@ use lab::run::Run;
 use super::super::foot::Foot;
 use super::super::page::{Page, clean};
 use super::super::{Layout, Varying, across, answer, ladder, numbers, rows, table, thresholds};
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "markdown",
+    about: "the tables as they are shown",
+    extensions: &["md", "markdown"],
+    kind: Kind::Text,
+    write: |exported, out| Ok(write(exported.run, exported.analysis, out)?),
+};
 
 pub(super) fn write(
     run: &Run,
@@ -30,9 +39,7 @@ pub(super) fn write(
             writeln!(out, "\n**{}**", escaped(&varying.shown(&rows.family.point)))?;
         }
         if rows.iter().next().is_some() {
-            let (headings, lines) = table::cells(rows);
-            writeln!(out)?;
-            write_table(&headings, &lines, out)?;
+            write!(out, "\n{}", table::whole(rows).markdown(escaped))?;
         }
         writeln!(out, "\n{}", escaped(&answer::of_family(rows)))?;
     }
@@ -64,22 +71,6 @@ fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "{}{}", if at == 0 { "### " } else { "" }, escaped(line.trim()))?;
     }
     Ok(())
-}
-
-fn write_table(
-    headings: &[(String, bool)],
-    lines: &[Vec<String>],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let titles = headings.iter().map(|(heading, _)| escaped(heading)).collect();
-    let rule = headings.iter().map(|(_, left)| if *left { "---" } else { "---:" }.to_owned());
-    out.write_all(line(titles).as_bytes())?;
-    out.write_all(line(rule.collect()).as_bytes())?;
-    lines.iter().try_for_each(|cells| {
-        let cells = cells.iter().map(|cell| escaped(cell.trim())).collect();
-        out.write_all(line(cells).as_bytes())
-    })
 }
 
 /// Text in columns, in a block that no text in it can end.

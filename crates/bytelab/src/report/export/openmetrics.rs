@@ -9,6 +9,15 @@ use lab::metric::{METRICS, unit};
 use lab::run::Status;
 
 use super::cells::{Entry, Exported, Number};
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "openmetrics",
+    about: "text that Prometheus reads",
+    extensions: &["openmetrics"],
+    kind: Kind::Text,
+    write: |exported, out| Ok(write(exported, out)?),
+};
 
 pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let run = exported.run;

@@ -1,6 +1,16 @@
 //! A row per sample, in the columns of CSV, but typed: a text, a whole number, a number or a flag, each of which a
 //! sample may lack.
 
+use super::{Format, Kind};
+
+pub(super) const FORMAT: Format = Format {
+    name: "parquet",
+    about: "a row per sample, in typed columns",
+    extensions: &["parquet"],
+    kind: Kind::Binary,
+    write: |exported, out| write(exported, out),
+};
+
 #[cfg(not(feature = "parquet"))]
 pub(super) fn write(
     _: &super::cells::Exported<'_>,

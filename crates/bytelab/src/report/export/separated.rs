@@ -4,6 +4,23 @@ use std::io::{self, Write};
 
 use super::cells::{Exported, Number};
 use super::columns::{Columns, Field};
+use super::{Format, Kind};
+
+pub(super) const CSV_FORMAT: Format = Format {
+    name: "csv",
+    about: "a line per sample",
+    extensions: &["csv"],
+    kind: Kind::Text,
+    write: |exported, out| Ok(write(exported, CSV, out)?),
+};
+
+pub(super) const TSV_FORMAT: Format = Format {
+    name: "tsv",
+    about: "a line per sample; \\t, \\n, \\r and \\\\ stand for these",
+    extensions: &["tsv"],
+    kind: Kind::Text,
+    write: |exported, out| Ok(write(exported, TSV, out)?),
+};
 
 #[derive(Clone, Copy)]
 pub(super) struct Dialect {

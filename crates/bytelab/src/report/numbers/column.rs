@@ -1,11 +1,11 @@
 //! The columns of the table: what each says of a row, and which of them fit.
 
 use lab::analyze::latency::Figures;
-use unicode_width::UnicodeWidthStr;
 
 use super::none;
 use super::row::Number;
 use crate::reference::published;
+use crate::report::grid::{self, Table};
 use crate::report::units::{Unit, amount};
 
 /// A frame of a display that shows 60 in a second.
@@ -70,27 +70,24 @@ const LAYOUTS: [&[Column]; 5] = [
 
 pub(super) fn fitting(numbers: &[Number], width: usize) -> Vec<Column> {
     let fits = |columns: &&&[Column]| {
-        let widths = widths(numbers, columns);
-        title_width(numbers) + widths.iter().map(|width| width + 1).sum::<usize>() <= width
+        let table = table(numbers, columns);
+        table.width(&table.widths()) <= width
     };
     LAYOUTS.iter().find(fits).unwrap_or(&LAYOUTS[LAYOUTS.len() - 1]).to_vec()
 }
 
-pub(super) fn title_width(numbers: &[Number]) -> usize {
-    numbers
-        .iter()
-        .map(|number| number.row.title.width())
-        .chain(["operation".len()])
-        .max()
-        .unwrap_or(0)
-}
-
-pub(super) fn widths(numbers: &[Number], columns: &[Column]) -> Vec<usize> {
-    let width = |column: &Column| {
-        let cells = numbers.iter().map(|number| cell(number, *column).width());
-        cells.chain([heading(*column).width()]).max().unwrap_or_default()
+/// A line per row.
+pub(super) fn table(numbers: &[Number], columns: &[Column]) -> Table {
+    let of_column = |column: &Column| grid::Column::new(heading(*column), column.is_left(), 1);
+    let title = grid::Column::new("operation", true, 0);
+    let row = |number: &Number| {
+        let title = std::iter::once(number.row.title.to_owned());
+        title.chain(columns.iter().map(|column| cell(number, *column))).collect()
     };
-    columns.iter().map(width).collect()
+    Table {
+        columns: std::iter::once(title).chain(columns.iter().map(of_column)).collect(),
+        rows: numbers.iter().map(row).collect(),
+    }
 }
 
 pub(super) fn heading(column: Column) -> &'static str {
@@ -144,7 +141,7 @@ impl Column {
     }
 }
 
-pub(super) fn cell(number: &Number, column: Column) -> String {
+fn cell(number: &Number, column: Column) -> String {
     if let Published(machine) = column {
         let figures = published(number.row.published, number.row.only);
         let figure = figures.into_iter().find(|(of, _)| *of == machine);

@@ -7,9 +7,8 @@ mod row;
 use lab::analyze::Analysis;
 use lab::run::Run;
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
 
-use self::column::{cell, heading};
+use self::column::{FOR_MARKDOWN, heading};
 use self::row::{Number, numbers};
 use super::Layout;
 use super::export::escaped;
@@ -53,34 +52,21 @@ fn head(page: &mut Page, run: &Run) {
 }
 
 fn table(page: &mut Page, numbers: &[Number], columns: &[Column]) {
-    let widths = column::widths(numbers, columns);
-    let title = column::title_width(numbers);
-    let line = |title_text: &str, cells: &[String]| {
-        let mut line = padded(title_text, title, true);
-        for ((column, cell), width) in columns.iter().zip(cells).zip(&widths) {
-            line += " ";
-            line += &padded(cell, *width, column.is_left());
-        }
-        line.trim_end().to_owned()
-    };
-    let headings: Vec<String> = columns.iter().map(|column| heading(*column).to_owned()).collect();
-    page.line(&[(Style::Bold, &line("operation", &headings))]);
+    let table = column::table(numbers, columns);
+    let widths = table.widths();
+    let (headings, lines) = table.lines(&widths);
+    for heading in &headings {
+        page.line(&[(Style::Bold, heading)]);
+    }
+    let rule = "─".repeat(page.width().min(table.width(&widths)));
     let mut experiment = "";
-    for number in numbers {
+    for (number, line) in numbers.iter().zip(&lines) {
         if number.row.experiment != experiment {
             experiment = number.row.experiment;
-            let rule =
-                "─".repeat(page.width().min(title + widths.iter().sum::<usize>() + widths.len()));
             page.line(&[(Style::Dim, &rule)]);
         }
-        let cells: Vec<String> = columns.iter().map(|column| cell(number, *column)).collect();
-        page.line(&[(Style::Plain, &line(number.row.title, &cells))]);
+        page.line(&[(Style::Plain, line)]);
     }
-}
-
-fn padded(text: &str, width: usize, left: bool) -> String {
-    let fill = " ".repeat(width.saturating_sub(text.width()));
-    if left { format!("{text}{fill}") } else { format!("{fill}{text}") }
 }
 
 fn foot(page: &mut Page, run: &Run, analysis: &Analysis, numbers: &[Number], columns: &[Column]) {
@@ -101,19 +87,9 @@ fn legend(columns: &[Column]) -> String {
 
 /// The table in Markdown, for a wiki.
 pub(crate) fn markdown(run: &Run, analysis: &Analysis, columns: &[Column]) -> String {
-    let (headings, lines) = columns_of(run, columns);
-    let mut text = String::new();
-    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
-        let cells: Vec<String> = cells.map(|cell| cell.trim().replace('|', "\\|")).collect();
-        text.extend(["| ", &cells.join(" | "), " |\n"]);
-    };
-    line(&mut headings.iter().map(|(heading, _)| *heading));
-    line(&mut headings.iter().map(|(_, is_left)| if *is_left { "---" } else { "---:" }));
-    for cells in &lines {
-        line(&mut cells.iter().map(String::as_str));
-    }
-    let columns = if columns.is_empty() { column::FOR_MARKDOWN } else { columns };
+    let columns = if columns.is_empty() { FOR_MARKDOWN } else { columns };
     let numbers = numbers(run);
+    let mut text = column::table(&numbers, columns).markdown(|cell| cell.replace('|', "\\|"));
     text.extend(["\n", &escaped(&measured_on(run)), "\n"]);
     let refused = numbers.iter().filter_map(|number| {
         let reason = number.figures.as_ref().err()?;
@@ -162,18 +138,9 @@ type Cells = (Vec<(&'static str, bool)>, Vec<Vec<String>>);
 
 /// The table in cells, with the columns of the Markdown.
 pub(super) fn cells(run: &Run) -> Cells {
-    columns_of(run, &[])
-}
-
-fn columns_of(run: &Run, columns: &[Column]) -> Cells {
-    let columns = if columns.is_empty() { column::FOR_MARKDOWN } else { columns };
-    let headings = columns.iter().map(|column| (heading(*column), column.is_left()));
-    let line = |number: &Number| {
-        let title = std::iter::once(number.row.title.to_owned());
-        title.chain(columns.iter().map(|column| cell(number, *column))).collect()
-    };
+    let headings = FOR_MARKDOWN.iter().map(|column| (heading(*column), column.is_left()));
     let headings = std::iter::once(("operation", true)).chain(headings).collect();
-    (headings, numbers(run).iter().map(line).collect())
+    (headings, column::table(&numbers(run), FOR_MARKDOWN).rows)
 }
 
 /// The answer in one sentence, and what its grades suffer from.

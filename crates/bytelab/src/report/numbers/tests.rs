@@ -1,6 +1,8 @@
 use lab::run::{Note, Pass, Sample, Status};
 
 use super::super::fixture::Fixture;
+use unicode_width::UnicodeWidthStr;
+
 use super::*;
 
 /// A run of `numbers` of one row, with these walls in sessions of ten, and the waits for a CPU.
