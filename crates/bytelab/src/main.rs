@@ -32,11 +32,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use lab::analyze::{Analysis, analyze};
+use lab::analyze::{Analysis, Held, analyze};
 use lab::experiment::Experiment;
 use lab::launch::Stop;
 use lab::run::{Run, Status};
-use lab::threshold::Held;
 
 use crate::cli::{Asked, Cli, NumbersArgs, OutputArgs, Task};
 use crate::experiments::own;

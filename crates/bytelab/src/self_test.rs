@@ -14,10 +14,10 @@ use lab::analyze::{Comparison, Verdict, analyze};
 use lab::clock;
 use lab::experiment::Data;
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data, trace};
+use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Plan, Run};
-use lab::trace::Timeline;
+use lab::timeline::{Timeline, trace};
 
 use crate::cli::SelfTestArgs;
 use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, experiment, more};

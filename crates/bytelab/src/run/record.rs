@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use lab::experiment::Data;
 use lab::launch::{Launcher, Stop};
-use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure, trace};
+use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
 use lab::run::{Note, Plan, Run};
+use lab::timeline::trace;
 
 use crate::owner;
 use crate::progress::ProgressLine;

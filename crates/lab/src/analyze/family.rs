@@ -3,17 +3,15 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::compare::{CPU, Pair, WALL, WALL_LESS_WAIT, is_single_threaded};
-use super::{Comparison, Family, Verdict, summary};
+use super::compare::{Pair, is_single_threaded};
+use super::{ALPHA, Comparison, Family, Verdict, summary};
+use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
 use crate::run::{Cell, Measure, Role, Run, Status};
 use crate::stats;
 
 /// From this share of its wall time on, what a method waited for a CPU is taken out.
 pub(super) const WAIT_SHARE: f64 = 0.05;
-
-/// Chance of a false verdict in a family.
-pub(super) const ALPHA: f64 = 0.05;
 
 /// A pair of cells that is in several families is compared in the first of them.
 pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, Vec<Comparison>) {

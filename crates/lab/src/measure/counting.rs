@@ -4,8 +4,8 @@
 use anyhow::Result;
 
 use super::course;
+use super::job::{Job, Progress, Record, are_of_reference, arguments, note_missing, point_of};
 use super::order::order;
-use super::{Job, Progress, Record, are_of_reference, arguments, note_missing, point_of};
 use crate::cache;
 use crate::clock;
 use crate::count::{ALLOCATION_METRICS, SYSCALLS, Sources};

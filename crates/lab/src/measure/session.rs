@@ -3,11 +3,12 @@
 use anyhow::Result;
 
 use super::course::Course;
-use super::order::order;
-use super::{
+use super::job::{
     INTERRUPTED, Job, Progress, Record, are_of_reference, arguments, must_hand_over_all,
     note_missing, point_of,
 };
+use super::order::order;
+use super::values::{missing, values};
 use crate::cache;
 use crate::clock;
 use crate::experiment::{Data, How, Method};
@@ -319,7 +320,7 @@ impl Session<'_> {
             disproved_by_device(cache, &taken, &self.data[live.point], live.bypasses_cache)
         });
         let wrong = wrong_payload(&self.run.cells[index], &self.data[live.point], &taken);
-        for (metric, why) in metric::missing(&taken) {
+        for (metric, why) in missing(&taken) {
             let method = self.run.cells[index].method.clone();
             note_missing(self.run, Some(&method), metric, why);
         }
@@ -437,7 +438,7 @@ fn never_proved(cell: &Cell) -> Option<Ended> {
 }
 
 fn push(cell: &mut Cell, taken: Taken, session: u32, place: Place, not_counted: Option<String>) {
-    let values = metric::values(&taken);
+    let values = values(&taken);
     let done = taken.done;
     let own = done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
     let values: Vec<(&str, f64)> = values

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::Span;
+use super::spans::Span;
 
 /// The outer ones keep their times as far as they nest; the states are cut where an outer one begins
 /// or ends.

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-use super::order::order;
-use super::{Job, Progress, Record, arguments, note_missing, point_of};
+use super::build::Child;
+use super::recorder::Recorder;
+use super::shared::TimelineSources;
+use super::spans::{Category, Span, Timeline};
 use crate::cache;
 use crate::clock;
-use crate::count::{Recorder, TimelineSources};
 use crate::experiment::Data;
 use crate::launch::{Ended, Launch, Stop, Taken, TracedRunner};
+use crate::measure::{Job, Progress, Record, arguments, note_missing, order, point_of};
+use crate::protocol::JOB_START;
 use crate::run::{CacheState, Pass, Run, Status};
-use crate::trace::{Category, Child, Span, Timeline};
 
 /// The orders of the timing pass and of the counting pass have other numbers.
 const ROUND: u32 = u32::MAX;
-/// What a built-in method tells where its job is marked.
-pub(crate) const JOB_START: &str = "job_start_ns";
 
 /// One round as a timeline. Why it lacks something becomes a note of the run. None if a signal stopped
 /// it.
