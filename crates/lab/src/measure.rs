@@ -1,9 +1,12 @@
 //! The rounds: every method once per round in a fresh random order, sample by sample into the run.
 
+mod batch;
+mod bench;
 mod counting;
 mod course;
 mod job;
 mod order;
+mod proof;
 mod resume;
 mod session;
 mod values;
@@ -12,10 +15,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+pub(crate) use self::bench::{Bench, Halt, reason, unless_stopped};
 use self::course::Course;
 pub use self::course::at_most_ns;
 pub use self::job::{INTERRUPTED, Job, Progress, Record};
-pub(crate) use self::job::{arguments, note_missing, point_of};
 pub(crate) use self::order::order;
 use self::resume::{sessions_left, set_aside};
 use self::session::{Live, Session};
@@ -165,41 +168,33 @@ pub fn measure(
     });
     let mut course = Course::new(&run.plan, sessions.len() as u32, stays.collect());
     let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
+    let mut bench = Bench { job, run, data, launch, record, stop };
     let mut finished = true;
     for number in sessions {
         if !course.begins_session(clock::now_ns()) {
             break;
         }
-        let session = Session {
-            job,
-            run: &mut *run,
-            data,
-            launch: &mut *launch,
-            record: &mut *record,
-            stop,
-            number,
-            live: &mut live,
-            course: &mut course,
-        };
-        finished = session.run()?;
+        let (live, course) = (&mut live, &mut course);
+        let session = Session { bench: &mut bench, number, live, course };
+        finished = unless_stopped(session.run())?.is_some();
         if !finished {
             if number > 0 {
-                set_aside(run, number, record)?;
+                set_aside(bench.run, number, bench.record)?;
             }
             break;
         }
-        if is_enough(run) {
-            keep_measures(run, record)?;
+        if is_enough(bench.run) {
+            keep_measures(bench.run, bench.record)?;
         }
     }
     if finished {
-        keep_measures(run, record)?;
+        keep_measures(bench.run, bench.record)?;
     }
     for live in live.iter_mut().flatten() {
         live.bye();
     }
     let mut between_ns = course.between_ns;
-    let facts = &mut run.environment.facts;
+    let facts = &mut bench.run.environment.facts;
     let Shares { steal_share, busy_share_of_others } = noise.finish();
     facts.insert("steal_share".to_owned(), steal_share.into());
     facts.insert("busy_share_of_others".to_owned(), busy_share_of_others.into());
@@ -208,10 +203,10 @@ pub fn measure(
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
     }
     if finished {
-        finished = counting::pass(job, run, data, launch, record, stop, ends_ns)?;
+        finished = unless_stopped(counting::pass(&mut bench, ends_ns))?.is_some();
     }
-    run.complete = finished;
-    record.finish(run)
+    bench.run.complete = finished;
+    bench.record.finish(bench.run)
 }
 
 /// Chooses what decides, once: before any ratio is looked at, so that none of them can choose it.

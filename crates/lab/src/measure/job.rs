@@ -1,10 +1,9 @@
-//! What all passes over a run share: the job, whoever sees the run grow, and what a cell is measured with.
+//! What is measured, and whoever sees the run grow.
 
 use anyhow::Result;
 
-use crate::experiment::{Data, Experiment, How, Method};
-use crate::param::Point;
-use crate::run::{Cell, Note, Role, Run};
+use crate::experiment::{Experiment, Method};
+use crate::run::Run;
 
 /// What is to be measured, and with what.
 pub struct Job<'a> {
@@ -61,38 +60,4 @@ pub enum Progress<'a> {
         done: usize,
         of: usize,
     },
-}
-
-/// What a method gets to know of its point.
-pub(crate) fn arguments(job: &Job<'_>, data: &Data, method: &Method) -> Point {
-    let declared = |name: &str| job.experiment.params.iter().any(|param| param.name == name);
-    let told = |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
-    let of_old = data.old_arguments.as_ref().filter(|_| matches!(method.how, How::Old { .. }));
-    of_old.unwrap_or(&data.arguments).only(told)
-}
-
-/// Why a metric is missing: of one method, or of all. It is said once.
-pub(crate) fn note_missing(run: &mut Run, method: Option<&str>, metric: &str, why: &str) {
-    let about = format!("{metric}: ");
-    let known = |n: &Note| n.method.as_deref() == method && n.text.starts_with(&about);
-    if !run.notes.iter().any(known) {
-        let method = method.map(str::to_owned);
-        run.notes.push(Note { method, point: None, text: about + why });
-    }
-}
-
-/// By cell, whether it is one of the reference.
-pub(crate) fn are_of_reference(job: &Job<'_>, run: &Run) -> Vec<bool> {
-    let reference = job.methods.first().map(|method| method.name.as_str());
-    run.cells.iter().map(|cell| Some(cell.method.as_str()) == reference).collect()
-}
-
-/// The first full point that holds the cell's values.
-pub(crate) fn point_of(run: &Run, cell: &Cell) -> usize {
-    run.points.iter().position(|point| cell.point.is_part_of(point)).unwrap_or_default()
-}
-
-/// Whether a method's payload can be wrong: a yardstick may hand over nothing.
-pub(crate) fn must_hand_over_all(cell: &Cell) -> bool {
-    cell.role == Role::Contender
 }

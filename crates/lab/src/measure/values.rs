@@ -4,6 +4,14 @@ use crate::counters::{AROUND_NS, COMPUTED_SHARE};
 use crate::launch::{Fresh, Taken};
 use crate::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
 
+/// All values of a sample of the timing pass: what the method says itself replaces what was seen
+/// from outside.
+pub(super) fn all_values(taken: &Taken) -> Vec<(&str, f64)> {
+    let own = || taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
+    let seen = values(taken).into_iter().filter(|(name, _)| !own().any(|(own, _)| own == *name));
+    seen.chain(own()).collect()
+}
+
 /// The metrics of the timing pass of one sample, per operation. What could not be had is left out.
 pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
     let (done, used) = (&taken.done, &taken.used);
@@ -45,8 +53,8 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
     values
 }
 
-/// What is not known of a sample for a reason that only the sample shows, and the reason. Of a plain command the
-/// kernel gives the sums with `wait4`; a worker may tell its own.
+/// What is not known of a sample for a reason that only the sample shows, and the reason. Of a
+/// plain command the kernel gives the sums with `wait4`; a worker may tell its own.
 fn unknown(taken: &Taken) -> impl Iterator<Item = (&'static str, &'static str)> {
     let used = &taken.used;
     let is_command = taken.startup_ns.is_some();
@@ -96,11 +104,12 @@ pub(super) fn missing(taken: &Taken) -> impl Iterator<Item = (&'static str, &'st
     })
 }
 
-/// What is left without the wait must be the time in which the main thread computed, but for a small share:
-/// then no other thread, child or server can have been waited for, whose own wait for a CPU is not known.
+/// What is left without the wait must be the time in which the main thread computed, but for a
+/// small share: then no other thread, child or server can have been waited for, whose own wait for
+/// a CPU is not known.
 ///
-/// Only of a sample whose wait is known for the timed interval itself: told by the method, or that of a
-/// plain command. Seen from outside, a worker's wait includes that before and after.
+/// Only of a sample whose wait is known for the timed interval itself: told by the method, or that
+/// of a plain command. Seen from outside, a worker's wait includes that before and after.
 fn wall_less_wait_ns(taken: &Taken) -> Option<f64> {
     let (done, used) = (&taken.done, &taken.used);
     let ops = done.ops as f64;

@@ -1,5 +1,5 @@
-//! The Trace Event Format, which Perfetto and `chrome://tracing` read: one object an event, times in µs.
-//! <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
+//! The Trace Event Format, which Perfetto and `chrome://tracing` read: one object an event, times
+//! in µs. <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

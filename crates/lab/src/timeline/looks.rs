@@ -1,5 +1,5 @@
-//! What can be seen of threads from outside without rights: how they stand when one looks, and for how
-//! long they ran and waited since the last look.
+//! What can be seen of threads from outside without rights: how they stand when one looks, and for
+//! how long they ran and waited since the last look.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,8 +69,8 @@ fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
     found
 }
 
-/// What it was most of the time since the last look. While it runs, the kernel's account of it is as old
-/// as the last tick: then it may have run although that does not tell so.
+/// What it was most of the time since the last look. While it runs, the kernel's account of it is
+/// as old as the last tick: then it may have run although that does not tell so.
 fn state(sleeps: bool, (ran, waited): Times, (ran_now, waited_now): Times) -> State {
     let (ran_ns, waited_ns) = (ran_now.saturating_sub(ran), waited_now.saturating_sub(waited));
     if waited_ns > ran_ns {

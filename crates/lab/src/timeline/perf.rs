@@ -74,8 +74,8 @@ impl Happenings {
                 ring.drain(&mut bytes);
                 self.layout.parse(&bytes, |time_ns, record| waiting.push((time_ns, record)));
             }
-            // The rings are emptied one after the other: what is later than the beginning of the last
-            // time may still have something before it that is in a ring.
+            // The rings are emptied one after the other: what is later than the beginning of the
+            // last time may still have something before it that is in a ring.
             waiting.sort_by_key(|(time_ns, _)| *time_ns);
             let until_ns = if finishes { u64::MAX } else { complete_until_ns };
             let complete = waiting.partition_point(|(time_ns, _)| *time_ns < until_ns);
@@ -244,8 +244,8 @@ impl Kept {
     }
 }
 
-/// `prev_state` of `sched_switch`; the bits are those of include/linux/sched.h. Above them stands one for
-/// a thread that was on its way to sleep and lost its CPU before.
+/// `prev_state` of `sched_switch`; the bits are those of include/linux/sched.h. Above them stands
+/// one for a thread that was on its way to sleep and lost its CPU before.
 fn state_of(previous: i64) -> State {
     match previous & 0xff {
         0 => State::Runnable,

@@ -1,4 +1,5 @@
-//! The records of a ring as data; see `perf_event_open(2)`, "MMAP layout". Pure: it reads bytes only.
+//! The records of a ring as data; see `perf_event_open(2)`, "MMAP layout". Pure: it reads bytes
+//! only.
 
 use crate::count::tracepoint::{Format, Place};
 

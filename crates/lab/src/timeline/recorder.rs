@@ -39,8 +39,8 @@ impl Recorder {
         Ok(Recorder { thread: Some(thread), shared, sources })
     }
 
-    /// A child has been started. Where only looks are possible, the first one is here: on a busy machine
-    /// the thread may not have its turn before the child has ended.
+    /// A child has been started. Where only looks are possible, the first one is here: on a busy
+    /// machine the thread may not have its turn before the child has ended.
     pub(crate) fn watch(&self, process: u32) {
         self.shared.add(process);
         if self.sources.sampled.is_some() {
