@@ -1,24 +1,19 @@
 //! Counts what costs time to count: system calls by perf tracepoint or by ptrace, allocations by the
-//! program's allocator or a preloaded library, and what the processor's own counters tell; and records
-//! what threads do. Nothing of this happens while times are taken.
+//! program's allocator or a preloaded library, and what the processor's own counters tell. Nothing of this
+//! happens while times are taken.
 
 mod allocator;
 mod event;
-mod happenings;
-mod looks;
 mod names;
 mod outside;
 mod own;
 #[cfg(target_os = "linux")]
 mod ptrace;
-mod record;
-mod recorder;
-mod ring;
 mod shim;
-mod tracepoint;
+pub(crate) mod tracepoint;
 #[cfg_attr(not(target_os = "linux"), path = "count/elsewhere.rs")]
 mod tracer;
-mod tree;
+pub(crate) mod tree;
 
 use std::collections::BTreeMap;
 
@@ -26,20 +21,13 @@ pub(crate) use self::allocator::METRICS as ALLOCATION_METRICS;
 pub use self::allocator::{Allocations, CountingAllocator};
 pub(crate) use self::event::Target;
 use self::event::{Event, Kind};
+pub(crate) use self::event::{Happening, NEEDS_RIGHTS, SYSCALLS, open_on_cpu};
 pub(crate) use self::names::name;
 pub(crate) use self::outside::Outside;
 pub(crate) use self::own::{Mark, OwnCounts, mark};
-pub(crate) use self::recorder::Recorder;
-pub use self::recorder::TimelineSources;
 pub(crate) use self::shim::Shim;
 pub(crate) use self::tracer::{Tracer, Window};
 pub(crate) use self::tree::settle;
-
-/// Set for the children of the counting pass. A built-in method finds in it how to count its own system
-/// calls; a worker may take it as the sign to count what costs it time.
-pub const VARIABLE: &str = "BYTELAB_COUNTING";
-
-pub(crate) const SYSCALLS: &str = "syscalls";
 
 /// What can be counted here by perf events, and why the rest cannot.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +89,7 @@ impl Sources {
         self.kinds.iter().filter(|kind| kind.user_only).map(|kind| kind.metric).collect()
     }
 
-    /// The value of [`VARIABLE`].
+    /// The value of [`crate::protocol::COUNTING_VARIABLE`].
     pub(crate) fn to_variable(&self) -> String {
         let words: Vec<String> = self.kinds.iter().map(Kind::word).collect();
         words.join(" ")

@@ -1,25 +1,27 @@
 //! The measuring core: it knows what an experiment is, not which exist.
-//!
-//! Data first, then what acts, then what only thinks.
 
+// Data.
 pub mod experiment;
 pub mod metric;
 pub mod param;
+pub mod protocol;
 pub mod run;
-pub mod trace;
+pub mod template;
 
+// What is read of the machine.
 pub mod cache;
 pub mod clock;
-pub mod count;
 pub mod counters;
 pub mod environment;
+pub mod stop;
+
+// What acts.
+pub mod count;
 pub mod launch;
 pub mod measure;
-pub mod protocol;
-pub mod stop;
-pub mod template;
+pub mod timeline;
 pub mod worker;
 
+// What only thinks.
 pub mod analyze;
 pub mod stats;
-pub mod threshold;

@@ -1,88 +1,37 @@
 //! The rounds: every method once per round in a fresh random order, sample by sample into the run.
 
+mod batch;
+mod bench;
 mod counting;
 mod course;
+mod job;
 mod order;
+mod proof;
+mod resume;
 mod session;
-mod tracing;
+mod values;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+pub(crate) use self::bench::{Bench, Halt, reason, unless_stopped};
 use self::course::Course;
 pub use self::course::at_most_ns;
+pub use self::job::{INTERRUPTED, Job, Progress, Record};
+pub(crate) use self::order::order;
+use self::resume::{sessions_left, set_aside};
 use self::session::{Live, Session};
-pub(crate) use self::tracing::JOB_START;
-pub use self::tracing::trace;
+pub use self::values::values;
 use crate::analyze::choose_measures;
 use crate::cache;
 use crate::clock;
 use crate::environment::{self, Noise, Shares};
-use crate::experiment::{Data, Experiment, How, Method};
+use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::metric;
 use crate::param::Point;
-use crate::run::{
-    CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status,
-};
-
-/// What is to be measured, and with what.
-pub struct Job<'a> {
-    pub experiment: &'a Experiment,
-    /// Those of the experiment that were chosen, and the user's own; the first is the reference.
-    pub methods: Vec<Method>,
-}
-
-/// Sees the run grow: the store, and the progress line.
-pub trait Record {
-    /// The run has its cells and no samples yet; gives it its id.
-    fn begin(&mut self, run: &mut Run) -> Result<()>;
-    /// A cell's status, language or digest is new.
-    fn cell(&mut self, run: &Run, cell: usize) -> Result<()>;
-    /// The cell has a new last sample.
-    fn sample(&mut self, run: &Run, cell: usize) -> Result<()>;
-    /// The session was interrupted: its samples, which are in the run, do not count any more.
-    fn set_aside(&mut self, run: &Run, session: u32) -> Result<()>;
-    /// The plan has changed: what decides is chosen.
-    fn planned(&mut self, _run: &Run) -> Result<()> {
-        Ok(())
-    }
-    fn progress(&mut self, progress: &Progress<'_>);
-    /// The environment, the notes and `complete` are final.
-    fn finish(&mut self, run: &Run) -> Result<()>;
-}
-
-/// Why the samples of a session that a signal or a crash ended do not count.
-pub const INTERRUPTED: &str = "its session was interrupted";
-
-/// Where the measurement stands.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Progress<'a> {
-    Preparing {
-        method: &'a str,
-        done: usize,
-        of: usize,
-    },
-    /// Of all sessions together.
-    Round {
-        round: u32,
-        /// As many as there are at most.
-        rounds: u32,
-        spent_ns: u64,
-        /// Of the rounds; none before the first one has been taken.
-        left_ns: Option<u64>,
-    },
-    Counting {
-        round: u32,
-        rounds: u32,
-    },
-    Tracing {
-        method: &'a str,
-        done: usize,
-        of: usize,
-    },
-}
+use crate::run::{CacheState, Cell, Environment, Note, Plan, Role, Run, SCHEMA, Status};
 
 /// Makes or looks at the data of each point, and brings it into the asked cache state where that
 /// lasts. What only the data tells, such as the size of a given file, replaces the points' values. Where
@@ -219,41 +168,33 @@ pub fn measure(
     });
     let mut course = Course::new(&run.plan, sessions.len() as u32, stays.collect());
     let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
+    let mut bench = Bench { job, run, data, launch, record, stop };
     let mut finished = true;
     for number in sessions {
         if !course.begins_session(clock::now_ns()) {
             break;
         }
-        let session = Session {
-            job,
-            run: &mut *run,
-            data,
-            launch: &mut *launch,
-            record: &mut *record,
-            stop,
-            number,
-            live: &mut live,
-            course: &mut course,
-        };
-        finished = session.run()?;
+        let (live, course) = (&mut live, &mut course);
+        let session = Session { bench: &mut bench, number, live, course };
+        finished = unless_stopped(session.run())?.is_some();
         if !finished {
             if number > 0 {
-                set_aside(run, number, record)?;
+                set_aside(bench.run, number, bench.record)?;
             }
             break;
         }
-        if is_enough(run) {
-            keep_measures(run, record)?;
+        if is_enough(bench.run) {
+            keep_measures(bench.run, bench.record)?;
         }
     }
     if finished {
-        keep_measures(run, record)?;
+        keep_measures(bench.run, bench.record)?;
     }
     for live in live.iter_mut().flatten() {
         live.bye();
     }
     let mut between_ns = course.between_ns;
-    let facts = &mut run.environment.facts;
+    let facts = &mut bench.run.environment.facts;
     let Shares { steal_share, busy_share_of_others } = noise.finish();
     facts.insert("steal_share".to_owned(), steal_share.into());
     facts.insert("busy_share_of_others".to_owned(), busy_share_of_others.into());
@@ -262,36 +203,10 @@ pub fn measure(
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
     }
     if finished {
-        finished = counting::pass(job, run, data, launch, record, stop, ends_ns)?;
+        finished = unless_stopped(counting::pass(&mut bench, ends_ns))?.is_some();
     }
-    run.complete = finished;
-    record.finish(run)
-}
-
-/// The sessions of the plan that the run does not have yet, and the one that was interrupted, if there is one:
-/// it is taken again, whole. That has new processes and so a number of its own: that of its session plus a
-/// multiple of the number of sessions.
-fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
-    let planned = run.plan.sessions.max(1);
-    let of_pass = |pass| {
-        let all = run.cells.iter().flat_map(|cell| &cell.samples);
-        all.filter(move |sample| sample.pass == pass)
-    };
-    // They come after all others, also where the time limit has ended the rounds.
-    if of_pass(Pass::Counting).next().is_some() {
-        return (Vec::new(), None);
-    }
-    let numbers = || of_pass(Pass::Timing).map(|sample| sample.session);
-    let Some(last) = numbers().map(|number| number % planned).max() else {
-        return ((0..planned).collect(), None);
-    };
-    let later = last + 1..planned;
-    let number = numbers().filter(|number| number % planned == last).max().unwrap_or(last);
-    if is_whole(run, number) {
-        return (later.collect(), None);
-    }
-    let again = number.saturating_add(planned);
-    (std::iter::once(again).chain(later).collect(), Some(number))
+    bench.run.complete = finished;
+    bench.record.finish(bench.run)
 }
 
 /// Chooses what decides, once: before any ratio is looked at, so that none of them can choose it.
@@ -309,35 +224,6 @@ fn is_enough(run: &Run) -> bool {
     let needed = if run.plan.rounds > 1 { 1 } else { run.plan.sessions.min(5) };
     let mut measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
     measured.all(|cell| cell.counted("wall_ns").count() >= needed as usize)
-}
-
-/// Whether each method took all rounds of this session, a slow one its only one.
-fn is_whole(run: &Run, session: u32) -> bool {
-    let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
-    let taken = measured.map(|cell| {
-        let of_session = |s: &&Sample| s.pass == Pass::Timing && s.session == session;
-        cell.samples.iter().filter(of_session).filter(|s| !s.warm_up).count() as u32
-    });
-    let taken: Vec<u32> = taken.collect();
-    let most = taken.iter().copied().max().unwrap_or_default();
-    let aside = |sample: &Sample| {
-        sample.session == session && sample.not_counted.as_deref() == Some(INTERRUPTED)
-    };
-    if run.cells.iter().flat_map(|cell| &cell.samples).any(aside) {
-        return false;
-    }
-    // A slow cell takes part in one round, or in none.
-    most >= run.plan.rounds && taken.iter().all(|n| *n == most || most > 1 && *n < 2)
-}
-
-/// Marks the samples of an interrupted session: a part of a session is no unit.
-fn set_aside(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()> {
-    for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
-        if sample.pass == Pass::Timing && sample.session == session {
-            sample.not_counted.get_or_insert_with(|| INTERRUPTED.to_owned());
-        }
-    }
-    record.set_aside(run, session)
 }
 
 fn look_at_the_machine(run: &mut Run, data: &[Data]) {
@@ -367,110 +253,11 @@ fn look_at_the_machine(run: &mut Run, data: &[Data]) {
     }
 }
 
-/// What a method gets to know of its point.
-fn arguments(job: &Job<'_>, data: &Data, method: &Method) -> Point {
-    let declared = |name: &str| job.experiment.params.iter().any(|param| param.name == name);
-    let told = |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
-    let of_old = data.old_arguments.as_ref().filter(|_| matches!(method.how, How::Old { .. }));
-    of_old.unwrap_or(&data.arguments).only(told)
-}
-
 /// The doubts about the data, each once.
 fn note_doubts(run: &mut Run, data: &[Data]) {
     for text in data.iter().flat_map(|data| &data.notes) {
         if !run.notes.iter().any(|note| note.text == *text) {
             run.notes.push(Note { method: None, point: None, text: text.clone() });
         }
-    }
-}
-
-/// Why a metric is missing: of one method, or of all. It is said once.
-fn note_missing(run: &mut Run, method: Option<&str>, metric: &str, why: &str) {
-    let about = format!("{metric}: ");
-    let known = |n: &Note| n.method.as_deref() == method && n.text.starts_with(&about);
-    if !run.notes.iter().any(known) {
-        let method = method.map(str::to_owned);
-        run.notes.push(Note { method, point: None, text: about + why });
-    }
-}
-
-/// By cell, whether it is one of the reference.
-fn are_of_reference(job: &Job<'_>, run: &Run) -> Vec<bool> {
-    let reference = job.methods.first().map(|method| method.name.as_str());
-    run.cells.iter().map(|cell| Some(cell.method.as_str()) == reference).collect()
-}
-
-/// The first full point that holds the cell's values.
-fn point_of(run: &Run, cell: &Cell) -> usize {
-    run.points.iter().position(|point| cell.point.is_part_of(point)).unwrap_or_default()
-}
-
-/// Whether a method's payload can be wrong: a yardstick may hand over nothing.
-fn must_hand_over_all(cell: &Cell) -> bool {
-    cell.role == Role::Contender
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A run of 2 sessions of 100 rounds that took so many in each set of processes: what is left, and which
-    /// session was interrupted.
-    fn check(taken: &[(u32, u32)], left: &[u32], interrupted: Option<u32>) {
-        let plan = Plan {
-            rounds: 100,
-            time_limit_ns: 1000,
-            warm_up: 1,
-            sessions: 2,
-            seed: 1,
-            cache: CacheState::AsIs,
-            sample_limit_ns: 1,
-            data_dir: None,
-            counting: 0,
-            fresh: false,
-            definition: None,
-            metric_versions: std::collections::BTreeMap::new(),
-            measures: Vec::new(),
-            imported: None,
-        };
-        let sample = |session, round| crate::run::Sample {
-            pass: Pass::Timing,
-            session,
-            round,
-            slot: 0,
-            warm_up: round == 0,
-            not_counted: None,
-            ops: 1,
-            bytes: 0,
-            answer: None,
-        };
-        let samples =
-            taken.iter().flat_map(|(session, n)| (0..=*n).map(|round| sample(*session, round)));
-        let cell = Cell { samples: samples.collect(), ..Cell::new("", Point::default()) };
-        let run = Run {
-            schema: SCHEMA,
-            id: String::new(),
-            experiment: String::new(),
-            question: String::new(),
-            label: None,
-            started: String::new(),
-            complete: false,
-            environment: Environment::default(),
-            plan,
-            points: Vec::new(),
-            cells: vec![cell],
-            notes: Vec::new(),
-        };
-        assert_eq!(sessions_left(&run), (left.to_vec(), interrupted), "{taken:?}");
-    }
-
-    #[test]
-    fn a_session_that_was_interrupted_is_taken_again_whole() {
-        check(&[], &[0, 1], None);
-        check(&[(0, 30)], &[2, 1], Some(0));
-        check(&[(0, 30), (2, 20)], &[4, 1], Some(2));
-        check(&[(0, 30), (2, 100)], &[1], None);
-        check(&[(0, 30), (2, 100), (1, 60)], &[3], Some(1));
-        check(&[(0, 100), (1, 100)], &[], None);
     }
 }

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::param::Point;
-use crate::threshold::Threshold;
 
 /// The version of the stored document and of the JSON.
 pub const SCHEMA: u32 = 1;
@@ -109,6 +108,19 @@ pub struct Definition {
     pub text: String,
     pub thresholds: Vec<Threshold>,
 }
+
+/// A limit for one metric, or for the ratio to the reference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// The methods that it holds for; none: all that compete.
+    pub methods: Vec<String>,
+    /// The name of a metric, or [`RATIO`].
+    pub metric: String,
+    pub max: f64,
+}
+
+/// In place of a metric: method / reference, in what decides between the two.
+pub const RATIO: &str = "ratio";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -5,6 +5,7 @@ mod change;
 mod decision;
 mod moments;
 mod noise;
+mod normal;
 mod paired;
 mod percentile;
 mod plateau;

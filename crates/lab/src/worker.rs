@@ -8,18 +8,9 @@ use crate::clock::{self, Cpu, TreeUsage, Usage};
 use crate::count::{self, CountingAllocator, Mark, OwnCounts};
 use crate::counters::{OwnWait, is_nearly_all};
 use crate::experiment::{How, Method, Skip, Task};
-use crate::measure::JOB_START;
 use crate::metric;
 use crate::param::{Kind, Param, Point, Value};
-use crate::protocol::{Done, Order, Reply};
-
-/// Set for a process that takes one sample only. One that gives a digest leaves it out then: the sample
-/// is to be the first that touches the data.
-pub const FRESH_VARIABLE: &str = "BYTELAB_FRESH";
-
-/// Set for a process of a method whose digest an earlier process has given: it may leave it out, so that a
-/// new session costs little.
-pub const DIGEST_VARIABLE: &str = "BYTELAB_DIGEST";
+use crate::protocol::{DIGEST_VARIABLE, Done, FRESH_VARIABLE, JOB_START, Order, Reply};
 
 /// Answers orders from standard input until `bye`, the end of the input or the death of the lab.
 /// `language` is that of what does the job.

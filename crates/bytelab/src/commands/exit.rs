@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Error;
+use lab::analyze::Held;
 use lab::analyze::{Analysis, Outcome};
 use lab::launch::Stop;
 use lab::run::{Run, Status};
-use lab::threshold::Held;
 
 /// Also: answers differ.
 const DID_NOT_RUN: u8 = 1;

@@ -6,8 +6,9 @@ use std::time::Duration;
 use anyhow::Result;
 use lab::experiment::Data;
 use lab::launch::Stop;
-use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure, trace};
+use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
 use lab::run::{Note, Plan, Run};
+use lab::timeline::trace;
 
 use super::owner;
 use super::prepare::PreparedRun;

@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use lab::trace::Timeline;
+use lab::timeline::Timeline;
 
 use crate::whole_file::WholeFile;
 

@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use lab::analyze::{Across, Analysis, CellSummary, Comparison, Summary};
+use lab::analyze::{Across, Analysis, CellSummary, Comparison, Summary, ThresholdOutcome};
 use lab::param::Point;
 use lab::run::{Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
-use lab::threshold::Outcome;
 use serde::{Serialize, Serializer};
 
 use super::numbers::{self, RowJson};
@@ -50,7 +49,7 @@ struct Document<'a> {
     across: &'a [Across],
     /// Of the user's own experiments only.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    thresholds: &'a [Outcome],
+    thresholds: &'a [ThresholdOutcome],
     families: Families<'a>,
     notes: Notes<'a>,
     /// Of a run of `numbers` only.

@@ -1,8 +1,8 @@
 //! What the run must not exceed, a line for each method and point.
 
-use lab::analyze::Analysis;
+use lab::analyze::{Analysis, Held, ThresholdOutcome};
 use lab::metric::unit;
-use lab::threshold::{Held, Outcome, RATIO};
+use lab::run::RATIO;
 
 use super::Varying;
 use super::page::{Page, Style};
@@ -25,7 +25,7 @@ pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>)
     }
 }
 
-fn figures(outcome: &Outcome) -> String {
+fn figures(outcome: &ThresholdOutcome) -> String {
     let amount = |value: f64| match outcome.metric.as_str() {
         RATIO => units::ratio(value, 2),
         metric => units::amount(unit(metric), value),

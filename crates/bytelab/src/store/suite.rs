@@ -1,11 +1,11 @@
 //! What every store must do, whatever it is made of.
 
 use lab::param::Point;
+use lab::run::Threshold;
 use lab::run::{
     CacheState, Cell, Definition, Environment, Imported, Machine, Measure, Note, Pass, Plan, Role,
     Run, SCHEMA, Sample, Status,
 };
-use lab::threshold::Threshold;
 
 use super::Store;
 

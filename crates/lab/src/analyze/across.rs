@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::compare::{Pair, WALL};
-use super::family::{ALPHA, by_group, kept, measure};
-use super::{Across, Comparison, Family};
+use super::compare::Pair;
+use super::family::{by_group, kept, measure};
+use super::{ALPHA, Across, Comparison, Family};
+use crate::metric::WALL;
 use crate::param::{Point, Value};
 use crate::run::Run;
 

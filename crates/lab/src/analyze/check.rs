@@ -4,6 +4,7 @@
 mod family;
 mod foreseen;
 mod judge;
+mod line;
 mod pairs;
 #[cfg(test)]
 mod tests;
@@ -14,12 +15,11 @@ use self::family::{Contender, contenders};
 pub use self::foreseen::{Foreseen, ROUNDS, SESSIONS, foresee, foresee_pairs};
 pub(super) use self::judge::log_limit;
 use self::judge::{ALPHA, Evidence, Judge};
+pub use self::line::{CheckLine, Outcome};
 pub use self::pairs::{OLD, check_pairs};
-use super::compare::WALL;
 use super::family::measure;
-use super::{summary, values};
-use crate::metric::unit;
-use crate::param::Point;
+use super::values;
+use crate::metric::{WALL, unit};
 use crate::run::{Cell, Pass, Run};
 use crate::stats;
 
@@ -29,47 +29,6 @@ pub struct Allowed {
     /// `wall_ns` stands for the measure of all lines: without the wait for a CPU where one waited and all have that.
     pub metric: String,
     pub percent: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// The whole interval is within what is allowed.
-    Ok,
-    /// The whole interval is below 1, at the level of all lines.
-    Faster,
-    /// More than is allowed, in each of two runs.
-    Slower,
-    /// Neither can be said.
-    Undecided,
-    /// It was not measured, or its answer is wrong.
-    Missing,
-    /// The reference, by which the speed of the machine is taken out of the others, where the baseline is of
-    /// another machine: whether it got slower itself cannot be known.
-    Reference,
-}
-
-/// One method at one point in one metric.
-#[derive(Clone, Debug, Serialize)]
-pub struct CheckLine {
-    pub method: String,
-    pub point: Point,
-    pub metric: String,
-    pub allowed_percent: f64,
-    /// What the ratio is relative to: the method that was in the same rounds; none if it is absolute.
-    pub reference: Option<String>,
-    /// The p50 of the baseline and of now.
-    pub baseline: Option<f64>,
-    pub now: Option<f64>,
-    /// Now / baseline, with the interval that decides: of all runs of now, or of the one that shows the least.
-    pub ratio: Option<f64>,
-    pub low: Option<f64>,
-    pub high: Option<f64>,
-    /// The level of that interval.
-    pub level: Option<f64>,
-    pub outcome: Outcome,
-    /// Why there is no interval, or why it is not decided.
-    pub reason: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -246,29 +205,4 @@ fn constants(metric: &str, before: &[&Cell], after: &[&Cell]) -> Option<[f64; 2]
     };
     let is_count = matches!(unit(metric), "count" | "bytes");
     is_count.then(|| Some([constant(before)?, constant(after)?]))?
-}
-
-impl CheckLine {
-    /// Not decided yet.
-    fn new(before: &[&Cell], now: &[&Cell], metric: &str, allowed_percent: f64) -> CheckLine {
-        let p50 = |cells: &[&Cell]| {
-            let middles = cells.iter().filter_map(|cell| summary::middle(cell, metric));
-            Some(stats::median(&middles.collect::<Vec<_>>())).filter(|value| !value.is_nan())
-        };
-        CheckLine {
-            method: before[0].method.clone(),
-            point: before[0].point.clone(),
-            metric: metric.to_owned(),
-            allowed_percent,
-            reference: None,
-            baseline: p50(before),
-            now: p50(now),
-            ratio: None,
-            low: None,
-            high: None,
-            level: None,
-            outcome: Outcome::Missing,
-            reason: None,
-        }
-    }
 }

@@ -1,18 +1,15 @@
 //! One cell against another in one metric, round by round.
 
-use super::family::{WAIT_SHARE, wait_share};
-use super::values::of_samples;
+use super::values::{log_ratios, of_samples};
+use super::wait::waited;
 use super::{Comparison, Verdict};
+use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
 use crate::run::{Cell, Run};
 use crate::stats::{self, SESSIONS_NEEDED, Shift, median};
 
 /// A difference of less than this, in percent, is none that matters.
 pub const RELEVANT_PERCENT: f64 = 1.0;
-
-pub(super) const WALL: &str = "wall_ns";
-pub(super) const WALL_LESS_WAIT: &str = "wall_less_wait_ns";
-pub(super) const CPU: &str = "cpu_ns";
 
 /// Two cells of a family, and the α at which they are compared.
 #[derive(Clone, Copy)]
@@ -156,7 +153,7 @@ impl Pair<'_> {
 }
 
 /// The same comparison at another level.
-pub(crate) fn at_level(run: &Run, found: &Comparison, alpha: f64) -> Comparison {
+pub(super) fn at_level(run: &Run, found: &Comparison, alpha: f64) -> Comparison {
     let (cell, reference) = (found.cell, found.reference_cell);
     Pair { run, point: &found.point, cell, reference, alpha }.compare(&found.metric)
 }
@@ -175,7 +172,7 @@ pub(super) fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
 }
 
 /// Why so many sessions give no interval.
-pub(crate) fn too_few(sessions: usize) -> String {
+pub(super) fn too_few(sessions: usize) -> String {
     let (noun, are) = if sessions == 1 { ("session", "is") } else { ("sessions", "are") };
     format!("{sessions} {noun} {are} too few, at least {SESSIONS_NEEDED} are needed")
 }
@@ -185,56 +182,6 @@ pub(crate) fn too_few(sessions: usize) -> String {
 pub(super) fn is_single_threaded(cell: &Cell) -> bool {
     let n = cell.counted(WALL).count();
     n > 0 && cell.counted(WALL_LESS_WAIT).count() >= n - n / 10
-}
-
-/// From this many times per second of CPU time on, a method that is taken off its CPU shares it with others. The
-/// slices of Linux take 3 to 6 ms where several want a CPU; on a quiet machine it happens some times a second.
-const PREEMPTIONS_PER_S: f64 = 50.0;
-
-/// Whether a method waited for a CPU in more than a small share of its wall time, as far as that is known: of a
-/// single thread exactly, of a tree because it was taken off the CPU and took longer than it computed.
-fn waited(cell: &Cell) -> bool {
-    if let Some(share) = wait_share(cell) {
-        return share > WAIT_SHARE;
-    }
-    let sum = |metric: &str| cell.counted(metric).map(|(_, value)| value).sum::<f64>();
-    let (wall, cpu) = (sum(WALL), sum(CPU));
-    cpu < wall * (1.0 - WAIT_SHARE) && sum("involuntary_switches") > PREEMPTIONS_PER_S * cpu / 1e9
-}
-
-/// ln(method / reference) of the rounds in which both have a sample that counts, by session. A value
-/// that is not above 0 has no logarithm; leaving out its round would be a choice by the result, so
-/// that the metric is not compared at all.
-pub(super) fn log_ratios(
-    cell: &Cell,
-    reference: &Cell,
-    metric: &str,
-) -> Result<Vec<Vec<f64>>, String> {
-    let (ours, theirs) = (by_round(cell, metric), by_round(reference, metric));
-    let mut theirs = theirs.into_iter().peekable();
-    let mut sessions: Vec<Vec<f64>> = Vec::new();
-    let mut session = None;
-    for (round, y) in ours {
-        while theirs.next_if(|(other, _)| *other < round).is_some() {}
-        let Some((_, x)) = theirs.next_if(|(other, _)| *other == round) else { continue };
-        let log = (y / x).ln();
-        if !(x > 0.0 && y > 0.0 && log.is_finite()) {
-            return Err(format!("{metric} is {y} and {x} in a round, which gives no ratio"));
-        }
-        if session.replace(round.0) != Some(round.0) {
-            sessions.push(Vec::new());
-        }
-        sessions.last_mut().expect("one was pushed").push(log);
-    }
-    Ok(sessions)
-}
-
-fn by_round(cell: &Cell, metric: &str) -> Vec<((u32, u32), f64)> {
-    let place = |sample: &crate::run::Sample| (sample.session, sample.round);
-    let mut values: Vec<_> = cell.counted(metric).map(|(s, value)| (place(s), value)).collect();
-    values.sort_by_key(|(place, _)| *place);
-    values.dedup_by_key(|(place, _)| *place);
-    values
 }
 
 #[cfg(test)]

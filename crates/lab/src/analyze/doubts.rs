@@ -3,16 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::compare::{WALL, WALL_LESS_WAIT, is_single_threaded};
-use super::family::{WAIT_SHARE, wait_share};
+use super::compare::is_single_threaded;
+use super::note::{Found, Kind, note, percent};
+use super::wait::{WAIT_SHARE, wait_share};
 use super::{Comparison, Family, noise};
-use crate::run::{Cell, Imported, Note, Pass, Role, Run, Sample, Status};
+use crate::metric::{WALL, WALL_LESS_WAIT};
+use crate::run::{Imported, Note, Pass, Role, Run, Sample, Status};
 use crate::stats;
 
-/// About so many cells a doubt is noted one by one.
-const SINGLE_MAX: usize = 3;
-/// So many methods are named in one note.
-const NAMED_MAX: usize = 6;
 /// From so many families on, chance alone is likely to give a false verdict.
 const FAMILIES_MANY: usize = 10;
 /// A hypervisor that takes more than this share of the CPU time is noted.
@@ -20,17 +18,6 @@ const STEAL_SHARE: f64 = 0.01;
 /// A counting pass that takes more or less wall time by this share, and by more than sessions differ, is noted.
 const COUNTING_SHARE: f64 = 0.02;
 const COUNTING_WALL: &str = "counting_wall_ns";
-
-/// A kind of doubt.
-#[derive(Clone, Copy)]
-pub(super) struct Kind<'a> {
-    pub(super) what: &'a str,
-    /// What to do about it, or what it means.
-    pub(super) advice: &'a str,
-}
-
-/// Cells with what was found in each.
-pub(super) type Found = Vec<(usize, String)>;
 
 pub(super) fn notes(
     run: &Run,
@@ -53,48 +40,6 @@ pub(super) fn notes(
     noise::notes(run, families, &mut notes);
     chance(families, &mut notes);
     notes
-}
-
-/// One note per cell, or a single one where there are many.
-pub(super) fn note(run: &Run, kind: Kind<'_>, found: Found, notes: &mut Vec<Note>) {
-    let Kind { what, advice } = kind;
-    if found.len() > SINGLE_MAX {
-        let mut names: Vec<&str> = Vec::new();
-        for (cell, _) in &found {
-            let name = run.cells[*cell].method.as_str();
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        let of = if names.len() == found.len() {
-            format!("{} methods", names.len())
-        } else {
-            format!("{} cells of {}", found.len(), plural(names.len(), "method"))
-        };
-        let more = if names.len() > NAMED_MAX { " …" } else { "" };
-        names.truncate(NAMED_MAX);
-        let text = format!("{what} in {of} ({}{more}): {advice}", names.join(", "));
-        notes.push(Note { method: None, point: None, text });
-        return;
-    }
-    for (index, detail) in found {
-        let cell = &run.cells[index];
-        let several = run.cells.iter().filter(|other| other.method == cell.method).count() > 1;
-        let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
-        notes.push(Note {
-            method: Some(cell.method.clone()),
-            point: several.then(|| cell.point.clone()),
-            text: format!("{what}{detail}; {advice}"),
-        });
-    }
-}
-
-fn plural(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
-}
-
-pub(super) fn percent(share: f64) -> String {
-    if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { format!("{:.0} %", 100.0 * share) }
 }
 
 fn imported(run: &Run, notes: &mut Vec<Note>) {
@@ -244,10 +189,4 @@ fn chance(families: &[Family], notes: &mut Vec<Note>) {
         );
         notes.push(Note { method: None, point: None, text });
     }
-}
-
-/// The metric by which a cell is judged, and looked at for noise.
-pub(super) fn time_metric(cell: &Cell, index: usize, families: &[Family]) -> &'static str {
-    let out = families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&index));
-    if out && is_single_threaded(cell) { WALL_LESS_WAIT } else { WALL }
 }

@@ -3,17 +3,13 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::compare::{CPU, Pair, WALL, WALL_LESS_WAIT, is_single_threaded};
-use super::{Comparison, Family, Verdict, summary};
+use super::compare::{Pair, is_single_threaded};
+use super::wait::{WAIT_SHARE, wait_share};
+use super::{ALPHA, Comparison, Family, Verdict, summary};
+use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
 use crate::run::{Cell, Measure, Role, Run, Status};
 use crate::stats;
-
-/// From this share of its wall time on, what a method waited for a CPU is taken out.
-pub(super) const WAIT_SHARE: f64 = 0.05;
-
-/// Chance of a false verdict in a family.
-pub(super) const ALPHA: f64 = 0.05;
 
 /// A pair of cells that is in several families is compared in the first of them.
 pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, Vec<Comparison>) {
@@ -176,15 +172,6 @@ pub(super) fn all_have_it(cells: &[&Cell]) -> bool {
 fn lacking<'a>(cells: &[&'a Cell]) -> Option<&'a Cell> {
     let mut measured = cells.iter().filter(|cell| cell.counted(WALL).next().is_some());
     measured.find(|cell| !is_single_threaded(cell)).copied()
-}
-
-/// The share of its wall time in which a cell was ready to run and had no CPU; of several threads the
-/// sum, which may exceed 1. None where that is not known.
-pub(super) fn wait_share(cell: &Cell) -> Option<f64> {
-    cell.counted("run_queue_wait_ns").next()?;
-    let sum = |metric: &str| cell.counted(metric).map(|(_, value)| value).sum::<f64>();
-    let share = sum("run_queue_wait_ns") / sum(WALL);
-    share.is_finite().then_some(share)
 }
 
 /// Every contender but the reference with the reference. The level is such that all intervals of the

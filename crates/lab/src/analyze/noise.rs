@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::Family;
-use super::compare::RELEVANT_PERCENT;
-use super::doubts::{Found, Kind, note, percent, time_metric};
+use super::compare::{RELEVANT_PERCENT, is_single_threaded};
+use super::note::{Found, Kind, note, percent};
+use crate::metric::{WALL, WALL_LESS_WAIT};
 use crate::run::{Cell, Note, Run, Sample};
 use crate::stats;
 
@@ -53,6 +54,12 @@ pub(super) fn notes(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
     };
     note(run, kind, look(modes), notes);
     slot_effect(&series, notes);
+}
+
+/// The metric by which a cell is judged, and looked at for noise.
+fn time_metric(cell: &Cell, index: usize, families: &[Family]) -> &'static str {
+    let out = families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&index));
+    if out && is_single_threaded(cell) { WALL_LESS_WAIT } else { WALL }
 }
 
 /// Of the samples that count and have a logarithm.

@@ -12,14 +12,15 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+pub use self::cells::Alone;
 use self::cells::{InRun, Match, matches};
 pub use self::gate::gate;
 pub use self::refuse::refusal;
-use super::compare::{CPU, WALL, WALL_LESS_WAIT, verdict};
-use super::family::{ALPHA, all_have_it, measures};
-use super::values::{absolute, mean, relative};
-use super::{Percentile, Verdict, summary};
-use crate::metric::{Better, METRICS, Metric};
+use super::compare::verdict;
+use super::family::{all_have_it, measures};
+use super::values::{self, absolute, mean, relative};
+use super::{ALPHA, Percentile, Verdict, summary};
+use crate::metric::{Better, CPU, METRICS, Metric, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
 use crate::run::{Cell, Role, Run};
 use crate::stats::{self, RUNS_A_SIDE, Shift};
@@ -81,17 +82,6 @@ pub struct Change {
     /// Of b; `undecided` where either side has fewer than five runs.
     pub verdict: Verdict,
     /// Why there is no ratio, or no interval.
-    pub reason: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Alone {
-    pub method: String,
-    pub role: Role,
-    pub point: Point,
-    /// `a` or `b`.
-    pub side: &'static str,
-    /// Why the other side lacks it, if it was tried there.
     pub reason: Option<String>,
 }
 
@@ -185,7 +175,7 @@ fn deciding<'a>(matches: &'a [Match<'_>]) -> HashMap<&'a Point, &'static str> {
 }
 
 fn half(side: &[InRun<'_>], metric: &str) -> Option<Half> {
-    let sessions = summary::sessions(side.iter().flat_map(|(_, cell)| cell.counted(metric)));
+    let sessions = values::sessions(side.iter().flat_map(|(_, cell)| cell.counted(metric)));
     let n = sessions.iter().map(Vec::len).sum();
     let mut percentiles = summary::percentiles(&sessions)?;
     if side.len() > 1 {

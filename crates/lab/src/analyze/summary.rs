@@ -1,9 +1,7 @@
 //! The distribution of each metric of a cell.
 
-use std::collections::BTreeMap;
-
-use super::family::ALPHA;
-use super::{CellSummary, Percentile, Summary, answers};
+use super::values::sessions;
+use super::{ALPHA, CellSummary, Percentile, Summary, answers};
 use crate::metric::{METRICS, unit};
 use crate::run::{Cell, Run, Sample};
 use crate::stats::{nearest_rank, percentile_interval};
@@ -45,15 +43,6 @@ fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
 /// Operations of a sample.
 pub(super) fn most_ops(cell: &Cell, metric: &str) -> u64 {
     cell.counted(metric).map(|(sample, _)| sample.ops).max().unwrap_or(1)
-}
-
-/// The values of each session.
-pub(crate) fn sessions<'a>(counted: impl Iterator<Item = (&'a Sample, f64)>) -> Vec<Vec<f64>> {
-    let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (sample, value) in counted {
-        sessions.entry(sample.session).or_default().push(value);
-    }
-    sessions.into_values().collect()
 }
 
 /// p0 p25 p50 p75 p90 p99 p100; none of no values.

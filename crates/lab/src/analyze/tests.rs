@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::param::Point;
 use crate::param::Value;
 use crate::run::{
     CacheState, Cell, Environment, Imported, Measure, Pass, Plan, Role, SCHEMA, Sample, Status,
@@ -8,6 +9,7 @@ use crate::run::{
 
 mod across;
 mod any_run;
+mod best;
 mod decisions;
 mod notes;
 mod thresholds;

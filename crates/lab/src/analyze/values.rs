@@ -1,7 +1,8 @@
 //! What a run says of a cell as a whole: a value per session, in logs.
 
-use super::compare::{WALL, log_ratios};
-use super::summary::sessions;
+use std::collections::BTreeMap;
+
+use crate::metric::WALL;
 use crate::run::{Cell, Sample};
 use crate::stats::{RUNS_A_SIDE, median, pseudomedian};
 
@@ -57,6 +58,50 @@ fn logs<'a>(cell: &'a Cell, metric: &'a str) -> Result<Vec<(&'a Sample, f64)>, S
     };
     let logs = cell.counted(metric).map(log).collect::<Result<Vec<_>, String>>()?;
     if logs.is_empty() { Err(format!("{metric} was not measured")) } else { Ok(logs) }
+}
+
+/// The values of each session.
+pub(super) fn sessions<'a>(counted: impl Iterator<Item = (&'a Sample, f64)>) -> Vec<Vec<f64>> {
+    let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (sample, value) in counted {
+        sessions.entry(sample.session).or_default().push(value);
+    }
+    sessions.into_values().collect()
+}
+
+/// ln(method / reference) of the rounds in which both have a sample that counts, by session. A value
+/// that is not above 0 has no logarithm; leaving out its round would be a choice by the result, so
+/// that the metric is not compared at all.
+pub(super) fn log_ratios(
+    cell: &Cell,
+    reference: &Cell,
+    metric: &str,
+) -> Result<Vec<Vec<f64>>, String> {
+    let (ours, theirs) = (by_round(cell, metric), by_round(reference, metric));
+    let mut theirs = theirs.into_iter().peekable();
+    let mut sessions: Vec<Vec<f64>> = Vec::new();
+    let mut session = None;
+    for (round, y) in ours {
+        while theirs.next_if(|(other, _)| *other < round).is_some() {}
+        let Some((_, x)) = theirs.next_if(|(other, _)| *other == round) else { continue };
+        let log = (y / x).ln();
+        if !(x > 0.0 && y > 0.0 && log.is_finite()) {
+            return Err(format!("{metric} is {y} and {x} in a round, which gives no ratio"));
+        }
+        if session.replace(round.0) != Some(round.0) {
+            sessions.push(Vec::new());
+        }
+        sessions.last_mut().expect("one was pushed").push(log);
+    }
+    Ok(sessions)
+}
+
+fn by_round(cell: &Cell, metric: &str) -> Vec<((u32, u32), f64)> {
+    let place = |sample: &Sample| (sample.session, sample.round);
+    let mut values: Vec<_> = cell.counted(metric).map(|(s, value)| (place(s), value)).collect();
+    values.sort_by_key(|(place, _)| *place);
+    values.dedup_by_key(|(place, _)| *place);
+    values
 }
 
 #[cfg(test)]

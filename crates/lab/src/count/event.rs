@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::SYSCALLS;
+pub(crate) const SYSCALLS: &str = "syscalls";
 
 /// What is counted, and under which name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ const USE_CLOCK: u64 = 1 << 25;
 
 /// What happens on a CPU, whoever is on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Happening {
+pub(crate) enum Happening {
     Tracepoint(u64),
     /// The same, and the beginnings, names and ends of tasks.
     TracepointAndTasks(u64),
@@ -84,7 +84,7 @@ pub(super) enum Happening {
 }
 
 /// Each happening becomes a record, with the time of the monotonic clock.
-pub(super) fn open_on_cpu(what: Happening, cpu: u32) -> io::Result<OwnedFd> {
+pub(crate) fn open_on_cpu(what: Happening, cpu: u32) -> io::Result<OwnedFd> {
     const TYPE_SOFTWARE: u32 = 1;
     const PAGE_FAULTS: u64 = 2;
     let (event_type, config, tasks) = match what {
@@ -209,7 +209,7 @@ impl Event {
     }
 }
 
-pub(super) const NEEDS_RIGHTS: &str = "perf tracepoints need root or CAP_PERFMON here";
+pub(crate) const NEEDS_RIGHTS: &str = "perf tracepoints need root or CAP_PERFMON here";
 
 /// Why an event cannot be had, and what would help.
 pub(super) fn explain(kind: Kind, error: &io::Error) -> String {

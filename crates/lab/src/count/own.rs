@@ -3,8 +3,9 @@
 #![expect(unsafe_code, reason = "a mark is a system call that does nothing, which no crate offers")]
 
 use super::event::{Event, Kind};
-use super::{SYSCALLS, Target, VARIABLE};
+use super::{SYSCALLS, Target};
 use crate::clock;
+use crate::protocol::COUNTING_VARIABLE;
 
 /// The events of this process, in the order in which they are read before the job; after it they are
 /// read in the opposite order, so that the system calls are those of the job and one reading.
@@ -33,7 +34,7 @@ const EMPTY_JOBS: u32 = 5;
 impl OwnCounts {
     /// Before the process has other threads. None if this is not the counting pass.
     pub(crate) fn asked_for() -> Option<OwnCounts> {
-        let words = std::env::var(VARIABLE).ok()?;
+        let words = std::env::var(COUNTING_VARIABLE).ok()?;
         let mut kinds: Vec<Kind> = words.split(' ').filter_map(Kind::of_word).collect();
         kinds.sort_by_key(|kind| kind.metric == SYSCALLS);
         kinds.truncate(KINDS_MAX);

@@ -8,8 +8,8 @@ const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// How a tracepoint writes what happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Format {
-    pub(super) id: u64,
+pub(crate) struct Format {
+    pub(crate) id: u64,
     fields: Vec<Field>,
 }
 
@@ -23,13 +23,13 @@ struct Field {
 
 /// The number of the tracepoint at which each system call begins. The error says why it cannot be had,
 /// and what would help.
-pub(super) fn id() -> Result<u64, String> {
+pub(crate) fn id() -> Result<u64, String> {
     let text = file("raw_syscalls/sys_enter", "id")?;
     text.trim().parse().map_err(|_| format!("tracefs: {:?} is no tracepoint number", text.trim()))
 }
 
 /// Of the tracepoint of this name, which is `group/event`.
-pub(super) fn format(event: &str) -> Result<Format, String> {
+pub(crate) fn format(event: &str) -> Result<Format, String> {
     let text = file(event, "format")?;
     Format::parse(&text).ok_or_else(|| format!("tracefs: {event}/format is not understood"))
 }
@@ -50,7 +50,7 @@ impl Format {
     }
 
     /// Where the number of this name stands.
-    pub(super) fn place(&self, name: &str) -> Option<Place> {
+    pub(crate) fn place(&self, name: &str) -> Option<Place> {
         let field = self.fields.iter().find(|field| field.name == name)?;
         Some(Place { offset: field.offset, size: field.size })
     }
@@ -58,13 +58,13 @@ impl Format {
 
 /// Where a number stands in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     offset: usize,
     size: usize,
 }
 
 impl Place {
-    pub(super) fn read(self, raw: &[u8]) -> Option<i64> {
+    pub(crate) fn read(self, raw: &[u8]) -> Option<i64> {
         let bytes = raw.get(self.offset..self.offset.checked_add(self.size)?)?;
         match self.size {
             4 => Some(i64::from(i32::from_ne_bytes(bytes.try_into().ok()?))),

@@ -1,10 +1,9 @@
 //! The tasks of a process and of all that it started, and whether they are at rest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 
 use crate::clock;
-use crate::trace::Task;
 
 /// How long [`settle`] waits, at most: what never rests costs no more than this per sample.
 const REST_LIMIT_NS: u64 = 50_000_000;
@@ -13,31 +12,19 @@ const REST_LIMIT_NS: u64 = 50_000_000;
 pub(crate) fn tasks(root: u32) -> BTreeSet<u32> {
     let mut tasks = BTreeSet::new();
     for process in processes(&[root]) {
-        let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
-        let names = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
-        tasks.extend(names.filter_map(|name| name.parse::<u32>().ok()));
+        tasks.extend(threads_of(process));
     }
     tasks
 }
 
-/// The same of several processes, with what is to be told of each.
-pub(super) fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
-    let mut found = BTreeMap::new();
-    for process in processes(roots) {
-        let Some(stat) = Stat::of(process) else { continue };
-        let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
-        let names = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
-        for thread in names.filter_map(|name| name.parse::<u32>().ok()) {
-            let name = fs::read_to_string(format!("/proc/{process}/task/{thread}/comm"));
-            let name = name.unwrap_or_default().trim_end().to_owned();
-            let task = Task { process, parent_process: stat.parent, name, end_ns: None };
-            found.insert(thread, task);
-        }
-    }
-    found
+/// The threads of one process.
+pub(crate) fn threads_of(process: u32) -> impl Iterator<Item = u32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    let names = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
+    names.filter_map(|name| name.parse::<u32>().ok())
 }
 
-fn processes(roots: &[u32]) -> BTreeSet<u32> {
+pub(crate) fn processes(roots: &[u32]) -> BTreeSet<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let numbers = numbers.filter_map(|name| name.parse::<u32>().ok());
@@ -65,19 +52,19 @@ pub(crate) fn settle(root: u32) {
 }
 
 /// Whether a task is neither on a CPU nor waiting for one. One that has ended is at rest, too.
-pub(super) fn sleeps(task: u32) -> bool {
+pub(crate) fn sleeps(task: u32) -> bool {
     Stat::of(task).is_none_or(|stat| !matches!(stat.state, b'R' | b't'))
 }
 
 /// The beginning of `/proc/TASK/stat`; see proc(5).
-struct Stat {
+pub(crate) struct Stat {
     state: u8,
-    parent: u32,
+    pub(crate) parent: u32,
     process_group: u32,
 }
 
 impl Stat {
-    fn of(task: u32) -> Option<Stat> {
+    pub(crate) fn of(task: u32) -> Option<Stat> {
         Stat::parse(&fs::read(format!("/proc/{task}/stat")).ok()?)
     }
 

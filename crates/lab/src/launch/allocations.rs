@@ -7,8 +7,9 @@ use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Ended, Limits, Runner};
 use crate::clock;
-use crate::count::{self, Shim, VARIABLE};
+use crate::count::{self, Shim};
 use crate::param::Point;
+use crate::protocol::COUNTING_VARIABLE;
 
 type Counts = Vec<(&'static str, u64)>;
 
@@ -72,7 +73,7 @@ pub(super) fn of_command(argv: &[String], talk: Talk, limits: &Limits) -> Result
 }
 
 fn variables(shim: &Shim) -> Vec<(&'static str, String)> {
-    [(VARIABLE, String::new())].into_iter().chain(shim.variables()).collect()
+    [(COUNTING_VARIABLE, String::new())].into_iter().chain(shim.variables()).collect()
 }
 
 /// The file that a command names: itself, or found as `execvp` does.

@@ -13,12 +13,12 @@ use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
 use crate::clock;
-use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, VARIABLE, Window};
+use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, Window};
 use crate::counters::Counters;
 use crate::experiment::Command;
 use crate::metric::PEAK_RSS;
 use crate::param::Point;
-use crate::protocol::Done;
+use crate::protocol::{COUNTING_VARIABLE, Done};
 
 /// A built-in method counts itself, right around its job, and hands the counts over as its metrics.
 pub(super) struct BuiltIn {
@@ -210,7 +210,7 @@ impl Program {
         let ends = [input, self.output.stdout_path()];
         let argv = gate.into_iter().chain(ends).chain(self.filled.argv.iter().cloned());
         let argv: Vec<String> = argv.collect();
-        let variables = [(VARIABLE, self.sources.to_variable())];
+        let variables = [(COUNTING_VARIABLE, self.sources.to_variable())];
         let mut process =
             Process::spawn(&argv, Talk::Pipes, &variables, self.limits.dir.as_deref())?;
         process.watched = self.output.watched();

@@ -4,7 +4,7 @@ use super::speaker::Speaker;
 use super::{Ended, Fresh, Limits, Ready, Runner, Taken};
 use crate::clock;
 use crate::param::Point;
-use crate::worker::FRESH_VARIABLE;
+use crate::protocol::FRESH_VARIABLE;
 
 pub(super) struct FreshRunner {
     argv: Vec<String>,

@@ -15,8 +15,7 @@ use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 use super::output::OUTPUT_LIMIT_BYTES;
 use super::{Ended, Limits};
 use crate::clock::{self, TreeUsage};
-use crate::count::VARIABLE;
-use crate::worker::{DIGEST_VARIABLE, FRESH_VARIABLE};
+use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE, FRESH_VARIABLE};
 
 /// What is kept of a child's standard error, to quote when it dies.
 const TAIL_BYTES: usize = 2 << 10;
@@ -64,7 +63,7 @@ impl Process {
             command.current_dir(dir);
         }
         let spawned = command
-            .env_remove(VARIABLE)
+            .env_remove(COUNTING_VARIABLE)
             .env_remove(FRESH_VARIABLE)
             .env_remove(DIGEST_VARIABLE)
             .envs(variables.iter().map(|(name, value)| (name, value)))

@@ -3,16 +3,15 @@
 
 use anyhow::Result;
 
+use super::bench::{Bench, Halt, Place, reason};
 use super::course;
+use super::job::Progress;
 use super::order::order;
-use super::{Job, Progress, Record, are_of_reference, arguments, note_missing, point_of};
-use crate::cache;
 use crate::clock;
 use crate::count::{ALLOCATION_METRICS, SYSCALLS, Sources};
-use crate::experiment::Data;
-use crate::launch::{Counted, CountingRunner, Ended, Launch, Stop, Traced};
+use crate::launch::{Counted, CountingRunner, Ended, Traced};
 use crate::metric::{PEAK_RSS, is_counted_apart, per_operation};
-use crate::run::{CacheState, Cell, Pass, Run, Sample, Status};
+use crate::run::{Cell, Pass, Run, Status};
 
 /// All samples have numbers of four digits: a worker that reads its orders byte by byte makes as many
 /// system calls for each.
@@ -20,33 +19,18 @@ const FIRST_NUMBER: u64 = 1000;
 /// Looking at each of so many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
 
-/// What the plan asks and the run does not have yet, but nothing more is begun after `ends_ns`. False if a
-/// signal stopped it.
-pub(super) fn pass(
-    job: &Job<'_>,
-    run: &mut Run,
-    data: &[Data],
-    launch: &mut dyn Launch,
-    record: &mut dyn Record,
-    stop: &Stop,
-    ends_ns: u64,
-) -> Result<bool> {
-    if (0..run.cells.len()).all(|cell| samples_left(run, cell) == 0) {
-        return Ok(true);
+/// What the plan asks and the run does not have yet, but nothing more is begun after `ends_ns`.
+pub(super) fn pass(bench: &mut Bench<'_>, ends_ns: u64) -> Result<(), Halt> {
+    if (0..bench.run.cells.len()).all(|cell| samples_left(bench.run, cell) == 0) {
+        return Ok(());
     }
     let sources = Sources::look();
-    let earlier = run.cells.iter().flat_map(|cell| &cell.samples);
+    let earlier = bench.run.cells.iter().flat_map(|cell| &cell.samples);
     let session = earlier.filter(|s| s.pass == Pass::Counting).map(|s| s.session + 1).max();
-    let cells = run.cells.iter().map(|_| State::Idle).collect();
+    let cells = bench.run.cells.iter().map(|_| State::Idle).collect();
     let session = session.unwrap_or(0);
-    let slow = slow(job, run);
-    let counting =
-        Counting { job, run, data, launch, record, stop, ends_ns, sources, session, slow, cells };
-    match counting.run() {
-        Ok(()) => Ok(true),
-        Err(Halt::Stopped) => Ok(false),
-        Err(Halt::Error(error)) => Err(error),
-    }
+    let slow = slow(bench);
+    Counting { bench, ends_ns, sources, session, slow, cells }.run()
 }
 
 fn samples_left(run: &Run, index: usize) -> usize {
@@ -58,23 +42,18 @@ fn samples_left(run: &Run, index: usize) -> usize {
 }
 
 /// The cells that took part once in a session: minutes would go to their counts.
-fn slow(job: &Job<'_>, run: &Run) -> Vec<bool> {
-    let samples_ns = run.cells.iter().map(|cell| {
+fn slow(bench: &Bench<'_>) -> Vec<bool> {
+    let samples_ns = bench.run.cells.iter().map(|cell| {
         let mut walls =
             cell.counted("wall_ns").map(|(sample, wall_ns)| wall_ns * sample.ops as f64);
         walls.next().unwrap_or_default() as u64
     });
     let samples_ns: Vec<u64> = samples_ns.collect();
-    course::slow(&samples_ns, &are_of_reference(job, run), run.plan.time_limit_ns)
+    course::slow(&samples_ns, &bench.are_of_reference(), bench.run.plan.time_limit_ns)
 }
 
-struct Counting<'a> {
-    job: &'a Job<'a>,
-    run: &'a mut Run,
-    data: &'a [Data],
-    launch: &'a mut dyn Launch,
-    record: &'a mut dyn Record,
-    stop: &'a Stop,
+struct Counting<'a, 'b> {
+    bench: &'a mut Bench<'b>,
     ends_ns: u64,
     sources: Sources,
     session: u32,
@@ -119,41 +98,19 @@ impl Live {
     }
 }
 
-/// What ends the pass early.
-enum Halt {
-    Stopped,
-    Error(anyhow::Error),
-}
-
-impl From<anyhow::Error> for Halt {
-    fn from(error: anyhow::Error) -> Halt {
-        Halt::Error(error)
-    }
-}
-
-/// Where a sample stands in the pass.
-#[derive(Clone, Copy)]
-struct Place {
-    round: u32,
-    slot: u32,
-    warm_up: bool,
-}
-
-impl Counting<'_> {
+impl Counting<'_, '_> {
     fn run(mut self) -> Result<(), Halt> {
-        for cell in 0..self.run.cells.len() {
-            if samples_left(self.run, cell) == 0 {
+        for cell in 0..self.bench.run.cells.len() {
+            if samples_left(self.bench.run, cell) == 0 {
                 continue;
             }
-            self.go_on_unless_stopped()?;
+            self.bench.check_stop()?;
             if clock::now_ns() >= self.ends_ns {
                 let why = "no time was left; give more --time, or choose fewer methods";
                 self.cells[cell] = State::Lost(why.to_owned());
                 continue;
             }
-            let method = &self.run.cells[cell].method;
-            let of = self.run.cells.len();
-            self.record.progress(&Progress::Preparing { method, done: cell, of });
+            self.bench.preparing(cell);
             self.cells[cell] = match self.prepare(cell) {
                 Ok(live) => State::Live(live),
                 Err(ended) => lost(ended)?,
@@ -170,22 +127,12 @@ impl Counting<'_> {
         Ok(())
     }
 
-    fn go_on_unless_stopped(&self) -> Result<(), Halt> {
-        if self.stop.signal().is_some() { Err(Halt::Stopped) } else { Ok(()) }
-    }
-
-    fn prepare(&mut self, index: usize) -> Result<Live, Ended> {
-        let cell = &self.run.cells[index];
-        let point = point_of(self.run, cell);
-        let method = self.job.methods.iter().find(|method| method.name == cell.method);
-        let method = method
-            .ok_or_else(|| Ended::Failed(format!("there is no method {} now", cell.method)))?;
-        let experiment = self.job.experiment.name;
-        let mut runner = self.launch.start_counting(experiment, method, &self.sources)?;
-        runner.prepare(&arguments(self.job, &self.data[point], method))?;
-        let timed = cell.samples.iter().rfind(|sample| sample.counts());
-        let ops = timed.map_or(1, |sample| sample.ops);
-        Ok(Live { runner, ops, n: FIRST_NUMBER, point, untraced: None })
+    fn prepare(&mut self, cell: usize) -> Result<Live, Ended> {
+        let (method, point) = self.bench.method(cell)?;
+        let experiment = self.bench.job.experiment.name;
+        let mut runner = self.bench.launch.start_counting(experiment, method, &self.sources)?;
+        runner.prepare(&self.bench.arguments(method, point))?;
+        Ok(Live { runner, ops: self.bench.ops(cell), n: FIRST_NUMBER, point, untraced: None })
     }
 
     /// The first sample of a process does what the others need not do again. The second one tells the
@@ -202,7 +149,7 @@ impl Counting<'_> {
         if !self.sources.counts_syscalls() {
             return Ok(());
         }
-        let calls = self.run.cells[cell].values.get(SYSCALLS);
+        let calls = self.bench.run.cells[cell].values.get(SYSCALLS);
         let calls = calls.and_then(|column| column.last()).filter(|per_op| !per_op.is_nan());
         let State::Live(live) = &mut self.cells[cell] else { return Ok(()) };
         let calls = calls.map_or(0.0, |per_op| per_op * live.ops as f64);
@@ -215,13 +162,14 @@ impl Counting<'_> {
     }
 
     fn rounds(&mut self) -> Result<(), Halt> {
-        let left: Vec<usize> =
-            (0..self.run.cells.len()).map(|cell| samples_left(self.run, cell)).collect();
+        let left: Vec<usize> = (0..self.bench.run.cells.len())
+            .map(|cell| samples_left(self.bench.run, cell))
+            .collect();
         let at_most = |cell: usize, left: usize| if self.slow[cell] { left.min(1) } else { left };
         let left: Vec<usize> =
             left.into_iter().enumerate().map(|(cell, left)| at_most(cell, left)).collect();
         let rounds = left.iter().max().copied().unwrap_or_default();
-        let last = self.run.cells.iter().flat_map(|cell| &cell.samples);
+        let last = self.bench.run.cells.iter().flat_map(|cell| &cell.samples);
         let last = last.filter(|s| s.counts_in(Pass::Counting)).map(|s| s.round).max();
         let first = last.map_or(1, |last| last + 1);
         let start_ns = clock::now_ns();
@@ -229,17 +177,19 @@ impl Counting<'_> {
             let now_ns = clock::now_ns();
             let spent_ns = now_ns - start_ns;
             let half_round_ns = spent_ns.checked_div(i as u64).unwrap_or_default() / 2;
-            let is_over = spent_ns + half_round_ns > self.run.plan.time_limit_ns
+            let is_over = spent_ns + half_round_ns > self.bench.run.plan.time_limit_ns
                 || now_ns + half_round_ns > self.ends_ns;
             if i > 0 && is_over {
                 break;
             }
             let round = first + i as u32;
-            self.record.progress(&Progress::Counting { round: i as u32, rounds: rounds as u32 });
+            self.bench
+                .record
+                .progress(&Progress::Counting { round: i as u32, rounds: rounds as u32 });
             // The sessions of the timing pass begin at 0.
-            let order = order(self.run.plan.seed, u32::MAX, round, left.len());
+            let order = order(self.bench.run.plan.seed, u32::MAX, round, left.len());
             for (slot, cell) in order.into_iter().filter(|cell| left[*cell] > i).enumerate() {
-                self.go_on_unless_stopped()?;
+                self.bench.check_stop()?;
                 self.sample(cell, Place { round, slot: slot as u32, warm_up: false })?;
             }
         }
@@ -248,12 +198,7 @@ impl Counting<'_> {
 
     fn sample(&mut self, index: usize, place: Place) -> Result<(), Halt> {
         let State::Live(live) = &mut self.cells[index] else { return Ok(()) };
-        if self.run.plan.cache == CacheState::Cold {
-            for file in &self.data[live.point].files {
-                // Where it stays, the counts are those of a file that is cached.
-                let _ = cache::evict(file);
-            }
-        }
+        self.bench.evict(live.point);
         live.n += 1;
         let mut counted = match live.count() {
             Ok(counted) => counted,
@@ -263,14 +208,15 @@ impl Counting<'_> {
             }
         };
         // The first sample of a process takes another time than those after it.
-        counted.same_interval &= !self.run.plan.fresh;
+        counted.same_interval &= !self.bench.run.plan.fresh;
         let mut values = values(&counted);
         let by_ptrace = !place.warm_up && !self.sources.counts_syscalls() && !self.slow[index];
         if by_ptrace && let Some(per_op) = self.trace(index)? {
             values.retain(|(name, _)| *name != SYSCALLS);
             values.push((SYSCALLS, per_op));
         }
-        self.push(index, &counted, &values, place)?;
+        let sample = place.sample(Pass::Counting, self.session, &counted.done);
+        self.bench.push(index, sample, &values)?;
         Ok(())
     }
 
@@ -296,40 +242,16 @@ impl Counting<'_> {
         let ops = done.ops as f64;
         let total: u64 = calls.values().sum();
         let per_op = calls.into_iter().map(|(name, n)| (name, n as f64 / ops)).collect();
-        self.run.cells[index].syscalls_by_name = Some(per_op);
-        self.record.cell(self.run, index)?;
+        self.bench.run.cells[index].syscalls_by_name = Some(per_op);
+        self.bench.changed(index)?;
         Ok(Some(total as f64 / ops))
-    }
-
-    fn push(
-        &mut self,
-        index: usize,
-        counted: &Counted,
-        values: &[(&str, f64)],
-        place: Place,
-    ) -> Result<()> {
-        let Place { round, slot, warm_up } = place;
-        let done = &counted.done;
-        let sample = Sample {
-            pass: Pass::Counting,
-            session: self.session,
-            round,
-            slot,
-            warm_up,
-            not_counted: None,
-            ops: done.ops,
-            bytes: done.bytes,
-            answer: done.answer.clone(),
-        };
-        self.run.cells[index].push(sample, values);
-        self.record.sample(self.run, index)
     }
 
     /// Says of each metric that a cell lacks why.
     fn explain(&mut self) {
         let hardware = self.sources.missing().clone();
         for (metric, why) in hardware.iter().filter(|(metric, _)| **metric != SYSCALLS) {
-            note_missing(self.run, None, metric, why);
+            self.bench.note_missing(None, metric, why);
         }
         let metrics: Vec<&str> = std::iter::once(SYSCALLS)
             .chain(ALLOCATION_METRICS)
@@ -344,14 +266,14 @@ impl Counting<'_> {
                 }
                 State::Live(live) => (None, live.runner.missing(), live.untraced.clone()),
             };
-            let method = self.run.cells[index].method.clone();
+            let method = self.bench.run.cells[index].method.clone();
             for (metric, why) in missing.iter().filter(|(metric, _)| *metric == PEAK_RSS) {
-                if self.run.cells[index].counted(metric).next().is_none() {
-                    note_missing(self.run, Some(&method), metric, why);
+                if self.bench.run.cells[index].counted(metric).next().is_none() {
+                    self.bench.note_missing(Some(&method), metric, why);
                 }
             }
             for metric in &metrics {
-                if has(&self.run.cells[index], metric) {
+                if has(&self.bench.run.cells[index], metric) {
                     continue;
                 }
                 let own = missing.iter().find(|(known, _)| known == metric);
@@ -361,7 +283,7 @@ impl Counting<'_> {
                     let both = [general, untraced.clone()].into_iter().flatten();
                     Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
                 });
-                let told = |known: &&str| has(&self.run.cells[index], known);
+                let told = |known: &&str| has(&self.bench.run.cells[index], known);
                 let tells_others = ALLOCATION_METRICS.iter().any(told);
                 let unknown = if ALLOCATION_METRICS.contains(metric) && tells_others {
                     "the method tells what it allocates itself, but not this"
@@ -371,21 +293,25 @@ impl Counting<'_> {
                     "the counter was shared with others"
                 };
                 let why = why.unwrap_or_else(|| unknown.to_owned());
-                note_missing(self.run, Some(&method), metric, &why);
+                self.bench.note_missing(Some(&method), metric, &why);
             }
-            if let Some(why) = lost.filter(|_| has(&self.run.cells[index], SYSCALLS)) {
-                note_missing(self.run, Some(&method), "fewer counts", &why);
+            if let Some(why) = lost.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
+                self.bench.note_missing(Some(&method), "fewer counts", &why);
             }
-            if let Some(why) = untraced.filter(|_| has(&self.run.cells[index], SYSCALLS)) {
-                note_missing(self.run, Some(&method), "no system calls by name", &why);
+            if let Some(why) = untraced.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
+                self.bench.note_missing(Some(&method), "no system calls by name", &why);
             }
         }
-        forget_known_peaks(self.run);
+        forget_known_peaks(self.bench.run);
         let user_only = self.sources.without_kernel().join(", ");
         if !user_only.is_empty() {
             let text = "what the kernel does for a method is left out; see \
                         kernel.perf_event_paranoid";
-            note_missing(self.run, None, &format!("counters of the processor ({user_only})"), text);
+            self.bench.note_missing(
+                None,
+                &format!("counters of the processor ({user_only})"),
+                text,
+            );
         }
     }
 }
@@ -404,10 +330,7 @@ fn forget_known_peaks(run: &mut Run) {
 }
 
 fn lost(ended: Ended) -> Result<State, Halt> {
-    match ended {
-        Ended::Stopped => Err(Halt::Stopped),
-        Ended::Failed(why) | Ended::Skipped(why) => Ok(State::Lost(why)),
-    }
+    reason(ended).map(State::Lost)
 }
 
 fn has(cell: &Cell, metric: &str) -> bool {

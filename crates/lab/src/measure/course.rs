@@ -1,7 +1,7 @@
 //! How the time of a run is shared out: how many sessions it is worth to start, when each of them ends,
 //! and what one hands on to the next. Knows no clock: it is told the time.
 
-use super::Progress;
+use super::job::Progress;
 use crate::run::Plan;
 
 /// Each session costs the rounds that warm it up, and so should have this many that count.

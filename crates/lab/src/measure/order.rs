@@ -1,7 +1,7 @@
 //! The random order of the methods in a round, a function of the stored seed alone.
 
 /// A uniformly random order of `0..n` for this round of this session.
-pub(super) fn order(seed: u64, session: u32, round: u32, n: usize) -> Vec<usize> {
+pub(crate) fn order(seed: u64, session: u32, round: u32, n: usize) -> Vec<usize> {
     let mut random = SplitMix64(
         seed ^ (u64::from(session) << 32 | u64::from(round)).wrapping_mul(0x9e37_79b9_7f4a_7c15),
     );

@@ -2,37 +2,29 @@
 
 use anyhow::Result;
 
+use super::batch::{Batch, LONG_NS, shared_ops};
+use super::bench::{Bench, Halt, Place};
 use super::course::Course;
+use super::job::Progress;
 use super::order::order;
-use super::{
-    INTERRUPTED, Job, Progress, Record, are_of_reference, arguments, must_hand_over_all,
-    note_missing, point_of,
-};
+use super::proof::{clock_stood, disproved_by_device, never_proved, wrong_payload};
+use super::values::{all_values, missing};
 use crate::cache;
 use crate::clock;
-use crate::experiment::{Data, How, Method};
-use crate::launch::{Ended, Launch, Runner, Stop, Taken};
+use crate::experiment::{How, Method};
+use crate::launch::{Ended, Runner};
 use crate::metric;
-use crate::run::{CacheState, Cell, Pass, Role, Run, Sample, Status};
+use crate::run::{CacheState, Cell, Pass, Role, Sample, Status};
 
 /// Work is batched until a sample is this many times the clock's step.
 const STEPS_PER_SAMPLE: u64 = 1000;
-/// A sample that takes longer holds no more operations than it must.
-const LONG_NS: u64 = 10_000_000;
-/// After so many samples in a row that were not in the asked cache state, a cell is given up.
-const UNPROVED_LIMIT: usize = 5;
 
 /// All that a session works with, and its processes.
-pub(super) struct Session<'a> {
-    pub(super) job: &'a Job<'a>,
-    pub(super) run: &'a mut Run,
-    pub(super) data: &'a [Data],
-    pub(super) launch: &'a mut dyn Launch,
-    pub(super) record: &'a mut dyn Record,
-    pub(super) stop: &'a Stop,
+pub(super) struct Session<'a, 'b> {
+    pub(super) bench: &'a mut Bench<'b>,
     pub(super) number: u32,
-    /// By cell; none: not started, or ended. Those of which every sample is a process of its own stay
-    /// from session to session.
+    /// By cell; none: not started, or ended. Those of which every sample is a process of its own
+    /// stay from session to session.
     pub(super) live: &'a mut Vec<Option<Live>>,
     pub(super) course: &'a mut Course,
 }
@@ -53,31 +45,15 @@ pub(super) struct Live {
     last: (u64, u64),
 }
 
-/// Where a sample stands in the run.
-#[derive(Clone, Copy)]
-struct Place {
-    round: u32,
-    slot: u32,
-    warm_up: bool,
-}
-
-/// Whether to go on.
-#[derive(PartialEq)]
-enum Next {
-    On,
-    Stop,
-}
-
 impl Live {
     pub(super) fn bye(&mut self) {
         self.runner.bye();
     }
 }
 
-impl Session<'_> {
-    /// False if a signal stopped it.
-    pub(super) fn run(mut self) -> Result<bool> {
-        let finished = self.prepare_all()? == Next::On && self.rounds()? == Next::On;
+impl Session<'_, '_> {
+    pub(super) fn run(mut self) -> Result<(), Halt> {
+        let ended = self.prepare_all().and_then(|()| self.rounds());
         for (cell, live) in self.live.iter_mut().enumerate() {
             if !self.course.stays(cell)
                 && let Some(mut live) = live.take()
@@ -85,33 +61,30 @@ impl Session<'_> {
                 live.bye();
             }
         }
-        Ok(finished)
+        ended
     }
 
-    fn prepare_all(&mut self) -> Result<Next> {
-        let of = self.run.cells.len();
+    fn prepare_all(&mut self) -> Result<(), Halt> {
+        let of = self.bench.run.cells.len();
         // In random order, as what starts first may get the better place.
-        let starts = order(self.run.plan.seed, self.number, u32::MAX, of);
+        let starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
         for (done, cell) in starts.into_iter().enumerate() {
-            if self.stop.signal().is_some() {
-                return Ok(Next::Stop);
-            }
-            if self.run.cells[cell].status != Status::Measured || self.live[cell].is_some() {
+            self.bench.check_stop()?;
+            if self.bench.run.cells[cell].status != Status::Measured || self.live[cell].is_some() {
                 continue;
             }
             if self.course.is_first() {
                 // Later ones are short: where the rounds stand stays on the screen.
-                let method = &self.run.cells[cell].method;
-                self.record.progress(&Progress::Preparing { method, done, of });
+                let method = &self.bench.run.cells[cell].method;
+                self.bench.record.progress(&Progress::Preparing { method, done, of });
             }
             match self.prepare(cell) {
                 Ok(live) => self.live[cell] = Some(live),
-                Err(Ended::Stopped) => return Ok(Next::Stop),
-                Err(ended) => self.end(cell, ended),
+                Err(ended) => self.end(cell, ended)?,
             }
-            self.record.cell(self.run, cell)?;
-            if self.course.ops[cell].is_none() && self.find_ops(cell)? == Next::Stop {
-                return Ok(Next::Stop);
+            self.bench.changed(cell)?;
+            if self.course.ops[cell].is_none() {
+                self.find_ops(cell)?;
             }
         }
         self.share_ops();
@@ -120,25 +93,23 @@ impl Session<'_> {
             None => 0,
         });
         let samples_ns: Vec<u64> = samples_ns.collect();
-        let reference = are_of_reference(self.job, self.run);
+        let reference = self.bench.are_of_reference();
         self.course.learn(&samples_ns, &reference, clock::now_ns());
-        Ok(Next::On)
+        Ok(())
     }
 
     fn prepare(&mut self, index: usize) -> Result<Live, Ended> {
-        let point = point_of(self.run, &self.run.cells[index]);
-        if let Some(reason) = &self.data[point].unfit {
+        let (method, point) = self.bench.method(index)?;
+        if let Some(reason) = &self.bench.data[point].unfit {
             return Err(Ended::Skipped(reason.clone()));
         }
-        let cell = &mut self.run.cells[index];
-        let method = self.job.methods.iter().find(|method| method.name == cell.method);
-        let method = method
-            .ok_or_else(|| Ended::Failed(format!("there is no method {} now", cell.method)))?;
         // One of an older program does not know that, and its newer side is to do the same.
         let is_old = |method: &Method| matches!(method.how, How::Old { .. });
-        let has_digest = self.course.digests[index] && !self.job.methods.iter().any(is_old);
-        let mut runner = self.launch.start(self.job.experiment.name, method, has_digest)?;
-        let ready = runner.prepare(&arguments(self.job, &self.data[point], method))?;
+        let has_digest = self.course.digests[index] && !self.bench.job.methods.iter().any(is_old);
+        let experiment = self.bench.job.experiment.name;
+        let mut runner = self.bench.launch.start(experiment, method, has_digest)?;
+        let ready = runner.prepare(&self.bench.arguments(method, point))?;
+        let cell = &mut self.bench.run.cells[index];
         cell.language = ready.language;
         if cell.digest.is_some() && ready.digest.is_some() && cell.digest != ready.digest {
             return Err(Ended::Failed("the bytes it hands over differ between sessions".into()));
@@ -147,14 +118,14 @@ impl Session<'_> {
         cell.digest = ready.digest.or(cell.digest.take());
         let bypasses_cache = method.bypasses_cache;
         let is_command = method.how.is_command();
-        let counting = self.run.plan.counting > 0;
+        let counting = self.bench.run.plan.counting > 0;
         for (metric, why) in runner.missing() {
             if is_command && counting && metric == metric::PEAK_RSS {
                 // The counting pass gives it, or says why not.
                 continue;
             }
             let method = is_command.then_some(method.name.as_str());
-            note_missing(self.run, method, metric, &why);
+            self.bench.note_missing(method, metric, &why);
         }
         Ok(Live {
             runner,
@@ -168,28 +139,27 @@ impl Session<'_> {
         })
     }
 
-    /// Asks for more operations per sample until one is long enough for the clock. These samples are
-    /// warm-up samples; of two at the same number the shorter one decides, as the first is a cold start.
-    fn find_ops(&mut self, cell: usize) -> Result<Next> {
-        if self.run.plan.cache == CacheState::Cold {
+    /// Asks for more operations per sample until one is long enough for the clock. These samples
+    /// are warm-up samples; of two at the same number the shorter one decides, as the first is a
+    /// cold start.
+    fn find_ops(&mut self, cell: usize) -> Result<(), Halt> {
+        if self.bench.run.plan.cache == CacheState::Cold {
             // A second operation would find the file warm.
-            return Ok(Next::On);
+            return Ok(());
         }
         let enough_ns = STEPS_PER_SAMPLE * clock::step_ns();
         for _ in 0..12 {
             let mut shortest_ns = u64::MAX;
             for _ in 0..2 {
                 let place = Place { round: 0, slot: 0, warm_up: true };
-                if self.sample(cell, place)? == Next::Stop {
-                    return Ok(Next::Stop);
-                }
-                let Some(live) = &self.live[cell] else { return Ok(Next::On) };
+                self.sample(cell, place)?;
+                let Some(live) = &self.live[cell] else { return Ok(()) };
                 shortest_ns = shortest_ns.min(live.last.0);
                 if shortest_ns > LONG_NS {
                     break;
                 }
             }
-            let Some(live) = &mut self.live[cell] else { return Ok(Next::On) };
+            let Some(live) = &mut self.live[cell] else { return Ok(()) };
             let (_, ops) = live.last;
             if shortest_ns >= enough_ns || ops < live.ops {
                 // A child that does fewer operations than asked is asked for what it does.
@@ -200,13 +170,13 @@ impl Session<'_> {
             let factor = (enough_ns * 5 / 4).div_ceil(shortest_ns.max(1)).clamp(2, 1000);
             live.ops = live.ops.saturating_mul(factor);
         }
-        Ok(Next::On)
+        Ok(())
     }
 
     fn share_ops(&mut self) {
         let batch = |(cell, live): (usize, &Option<Live>)| {
             let Live { point, ops, op_ns, .. } = *live.as_ref()?;
-            let yardstick = self.run.cells[cell].role == Role::Yardstick;
+            let yardstick = self.bench.run.cells[cell].role == Role::Yardstick;
             Some(Batch { cell, point, ops, op_ns, yardstick })
         };
         let batches: Vec<Batch> = self.live.iter().enumerate().filter_map(batch).collect();
@@ -218,7 +188,7 @@ impl Session<'_> {
         }
     }
 
-    fn rounds(&mut self) -> Result<Next> {
+    fn rounds(&mut self) -> Result<(), Halt> {
         let warm_up = self.course.warm_up();
         for round in 0.. {
             let most = warm_up.saturating_add(self.course.session_rounds());
@@ -233,44 +203,39 @@ impl Session<'_> {
             if round > warm_up && !self.course.has_time(now_ns) {
                 break;
             }
-            self.record.progress(&self.course.progress(now_ns));
-            if self.round(round, !counts)? == Next::Stop {
-                return Ok(Next::Stop);
-            }
+            self.bench.record.progress(&self.course.progress(now_ns));
+            self.round(round, !counts)?;
             self.course.took(clock::now_ns() - now_ns, counts);
             if self.live.iter().all(Option::is_none) {
                 break;
             }
         }
-        Ok(Next::On)
+        Ok(())
     }
 
-    fn round(&mut self, round: u32, warm_up: bool) -> Result<Next> {
+    fn round(&mut self, round: u32, warm_up: bool) -> Result<(), Halt> {
         self.keep_warm()?;
-        let order = order(self.run.plan.seed, self.number, round, self.run.cells.len());
+        let order = order(self.bench.run.plan.seed, self.number, round, self.bench.run.cells.len());
         let alive: Vec<usize> =
             order.into_iter().filter(|cell| self.live[*cell].is_some()).collect();
         let alive = alive.into_iter().filter(|cell| self.course.takes_part(*cell, warm_up));
         let alive: Vec<usize> = alive.collect();
         for (slot, cell) in alive.into_iter().enumerate() {
-            if self.stop.signal().is_some() {
-                return Ok(Next::Stop);
-            }
+            self.bench.check_stop()?;
             let place = Place { round, slot: slot as u32, warm_up };
-            if self.sample(cell, place)? == Next::Stop {
-                return Ok(Next::Stop);
-            }
+            self.sample(cell, place)?;
         }
-        Ok(Next::On)
+        Ok(())
     }
 
     /// What other programs pushed out of the page cache is brought back before a round.
     fn keep_warm(&self) -> Result<()> {
-        if self.run.plan.cache == CacheState::Warm {
-            for file in self.data.iter().flat_map(|data| &data.files) {
-                // Of another user's file this is not told; then the device bytes are the only proof.
+        if self.bench.run.plan.cache == CacheState::Warm {
+            for file in self.bench.data.iter().flat_map(|data| &data.files) {
+                // Of another user's file this is not told; then the device bytes are the only
+                // proof.
                 if cache::residency(file).is_ok_and(|now| now.cached < now.pages) {
-                    cache::fill(file, self.stop)?;
+                    cache::fill(file, self.bench.stop)?;
                 }
             }
         }
@@ -278,71 +243,63 @@ impl Session<'_> {
     }
 
     /// Takes one sample; what goes wrong ends the cell, not the run.
-    fn sample(&mut self, index: usize, place: Place) -> Result<Next> {
-        let Some(live) = &mut self.live[index] else { return Ok(Next::On) };
-        match live.runner.before() {
-            Ok(()) => {}
-            Err(Ended::Stopped) => return Ok(Next::Stop),
-            Err(ended) => {
-                self.end(index, ended);
-                self.record.cell(self.run, index)?;
-                return Ok(Next::On);
-            }
+    fn sample(&mut self, index: usize, place: Place) -> Result<(), Halt> {
+        let Some(live) = &mut self.live[index] else { return Ok(()) };
+        if let Err(ended) = live.runner.before() {
+            self.end(index, ended)?;
+            self.bench.changed(index)?;
+            return Ok(());
         }
-        let files = &self.data[live.point].files;
-        let cache = self.run.plan.cache;
-        if cache == CacheState::Cold {
-            for file in files {
-                // What could not be evicted is seen by the proof.
-                let _ = cache::evict(file);
-            }
-        }
+        self.bench.evict(live.point);
+        let data = &self.bench.data[live.point];
+        let cache = self.bench.run.plan.cache;
         let start_ns = clock::now_ns();
         // A warm sample that takes no byte from the device proves itself afterwards.
         let proves_itself = cache == CacheState::Warm && live.tells_device_bytes;
-        let proof = if proves_itself { Ok(()) } else { cache::prove(cache, files) };
+        let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
         live.n += 1;
         let taken = match live.runner.go(live.n, live.ops) {
             Ok(taken) => taken,
-            Err(Ended::Stopped) => return Ok(Next::Stop),
             Err(ended) => {
                 let has_died = live.runner.has_died();
-                self.end(index, ended);
+                self.end(index, ended)?;
                 if has_died {
-                    keep_figures(&mut self.run.cells[index]);
+                    keep_figures(&mut self.bench.run.cells[index]);
                 }
-                self.record.cell(self.run, index)?;
-                return Ok(Next::On);
+                self.bench.changed(index)?;
+                return Ok(());
             }
         };
-        let not_counted = proof.err().or_else(|| clock_stood(&taken)).or_else(|| {
-            disproved_by_device(cache, &taken, &self.data[live.point], live.bypasses_cache)
-        });
-        let wrong = wrong_payload(&self.run.cells[index], &self.data[live.point], &taken);
-        for (metric, why) in metric::missing(&taken) {
-            let method = self.run.cells[index].method.clone();
-            note_missing(self.run, Some(&method), metric, why);
+        let not_counted = proof
+            .err()
+            .or_else(|| clock_stood(&taken))
+            .or_else(|| disproved_by_device(cache, &taken, data, live.bypasses_cache));
+        let wrong = wrong_payload(&self.bench.run.cells[index], data, &taken);
+        for (metric, why) in missing(&taken) {
+            let method = self.bench.run.cells[index].method.clone();
+            self.bench.note_missing(Some(&method), metric, why);
         }
         let wall_ns = taken.done.wall_ns;
         live.last = (wall_ns, taken.done.ops);
         live.tells_device_bytes = taken.used.device_read_bytes.is_some();
-        push(&mut self.run.cells[index], taken, self.number, place, not_counted);
-        self.record.sample(self.run, index)?;
+        let sample = place.sample(Pass::Timing, self.number, &taken.done);
+        self.bench.push(index, Sample { not_counted, ..sample }, &all_values(&taken))?;
         self.course.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
-        if let Some(ended) = wrong.or_else(|| never_proved(&self.run.cells[index])) {
-            self.end(index, ended);
-            self.record.cell(self.run, index)?;
+        if let Some(ended) = wrong.or_else(|| never_proved(&self.bench.run.cells[index])) {
+            self.end(index, ended)?;
+            self.bench.changed(index)?;
         }
-        Ok(Next::On)
+        Ok(())
     }
 
-    fn end(&mut self, cell: usize, ended: Ended) {
+    fn end(&mut self, cell: usize, ended: Ended) -> Result<(), Halt> {
         self.live[cell] = None;
-        self.run.cells[cell].status = match ended {
+        self.bench.run.cells[cell].status = match ended {
             Ended::Skipped(reason) => Status::Skipped(reason),
             Ended::Failed(reason) => Status::Failed(reason),
-            Ended::Stopped => return,
+            Ended::Stopped => return Err(Halt::Stopped),
         };
+        Ok(())
     }
 }
 
@@ -352,112 +309,6 @@ fn keep_figures(cell: &mut Cell) {
     if let (Status::Failed(how), true) = (&cell.status, rounds > 0) {
         cell.status = Status::died(rounds, how);
     }
-}
-
-/// What a method needs for a sample that is long enough for the clock.
-struct Batch {
-    cell: usize,
-    point: usize,
-    ops: u64,
-    op_ns: u64,
-    yardstick: bool,
-}
-
-/// How many operations a sample of each holds. The contenders of a point that must be batched have equally many, so
-/// that what a sample costs once weighs equally; but none so many that its sample gets long. An operation that is
-/// long enough is a sample of its own: its percentiles are those of operations, not of means.
-fn shared_ops(batches: &[Batch]) -> Vec<u64> {
-    let most = |point: usize| {
-        let contenders = batches.iter().filter(|batch| batch.point == point && !batch.yardstick);
-        contenders.map(|batch| batch.ops).max().unwrap_or(1)
-    };
-    let shared = |batch: &Batch| {
-        if batch.ops == 1 {
-            return 1;
-        }
-        let bearable = (LONG_NS / batch.op_ns.max(1)).max(batch.ops);
-        most(batch.point).max(batch.ops).min(bearable)
-    };
-    batches.iter().map(shared).collect()
-}
-
-/// A warm file needs no device; a cold one must come from it.
-fn disproved_by_device(
-    cache: CacheState,
-    taken: &Taken,
-    data: &Data,
-    bypasses_cache: bool,
-) -> Option<String> {
-    let read_bytes = taken.used.device_read_bytes?;
-    match cache {
-        CacheState::Warm if read_bytes > 0 && !bypasses_cache => {
-            Some(format!("not warm: {read_bytes} bytes came from the device"))
-        }
-        CacheState::Cold => {
-            let sizes = data.files.iter().filter_map(|file| Some(file.metadata().ok()?.len()));
-            // A job without a fixed payload may read a part of its files only.
-            let expected = data.payload_bytes.map_or(1, |payload| payload.min(sizes.sum()));
-            (read_bytes < expected - expected / 50).then(|| {
-                format!(
-                    "not cold: {read_bytes} of {expected} bytes came from the device (something else \
-                     reads the file, or its file system compresses)"
-                )
-            })
-        }
-        _ => None,
-    }
-}
-
-fn clock_stood(taken: &Taken) -> Option<String> {
-    (taken.done.wall_ns == 0).then(|| "too short: its own clock did not move".to_owned())
-}
-
-fn wrong_payload(cell: &Cell, data: &Data, taken: &Taken) -> Option<Ended> {
-    let expected = u128::from(data.payload_bytes?) * u128::from(taken.done.ops);
-    let got = u128::from(taken.done.bytes);
-    // A plain command cannot say what it handed over.
-    let says = taken.startup_ns.is_none();
-    (says && must_hand_over_all(cell) && got != expected)
-        .then(|| Ended::Failed(format!("handed over {got} bytes instead of {expected}")))
-}
-
-fn never_proved(cell: &Cell) -> Option<Ended> {
-    let is_aside = |sample: &&Sample| sample.not_counted.as_deref() == Some(INTERRUPTED);
-    let own = cell.samples.iter().filter(|sample| !is_aside(sample));
-    let last = own.rev().take(UNPROVED_LIMIT);
-    let reasons: Vec<&String> = last.filter_map(|sample| sample.not_counted.as_ref()).collect();
-    if reasons.len() < UNPROVED_LIMIT || cell.samples.iter().any(Sample::counts) {
-        return None;
-    }
-    Some(Ended::Skipped(format!(
-        "{} samples in a row did not count: {}; --cache as-is takes them as they are",
-        reasons.len(),
-        reasons[0]
-    )))
-}
-
-fn push(cell: &mut Cell, taken: Taken, session: u32, place: Place, not_counted: Option<String>) {
-    let values = metric::values(&taken);
-    let done = taken.done;
-    let own = done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
-    let values: Vec<(&str, f64)> = values
-        .into_iter()
-        .filter(|(name, _)| !done.metrics.iter().any(|(own, _)| own == name))
-        .chain(own)
-        .collect();
-    let Place { round, slot, warm_up } = place;
-    let sample = Sample {
-        pass: Pass::Timing,
-        session,
-        round,
-        slot,
-        warm_up,
-        not_counted,
-        ops: done.ops,
-        bytes: done.bytes,
-        answer: done.answer.clone(),
-    };
-    cell.push(sample, &values);
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What an interval is worth: the difference it would have found, the sessions it would take, and the
 //! correction for several comparisons.
 
-use statrs::distribution::{ContinuousCDF, Normal};
+use super::normal::z;
 
 /// The normal quantile that is exceeded with probability 0.2: a difference is found 4 times out of 5.
 const POWER: f64 = 0.841_621_233_572_914_2;
@@ -31,11 +31,6 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
         adjusted[index] = largest;
     }
     adjusted
-}
-
-/// The two-sided normal quantile: 1.96 at α = 0.05.
-pub(super) fn z(alpha: f64) -> f64 {
-    -Normal::standard().inverse_cdf((alpha / 2.0).clamp(0.0, 0.5))
 }
 
 #[cfg(test)]

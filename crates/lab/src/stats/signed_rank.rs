@@ -31,7 +31,7 @@ impl SignedRank {
         }
         if self.n > EXACT_MAX {
             let (mean, sd) = moments(self.n);
-            return (mean - super::decision::z(alpha) * sd).max(0.0) as u64;
+            return (mean - super::normal::z(alpha) * sd).max(0.0) as u64;
         }
         let limit = (alpha / 2.0).min(0.5);
         let mut sum = 0.0;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lab::experiment::{Command, How, Method};
 use lab::launch::{Launch, Launcher, Runner, Stop, Taken};
-use lab::metric;
+use lab::measure::values;
 use lab::param::Point;
 use lab::run::Plan;
 
@@ -35,7 +35,7 @@ fn started(method: &Method) -> Box<dyn Runner> {
 
 fn value(taken: &Taken, name: &str) -> Option<f64> {
     let told = taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
-    told.chain(metric::values(taken)).find(|(known, _)| *known == name).map(|(_, value)| value)
+    told.chain(values(taken)).find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
 #[test]

@@ -14,10 +14,10 @@ use clap::Args;
 use lab::analyze::{Comparison, Verdict, analyze};
 use lab::clock;
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure, trace};
+use lab::measure::{Job, Progress, Record, measure};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Plan, Run};
-use lab::trace::Timeline;
+use lab::timeline::{Timeline, trace};
 
 use self::pairs::Kind;
 use super::context::Context;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::analyze::answers;
-use crate::analyze::compare::WALL;
+use crate::metric::WALL;
 use crate::run::{Cell, Role, Run, Status};
 
 /// A cell of the baseline and those of now.

@@ -6,9 +6,9 @@ mod tests;
 
 use super::judge::{ALPHA, Evidence, Judge};
 use super::{Allowed, CheckLine, Checked, constants, is_of_counting_pass, outcome};
-use crate::analyze::compare::WALL;
 use crate::analyze::family::measure;
 use crate::analyze::{answers, values};
+use crate::metric::WALL;
 use crate::run::{Cell, Role, Run, Status};
 
 /// What the name of a method ends with where it is done as before.

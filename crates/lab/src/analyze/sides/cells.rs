@@ -2,11 +2,23 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Alone;
 use crate::analyze::answers;
+use serde::Serialize;
+
 use crate::metric::METRICS;
 use crate::param::{Point, Value};
 use crate::run::{Cell, Role, Run, Status};
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Alone {
+    pub method: String,
+    pub role: Role,
+    pub point: Point,
+    /// `a` or `b`.
+    pub side: &'static str,
+    /// Why the other side lacks it, if it was tried there.
+    pub reason: Option<String>,
+}
 
 /// A cell, and of which run of its side it is.
 pub(super) type InRun<'a> = (usize, &'a Cell);

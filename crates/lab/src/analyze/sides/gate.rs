@@ -3,8 +3,8 @@
 
 use super::{Change, Line, Sides, sign};
 use crate::analyze::check::{is_time, log_limit, outcome};
-use crate::analyze::compare::WALL;
 use crate::analyze::{Allowed, CheckLine, Checked, Outcome, Verdict};
+use crate::metric::WALL;
 use crate::param::Point;
 use crate::run::Role;
 

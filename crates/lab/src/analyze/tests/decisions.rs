@@ -315,25 +315,6 @@ fn a_pair_that_is_in_several_families_is_compared_once() {
 }
 
 #[test]
-fn the_best_set_holds_what_is_not_shown_slower() {
-    let level = noisy(9, 0.2);
-    let method = |name, seed, factor| {
-        let own = times(&noisy(seed, 0.02), factor * 1e-6);
-        cell(name, level.iter().zip(own).map(|(level, own)| level * own))
-    };
-    let analysis = analyze(&run(vec![
-        method("a", 1, 1.0),
-        method("b", 2, 0.8),
-        method("c", 3, 0.801),
-        method("d", 4, 0.9),
-    ]));
-    let mut best = analysis.families[0].best.clone();
-    best.sort_unstable();
-    assert_eq!(best, [1, 2]);
-}
-
-/// `cat` does not depend on the buffer: it is the reference of both tables, and compared once with `cp`.
-#[test]
 fn tables_that_share_a_method_are_compared_by_one_measure() {
     let at = |name: &str, buffer: &[(&str, u64)], wait: f64| {
         let cell = Cell { point: point(buffer), ..cell(name, [10.0; 20]) };
@@ -353,33 +334,6 @@ fn tables_that_share_a_method_are_compared_by_one_measure() {
     let measures: Vec<&str> = analysis.families.iter().map(|family| family.metric).collect();
     assert_eq!(measures, ["wall_less_wait_ns", "wall_less_wait_ns"]);
     assert!(analysis.comparisons.iter().all(|c| c.decides == (c.metric == "wall_less_wait_ns")));
-}
-
-#[test]
-fn pareto_methods_are_beaten_by_none_in_all() {
-    let method = |name, wall, cpu: f64, rss: f64| {
-        let cell = with(cell(name, [wall; 10]), "cpu_ns", move |_| cpu);
-        with(cell, "peak_rss_bytes", move |_| rss)
-    };
-    let mut unknown = method("unknown", 1.0, 1.0, 0.0);
-    unknown.values.remove("peak_rss_bytes");
-    let mut cells = vec![
-        method("fast", 5.0, 5.0, 5.0),
-        method("small", 9.0, 9.0, 1.0),
-        method("worse", 9.0, 9.0, 5.0),
-        method("twin", 5.0, 5.0, 5.0),
-        unknown,
-        method("cheap", 9.0, 2.0, 9.0),
-    ];
-    let analysis = analyze(&run(cells.clone()));
-    // What lacks a metric that another has is neither praised nor held against it.
-    assert_eq!(analysis.families[0].pareto, [0, 1, 3, 5]);
-    assert!(analysis.cells[0].pareto && !analysis.cells[2].pareto);
-    // What all lack is no matter.
-    for cell in &mut cells {
-        cell.values.remove("peak_rss_bytes");
-    }
-    assert_eq!(analyze(&run(cells)).families[0].pareto, [4]);
 }
 
 #[test]
@@ -404,61 +358,4 @@ fn summaries_are_of_the_samples_that_count() {
     assert_eq!((wall.sessions, wall.ops), (10, 84));
     assert!(metrics[3].constant);
     assert_eq!(analysis.cells[0].answer.as_deref(), Some("1"));
-}
-
-/// The rounds of one session are those of one set of processes, by which nothing is decided.
-#[test]
-fn of_one_session_nothing_is_known_beside_the_winner() {
-    let steady = || noisy(1, 0.001).into_iter().take(10);
-    let slower = steady().map(|ns| ns * 6.0);
-    let analysis = analyze(&run(vec![cell("a", steady()), cell("b", slower)]));
-    let family = &analysis.families[0];
-    assert_eq!((&family.best[..], &family.undecided[..]), (&[0][..], &[1][..]));
-}
-
-/// The cell's samples count in these rounds only.
-fn only_in(mut cell: Cell, takes_part: impl Fn(usize) -> bool) -> Cell {
-    for (round, sample) in cell.samples.iter_mut().enumerate() {
-        if !takes_part(round) {
-            sample.not_counted = Some("it took no part".to_owned());
-        }
-    }
-    cell
-}
-
-#[test]
-fn what_shares_too_few_rounds_with_the_winner_is_not_called_as_fast() {
-    let analysis = analyze(&run(vec![
-        cell("read", noisy(1, 0.01)),
-        only_in(cell("fast", times(&noisy(2, 0.01), 0.6)), |round| round < 60),
-        // By the reference, which both share rounds with, it is slower.
-        only_in(cell("late", times(&noisy(3, 0.01), 3.5)), |round| round >= 40),
-        // Too few sessions: nothing is known of it.
-        only_in(cell("rare", times(&noisy(4, 0.01), 19.0)), |round| round % 30 == 0),
-        cell("as-fast", times(&noisy(5, 0.01), 0.601)),
-        // It shares no round with the winner, and beside the reference both are alike.
-        only_in(cell("late-as-fast", times(&noisy(6, 0.01), 0.601)), |round| round >= 40),
-    ]));
-    let family = &analysis.families[0];
-    let mut best = family.best.clone();
-    best.sort_unstable();
-    assert_eq!(best, [1, 4, 5]);
-    assert_eq!(family.undecided, [3]);
-}
-
-/// In a tenth of tables of 14 equal methods one was missing when each was compared at the level of the table's
-/// verdicts.
-#[test]
-fn of_equal_methods_none_is_missing_from_the_best() {
-    let tables: u64 = 100;
-    let method = |table: u64, i: u64| {
-        cell(&format!("m{i}"), noisy(1000 + table * 14 + i, 0.05).into_iter().take(60))
-    };
-    let lost = (0..tables)
-        .filter(|table| {
-            let analysis = analyze(&run((0..14).map(|i| method(*table, i)).collect()));
-            analysis.families[0].best.len() + analysis.families[0].undecided.len() < 14
-        })
-        .count();
-    assert!(lost * 100 <= 5 * tables as usize, "{lost} of {tables}");
 }

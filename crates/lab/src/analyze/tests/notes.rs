@@ -1,6 +1,7 @@
 //! Doubts are noted where there is a reason, and only there.
 
 use super::*;
+use crate::run::Note;
 
 fn notes(run: &Run) -> Vec<String> {
     let line = |note: Note| match note.method {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::run::Definition;
-use crate::threshold::{Held, RATIO, Threshold};
+use crate::run::{RATIO, Threshold};
 
 fn with_thresholds(cells: Vec<Cell>, thresholds: &[(&str, f64)]) -> Run {
     let mut run = run(cells);
@@ -41,7 +41,7 @@ fn all_outcomes_hold_together() {
         assert_eq!(outcome.verdict, Held::Kept);
     }
     let alone = of(&thresholds[..1]);
-    let width = |outcome: &crate::threshold::Outcome| outcome.high.unwrap() - outcome.low.unwrap();
+    let width = |outcome: &ThresholdOutcome| outcome.high.unwrap() - outcome.low.unwrap();
     assert!(width(&alone[1]) < width(&both[1]));
 }
 

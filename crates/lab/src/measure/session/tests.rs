@@ -1,4 +1,6 @@
 use super::*;
+use crate::experiment::Data;
+use crate::launch::Taken;
 use crate::param::Point;
 
 /// Of a file of 1000 bytes of which `payload_bytes` are handed over, if that is known.

@@ -1,13 +1,13 @@
-//! Lays the spans of a thread into each other: viewers draw a track as a stack, in which a span that
-//! begins in one and ends in another cannot be drawn.
+//! Lays the spans of a thread into each other: viewers draw a track as a stack, in which a span
+//! that begins in one and ends in another cannot be drawn.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::Span;
+use super::spans::Span;
 
-/// The outer ones keep their times as far as they nest; the states are cut where an outer one begins
-/// or ends.
+/// The outer ones keep their times as far as they nest; the states are cut where an outer one
+/// begins or ends.
 pub(super) fn nested(outer: Vec<Span>, states: Vec<Span>) -> Vec<Span> {
     let outer = fitted(outer);
     let edges: BTreeSet<u64> = outer.iter().flat_map(|s| [s.start_ns, s.end_ns]).collect();

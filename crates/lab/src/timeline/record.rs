@@ -1,6 +1,7 @@
-//! The records of a ring as data; see `perf_event_open(2)`, "MMAP layout". Pure: it reads bytes only.
+//! The records of a ring as data; see `perf_event_open(2)`, "MMAP layout". Pure: it reads bytes
+//! only.
 
-use super::tracepoint::{Format, Place};
+use crate::count::tracepoint::{Format, Place};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]

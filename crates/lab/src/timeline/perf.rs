@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::event::{Happening, NEEDS_RIGHTS, open_on_cpu};
-use super::names;
 use super::record::{Layout, Record};
-use super::recorder::{Shared, TimelineSources, rest};
+use super::recording::{Call, Fault, LONG_CALL_NS, Recording, State, Task};
 use super::ring::Ring;
-use super::tracepoint::{self, Format};
+use super::shared::{Shared, TimelineSources, rest};
 use crate::clock;
-use crate::trace::{Call, Fault, LONG_CALL_NS, Recording, State, Task};
+use crate::count::tracepoint::{self, Format};
+use crate::count::{Happening, NEEDS_RIGHTS, name, open_on_cpu};
 
 /// The largest that is granted; without root only the last may be.
 const RING_SIZES_BYTES: [usize; 3] = [4 << 20, 1 << 20, 128 << 10];
@@ -75,8 +74,8 @@ impl Happenings {
                 ring.drain(&mut bytes);
                 self.layout.parse(&bytes, |time_ns, record| waiting.push((time_ns, record)));
             }
-            // The rings are emptied one after the other: what is later than the beginning of the last
-            // time may still have something before it that is in a ring.
+            // The rings are emptied one after the other: what is later than the beginning of the
+            // last time may still have something before it that is in a ring.
             waiting.sort_by_key(|(time_ns, _)| *time_ns);
             let until_ns = if finishes { u64::MAX } else { complete_until_ns };
             let complete = waiting.partition_point(|(time_ns, _)| *time_ns < until_ns);
@@ -216,7 +215,7 @@ impl Kept {
     ) {
         if time_ns.end.saturating_sub(time_ns.start) >= LONG_CALL_NS {
             let (start_ns, end_ns) = (time_ns.start, time_ns.end);
-            let name = names::name(number);
+            let name = name(number);
             self.recording.calls.push(Call { thread, name, start_ns, end_ns, result });
             self.n += 1;
         }
@@ -245,8 +244,8 @@ impl Kept {
     }
 }
 
-/// `prev_state` of `sched_switch`; the bits are those of include/linux/sched.h. Above them stands one for
-/// a thread that was on its way to sleep and lost its CPU before.
+/// `prev_state` of `sched_switch`; the bits are those of include/linux/sched.h. Above them stands
+/// one for a thread that was on its way to sleep and lost its CPU before.
 fn state_of(previous: i64) -> State {
     match previous & 0xff {
         0 => State::Runnable,

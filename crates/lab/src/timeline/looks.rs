@@ -1,16 +1,15 @@
-//! What can be seen of threads from outside without rights: how they stand when one looks, and for how
-//! long they ran and waited since the last look.
+//! What can be seen of threads from outside without rights: how they stand when one looks, and for
+//! how long they ran and waited since the last look.
 
 use std::collections::BTreeMap;
+use std::fs;
 
-use super::recorder::{Shared, rest};
-use super::tree;
-use crate::clock;
-use crate::counters;
-use crate::trace::{Recording, State};
+use super::recording::{Recording, State, Task};
+use crate::count::tree::{self, Stat};
+use crate::{clock, counters};
 
 /// Between two looks; longer if a look takes longer than a fifth of that.
-const PAUSE_NS: u64 = 1_000_000;
+pub(super) const PAUSE_NS: u64 = 1_000_000;
 
 /// How long a thread ran and waited for a CPU.
 type Times = (u64, u64);
@@ -33,7 +32,7 @@ impl Looks {
     pub(super) fn look(&mut self, processes: &[u32]) {
         let now_ns = clock::now_ns();
         let mut seen = BTreeMap::new();
-        for (thread, task) in tree::threads(processes) {
+        for (thread, task) in threads(processes) {
             let times = counters::thread_times_ns(task.process, thread).unwrap_or_default();
             let before = self.last.get(&thread).copied().unwrap_or_default();
             let state = state(tree::sleeps(thread), before, times);
@@ -55,20 +54,23 @@ impl Looks {
     }
 }
 
-pub(super) fn record(shared: &Shared) -> Recording {
-    loop {
-        let finishes = shared.finishes();
-        let start_ns = clock::now_ns();
-        shared.look();
-        if finishes {
-            return shared.looks().finish();
+/// The threads of several processes, of their descendants and of their process groups.
+fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
+    let mut found = BTreeMap::new();
+    for process in tree::processes(roots) {
+        let Some(stat) = Stat::of(process) else { continue };
+        for thread in tree::threads_of(process) {
+            let name = fs::read_to_string(format!("/proc/{process}/task/{thread}/comm"));
+            let name = name.unwrap_or_default().trim_end().to_owned();
+            let task = Task { process, parent_process: stat.parent, name, end_ns: None };
+            found.insert(thread, task);
         }
-        rest(start_ns, 4, PAUSE_NS);
     }
+    found
 }
 
-/// What it was most of the time since the last look. While it runs, the kernel's account of it is as old
-/// as the last tick: then it may have run although that does not tell so.
+/// What it was most of the time since the last look. While it runs, the kernel's account of it is
+/// as old as the last tick: then it may have run although that does not tell so.
 fn state(sleeps: bool, (ran, waited): Times, (ran_now, waited_now): Times) -> State {
     let (ran_ns, waited_ns) = (ran_now.saturating_sub(ran), waited_now.saturating_sub(waited));
     if waited_ns > ran_ns {

@@ -1,4 +1,5 @@
-//! The ring into which the kernel writes what happens on a CPU; see `perf_event_open(2)`, "MMAP layout".
+//! The ring into which the kernel writes what happens on a CPU; see `perf_event_open(2)`, "MMAP
+//! layout".
 #![expect(unsafe_code, reason = "memory that the kernel writes to has no safe form")]
 
 use std::io;
@@ -76,8 +77,8 @@ impl Ring {
         out.resize(end + len, 0);
         // SAFETY: `from + len` is at most the length of the ring, which follows the first page.
         let source = unsafe { self.start.add(self.page_bytes + from) };
-        // SAFETY: both are valid for `len` bytes and apart, and the kernel does not write between the
-        // tail and the head.
+        // SAFETY: both are valid for `len` bytes and apart, and the kernel does not write between
+        // the tail and the head.
         unsafe { ptr::copy_nonoverlapping(source.as_ptr(), out[end..].as_mut_ptr(), len) };
     }
 }

@@ -1,5 +1,5 @@
-//! The Trace Event Format, which Perfetto and `chrome://tracing` read: one object an event, times in µs.
-//! <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
+//! The Trace Event Format, which Perfetto and `chrome://tracing` read: one object an event, times
+//! in µs. <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Category, Fault, Process, Span, Thread, Timeline};
+use super::recording::Fault;
+use super::spans::{Category, Process, Span, Thread, Timeline};
 
 #[derive(Serialize)]
 struct Event<'a> {
@@ -39,16 +40,19 @@ impl Serialize for Microseconds {
     }
 }
 
-pub(super) fn write(timeline: &Timeline, out: impl Write) -> io::Result<()> {
-    let mut writer = Writer { out, start_ns: timeline.start_ns, any: false };
-    writer.out.write_all(b"{\"traceEvents\":[")?;
-    for (i, process) in timeline.processes.iter().enumerate() {
-        writer.process(i, process)?;
+impl Timeline {
+    /// As JSON, in the object form of the Trace Event Format.
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
+        let mut writer = Writer { out, start_ns: self.start_ns, any: false };
+        writer.out.write_all(b"{\"traceEvents\":[")?;
+        for (i, process) in self.processes.iter().enumerate() {
+            writer.process(i, process)?;
+        }
+        writer.out.write_all(b"\n],\"displayTimeUnit\":\"ns\",\"otherData\":")?;
+        serde_json::to_writer(&mut writer.out, &self.facts)?;
+        writer.out.write_all(b"}\n")?;
+        writer.out.flush()
     }
-    writer.out.write_all(b"\n],\"displayTimeUnit\":\"ns\",\"otherData\":")?;
-    serde_json::to_writer(&mut writer.out, &timeline.facts)?;
-    writer.out.write_all(b"}\n")?;
-    writer.out.flush()
 }
 
 struct Writer<W> {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Category, Span, State};
+use super::recording::State;
+use super::spans::{Category, Span};
 
 /// In the order of time, without gaps. What is unknown before the first change is left out.
 pub(super) fn spans(changes: &[(u64, State)], end_ns: u64) -> Vec<Span> {

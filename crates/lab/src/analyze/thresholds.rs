@@ -1,61 +1,20 @@
 //! What a run must not exceed, and whether it did. Pure.
 
-use serde::{Deserialize, Serialize};
-
-use crate::analyze::{CellSummary, Comparison, Family, at_level, sessions, too_few};
+use super::compare::{at_level, too_few};
+use super::values::sessions;
+use super::{CellSummary, Comparison, Family, Held, ThresholdOutcome};
 use crate::metric::is_counted_apart;
 use crate::param::Point;
-use crate::run::{Cell, Role, Run, Status};
+use crate::run::{Cell, RATIO, Role, Run, Status, Threshold};
 use crate::stats::{SESSIONS_NEEDED, percentile_interval};
 
-/// A limit for one metric, or for the ratio to the reference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Threshold {
-    /// The methods that it holds for; none: all that compete.
-    pub methods: Vec<String>,
-    /// The name of a metric, or [`RATIO`].
-    pub metric: String,
-    pub max: f64,
-}
-
-/// In place of a metric: method / reference, in what decides between the two.
-pub const RATIO: &str = "ratio";
-
-/// A threshold held against one method at one point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
-    pub method: String,
-    pub point: Point,
-    pub metric: String,
-    pub max: f64,
-    /// The p50, or the ratio, with its interval.
-    pub value: Option<f64>,
-    pub low: Option<f64>,
-    pub high: Option<f64>,
-    /// Of the interval: 1 − 0.05 / (outcomes of the run), so that all of them hold together at 95 %.
-    pub level: f64,
-    pub verdict: Held,
-    /// Why it is undecided.
-    pub reason: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Held {
-    /// The whole interval is within.
-    Kept,
-    /// The whole interval is beyond.
-    Exceeded,
-    Undecided,
-}
-
 /// All thresholds of the run's definition, at each point.
-pub(crate) fn check(
+pub(super) fn check(
     run: &Run,
     cells: &[CellSummary],
     families: &[Family],
     comparisons: &[Comparison],
-) -> Vec<Outcome> {
+) -> Vec<ThresholdOutcome> {
     let lines = lines(run, families);
     let alpha = ALPHA / lines.len().max(1) as f64;
     let outcome = |line: &Line<'_>| {
@@ -161,7 +120,7 @@ fn outcome(
     point: &Point,
     figure: Figure,
     alpha: f64,
-) -> Outcome {
+) -> ThresholdOutcome {
     let Figure { value, low, high, reason } = figure;
     let max = threshold.max;
     let verdict = match (low, high) {
@@ -176,7 +135,7 @@ fn outcome(
         _ => "the limit lies within the interval".to_owned(),
     };
     let reason = (verdict == Held::Undecided).then(why);
-    Outcome {
+    ThresholdOutcome {
         method: cell.method.clone(),
         point: point.clone(),
         metric: threshold.metric.clone(),

@@ -1,6 +1,10 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::build::Child;
+use super::recording::{Call, Fault, Recording, State, Task};
 use super::*;
 
 fn span(name: &str, category: Category, start_ns: u64, end_ns: u64) -> Span {

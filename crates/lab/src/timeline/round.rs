@@ -1,27 +1,26 @@
-//! The round that is recorded: after all times and counts are taken, every method once more in a fresh
-//! process, while is written down what its threads do. Nothing of it is a sample of the run.
+//! The round that is recorded: after all times and counts are taken, every method once more in a
+//! fresh process, while is written down what its threads do. Nothing of it is a sample of the run.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-use super::order::order;
-use super::{Job, Progress, Record, arguments, note_missing, point_of};
-use crate::cache;
+use super::build::Child;
+use super::recorder::Recorder;
+use super::shared::TimelineSources;
+use super::spans::{Category, Span, Timeline};
 use crate::clock;
-use crate::count::{Recorder, TimelineSources};
 use crate::experiment::Data;
 use crate::launch::{Ended, Launch, Stop, Taken, TracedRunner};
-use crate::run::{CacheState, Pass, Run, Status};
-use crate::trace::{Category, Child, Span, Timeline};
+use crate::measure::{Bench, Halt, Job, Progress, Record, order, reason, unless_stopped};
+use crate::protocol::JOB_START;
+use crate::run::{Pass, Run, Status};
 
 /// The orders of the timing pass and of the counting pass have other numbers.
 const ROUND: u32 = u32::MAX;
-/// What a built-in method tells where its job is marked.
-pub(crate) const JOB_START: &str = "job_start_ns";
 
-/// One round as a timeline. Why it lacks something becomes a note of the run. None if a signal stopped
-/// it.
+/// One round as a timeline. Why it lacks something becomes a note of the run. None if a signal
+/// stopped it.
 pub fn trace(
     job: &Job<'_>,
     run: &mut Run,
@@ -33,24 +32,22 @@ pub fn trace(
     let start_ns = clock::now_ns();
     let recorder = Recorder::start().context("starting the recorder of the timeline")?;
     let sources = recorder.sources.clone();
-    let mut round = Round { job, run, data, launch, recorder: &recorder, children: Vec::new() };
-    let ended = round.run(record, stop);
+    let mut bench = Bench { job, run, data, launch, record, stop };
+    let mut round = Round { bench: &mut bench, recorder: &recorder, children: Vec::new() };
+    let ended = round.run();
     let children = std::mem::take(&mut round.children);
     let recording = recorder.finish();
-    if matches!(ended, Err(Ended::Stopped)) {
+    if unless_stopped(ended)?.is_none() {
         return Ok(None);
     }
-    explain(run, &sources, recording.lost);
-    let facts = facts(run, &sources, recording.lost);
-    record.finish(run)?;
+    explain(&mut bench, &sources, recording.lost);
+    let facts = facts(bench.run, &sources, recording.lost);
+    bench.record.finish(bench.run)?;
     Ok(Some(Timeline::of(&recording, children, start_ns, facts)))
 }
 
-struct Round<'a> {
-    job: &'a Job<'a>,
-    run: &'a mut Run,
-    data: &'a [Data],
-    launch: &'a mut dyn Launch,
+struct Round<'a, 'b> {
+    bench: &'a mut Bench<'b>,
     recorder: &'a Recorder,
     children: Vec<Child>,
 }
@@ -61,20 +58,19 @@ struct Live {
     point: usize,
 }
 
-impl Round<'_> {
-    /// The only error is that a signal stopped it.
-    fn run(&mut self, record: &mut dyn Record, stop: &Stop) -> Result<(), Ended> {
-        let n = self.run.cells.len();
+impl Round<'_, '_> {
+    fn run(&mut self) -> Result<(), Halt> {
+        let of = self.bench.run.cells.len();
         let mut cells: Vec<Option<Live>> = Vec::new();
-        for cell in 0..n {
-            let method = &self.run.cells[cell].method;
-            record.progress(&Progress::Tracing { method, done: cell, of: n });
-            let live = self.known(cell, stop, |round| round.prepare(cell))?.flatten();
+        for cell in 0..of {
+            let method = &self.bench.run.cells[cell].method;
+            self.bench.record.progress(&Progress::Tracing { method, done: cell, of });
+            let live = self.known(cell, |round| round.prepare(cell))?.flatten();
             cells.push(live);
         }
-        for cell in order(self.run.plan.seed, ROUND, ROUND, n) {
+        for cell in order(self.bench.run.plan.seed, ROUND, ROUND, of) {
             let Some(live) = &mut cells[cell] else { continue };
-            if self.known(cell, stop, |round| round.sample(cell, live, 2, "sample"))?.is_none() {
+            if self.known(cell, |round| round.sample(cell, live, 2, "sample"))?.is_none() {
                 cells[cell] = None;
             }
         }
@@ -86,36 +82,29 @@ impl Round<'_> {
     fn known<T>(
         &mut self,
         cell: usize,
-        stop: &Stop,
         job: impl FnOnce(&mut Self) -> Result<T, Ended>,
-    ) -> Result<Option<T>, Ended> {
-        if stop.signal().is_some() {
-            return Err(Ended::Stopped);
-        }
-        match job(self) {
-            Ok(done) => Ok(Some(done)),
-            Err(Ended::Stopped) => Err(Ended::Stopped),
-            Err(Ended::Failed(why) | Ended::Skipped(why)) => {
-                let method = self.run.cells[cell].method.clone();
-                note_missing(self.run, Some(&method), "timeline", &why);
-                Ok(None)
-            }
-        }
+    ) -> Result<Option<T>, Halt> {
+        self.bench.check_stop()?;
+        let ended = match job(self) {
+            Ok(done) => return Ok(Some(done)),
+            Err(ended) => ended,
+        };
+        let method = self.bench.run.cells[cell].method.clone();
+        self.bench.note_missing(Some(&method), "timeline", &reason(ended)?);
+        Ok(None)
     }
 
-    /// Starts and prepares a method, and lets it do the job once; none if it was not measured either.
+    /// Starts and prepares a method, and lets it do the job once; none if it was not measured
+    /// either.
     fn prepare(&mut self, index: usize) -> Result<Option<Live>, Ended> {
-        let cell = &self.run.cells[index];
+        let cell = &self.bench.run.cells[index];
         if cell.status != Status::Measured || cell.n(Pass::Timing) == 0 {
             return Ok(None);
         }
-        let point = point_of(self.run, cell);
-        let method = self.job.methods.iter().find(|method| method.name == cell.method);
-        let method = method
-            .ok_or_else(|| Ended::Failed(format!("there is no method {} now", cell.method)))?;
-        let ops = cell.samples.iter().rfind(|sample| sample.counts()).map_or(1, |s| s.ops);
+        let (method, point) = self.bench.method(index)?;
+        let ops = self.bench.ops(index);
         let start_ns = clock::now_ns();
-        let mut runner = self.launch.start_traced(self.job.experiment.name, method)?;
+        let mut runner = self.bench.launch.start_traced(self.bench.job.experiment.name, method)?;
         let started_ns = clock::now_ns();
         if let Some(pid) = runner.pid() {
             self.recorder.watch(pid);
@@ -123,7 +112,7 @@ impl Round<'_> {
             let name = self.name(index);
             self.children.push(Child { pid, name, phases, jobs: Vec::new() });
         }
-        runner.prepare(&arguments(self.job, &self.data[point], method))?;
+        runner.prepare(&self.bench.arguments(method, point))?;
         if let Some(child) = self.children.last_mut().filter(|c| Some(c.pid) == runner.pid()) {
             child.phases.push(phase("prepare", started_ns, clock::now_ns()));
         }
@@ -134,12 +123,7 @@ impl Round<'_> {
 
     fn sample(&mut self, index: usize, live: &mut Live, n: u64, name: &str) -> Result<(), Ended> {
         live.runner.before()?;
-        if self.run.plan.cache == CacheState::Cold {
-            for file in &self.data[live.point].files {
-                // Where it stays, the timeline is that of a file that is cached.
-                let _ = cache::evict(file);
-            }
-        }
+        self.bench.evict(live.point);
         let mut pid = live.runner.pid();
         let start_ns = clock::now_ns();
         let taken = live.runner.go(n, live.ops, &mut |started| {
@@ -170,8 +154,8 @@ impl Round<'_> {
 
     /// The method, and what tells its cells apart where there are several.
     fn name(&self, index: usize) -> String {
-        let cell = &self.run.cells[index];
-        let others = || self.run.cells.iter().filter(|other| other.method == cell.method);
+        let cell = &self.bench.run.cells[index];
+        let others = || self.bench.run.cells.iter().filter(|other| other.method == cell.method);
         let varies = |name: &str| others().any(|o| o.point.get(name) != cell.point.get(name));
         let mut words = vec![cell.method.clone()];
         let values = cell.point.iter().filter(|(name, _)| varies(name));
@@ -198,18 +182,18 @@ fn job_of(taken: &Taken) -> Option<Span> {
     })
 }
 
-fn explain(run: &mut Run, sources: &TimelineSources, lost: u64) {
+fn explain(bench: &mut Bench<'_>, sources: &TimelineSources, lost: u64) {
     if let Some(why) = &sources.sampled {
         let text = format!(
             "scheduling was looked at about every millisecond, and system calls and page faults are \
              missing: {why}"
         );
-        note_missing(run, None, "timeline", &text);
+        bench.note_missing(None, "timeline", &text);
     } else if let Some(why) = &sources.no_calls {
-        note_missing(run, None, "timeline", &format!("system calls are missing: {why}"));
+        bench.note_missing(None, "timeline", &format!("system calls are missing: {why}"));
     }
     if lost > 0 {
-        note_missing(run, None, "timeline", &format!("{lost} events were lost; it has gaps"));
+        bench.note_missing(None, "timeline", &format!("{lost} events were lost; it has gaps"));
     }
 }
 

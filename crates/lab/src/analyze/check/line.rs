@@ -1,0 +1,79 @@
+//! One line of a check.
+
+use serde::Serialize;
+
+use crate::analyze::summary;
+use crate::param::Point;
+use crate::run::Cell;
+use crate::stats;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The whole interval is within what is allowed.
+    Ok,
+    /// The whole interval is below 1, at the level of all lines.
+    Faster,
+    /// More than is allowed, in each of two runs.
+    Slower,
+    /// Neither can be said.
+    Undecided,
+    /// It was not measured, or its answer is wrong.
+    Missing,
+    /// The reference, by which the speed of the machine is taken out of the others, where the baseline is of
+    /// another machine: whether it got slower itself cannot be known.
+    Reference,
+}
+
+/// One method at one point in one metric.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckLine {
+    pub method: String,
+    pub point: Point,
+    pub metric: String,
+    pub allowed_percent: f64,
+    /// What the ratio is relative to: the method that was in the same rounds; none if it is absolute.
+    pub reference: Option<String>,
+    /// The p50 of the baseline and of now.
+    pub baseline: Option<f64>,
+    pub now: Option<f64>,
+    /// Now / baseline, with the interval that decides: of all runs of now, or of the one that shows the least.
+    pub ratio: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// The level of that interval.
+    pub level: Option<f64>,
+    pub outcome: Outcome,
+    /// Why there is no interval, or why it is not decided.
+    pub reason: Option<String>,
+}
+
+impl CheckLine {
+    /// Not decided yet.
+    pub(super) fn new(
+        before: &[&Cell],
+        now: &[&Cell],
+        metric: &str,
+        allowed_percent: f64,
+    ) -> CheckLine {
+        let p50 = |cells: &[&Cell]| {
+            let middles = cells.iter().filter_map(|cell| summary::middle(cell, metric));
+            Some(stats::median(&middles.collect::<Vec<_>>())).filter(|value| !value.is_nan())
+        };
+        CheckLine {
+            method: before[0].method.clone(),
+            point: before[0].point.clone(),
+            metric: metric.to_owned(),
+            allowed_percent,
+            reference: None,
+            baseline: p50(before),
+            now: p50(now),
+            ratio: None,
+            low: None,
+            high: None,
+            level: None,
+            outcome: Outcome::Missing,
+            reason: None,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! How many operations a sample holds.
+
+/// What a method needs for a sample that is long enough for the clock.
+pub(super) struct Batch {
+    pub(super) cell: usize,
+    pub(super) point: usize,
+    pub(super) ops: u64,
+    pub(super) op_ns: u64,
+    pub(super) yardstick: bool,
+}
+
+/// How many operations a sample of each holds. The contenders of a point that must be batched have
+/// equally many, so that what a sample costs once weighs equally; but none so many that its sample
+/// gets long. An operation that is long enough is a sample of its own: its percentiles are those of
+/// operations, not of means.
+pub(super) fn shared_ops(batches: &[Batch]) -> Vec<u64> {
+    let most = |point: usize| {
+        let contenders = batches.iter().filter(|batch| batch.point == point && !batch.yardstick);
+        contenders.map(|batch| batch.ops).max().unwrap_or(1)
+    };
+    let shared = |batch: &Batch| {
+        if batch.ops == 1 {
+            return 1;
+        }
+        let bearable = (LONG_NS / batch.op_ns.max(1)).max(batch.ops);
+        most(batch.point).max(batch.ops).min(bearable)
+    };
+    batches.iter().map(shared).collect()
+}
+
+/// A sample that takes longer holds no more operations than it must.
+pub(super) const LONG_NS: u64 = 10_000_000;

@@ -1,0 +1,155 @@
+//! What the three passes over a run (the sessions, the counting, the timeline) work with.
+
+use anyhow::Result;
+
+use super::job::{Job, Progress, Record};
+use crate::cache;
+use crate::experiment::{Data, How, Method};
+use crate::launch::{Ended, Launch, Stop};
+use crate::param::Point;
+use crate::protocol::Done;
+use crate::run::{CacheState, Cell, Note, Pass, Run, Sample};
+
+pub(crate) struct Bench<'a> {
+    pub(crate) job: &'a Job<'a>,
+    pub(crate) run: &'a mut Run,
+    pub(crate) data: &'a [Data],
+    pub(crate) launch: &'a mut dyn Launch,
+    pub(crate) record: &'a mut dyn Record,
+    pub(crate) stop: &'a Stop,
+}
+
+/// What ends a pass early.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// A signal.
+    Stopped,
+    Error(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Halt {
+    fn from(error: anyhow::Error) -> Halt {
+        Halt::Error(error)
+    }
+}
+
+/// What a pass gave; none if a signal stopped it.
+pub(crate) fn unless_stopped<T>(ended: Result<T, Halt>) -> Result<Option<T>> {
+    match ended {
+        Ok(done) => Ok(Some(done)),
+        Err(Halt::Stopped) => Ok(None),
+        Err(Halt::Error(error)) => Err(error),
+    }
+}
+
+/// Why a method takes no more samples, where the run goes on without it.
+pub(crate) fn reason(ended: Ended) -> Result<String, Halt> {
+    match ended {
+        Ended::Stopped => Err(Halt::Stopped),
+        Ended::Failed(why) | Ended::Skipped(why) => Ok(why),
+    }
+}
+
+/// Where a sample stands in its session or pass.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) round: u32,
+    pub(super) slot: u32,
+    pub(super) warm_up: bool,
+}
+
+impl Place {
+    pub(super) fn sample(self, pass: Pass, session: u32, done: &Done) -> Sample {
+        let Place { round, slot, warm_up } = self;
+        Sample {
+            pass,
+            session,
+            round,
+            slot,
+            warm_up,
+            not_counted: None,
+            ops: done.ops,
+            bytes: done.bytes,
+            answer: done.answer.clone(),
+        }
+    }
+}
+
+impl<'a> Bench<'a> {
+    /// Before whatever takes long.
+    pub(crate) fn check_stop(&self) -> Result<(), Halt> {
+        if self.stop.signal().is_some() { Err(Halt::Stopped) } else { Ok(()) }
+    }
+
+    pub(super) fn preparing(&mut self, cell: usize) {
+        let (method, of) = (&self.run.cells[cell].method, self.run.cells.len());
+        self.record.progress(&Progress::Preparing { method, done: cell, of });
+    }
+
+    /// The method of a cell, with the index of its point and data.
+    pub(crate) fn method(&self, cell: usize) -> Result<(&'a Method, usize), Ended> {
+        let cell = &self.run.cells[cell];
+        let method = self.job.methods.iter().find(|method| method.name == cell.method);
+        let point = self.run.points.iter().position(|point| cell.point.is_part_of(point));
+        let missing = || Ended::Failed(format!("there is no method {} now", cell.method));
+        Ok((method.ok_or_else(missing)?, point.unwrap_or_default()))
+    }
+
+    /// What a method gets to know of a point.
+    pub(crate) fn arguments(&self, method: &Method, point: usize) -> Point {
+        let data = &self.data[point];
+        let declared =
+            |name: &str| self.job.experiment.params.iter().any(|param| param.name == name);
+        let told = |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
+        let of_old = data.old_arguments.as_ref().filter(|_| matches!(method.how, How::Old { .. }));
+        of_old.unwrap_or(&data.arguments).only(told)
+    }
+
+    /// Operations of a sample of the cell in the timing pass.
+    pub(crate) fn ops(&self, cell: usize) -> u64 {
+        let samples = &self.run.cells[cell].samples;
+        samples.iter().rfind(|sample| sample.counts()).map_or(1, |sample| sample.ops)
+    }
+
+    /// Before a sample of a cold run. What could not be evicted is seen by the proof of the timing
+    /// pass; in the others the sample is that of a file that is cached.
+    pub(crate) fn evict(&self, point: usize) {
+        if self.run.plan.cache == CacheState::Cold {
+            for file in &self.data[point].files {
+                let _ = cache::evict(file);
+            }
+        }
+    }
+
+    /// By cell, whether it is one of the reference.
+    pub(super) fn are_of_reference(&self) -> Vec<bool> {
+        let reference = self.job.methods.first().map(|method| method.name.as_str());
+        let is_one = |cell: &Cell| Some(cell.method.as_str()) == reference;
+        self.run.cells.iter().map(is_one).collect()
+    }
+
+    /// Why a metric is missing: of one method, or of all. It is said once.
+    pub(crate) fn note_missing(&mut self, method: Option<&str>, metric: &str, why: &str) {
+        let about = format!("{metric}: ");
+        let known = |n: &Note| n.method.as_deref() == method && n.text.starts_with(&about);
+        if !self.run.notes.iter().any(known) {
+            let method = method.map(str::to_owned);
+            self.run.notes.push(Note { method, point: None, text: about + why });
+        }
+    }
+
+    pub(super) fn push(
+        &mut self,
+        cell: usize,
+        sample: Sample,
+        values: &[(&str, f64)],
+    ) -> Result<()> {
+        self.run.cells[cell].push(sample, values);
+        self.record.sample(self.run, cell)
+    }
+
+    /// Status, language or digest of a cell is new.
+    pub(super) fn changed(&mut self, cell: usize) -> Result<()> {
+        self.record.cell(self.run, cell)
+    }
+}

@@ -1,0 +1,64 @@
+//! Whether a sample counts, and whether its method did the whole job.
+
+use super::job::INTERRUPTED;
+use crate::experiment::Data;
+use crate::launch::{Ended, Taken};
+use crate::run::{CacheState, Cell, Role, Sample};
+
+/// A warm file needs no device; a cold one must come from it.
+pub(super) fn disproved_by_device(
+    cache: CacheState,
+    taken: &Taken,
+    data: &Data,
+    bypasses_cache: bool,
+) -> Option<String> {
+    let read_bytes = taken.used.device_read_bytes?;
+    match cache {
+        CacheState::Warm if read_bytes > 0 && !bypasses_cache => {
+            Some(format!("not warm: {read_bytes} bytes came from the device"))
+        }
+        CacheState::Cold => {
+            let sizes = data.files.iter().filter_map(|file| Some(file.metadata().ok()?.len()));
+            // A job without a fixed payload may read a part of its files only.
+            let expected = data.payload_bytes.map_or(1, |payload| payload.min(sizes.sum()));
+            (read_bytes < expected - expected / 50).then(|| {
+                format!(
+                    "not cold: {read_bytes} of {expected} bytes came from the device (something else \
+                     reads the file, or its file system compresses)"
+                )
+            })
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn clock_stood(taken: &Taken) -> Option<String> {
+    (taken.done.wall_ns == 0).then(|| "too short: its own clock did not move".to_owned())
+}
+
+pub(super) fn wrong_payload(cell: &Cell, data: &Data, taken: &Taken) -> Option<Ended> {
+    let expected = u128::from(data.payload_bytes?) * u128::from(taken.done.ops);
+    let got = u128::from(taken.done.bytes);
+    // A plain command cannot say what it handed over, and a yardstick may hand over nothing.
+    let says = taken.startup_ns.is_none();
+    (says && cell.role == Role::Contender && got != expected)
+        .then(|| Ended::Failed(format!("handed over {got} bytes instead of {expected}")))
+}
+
+pub(super) fn never_proved(cell: &Cell) -> Option<Ended> {
+    let is_aside = |sample: &&Sample| sample.not_counted.as_deref() == Some(INTERRUPTED);
+    let own = cell.samples.iter().filter(|sample| !is_aside(sample));
+    let last = own.rev().take(UNPROVED_LIMIT);
+    let reasons: Vec<&String> = last.filter_map(|sample| sample.not_counted.as_ref()).collect();
+    if reasons.len() < UNPROVED_LIMIT || cell.samples.iter().any(Sample::counts) {
+        return None;
+    }
+    Some(Ended::Skipped(format!(
+        "{} samples in a row did not count: {}; --cache as-is takes them as they are",
+        reasons.len(),
+        reasons[0]
+    )))
+}
+
+/// After so many samples in a row that were not in the asked cache state, a cell is given up.
+const UNPROVED_LIMIT: usize = 5;

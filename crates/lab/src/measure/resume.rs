@@ -1,0 +1,128 @@
+//! A run that was interrupted: which sessions it still needs.
+
+use anyhow::Result;
+
+use super::{INTERRUPTED, Record};
+use crate::run::{Pass, Run, Sample, Status};
+
+/// The sessions of the plan that the run does not have yet, and the one that was interrupted, if there is one:
+/// it is taken again, whole. That has new processes and so a number of its own: that of its session plus a
+/// multiple of the number of sessions.
+pub(super) fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
+    let planned = run.plan.sessions.max(1);
+    let of_pass = |pass| {
+        let all = run.cells.iter().flat_map(|cell| &cell.samples);
+        all.filter(move |sample| sample.pass == pass)
+    };
+    // They come after all others, also where the time limit has ended the rounds.
+    if of_pass(Pass::Counting).next().is_some() {
+        return (Vec::new(), None);
+    }
+    let numbers = || of_pass(Pass::Timing).map(|sample| sample.session);
+    let Some(last) = numbers().map(|number| number % planned).max() else {
+        return ((0..planned).collect(), None);
+    };
+    let later = last + 1..planned;
+    let number = numbers().filter(|number| number % planned == last).max().unwrap_or(last);
+    if is_whole(run, number) {
+        return (later.collect(), None);
+    }
+    let again = number.saturating_add(planned);
+    (std::iter::once(again).chain(later).collect(), Some(number))
+}
+
+/// Whether each method took all rounds of this session, a slow one its only one.
+fn is_whole(run: &Run, session: u32) -> bool {
+    let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
+    let taken = measured.map(|cell| {
+        let of_session = |s: &&Sample| s.pass == Pass::Timing && s.session == session;
+        cell.samples.iter().filter(of_session).filter(|s| !s.warm_up).count() as u32
+    });
+    let taken: Vec<u32> = taken.collect();
+    let most = taken.iter().copied().max().unwrap_or_default();
+    let aside = |sample: &Sample| {
+        sample.session == session && sample.not_counted.as_deref() == Some(INTERRUPTED)
+    };
+    if run.cells.iter().flat_map(|cell| &cell.samples).any(aside) {
+        return false;
+    }
+    // A slow cell takes part in one round, or in none.
+    most >= run.plan.rounds && taken.iter().all(|n| *n == most || most > 1 && *n < 2)
+}
+
+/// Marks the samples of an interrupted session: a part of a session is no unit.
+pub(super) fn set_aside(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()> {
+    for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
+        if sample.pass == Pass::Timing && sample.session == session {
+            sample.not_counted.get_or_insert_with(|| INTERRUPTED.to_owned());
+        }
+    }
+    record.set_aside(run, session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::param::Point;
+    use crate::run::{CacheState, Cell, Environment, Plan, SCHEMA};
+
+    /// A run of 2 sessions of 100 rounds that took so many in each set of processes: what is left, and which
+    /// session was interrupted.
+    fn check(taken: &[(u32, u32)], left: &[u32], interrupted: Option<u32>) {
+        let plan = Plan {
+            rounds: 100,
+            time_limit_ns: 1000,
+            warm_up: 1,
+            sessions: 2,
+            seed: 1,
+            cache: CacheState::AsIs,
+            sample_limit_ns: 1,
+            data_dir: None,
+            counting: 0,
+            fresh: false,
+            definition: None,
+            metric_versions: std::collections::BTreeMap::new(),
+            measures: Vec::new(),
+            imported: None,
+        };
+        let sample = |session, round| crate::run::Sample {
+            pass: Pass::Timing,
+            session,
+            round,
+            slot: 0,
+            warm_up: round == 0,
+            not_counted: None,
+            ops: 1,
+            bytes: 0,
+            answer: None,
+        };
+        let samples =
+            taken.iter().flat_map(|(session, n)| (0..=*n).map(|round| sample(*session, round)));
+        let cell = Cell { samples: samples.collect(), ..Cell::new("", Point::default()) };
+        let run = Run {
+            schema: SCHEMA,
+            id: String::new(),
+            experiment: String::new(),
+            question: String::new(),
+            label: None,
+            started: String::new(),
+            complete: false,
+            environment: Environment::default(),
+            plan,
+            points: Vec::new(),
+            cells: vec![cell],
+            notes: Vec::new(),
+        };
+        assert_eq!(sessions_left(&run), (left.to_vec(), interrupted), "{taken:?}");
+    }
+
+    #[test]
+    fn a_session_that_was_interrupted_is_taken_again_whole() {
+        check(&[], &[0, 1], None);
+        check(&[(0, 30)], &[2, 1], Some(0));
+        check(&[(0, 30), (2, 20)], &[4, 1], Some(2));
+        check(&[(0, 30), (2, 100)], &[1], None);
+        check(&[(0, 30), (2, 100), (1, 60)], &[3], Some(1));
+        check(&[(0, 100), (1, 100)], &[], None);
+    }
+}

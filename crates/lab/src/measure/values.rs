@@ -1,0 +1,131 @@
+//! From what a sample used to the values of its metrics, and why others are missing.
+
+use crate::counters::{AROUND_NS, COMPUTED_SHARE};
+use crate::launch::{Fresh, Taken};
+use crate::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
+
+/// All values of a sample of the timing pass: what the method says itself replaces what was seen
+/// from outside.
+pub(super) fn all_values(taken: &Taken) -> Vec<(&str, f64)> {
+    let own = || taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
+    let seen = values(taken).into_iter().filter(|(name, _)| !own().any(|(own, _)| own == *name));
+    seen.chain(own()).collect()
+}
+
+/// The metrics of the timing pass of one sample, per operation. What could not be had is left out.
+pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
+    let (done, used) = (&taken.done, &taken.used);
+    let ops = done.ops.max(1) as f64;
+    let wall_ns = done.wall_ns as f64;
+    let mut values = vec![(WALL, wall_ns / ops)];
+    values.extend(wall_less_wait_ns(taken).map(|ns| (WALL_LESS_WAIT, ns / ops)));
+    if done.bytes > 0 && done.wall_ns > 0 {
+        values.push(("throughput_bytes_per_s", done.bytes as f64 * 1e9 / wall_ns));
+    }
+    let known = |name: &str| !unknown(taken).any(|(unknown, _)| unknown == name);
+    if let Some(peak_bytes) = used.peak_rss_bytes.filter(|_| known(PEAK_RSS)) {
+        values.push((PEAK_RSS, peak_bytes as f64));
+    }
+    let per_op = [
+        // Of a process that was still on a CPU, the CPU time is late by up to a tick of the kernel.
+        (CPU, used.cpu_ns.filter(|_| used.at_rest)),
+        ("user_ns", used.user_ns),
+        ("system_ns", used.system_ns),
+        ("run_queue_wait_ns", used.run_queue_wait_ns),
+        ("device_read_bytes", used.device_read_bytes),
+        ("device_write_bytes", used.device_write_bytes),
+        ("minor_faults", used.minor_faults),
+        ("major_faults", used.major_faults),
+        ("voluntary_switches", used.voluntary_switches),
+        ("involuntary_switches", used.involuntary_switches),
+        ("startup_ns", taken.startup_ns),
+        ("noop_ns", taken.noop_ns),
+    ];
+    let per_op = per_op.iter().filter(|(name, _)| known(name));
+    values.extend(per_op.filter_map(|(name, total)| Some((*name, (*total)? as f64 / ops))));
+    if let Some(Fresh { startup_ns, prepare_ns }) = taken.fresh {
+        let [startup_ns, prepare_ns] = [startup_ns as f64, prepare_ns as f64];
+        values.push(("startup_ns", startup_ns));
+        values.push(("prepare_ns", prepare_ns));
+        values.push(("first_touch_ns", wall_ns));
+        values.push(("total_ns", startup_ns + prepare_ns + wall_ns));
+    }
+    values
+}
+
+/// What is not known of a sample for a reason that only the sample shows, and the reason. Of a
+/// plain command the kernel gives the sums with `wait4`; a worker may tell its own.
+fn unknown(taken: &Taken) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let used = &taken.used;
+    let is_command = taken.startup_ns.is_some();
+    let several_compute = used.computed_in_main_thread() == Some(false);
+    let has_threads = several_compute || used.threads.is_some_and(|threads| threads > 1);
+    let mut groups: Vec<(&[&str], &str)> = Vec::new();
+    if !is_command {
+        groups.push((
+            PARTS_OF_CPU,
+            "of another process the kernel tells them in steps of 10 ms only",
+        ));
+    }
+    if used.has_children() && is_command {
+        groups.push((WAIT, "it starts processes, and the wait of each for a CPU is not known"));
+    } else if used.has_children() {
+        let why =
+            "its work is done by processes that it starts, of which this is not known from outside";
+        groups.push((OF_ONE_PROCESS, why));
+    }
+    if several_compute {
+        groups.push((WAIT, "it computes in several threads, and is known of the first one only"));
+    }
+    if has_threads && !is_command {
+        groups.push((SWITCHES_OF, "it has several threads, and is known of the first one only"));
+    }
+    groups.into_iter().flat_map(|(names, why)| names.iter().map(move |name| (*name, why)))
+}
+
+const WAIT: &[&str] = &["run_queue_wait_ns"];
+
+const PARTS_OF_CPU: &[&str] = &["user_ns", "system_ns"];
+
+const SWITCHES_OF: &[&str] = &["voluntary_switches", "involuntary_switches"];
+
+/// Read of the process of the method, and of no other.
+const OF_ONE_PROCESS: &[&str] =
+    &[CPU, "run_queue_wait_ns", PEAK_RSS, "voluntary_switches", "involuntary_switches"];
+
+/// The metrics that a sample lacks for a reason that only the sample shows, each once.
+pub(super) fn missing(taken: &Taken) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let told = |name: &str| taken.done.metrics.iter().any(|(told, _)| told == name);
+    let mut said: Vec<&str> = Vec::new();
+    unknown(taken).filter(move |(name, _)| {
+        let is_new = !said.contains(name);
+        said.push(name);
+        is_new && !told(name)
+    })
+}
+
+/// What is left without the wait must be the time in which the main thread computed, but for a
+/// small share: then no other thread, child or server can have been waited for, whose own wait for
+/// a CPU is not known.
+///
+/// Only of a sample whose wait is known for the timed interval itself: told by the method, or that
+/// of a plain command. Seen from outside, a worker's wait includes that before and after.
+fn wall_less_wait_ns(taken: &Taken) -> Option<f64> {
+    let (done, used) = (&taken.done, &taken.used);
+    let ops = done.ops as f64;
+    let own = |name: &str| done.metrics.iter().find(|(n, _)| n == name).map(|(_, ns)| ns * ops);
+    let of_command = taken.startup_ns.and(used.run_queue_wait_ns).map(|ns| ns as f64);
+    let wait_ns = own("run_queue_wait_ns").or(of_command)?;
+    let main_ns = used.main_thread_cpu_ns? as f64;
+    let single = main_ns >= used.cpu_ns? as f64 * COMPUTED_SHARE;
+    // What the method tells leaves out what it does around the interval.
+    let cpu_ns = own(CPU).unwrap_or(main_ns).min(main_ns);
+    let left_ns = done.wall_ns as f64 - wait_ns;
+    // One thread cannot use more CPU time than what is left; a little is used around the interval.
+    let possible = left_ns > 0.0 && left_ns + AROUND_NS as f64 >= cpu_ns * COMPUTED_SHARE;
+    let computed = cpu_ns >= left_ns * COMPUTED_SHARE;
+    (used.at_rest && single && possible && computed && !used.has_children()).then_some(left_ns)
+}
+
+#[cfg(test)]
+mod tests;

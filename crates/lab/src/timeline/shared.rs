@@ -1,0 +1,61 @@
+//! What the recording thread and the thread that starts children share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::looks::Looks;
+use crate::clock;
+
+/// From where a timeline can be had here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimelineSources {
+    /// Why the scheduling is looked at instead of told.
+    pub sampled: Option<String>,
+    /// Why there are no system calls.
+    pub no_calls: Option<String>,
+    /// Why there are no page faults.
+    pub no_faults: Option<String>,
+}
+
+#[derive(Default)]
+pub(super) struct Shared {
+    finish: AtomicBool,
+    /// Of the children that were told so far.
+    processes: Mutex<Vec<u32>>,
+    looks: Mutex<Looks>,
+}
+
+impl Shared {
+    pub(super) fn finishes(&self) -> bool {
+        self.finish.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn processes(&self) -> Vec<u32> {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn looks(&self) -> MutexGuard<'_, Looks> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn finish(&self) {
+        self.finish.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn add(&self, process: u32) {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner).push(process);
+    }
+}
+
+/// Rests a part of the time that the work since `start_ns` took, and at least this long.
+pub(super) fn rest(start_ns: u64, times: u64, at_least_ns: u64) {
+    let pause_ns = ((clock::now_ns() - start_ns) * times).max(at_least_ns);
+    std::thread::sleep(std::time::Duration::from_nanos(pause_ns));
+}
+
+impl TimelineSources {
+    pub(super) fn sampled(why: &str) -> TimelineSources {
+        let why = Some(why.to_owned());
+        TimelineSources { sampled: why.clone(), no_calls: why.clone(), no_faults: why }
+    }
+}
