@@ -94,8 +94,8 @@ impl Encoder {
 
     /// A value of the base that came with another table than the encoder's would be read with the wrong names.
     pub(super) fn match_table_of(&mut self, value: Value<'_>) {
-        let theirs = value.source.context.and_then(|context| context.keys.as_deref());
-        let (Some(theirs), Some(own), Some(base)) = (theirs, &self.shared_keys, &mut self.base)
+        let (Some(theirs), Some(own), Some(base)) =
+            (value.source.keys(), &self.shared_keys, &mut self.base)
         else {
             return;
         };
