@@ -16,6 +16,7 @@
 #![expect(unsafe_code, reason = "a checked text is handed over without looking at it again")]
 
 use super::scan::{Finished, Scan};
+use super::utf8::{HIGH_BITS, is_ascii};
 use crate::value::Value;
 use crate::wire::Context;
 use alloc::borrow::Cow;
@@ -60,10 +61,10 @@ impl<'a> Value<'a> {
     /// ```
     #[inline(always)]
     pub fn as_str(self) -> Option<&'a str> {
-        let bytes = self.as_str_bytes()?;
         if self.source.context.is_none_or(|context| context.proof == Proof::NONE) {
-            return from_utf8(bytes).ok();
+            return self.look_at_text();
         }
+        let bytes = self.as_str_bytes()?;
         debug_assert!(
             from_utf8(bytes).is_ok(),
             "the check has let a string pass that is not UTF-8"
@@ -72,6 +73,33 @@ impl<'a> Value<'a> {
         // root, is UTF-8.
         Some(unsafe { from_utf8_unchecked(bytes) })
     }
+}
+
+impl<'a> Value<'a> {
+    /// Most strings are short and ASCII: then one look at 16 bytes is enough.
+    #[inline(always)]
+    fn look_at_text(self) -> Option<&'a str> {
+        let start: Option<&[u8; 16]> = self.source.bytes.get(self.at..)?.first_chunk();
+        if let Some(start) = start
+            && let len = usize::from(start[0].wrapping_sub(0x40))
+            && len < 15
+            && u128::from_le_bytes(*start) & HIGH_BITS[len] == 0
+        {
+            // SAFETY: none of the bytes after the header has its highest bit set, so they are ASCII, which is UTF-8.
+            return Some(unsafe { from_utf8_unchecked(&start[1..1 + len]) });
+        }
+        look_at(self.as_str_bytes()?)
+    }
+}
+
+/// The text, if the bytes are UTF-8; nearly always they are ASCII, which is seen sooner.
+#[inline(never)]
+fn look_at(bytes: &[u8]) -> Option<&str> {
+    if !is_ascii(bytes) {
+        return from_utf8(bytes).ok();
+    }
+    // SAFETY: bytes that are ASCII are UTF-8.
+    Some(unsafe { from_utf8_unchecked(bytes) })
 }
 
 /// A buffer whose `as_ref` returns the same bytes each time, whatever happens in between, as long as it is not lent mutably.
