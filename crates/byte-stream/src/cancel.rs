@@ -115,6 +115,35 @@ fn cancelled() -> Error {
     Error::new(ErrorKind::Cancelled, "cancelled")
 }
 
+/// Waits until one of the descriptors is writable or has failed, and returns its index; `None` if
+/// the deadline passed first.
+#[cfg(feature = "http")]
+pub(crate) fn wait_any(
+    fds: &[&OwnedFd],
+    cancel: Option<&Cancel>,
+    deadline: Option<Deadline>,
+) -> Result<Option<usize>> {
+    loop {
+        check(cancel)?;
+        let left = deadline.map(Deadline::left);
+        if left == Some(Duration::ZERO) {
+            return Ok(None);
+        }
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        let event = cancel.map(|cancel| PollFd::new(&cancel.0.event, PollFlags::IN));
+        let fds = fds.iter().map(|fd| PollFd::new(*fd, PollFlags::OUT));
+        let mut polled: Vec<PollFd<'_>> = fds.chain(event).collect();
+        match poll(&mut polled, left.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(Error::io(errno)),
+        }
+        check(cancel)?;
+        if let Some(ready) = polled.iter().position(|fd| !fd.revents().is_empty()) {
+            return Ok(Some(ready));
+        }
+    }
+}
+
 /// Waits until the descriptor is ready or has failed; the next call on it returns that error.
 /// Returns false if the deadline passed first.
 pub(crate) fn wait(

@@ -1,10 +1,10 @@
 //! Dicts: lookup by binary search, and iteration in the order of storage.
 
 use crate::array::Slots;
-use crate::check::proof::Proof;
 use crate::inherit::Merge;
 use crate::key::{Key, Needle};
 use crate::limits::GENERATIONS;
+use crate::shared_keys::SharedKeys;
 use crate::value::Value;
 use crate::wire::{self, Context, PARENT_KEY, Source, tag, u16_at};
 use alloc::boxed::Box;
@@ -70,9 +70,9 @@ impl<'a> Dict<'a> {
     /// ```
     #[inline(always)]
     pub fn get(self, key: &str) -> Option<Value<'a>> {
-        let Source { bytes, context, proof } = self.slots.source;
-        if let Some(context) = context {
-            return get_rare(bytes, context, proof, self.at, key);
+        let source = self.slots.source;
+        if let Some(keys) = source.keys() {
+            return get_shared(source.bytes, source.context, keys, self.at, key);
         }
         match self.slots.search_name(key.as_bytes()) {
             Some(index) => self.own(index),
@@ -96,8 +96,8 @@ impl<'a> Dict<'a> {
         if let Some(value) = self.value_at_hint(key) {
             return Some(value);
         }
-        let Source { bytes, context, proof } = self.slots.source;
-        get_rare_key(bytes, context, proof, self.at, key)
+        let Source { bytes, context } = self.slots.source;
+        get_rare_key(bytes, context, self.at, key)
     }
 
     /// The value at the place that the key remembers, if this dict has the key there.
@@ -115,7 +115,7 @@ impl<'a> Dict<'a> {
 
     #[inline(always)]
     fn value_if_number_at_hint(self, key: &Key) -> Option<usize> {
-        let keys = self.slots.source.context?.keys.as_deref()?;
+        let keys = self.slots.source.keys()?;
         self.slots.value_if_number_at(key.hint(), key.number_in(keys)?)
     }
 
@@ -197,40 +197,34 @@ impl<'a> Dict<'a> {
 const UNDEFINED: u8 = (wire::UNDEFINED >> 8) as u8;
 
 /// The dict at `at` once more: what calls this passes plain arguments, which go through registers.
-fn dict_at<'a>(
-    bytes: &'a [u8],
-    context: Option<&'a Context>,
-    proof: Proof,
-    at: usize,
-) -> Option<Dict<'a>> {
-    Dict::from_value(Value { source: Source { bytes, context, proof }, at })
+fn dict_at<'a>(bytes: &'a [u8], context: Option<&'a Context>, at: usize) -> Option<Dict<'a>> {
+    Dict::from_value(Value { source: Source { bytes, context }, at })
 }
 
 #[inline(never)]
-fn get_rare<'a>(
+fn get_shared<'a>(
     bytes: &'a [u8],
-    context: &'a Context,
-    proof: Proof,
+    context: Option<&'a Context>,
+    keys: &SharedKeys,
     at: usize,
     key: &str,
 ) -> Option<Value<'a>> {
-    let needle = match context.keys.as_deref().and_then(|keys| keys.index_of(key)) {
+    let needle = match keys.index_of(key) {
         Some(index) => Needle::shared(index),
         None => Needle::new(key.as_bytes()),
     };
-    dict_at(bytes, Some(context), proof, at)?.find(&needle)
+    dict_at(bytes, context, at)?.find(&needle)
 }
 
 #[inline(never)]
 fn get_rare_key<'a>(
     bytes: &'a [u8],
     context: Option<&'a Context>,
-    proof: Proof,
     at: usize,
     key: &Key,
 ) -> Option<Value<'a>> {
-    let dict = dict_at(bytes, context, proof, at)?;
-    let keys = context.and_then(|context| context.keys.as_deref());
+    let dict = dict_at(bytes, context, at)?;
+    let keys = dict.slots.source.keys();
     let needle = match keys.and_then(|keys| key.number_in(keys)) {
         None => key.needle(),
         Some(number) => Needle::shared(number),
@@ -324,7 +318,7 @@ impl<'a> DictKey<'a> {
 
     #[inline(never)]
     fn shared_name(self) -> Option<&'a str> {
-        let keys = self.value.source.context?.keys.as_deref()?;
+        let keys = self.value.source.keys()?;
         keys.name(self.shared_index()?)
     }
 }

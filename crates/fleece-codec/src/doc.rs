@@ -103,9 +103,14 @@ impl<B: AsRef<[u8]>> Doc<B> {
     /// ```
     #[must_use]
     pub fn with_shared_keys(mut self, keys: Arc<SharedKeys>) -> Self {
-        let context = self.context.get_or_insert_default();
-        context.keys = Some(keys);
-        if let Some(base) = context.base.take() {
+        let base = self.context.take().and_then(|context| context.base);
+        let keyed = |proof| Context { keys: Some(keys.clone()), proof, ..Context::default() };
+        let mut context = Box::new(keyed(self.proof));
+        if self.proof != Proof::NONE {
+            context.unproved = Some(Box::new(keyed(Proof::NONE)));
+        }
+        self.context = Some(context);
+        if let Some(base) = base {
             self.set_base(base.bytes.clone());
         }
         self
@@ -162,14 +167,14 @@ impl<B: AsRef<[u8]>> Doc<B> {
 
     fn set_base(&mut self, bytes: Arc<[u8]>) {
         let context = self.context.get_or_insert_default();
-        let own = Context { keys: context.keys.clone(), base: None };
+        let own = Context { keys: context.keys.clone(), ..Context::default() };
         context.base = Some(Arc::new(Base { bytes, context: own }));
     }
 
     #[inline(always)]
     pub(crate) fn source(&self) -> Source<'_> {
-        let (bytes, context) = (self.bytes.as_ref(), self.context.as_deref());
-        Source { bytes, context, proof: self.proof }
+        let context = self.context.as_deref().or_else(|| self.proof.context());
+        Source { bytes: self.bytes.as_ref(), context }
     }
 }
 
@@ -177,7 +182,8 @@ impl<B: AsRef<[u8]>> Doc<B> {
 impl<'a> Doc<&'a [u8]> {
     /// The root of a document without context, for as long as the bytes live.
     pub(crate) fn into_root(self) -> Value<'a> {
-        Value { source: Source { proof: self.proof, ..Source::new(self.bytes) }, at: self.root }
+        let source = Source { bytes: self.bytes, context: self.proof.context() };
+        Value { source, at: self.root }
     }
 }
 

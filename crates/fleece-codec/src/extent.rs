@@ -2,9 +2,8 @@
 
 use crate::Doc;
 use crate::check::layout::{FIXED_SIZE, Layout};
-use crate::check::proof::Proof;
 use crate::value::Value;
-use crate::wire::{Source, tag, varint};
+use crate::wire::{tag, varint};
 use core::ops::Range;
 
 impl Value<'_> {
@@ -46,7 +45,7 @@ impl<B: AsRef<[u8]>> Doc<B> {
     /// ```
     pub fn value_at(&self, offset: usize) -> Option<Value<'_>> {
         // Not reached by slots, so no text is proved to be UTF-8.
-        let source = Source { proof: Proof::NONE, ..self.source() };
+        let source = self.source().unproved();
         let first = source.bytes.get(offset)?;
         let is_value = offset.is_multiple_of(2) && first & 0x80 == 0;
         is_value.then_some(Value { source, at: offset })

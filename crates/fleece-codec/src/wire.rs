@@ -1,7 +1,9 @@
 //! The bytes of the format: tags, lengths, pointers. Nothing here trusts its input.
 
 use crate::check::proof::Proof;
+use crate::shared_keys::SharedKeys;
 use crate::value::Value;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 /// The top four bits of a value's first byte. `10` and above are pointers.
@@ -28,11 +30,15 @@ pub(crate) const NARROW_MAX_BYTES: usize = 32_766;
 pub(crate) const LONG_COUNT: usize = 2047;
 
 /// What a document needs beside its own bytes.
-#[derive(Default, Clone)]
+#[derive(Default)]
 pub(crate) struct Context {
-    pub(crate) keys: Option<Arc<crate::SharedKeys>>,
+    pub(crate) keys: Option<Arc<SharedKeys>>,
     /// The document that extern pointers lead into.
     pub(crate) base: Option<Arc<Base>>,
+    /// What is known of the strings that slots lead to from the root.
+    pub(crate) proof: Proof,
+    /// If something is proved, the context of values that were not reached by slots, if that has keys.
+    pub(crate) unproved: Option<Box<Context>>,
 }
 
 pub(crate) struct Base {
@@ -40,12 +46,11 @@ pub(crate) struct Base {
     pub(crate) context: Context,
 }
 
-/// The bytes that offsets count in, with their context.
+/// The bytes that offsets count in, with their context. The proof is in the context, so that a value is four words.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) context: Option<&'a Context>,
-    pub(crate) proof: Proof,
 }
 
 /// The `N` bytes from `at` on.
@@ -96,7 +101,23 @@ impl<'a> Source<'a> {
     /// Bytes alone, of which nothing is proved.
     #[inline(always)]
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, context: None, proof: Proof::NONE }
+        Self { bytes, context: None }
+    }
+
+    /// The table of shared keys.
+    #[inline(always)]
+    pub(crate) fn keys(self) -> Option<&'a SharedKeys> {
+        self.context?.keys.as_deref()
+    }
+
+    /// The same for values that slots may not lead to from the root.
+    pub(crate) fn unproved(self) -> Self {
+        let is_proved = |context: &Context| context.proof != Proof::NONE;
+        let context = match self.context {
+            Some(context) if is_proved(context) => context.unproved.as_deref(),
+            context => context,
+        };
+        Self { context, ..self }
     }
 
     /// The size of the data and of its base.
@@ -145,7 +166,7 @@ impl<'a> Source<'a> {
     #[inline(always)]
     fn base(self) -> Option<Self> {
         let base = self.context?.base.as_deref()?;
-        Some(Source { context: Some(&base.context), ..Source::new(&base.bytes) })
+        Some(Source { bytes: &base.bytes, context: Some(&base.context) })
     }
 
     fn chain(self, at: usize, distance: usize) -> Option<usize> {
@@ -202,7 +223,7 @@ pub(crate) fn wide_target(bytes: &[u8], at: usize, word: u32) -> Option<usize> {
 /// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments and results go through registers.
 #[cold]
 fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) -> Target {
-    let source = Source { context, ..Source::new(bytes) };
+    let source = Source { bytes, context };
     let distance = usize::from(word & 0x3FFF) * 2;
     let target = if word & 0x4000 == 0 {
         source.chain(at, distance)
@@ -216,7 +237,7 @@ fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) ->
 
 #[cold]
 fn wide_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u32) -> Target {
-    let source = Source { context, ..Source::new(bytes) };
+    let source = Source { bytes, context };
     let distance = (word & 0x3FFF_FFFF) as usize * 2;
     let is_extern = word & 0x4000_0000 != 0;
     let target = if is_extern { source.in_base(at, distance) } else { source.chain(at, distance) };

@@ -6,9 +6,10 @@ use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
 use super::base64::base64;
-use super::connection::{Connection, Timeouts};
+use super::connection::Connection;
 use super::head::{self, HEAD_LIMIT, Head};
 use super::settings::Settings;
+use super::timeouts::Timeouts;
 use super::url::Url;
 use super::{proxy, tls};
 
@@ -17,7 +18,10 @@ const INTERIM_LIMIT: u32 = 16;
 
 #[derive(Clone)]
 pub(crate) struct Client {
+    /// The URL of the caller, whose origin alone gets credentials.
     pub(crate) url: Url,
+    /// The end of the redirects that were followed before, where further requests begin.
+    pub(crate) resolved: Option<Url>,
     pub(crate) settings: Settings,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) total: Option<Deadline>,
@@ -68,17 +72,40 @@ impl Client {
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         self.retry_after_s = None;
-        let mut url = self.url.clone();
+        if let Some(url) = self.resolved.clone() {
+            match self.follow(url, wanted, buffer) {
+                Ok(answer) => return Ok(answer),
+                // The target of a redirect may be valid for a limited time.
+                Err(error) if error.kind() == ErrorKind::Status && !error.is_retryable() => {}
+                Err(error) => {
+                    self.resolved = None;
+                    return Err(error);
+                }
+            }
+            self.resolved = None;
+        }
+        let answer = self.follow(self.url.clone(), wanted, buffer)?;
+        self.resolved = (answer.url != self.url).then(|| answer.url.clone());
+        Ok(answer)
+    }
+
+    /// Requests a URL, and what it redirects to.
+    fn follow(
+        &mut self,
+        mut url: Url,
+        wanted: Option<Wanted<'_>>,
+        buffer: &mut Buffer,
+    ) -> Result<Answer> {
         for _ in 0..=self.settings.redirects {
             let answer = self.request_from(&url, wanted, buffer)?;
             match (answer.head.status, &answer.head.location) {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => url = url.redirect(location)?,
-                (200 | 204, _) => return Ok(answer),
                 (206 | 416, _) if wanted.is_some() => return Ok(answer),
                 (206, _) => {
                     let text = "the server sent a part (206) of a resource requested whole";
                     return Err(Error::new(ErrorKind::Protocol, text));
                 }
+                (200..=299, _) => return Ok(answer),
                 (status, _) => {
                     self.retry_after_s = answer.head.retry_after_s;
                     return Err(refusal(status));

@@ -1,6 +1,8 @@
 //! Parses the head of a response and validates what it says about the body. Pure: bytes in, facts
 //! out.
 
+use percent_encoding::{AsciiSet, CONTROLS};
+
 use super::encoding::ContentEncoding;
 use super::framing::{Frame, Part};
 use crate::{Error, ErrorKind, Result};
@@ -8,6 +10,18 @@ use crate::{Error, ErrorKind, Result};
 /// Limits for the length of a head and for its number of fields.
 pub(crate) const HEAD_LIMIT: usize = 64 << 10;
 const HEADERS: usize = 128;
+/// Characters that RFC 3986 does not allow in a URL, besides those that are not ASCII.
+const NOT_IN_URLS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -71,12 +85,21 @@ impl Head {
             status,
             frame: frame(status, is_old, &values("Transfer-Encoding"), &values("Content-Length"))?,
             etag: one("ETag")?.filter(|etag| is_strong(etag)),
-            location: one("Location")?,
+            location: location(&values("Location"))?,
             encoding: ContentEncoding::from_values(&values("Content-Encoding")),
             range: range.transpose()?,
             retry_after_s: one("Retry-After").ok().flatten().and_then(|value| value.parse().ok()),
             closes: closes || is_old,
         })
+    }
+}
+
+/// A redirect. Many servers send spaces and UTF-8 as they are, which are encoded here (RFC 3987).
+fn location(values: &[&[u8]]) -> Result<Option<String>> {
+    match values {
+        [] => Ok(None),
+        [value] => Ok(Some(percent_encoding::percent_encode(value, NOT_IN_URLS).to_string())),
+        _ => Err(wrong("the answer has several Location".to_owned())),
     }
 }
 

@@ -5,6 +5,7 @@ mod base64;
 mod client;
 mod connection;
 mod decoded;
+mod dial;
 mod encoding;
 mod framing;
 mod head;
@@ -13,6 +14,7 @@ mod proxy;
 mod ranges;
 mod raw;
 mod settings;
+mod timeouts;
 mod tls;
 mod url;
 

@@ -83,6 +83,7 @@ impl Raw {
         };
         let client = Client {
             url: Url::parse(url)?,
+            resolved: None,
             settings,
             cancel: cancel.cloned(),
             total,

@@ -1,10 +1,11 @@
 //! A resource in parts, several at once: in order, of one version, in bounded memory; one stream
 //! where there are no parts.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use byte_stream::{Cancel, ErrorKind, Options, Strategy, Stream};
 
@@ -97,6 +98,42 @@ fn keeping(body: Vec<u8>) -> (Server, Arc<AtomicUsize>) {
         }
     });
     (server, count)
+}
+
+#[test]
+fn only_the_first_part_goes_through_the_redirect() {
+    let body = bytes(123_457);
+    let target = Server::new(move |r, s| good(r, s, &body, "\"v\""));
+    let to = format!("Location: {}", target.url());
+    let server = Server::new(move |_, s| head(s, "302 Found", &[&to]));
+    let with_key = || four(once()).header("X-Key", "secret").bearer_auth("token");
+    assert!(get(with_key(), &server.url()).unwrap() == bytes(123_457));
+    assert_eq!((server.requests().len(), target.requests().len()), (1, 13));
+    for request in target.requests() {
+        assert_eq!((request.header("authorization"), request.header("x-key")), (None, None));
+    }
+}
+
+#[test]
+fn a_redirect_that_expires_is_requested_again() {
+    let (body, served) = (bytes(123_457), Mutex::new(HashMap::new()));
+    let target = Server::new(move |r, s| {
+        let count = {
+            let mut served = served.lock().unwrap();
+            let count: &mut u32 = served.entry(r.line.clone()).or_default();
+            *count += 1;
+            *count
+        };
+        // Each target is valid for three requests.
+        if count <= 3 { good(r, s, &body, "\"v\"") } else { head(s, "403 Forbidden", &[]) }
+    });
+    let base = target.url();
+    let server = Server::new(move |r, s| {
+        let location = format!("Location: {}", base.replace("/file", &format!("/{}", r.n)));
+        head(s, "302 Found", &[&location])
+    });
+    let two = once().parallel(2).part_bytes(PART);
+    assert!(get(two, &server.url()).unwrap() == bytes(123_457));
 }
 
 #[test]

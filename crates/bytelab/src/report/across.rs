@@ -2,9 +2,9 @@
 
 use lab::analyze::{Across, Analysis, Verdict};
 
-use super::Varying;
 use super::page::{Page, Style};
 use super::units;
+use super::varying::Varying;
 
 /// Of more than so many only those that show a difference are written.
 const MANY: usize = 24;

@@ -4,9 +4,9 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::Layout;
 use super::grid::Grid;
 use super::json::compact;
+use super::page::Layout;
 use super::page::{Page, Style};
 use super::units::{NONE, Unit, amount, ratio};
 use crate::reference::{Figure, PREFIX, Published};

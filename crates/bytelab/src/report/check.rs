@@ -10,9 +10,9 @@ use lab::param::Point;
 use lab::run::SCHEMA;
 use serde::Serialize;
 
-use super::Layout;
 use super::grid::Grid;
 use super::json::compact;
+use super::page::Layout;
 use super::page::{Page, Style, clean};
 use super::units::{amount, point as shown, ratio};
 

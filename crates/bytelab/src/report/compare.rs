@@ -15,10 +15,12 @@ use lab::param::Point;
 use lab::run::{Role, Run};
 
 pub(crate) use self::json::json;
+use super::check;
 use super::grid::Grid;
+use super::head::minute;
+use super::page::Layout;
 use super::page::{Page, Style, shortened};
 use super::units::{NONE, Unit, amount, point as shown, ratio};
-use super::{Layout, check, minute};
 
 /// A side as it was asked for, with its runs, of which there is at least one.
 pub(crate) struct Side {

@@ -5,7 +5,7 @@ use lab::param::Param;
 use lab::run::Role;
 use unicode_width::UnicodeWidthStr;
 
-use super::Layout;
+use super::page::Layout;
 use super::page::{Page, Style, clean};
 
 const LAYOUT: Layout = Layout { width: 80, colour: false };

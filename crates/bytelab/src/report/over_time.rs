@@ -8,10 +8,11 @@ use lab::stats::{CHANGE_ALPHA, median};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
+use super::head::minute;
 use super::json::compact;
+use super::page::Layout;
 use super::page::{Page, Style};
 use super::units::{amount, point as shown};
-use super::{Layout, minute};
 
 const HEIGHT: usize = 12;
 /// Larger differences are shown on an axis of logarithms.

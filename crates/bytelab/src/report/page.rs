@@ -5,7 +5,13 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::Layout;
+/// What the output can show. Who prints decides it: it knows the terminal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// In columns.
+    pub(crate) width: usize,
+    pub(crate) colour: bool,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {

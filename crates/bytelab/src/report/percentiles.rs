@@ -6,9 +6,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{Column, Table};
 use super::page::{Page, Style, clean, shortened};
+use super::rows;
 use super::table::TOO_SMALL;
 use super::units::{NONE, Unit, count};
-use super::{Varying, rows};
+use super::varying::Varying;
 
 pub(super) fn write(page: &mut Page, run: &Run, analysis: &Analysis, varying: &Varying<'_>) {
     let (mut too_small, mut one_session) = (false, false);

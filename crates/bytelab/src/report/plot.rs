@@ -5,10 +5,10 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 use unicode_width::UnicodeWidthStr;
 
-use super::Varying;
 use super::page::{Page, Style, clean, shortened};
 use super::rows::{self, Row, Rows, WALL};
 use super::units::{Unit, amount};
+use super::varying::Varying;
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

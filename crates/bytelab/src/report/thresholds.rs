@@ -4,9 +4,9 @@ use lab::analyze::{Analysis, Held, ThresholdOutcome};
 use lab::metric::unit;
 use lab::run::RATIO;
 
-use super::Varying;
 use super::page::{Page, Style};
 use super::units;
+use super::varying::Varying;
 
 pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
     if analysis.thresholds.is_empty() {

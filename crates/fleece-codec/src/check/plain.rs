@@ -1,24 +1,31 @@
 //! The slots that nearly all documents are made of, in loops of their own with plain arguments.
 
 use super::layout::FIXED_SIZE;
-use super::utf8::{HIGH_BITS, is_ascii};
-use crate::wire::{chunk, tag, u16_at, u32_at};
+use super::scan::DEEP;
+use super::utf8::{HIGH_BITS, is_utf8};
+use crate::wire::{LONG_COUNT, PARENT_KEY, chunk, u16_at, u32_at};
 
-/// Follows slots of two bytes from `at` on and looks at the strings that they lead to. Stops at `end` or at the first slot that is not plain,
-/// and says where.
-pub(super) fn follow_items(
-    bytes: &[u8],
-    checked: &mut [u64],
-    at: usize,
-    end: usize,
-    owner: usize,
-) -> usize {
+/// What the scan knows of the values that slots lead to; see the fields of [`Scan`](super::scan::Scan).
+pub(super) struct Marks<'s> {
+    pub(super) checked: &'s mut [u64],
+    pub(super) pending: &'s mut [u64],
+    pub(super) depths: &'s mut [u8],
+    pub(super) budget: &'s mut usize,
+    /// Shared keys below this have a name, as far as is known.
+    pub(super) names: usize,
+    /// How many collections are around the slots; [`DEEP`] if pointers to collections need a closer look.
+    pub(super) depth: u8,
+    /// The bytes in which all begins that plain pointers lead to: those before the collection.
+    pub(super) before: &'s [u8],
+}
+
+/// Follows slots of two bytes from `at` on, looks at the strings that they lead to and marks the collections. Stops at `end` or at the first
+/// slot that is not plain, and returns where.
+pub(super) fn follow_items(bytes: &[u8], mut marks: Marks<'_>, at: usize, end: usize) -> usize {
     let mut at = at;
     while at < end {
         let Some(word) = u16_at(bytes, at) else { break };
-        if !is_short_string(bytes, checked, at, word, owner)
-            && !is_plain(bytes, checked, at, word, owner, false)
-        {
+        if !marks.is_plain(bytes, at, word) {
             break;
         }
         at += 2;
@@ -26,24 +33,15 @@ pub(super) fn follow_items(
     at
 }
 
-/// As [`follow_items`], for pairs of which the key is a string. May stop at the value of a pair.
-pub(super) fn follow_pairs(
-    bytes: &[u8],
-    checked: &mut [u64],
-    at: usize,
-    end: usize,
-    owner: usize,
-) -> usize {
+/// As [`follow_items`], for pairs. May stop at the value of a pair.
+pub(super) fn follow_pairs(bytes: &[u8], mut marks: Marks<'_>, at: usize, end: usize) -> usize {
     let mut at = at;
     while at < end {
         let Some(pair) = u32_at(bytes, at) else { break };
-        let (key, value) = ((pair >> 16) as u16, pair as u16);
-        if !is_short_string(bytes, checked, at, key, owner)
-            && !is_plain(bytes, checked, at, key, owner, true)
-        {
+        if !marks.is_plain_key(bytes, at, (pair >> 16) as u16) {
             break;
         }
-        if !is_plain(bytes, checked, at + 2, value, owner, false) {
+        if !marks.is_plain(bytes, at + 2, pair as u16) {
             return at + 2;
         }
         at += 4;
@@ -51,96 +49,131 @@ pub(super) fn follow_pairs(
     at
 }
 
-/// Whether the slot at `at`, which holds `word`, leads to a string of less than 15 bytes before the owner that was looked at before or is
-/// ASCII. Nearly all keys are such, and these are the fewest steps that tell.
-#[inline(always)]
-fn is_short_string(bytes: &[u8], checked: &mut [u64], at: usize, word: u16, owner: usize) -> bool {
-    // What is no plain pointer gives a distance that is too large.
-    let distance = usize::from(word ^ 0x8000) * 2;
-    // With its header such a string takes 15 bytes at most, so from so far away it ends before the slot.
-    if distance >= 0x8000 || distance <= (at - owner).max(15) {
-        return false;
+impl Marks<'_> {
+    /// Whether the slot at `at`, which holds `word`, is a sound key: a string, or a number with a name.
+    #[inline(always)]
+    fn is_plain_key(&mut self, bytes: &[u8], at: usize, word: u16) -> bool {
+        if word < 0x8000 {
+            let is_number = word < PARENT_KEY && usize::from(word) < self.names;
+            return is_number || word >> 8 == 0x40 || word >> 7 == 0x41 << 1;
+        }
+        let Some(target) = Target::new(self.before, at, word) else { return false };
+        match target.is_short_ascii(bytes) {
+            Some(true) => true,
+            Some(false) => self.is_short_string(bytes, target.at, target.distance),
+            None => self.is_long_string(bytes, &target),
+        }
     }
-    let target = at.wrapping_sub(distance);
-    let Some(&first) = bytes.get(target) else { return false };
-    let len = usize::from(first.wrapping_sub(0x40));
-    let Some(word) = checked.get_mut(target / 128) else { return false };
-    if len >= 15 {
-        return false;
+
+    /// Whether the slot leads to a sound value that needs no closer look. A collection is marked as one to be looked at.
+    #[inline(always)]
+    fn is_plain(&mut self, bytes: &[u8], at: usize, word: u16) -> bool {
+        if word < 0x8000 {
+            let first = (word >> 8) as u8;
+            // A value of two bytes; of strings, only an ASCII character.
+            let size = FIXED_SIZE[usize::from(first)];
+            return size == 2 && (first != 0x41 || word & 0x80 == 0) || size == 1;
+        }
+        let Some(target) = Target::new(self.before, at, word) else { return false };
+        match target.is_short_ascii(bytes) {
+            Some(true) => return true,
+            Some(false) => return self.is_short_string(bytes, target.at, target.distance),
+            None => {}
+        }
+        match target.first {
+            0x4F => self.is_long_string(bytes, &target),
+            0x60..0x80 => self.mark(bytes, &target),
+            // The size of what is left is 0 where more than the first byte decides.
+            first => {
+                let size = usize::from(FIXED_SIZE[usize::from(first)]);
+                size.wrapping_sub(1) < target.distance
+            }
+        }
     }
-    let bit = 1 << (target / 2 % 64);
-    if *word & bit != 0 {
-        return true;
+
+    /// Whether the string of less than 15 bytes was looked at before or is UTF-8.
+    #[cold]
+    fn is_short_string(&mut self, bytes: &[u8], at: usize, distance: usize) -> bool {
+        let len = bytes.get(at).map_or(0, |first| usize::from(first & 0x0F));
+        len < distance && self.is_text(bytes, at, at + 1, len)
     }
-    let is_ascii = chunk::<16>(bytes, target)
-        .is_some_and(|chunk| u128::from_le_bytes(*chunk) & HIGH_BITS[len] == 0);
-    if is_ascii {
-        *word |= bit;
+
+    /// Whether this is a string with a length of one or two bytes, which was looked at before or is UTF-8.
+    #[inline(always)]
+    fn is_long_string(&mut self, bytes: &[u8], target: &Target) -> bool {
+        let Some(&[first, low, high]) = chunk(bytes, target.at) else { return false };
+        let (mut len, mut header) = (usize::from(low), 2);
+        if low >= 0x80 {
+            (len, header) = (usize::from(low & 0x7F) | usize::from(high) << 7, 3);
+        }
+        if first != 0x4F || len >= 0x80 << 7 || header + len > target.distance {
+            return false;
+        }
+        self.is_text(bytes, target.at, target.at + header, len)
     }
-    is_ascii
+
+    /// Whether the bytes of the string were looked at before or are UTF-8.
+    #[inline(always)]
+    fn is_text(&mut self, bytes: &[u8], at: usize, start: usize, len: usize) -> bool {
+        let Some(word) = self.checked.get_mut(at / 128) else { return false };
+        let bit = 1 << (at / 2 % 64);
+        if *word & bit != 0 {
+            return true;
+        }
+        // Many strings may overlap.
+        let Some(budget) = self.budget.checked_sub(len) else { return false };
+        *self.budget = budget;
+        let text = bytes.get(start..).and_then(|rest| rest.get(..len));
+        let is_sound = text.is_some_and(is_utf8);
+        *word |= u64::from(is_sound) << (at / 2 % 64);
+        is_sound
+    }
+
+    /// Marks a collection as one to be looked at, if it ends before the slot and its count is in its header.
+    #[inline(always)]
+    fn mark(&mut self, bytes: &[u8], target: &Target) -> bool {
+        let Some(header) = u16_at(bytes, target.at) else { return false };
+        let count = usize::from(header & 0x07FF);
+        let shift = usize::from(header >> 11 & 1) + usize::from(header >> 12 & 1);
+        if count == LONG_COUNT || 2 + (2 * count << shift) > target.distance || self.depth == DEEP {
+            return false;
+        }
+        let (Some(word), Some(depth)) =
+            (self.pending.get_mut(target.at / 128), self.depths.get_mut(target.at / 4))
+        else {
+            return false;
+        };
+        *word |= 1 << (target.at / 2 % 64);
+        *depth = self.depth.max(*depth);
+        true
+    }
 }
 
-/// Whether the slot leads to a scalar, to a string if `is_key`, and that is sound if it is a string.
-#[inline(always)]
-fn is_plain(
-    bytes: &[u8],
-    checked: &mut [u64],
+/// What a plain pointer leads to.
+struct Target {
     at: usize,
-    word: u16,
-    owner: usize,
-    is_key: bool,
-) -> bool {
-    plain_slot(bytes, at, word, owner).is_some_and(|(first, target)| {
-        (!is_key || first >> 4 == tag::STRING) && is_sound(bytes, checked, first, target)
-    })
+    /// From there to the slot.
+    distance: usize,
+    first: u8,
 }
 
-/// Whether this is no string, or one that was looked at before or is ASCII.
-#[inline(always)]
-fn is_sound(bytes: &[u8], checked: &mut [u64], first: u8, target: usize) -> bool {
-    if first >> 4 != tag::STRING || target == NOWHERE {
-        return true;
+impl Target {
+    #[inline(always)]
+    fn new(before: &[u8], at: usize, word: u16) -> Option<Self> {
+        let distance = usize::from(word & 0x3FFF) * 2;
+        let target = at.wrapping_sub(distance);
+        let &first = before.get(target).filter(|_| word < 0xC000)?;
+        Some(Self { at: target, distance, first })
     }
-    let Some(word) = checked.get_mut(target / 128) else { return false };
-    let bit = 1 << (target / 2 % 64);
-    if *word & bit != 0 {
-        return true;
-    }
-    let len = usize::from(first & 0x0F);
-    let is_sound = if len < 15 {
-        chunk::<16>(bytes, target)
-            .is_some_and(|chunk| u128::from_le_bytes(*chunk) & HIGH_BITS[len] == 0)
-    } else {
-        let len = bytes.get(target + 1).map_or(0, |&len| usize::from(len));
-        bytes.get(target + 2..).and_then(|rest| rest.get(..len)).is_some_and(is_ascii)
-    };
-    *word |= u64::from(is_sound) << (target / 2 % 64);
-    is_sound
-}
 
-/// The first byte and the place of what a slot of two bytes leads to, if that is a scalar before the owner of the slot and ends before the
-/// slot.
-#[inline(always)]
-fn plain_slot(bytes: &[u8], at: usize, word: u16, owner: usize) -> Option<(u8, usize)> {
-    if word < 0x8000 {
-        let first = (word >> 8) as u8;
-        // A value of two bytes; of strings, only an ASCII character.
-        let size = FIXED_SIZE[usize::from(first)];
-        let is_plain = size == 2 && (first != 0x41 || word & 0x80 == 0) || size == 1;
-        return is_plain.then_some((first, NOWHERE));
+    /// Whether it is a string of less than 15 bytes that ends before the slot and is ASCII; `None` if it is something else or longer.
+    #[inline(always)]
+    fn is_short_ascii(&self, bytes: &[u8]) -> Option<bool> {
+        let len = usize::from(self.first.wrapping_sub(0x40));
+        if len >= 15 {
+            return None;
+        }
+        let stored = chunk::<16>(bytes, self.at).filter(|_| len < self.distance);
+        Some(stored.is_some_and(|stored| u128::from_le_bytes(*stored) & HIGH_BITS[len] == 0))
     }
-    let distance = usize::from(word & 0x3FFF) * 2;
-    let target = at.wrapping_sub(distance);
-    let &first = bytes.get(target)?;
-    let mut size = usize::from(FIXED_SIZE[usize::from(first)]);
-    if size == 0 {
-        // A length of one byte follows; all else is not plain.
-        let &second =
-            bytes.get(target + 1).filter(|&&second| first & 0xEF == 0x4F && second < 0x80)?;
-        size = 2 + usize::from(second);
-    }
-    (word < 0xC000 && size <= distance && distance > at - owner).then_some((first, target))
 }
-
-/// No place: the value is in the slot.
-const NOWHERE: usize = usize::MAX;

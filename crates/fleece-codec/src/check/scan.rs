@@ -1,7 +1,7 @@
 //! The scan from the end of a document to its start.
 
 use super::layout::Layout;
-use super::plain::{follow_items, follow_pairs};
+use super::plain::{Marks, follow_items, follow_pairs};
 use super::utf8::{HIGH_BITS, is_utf8};
 use super::{CheckOptions, Rules};
 use crate::Result;
@@ -117,7 +117,9 @@ impl<'a> Scan<'a> {
                 };
                 self.reached = at;
                 self.value(at, depth)?;
-                while let Some((_, at)) = self.inner_pending.pop_last() {
+                while !self.inner_pending.is_empty()
+                    && let Some((_, at)) = self.inner_pending.pop_last()
+                {
                     self.value(at, self.inner[&at])?;
                 }
             }
@@ -195,11 +197,22 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// What the loops over plain slots of the collection at `at` need to know.
+    fn marks(&mut self, at: usize, depth: u16) -> Marks<'_> {
+        let depth = match u8::try_from(depth) {
+            Ok(depth) if !self.rules.unshared_collections => depth,
+            _ => DEEP,
+        };
+        let before = &self.bytes[..at.min(self.reached)];
+        let Self { checked, pending, depths, budget, names, .. } = self;
+        Marks { checked, pending, depths, budget, names: *names, depth, before }
+    }
+
     fn array<const WIDTH: usize>(&mut self, at: usize, layout: Layout, depth: u16) -> Result<()> {
         let mut slot = layout.first;
         while slot < layout.end {
             if WIDTH == 2 && self.start == 0 {
-                slot = follow_items(self.bytes, &mut self.checked, slot, layout.end, at);
+                slot = follow_items(self.bytes, self.marks(at, depth), slot, layout.end);
             }
             if slot < layout.end {
                 self.slot(slot, WIDTH == 4, depth)?;
@@ -220,7 +233,7 @@ impl<'a> Scan<'a> {
         let mut slot = first_key;
         while slot < layout.end {
             if WIDTH == 2 && self.start == 0 && is_key(slot) {
-                slot = follow_pairs(self.bytes, &mut self.checked, slot, layout.end, at);
+                slot = follow_pairs(self.bytes, self.marks(at, depth), slot, layout.end);
                 if slot >= layout.end {
                     break;
                 }

@@ -20,10 +20,11 @@ pub(super) fn is_utf8(bytes: &[u8]) -> bool {
 }
 
 /// The last block overlaps the one before, so that lengths do not make for different ways through the code.
+#[inline]
 pub(super) fn is_ascii(bytes: &[u8]) -> bool {
     let high_bits = |block: &[u8; 16]| u128::from_le_bytes(*block) & HIGH_BIT_OF_ALL;
     let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
-        return bytes.is_ascii();
+        return is_short_ascii(bytes);
     };
     let mut all = high_bits(first) | high_bits(last);
     if bytes.len() > 32 {
@@ -31,6 +32,20 @@ pub(super) fn is_ascii(bytes: &[u8]) -> bool {
         all |= blocks[1..].iter().fold(0, |all, block| all | high_bits(block));
     }
     all == 0
+}
+
+/// As [`is_ascii`], of less than 16 bytes.
+#[inline]
+fn is_short_ascii(bytes: &[u8]) -> bool {
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return (u64::from_le_bytes(*first) | u64::from_le_bytes(*last)) & HIGH_BIT_OF_ALL as u64
+            == 0;
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return (u32::from_le_bytes(*first) | u32::from_le_bytes(*last)) & HIGH_BIT_OF_ALL as u32
+            == 0;
+    }
+    bytes.iter().all(u8::is_ascii)
 }
 
 const HIGH_BIT_OF_ALL: u128 = u128::from_le_bytes([0x80; 16]);

@@ -1,6 +1,6 @@
 //! The amended document: what of it need not be written again, and whether its keys go with the encoder's table.
 
-use super::strings::{NOWHERE, Packed, SHARED_LEN_MAX};
+use super::strings::{NOWHERE, Packed, SHARED_DISTANCE_MAX, SHARED_LEN_MAX};
 use super::{Encoder, POINTER};
 use crate::dict::{DictIter, DictKey};
 use crate::error::ErrorKind;
@@ -11,16 +11,16 @@ use crate::{Doc, Result};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::ControlFlow;
 
 /// A document to amend.
 pub(super) struct Amended {
     bytes: Arc<[u8]>,
-    /// How many names a table has at least that the numbers among the keys are from.
-    table_len: usize,
-    /// Whether there is a key as text that a table with room for it has as a number.
-    has_eligible_names: bool,
-    /// Why no dict can be written: its keys would be others than those of the same name in the base.
-    pub(super) mismatch: Option<&'static str>,
+    /// Why no dict can be written, if anything: its keys would be others than those of the same name in the base. `None` until the first
+    /// dict is begun.
+    mismatch: Option<Option<&'static str>>,
+    /// Whether the first key near the end that could be a number is one.
+    has_shared_keys: Option<bool>,
     /// Identity and length of a table that came with a value of the base and says the same as the encoder's.
     agreed: Option<(u64, usize)>,
 }
@@ -32,7 +32,11 @@ impl Encoder {
     ///
     /// If `base` has shared keys, the encoder needs their table ([`set_shared_keys`](Self::set_shared_keys)) before it writes a dict; if it
     /// has its keys as text, the encoder must have no table that has room for them. Else the dict is an error: lookups would not find what
-    /// was changed.
+    /// was changed. With a table, all keys of the base are looked at for this; without one, those of the dicts that are edited and the first
+    /// one of the base that could be shared.
+    ///
+    /// Without a table the cost is that of the changes, not of the base: of its strings, those are reused that a pointer of two bytes
+    /// reaches.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc, Edit, Encoder};
@@ -52,15 +56,9 @@ impl Encoder {
         Doc::open(&base)?;
         let mut encoder = Self::new();
         encoder.start = base.len();
-        encoder.base = Some(Amended {
-            bytes: base,
-            table_len: 0,
-            has_eligible_names: false,
-            mismatch: None,
-            agreed: None,
-        });
+        encoder.base =
+            Some(Amended { bytes: base, mismatch: None, has_shared_keys: None, agreed: None });
         encoder.load_base();
-        encoder.match_keys();
         Ok(encoder)
     }
 
@@ -94,8 +92,8 @@ impl Encoder {
 
     /// A value of the base that came with another table than the encoder's would be read with the wrong names.
     pub(super) fn match_table_of(&mut self, value: Value<'_>) {
-        let theirs = value.source.context.and_then(|context| context.keys.as_deref());
-        let (Some(theirs), Some(own), Some(base)) = (theirs, &self.shared_keys, &mut self.base)
+        let (Some(theirs), Some(own), Some(base)) =
+            (value.source.keys(), &self.shared_keys, &mut self.base)
         else {
             return;
         };
@@ -112,28 +110,40 @@ impl Encoder {
         }
     }
 
-    /// Looks whether the keys of the base go with the table, of which there is another one now, or none.
-    pub(super) fn match_keys(&mut self) {
+    /// Why no dict can be written, if the keys of the base do not go with the table.
+    #[cold]
+    pub(super) fn base_mismatch(&mut self) -> Option<&'static str> {
+        let base = self.base.as_mut()?;
+        let table = self.shared_keys.as_ref();
+        let (bytes, has_shared_keys) = (&base.bytes, &mut base.has_shared_keys);
+        *base.mismatch.get_or_insert_with(|| match table {
+            Some(table) => mismatch(bytes, table),
+            None => has_shared_keys.or_else(|| first_key(bytes))?.then_some(NO_TABLE),
+        })
+    }
+
+    /// Forgets what was found out about the keys of the base, because there is another table now, or none.
+    pub(super) fn forget_mismatch(&mut self) {
         if let Some(base) = &mut self.base {
-            base.agreed = None;
-            base.mismatch = base.mismatch(self.shared_keys.as_ref());
+            (base.agreed, base.mismatch) = (None, None);
         }
     }
 
-    /// Makes the short strings of the amended document known, so that they are not written again, and notes what its keys are.
+    /// Makes the short strings of the amended document known that a pointer of two bytes reaches, so that they are not written again.
     pub(super) fn load_base(&mut self) {
         let Some(mut base) = self.base.take() else { return };
-        let (mut table_len, mut has_eligible_names) = (0, false);
+        let from = base.bytes.len().saturating_sub(SHARED_DISTANCE_MAX) & !1;
         let load = |value: Value<'_>| {
             if let Some(string) = value.as_str_bytes() {
                 self.load_string(string, value.at as u32);
             }
         };
-        walk(&base.bytes, load, |key| match key.shared_index() {
-            Some(index) => table_len = table_len.max(usize::from(index) + 1),
-            None => has_eligible_names = has_eligible_names || is_eligible(key),
+        let mut first_key = None;
+        let _ = walk(&base.bytes, from, load, |key| {
+            first_key = first_key.or_else(|| is_number(key));
+            ControlFlow::Continue(())
         });
-        (base.table_len, base.has_eligible_names) = (table_len, has_eligible_names);
+        base.has_shared_keys = first_key;
         self.base = Some(base);
     }
 
@@ -150,50 +160,78 @@ impl Encoder {
     }
 }
 
-impl Amended {
-    fn mismatch(&self, table: Option<&SharedKeys>) -> Option<&'static str> {
-        let Some(table) = table else {
-            let message = "the base has shared keys: give the encoder their table";
-            return (self.table_len > 0).then_some(message);
-        };
-        if self.table_len > table.len() {
-            return Some("the base has shared keys that the encoder's table lacks");
-        }
-        let message = "the base has keys as text that the encoder's table makes numbers of: amend it without a table";
-        (self.has_eligible_names && self.has_names_for(table)).then_some(message)
+/// Why a dict that is written with this table has other keys than those of the same name in the base.
+fn mismatch(base: &[u8], table: &SharedKeys) -> Option<&'static str> {
+    let (mut table_len, mut has_names) = (0, false);
+    let has_room = table.len() < SharedKeys::LEN_MAX;
+    let _ = walk(
+        base,
+        0,
+        |_| (),
+        |key| {
+            match key.shared_index() {
+                Some(index) => table_len = table_len.max(usize::from(index) + 1),
+                None => has_names |= is_eligible(key) && (has_room || is_in(table, key)),
+            }
+            ControlFlow::Continue(())
+        },
+    );
+    if table_len > table.len() {
+        return Some("the base has shared keys that the encoder's table lacks");
     }
-
-    /// Whether a key of the base is text although the table has it as a number, or will have.
-    fn has_names_for(&self, table: &SharedKeys) -> bool {
-        let mut has_names = table.len() < SharedKeys::LEN_MAX;
-        if !has_names {
-            walk(
-                &self.bytes,
-                |_| (),
-                |key| {
-                    let name = key.as_str();
-                    has_names |= name.is_some_and(|name| table.index_of(name).is_some());
-                },
-            );
-        }
-        has_names
-    }
+    let message = "the base has keys as text that the encoder's table makes numbers of: amend it without a table";
+    has_names.then_some(message)
 }
 
-/// Meets each value of a document once, and the keys of each dict.
-fn walk<'a>(bytes: &'a [u8], mut value: impl FnMut(Value<'a>), mut key: impl FnMut(DictKey<'a>)) {
-    let Some(root) = crate::doc::root(Source::new(bytes)) else { return };
-    let mut seen = vec![0_u64; bytes.len() / 128 + 1];
+/// Whether the first key that could be a number is one. An encoder with a table makes numbers of all such keys until its table is full,
+/// so the first one says what they are.
+fn first_key(base: &[u8]) -> Option<bool> {
+    let mut first = None;
+    let _ = walk(
+        base,
+        0,
+        |_| (),
+        |key| {
+            first = is_number(key);
+            if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    );
+    first
+}
+
+/// Whether a key that could be a number is one.
+fn is_number(key: DictKey<'_>) -> Option<bool> {
+    let is_number = key.shared_index().is_some();
+    (is_number || is_eligible(key)).then_some(is_number)
+}
+
+pub(super) const NO_TABLE: &str = "the base has shared keys: give the encoder their table";
+
+fn is_in(table: &SharedKeys, key: DictKey<'_>) -> bool {
+    key.as_str().is_some_and(|name| table.index_of(name).is_some())
+}
+
+/// Walks over the collections of a document that begin at `from` or later, each once, and the values in them.
+///
+/// What a collection holds lies before it, so all collections that lead to one of them begin there, too.
+fn walk<'a>(
+    bytes: &'a [u8],
+    from: usize,
+    mut meet: impl FnMut(Value<'a>),
+    mut key: impl FnMut(DictKey<'a>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let Some(root) = crate::doc::root(Source::new(bytes)) else { return ControlFlow::Continue(()) };
+    let mut seen = vec![0_u64; (bytes.len() - from) / 128 + 1];
     let mut open = vec![];
-    // Only collections wait to be looked into.
     let mut meet = |next: Value<'a>, open: &mut Vec<Value<'a>>| {
-        let (word, bit) = (next.at / 128, 1 << (next.at / 2 % 64));
-        if seen[word] & bit == 0 {
-            seen[word] |= bit;
-            value(next);
-            if next.first_byte() >> 4 >= tag::ARRAY {
-                open.push(next);
-            }
+        let Some(place) = next.at.checked_sub(from) else { return };
+        if next.first_byte() >> 4 < tag::ARRAY {
+            return meet(next);
+        }
+        let (word, bit) = (&mut seen[place / 128], 1 << (place / 2 % 64));
+        if *word & bit == 0 {
+            *word |= bit;
+            open.push(next);
         }
     };
     meet(root, &mut open);
@@ -208,12 +246,13 @@ fn walk<'a>(bytes: &'a [u8], mut value: impl FnMut(Value<'a>), mut key: impl FnM
         } else if let Some(dict) = next.as_dict() {
             for (name, value) in DictIter::stored(dict.slots).take(slots_left / 2) {
                 slots_left -= 2;
-                key(name);
+                key(name)?;
                 meet(name.value, &mut open);
                 meet(value, &mut open);
             }
         }
     }
+    ControlFlow::Continue(())
 }
 
 /// Whether a table with room for the key would have it as a number.

@@ -85,7 +85,8 @@ impl Encoder {
             self.fail(ErrorKind::State, "a collection where a key is due");
         }
         if expects == Expects::Key
-            && let Some(message) = self.base.as_ref().and_then(|base| base.mismatch)
+            && self.base.is_some()
+            && let Some(message) = self.base_mismatch()
         {
             self.fail(ErrorKind::UnknownSharedKey, message);
         }

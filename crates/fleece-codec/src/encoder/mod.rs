@@ -204,7 +204,7 @@ impl Encoder {
     /// ```
     pub fn set_shared_keys(&mut self, keys: SharedKeys) {
         self.shared_keys = Some(keys);
-        self.match_keys();
+        self.forget_mismatch();
     }
 
     /// Takes the table back.
@@ -215,7 +215,7 @@ impl Encoder {
     /// ```
     pub fn take_shared_keys(&mut self) -> Option<SharedKeys> {
         let keys = self.shared_keys.take();
-        self.match_keys();
+        self.forget_mismatch();
         keys
     }
 

@@ -1,26 +1,24 @@
 //! Values as a `Deserializer`.
 
-use super::keys::KeyDeserializer;
-use crate::array::ArrayIter;
-use crate::dict::{DictIter, DictKey};
+use super::access::{Inherited, Items, Pairs};
+use super::reading::Reading;
+use crate::dict::DictIter;
 use crate::error::{Error, ErrorKind};
-use crate::limits::{SERDE_DEPTH, SERDE_VALUES_MIN, SERDE_VALUES_PER_BYTE};
 use crate::number::Number;
 use crate::value::{Kind, Value};
 use crate::{Array, Dict, Result};
-use core::cell::Cell;
+use alloc::boxed::Box;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, MapAccess, SeqAccess,
-    VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
 macro_rules! delegate {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(fn $name<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value> {
-            let budget = Budget::of(self);
-            Nested { value: self, depth: 0, budget: &budget }.$name($($argument,)* visitor)
+            let reading = Reading::new(self.source.size_bytes());
+            Nested { value: self, depth: 0, reading: &reading }.$name($($argument,)* visitor)
         })*
     };
 }
@@ -60,46 +58,15 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 }
 
-/// How many items and pairs may still be visited: of a small document in which collections are shared there may be very many.
-struct Budget(Cell<usize>);
-
-impl Budget {
-    fn of(value: Value<'_>) -> Self {
-        let values = value.source.size_bytes().saturating_mul(SERDE_VALUES_PER_BYTE);
-        Self(Cell::new(values.saturating_add(SERDE_VALUES_MIN)))
-    }
-
-    #[inline]
-    fn spend(&self, values: usize) -> Result<()> {
-        match self.0.get().checked_sub(values) {
-            Some(left) => {
-                self.0.set(left);
-                Ok(())
-            }
-            None => Err(Error::new(ErrorKind::TooLarge, "far more values than bytes")),
-        }
-    }
-}
-
 /// A value, and how many collections are around it.
 #[derive(Clone, Copy)]
-struct Nested<'de, 'b> {
-    value: Value<'de>,
-    depth: usize,
-    budget: &'b Budget,
+pub(super) struct Nested<'de, 'r> {
+    pub(super) value: Value<'de>,
+    pub(super) depth: usize,
+    pub(super) reading: &'r Reading,
 }
 
-impl<'de> Nested<'de, '_> {
-    /// The depth of what is within this collection, which has so many items or pairs.
-    #[inline]
-    fn enter(self, len: usize) -> Result<usize> {
-        self.budget.spend(len)?;
-        if self.depth < SERDE_DEPTH {
-            return Ok(self.depth + 1);
-        }
-        Err(Error::new(ErrorKind::TooDeep, "collections are nested too deeply to be deserialized"))
-    }
-
+impl<'de, 'r> Nested<'de, 'r> {
     #[inline]
     fn text(self) -> Result<&'de str> {
         let text = self.value.as_str();
@@ -108,27 +75,58 @@ impl<'de> Nested<'de, '_> {
 
     #[inline]
     fn array<V: Visitor<'de>>(self, array: Array<'de>, visitor: V) -> Result<V::Value> {
-        let len = array.len();
-        let (depth, budget) = (self.enter(len)?, self.budget);
-        let mut items = Items { rest: array.iter(), len, depth, budget };
+        let (slots, reading) = (array.slots.clamped(1), self.reading);
+        let len = slots.count;
+        let mut items = Items { slots, len, depth: reading.enter(self.depth, len)?, reading };
         let result = visitor.visit_seq(&mut items)?;
-        if items.rest.len() > 0 {
+        if items.slots.count > 0 {
             return Err(wrong_len(len));
         }
+        reading.leave();
         Ok(result)
     }
 
     #[inline]
     fn dict<V: Visitor<'de>>(self, dict: Dict<'de>, visitor: V) -> Result<V::Value> {
-        let rest = dict.iter();
-        let len = match rest.size_hint().1 {
-            Some(len) => len,
-            // All generations are read.
-            None => dict.generations().map(|dict| DictIter::stored(dict.slots).len()).sum(),
-        };
-        let (depth, budget) = (self.enter(len)?, self.budget);
-        let name = "";
-        visitor.visit_map(Pairs { rest, next: Value::undefined(), name, depth, budget })
+        visitor.visit_map(self.pairs(dict)?)
+    }
+
+    #[inline]
+    fn pairs(self, dict: Dict<'de>) -> Result<Pairs<'de, 'r>> {
+        if dict.has_parent() {
+            return self.inherited_pairs(dict);
+        }
+        let (slots, reading) = (dict.slots.clamped(2), self.reading);
+        let depth = reading.enter(self.depth, slots.count)?;
+        Ok(Pairs { slots, inherited: None, depth, reading })
+    }
+
+    #[cold]
+    fn inherited_pairs(self, dict: Dict<'de>) -> Result<Pairs<'de, 'r>> {
+        let (mut slots, reading) = (dict.slots, self.reading);
+        reading.check(slots.source.bytes)?;
+        // All generations are read.
+        let len = dict.generations().map(|dict| DictIter::stored(dict.slots).len()).sum();
+        slots.count = 0;
+        let rest = Inherited { rest: dict.iter(), name: "", value: Value::undefined() };
+        let depth = reading.enter(self.depth, len)?;
+        Ok(Pairs { slots, inherited: Some(Box::new(rest)), depth, reading })
+    }
+
+    /// What is not of the expected type, which the visitor may take or not.
+    #[cold]
+    #[inline(never)]
+    fn other<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_any(visitor)
+    }
+
+    /// What is ignored must be sound, too.
+    fn ignore(self) -> Result<()> {
+        match self.value.kind() {
+            Kind::String => self.text().map(drop),
+            Kind::Array | Kind::Dict => self.reading.check(self.value.source.bytes),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -151,7 +149,7 @@ macro_rules! expect_number {
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
             match self.value.number() {
                 Some(number) => visit_number(number, visitor),
-                None => self.deserialize_any(visitor),
+                None => self.other(visitor),
             }
         })*
     };
@@ -215,7 +213,7 @@ impl<'de> Deserializer<'de> for Nested<'de, '_> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value.as_bool() {
             Some(value) => visitor.visit_bool(value),
-            None => self.deserialize_any(visitor),
+            None => self.other(visitor),
         }
     }
 
@@ -223,7 +221,7 @@ impl<'de> Deserializer<'de> for Nested<'de, '_> {
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value.as_str() {
             Some(text) => visitor.visit_borrowed_str(text),
-            None => self.deserialize_any(visitor),
+            None => self.other(visitor),
         }
     }
 
@@ -256,18 +254,23 @@ impl<'de> Deserializer<'de> for Nested<'de, '_> {
         if self.value.kind() == Kind::String {
             return visitor.visit_enum(self.text()?.into_deserializer());
         }
-        let (depth, budget) = (self.enter(1)?, self.budget);
-        let mut pairs = self.value.as_dict().into_iter().flatten();
-        let (Some((key, value)), None) = (pairs.next(), pairs.next()) else {
+        let wrong = || {
             let message = "an enum is a string or a dict of one pair";
-            return Err(Error::at(ErrorKind::WrongType, self.value.at, message));
+            Error::at(ErrorKind::WrongType, self.value.at, message)
         };
-        let name = name(key)?;
-        let content = Nested { value, depth, budget };
+        let mut pairs = self.pairs(self.value.as_dict().ok_or_else(wrong)?)?;
+        let name = pairs.take_name()?.ok_or_else(wrong)?;
+        let content = pairs.take_value()?;
+        if pairs.take_name()?.is_some() {
+            return Err(wrong());
+        }
         visitor.visit_enum(Variant { name, content }).map_err(|error| error.in_key(name))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if !self.reading.is_checked() {
+            self.ignore()?;
+        }
         visitor.visit_unit()
     }
 
@@ -280,76 +283,14 @@ fn wrong_len(len: usize) -> Error {
     Error::invalid_length(len, &"fewer items")
 }
 
-#[inline]
-fn name(key: DictKey<'_>) -> Result<&str> {
-    let message = "a key is not UTF-8, or a shared key has no name in the table";
-    key.as_str().ok_or_else(|| Error::new(ErrorKind::UnknownSharedKey, message))
-}
-
-struct Items<'de, 'b> {
-    rest: ArrayIter<'de>,
-    len: usize,
-    depth: usize,
-    budget: &'b Budget,
-}
-
-impl<'de> SeqAccess<'de> for &mut Items<'de, '_> {
-    type Error = Error;
-
-    #[inline]
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let Some(value) = self.rest.next() else { return Ok(None) };
-        let (depth, budget) = (self.depth, self.budget);
-        match seed.deserialize(Nested { value, depth, budget }) {
-            Ok(item) => Ok(Some(item)),
-            Err(error) => Err(error.in_item(self.len - self.rest.len() - 1)),
-        }
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
-    }
-}
-
-struct Pairs<'de, 'b> {
-    rest: DictIter<'de>,
-    /// The value of the last key.
-    next: Value<'de>,
+struct Variant<'de, 'r> {
     name: &'de str,
-    depth: usize,
-    budget: &'b Budget,
+    content: Nested<'de, 'r>,
 }
 
-impl<'de> MapAccess<'de> for Pairs<'de, '_> {
+impl<'de, 'r> EnumAccess<'de> for Variant<'de, 'r> {
     type Error = Error;
-
-    #[inline]
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
-        let Some((key, value)) = self.rest.next() else { return Ok(None) };
-        (self.name, self.next) = (name(key)?, value);
-        seed.deserialize(KeyDeserializer { name: self.name }).map(Some)
-    }
-
-    #[inline]
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
-        let (value, depth, budget) = (self.next, self.depth, self.budget);
-        let result = seed.deserialize(Nested { value, depth, budget });
-        result.map_err(|error| error.in_key(self.name))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        self.rest.size_hint().1
-    }
-}
-
-struct Variant<'de, 'b> {
-    name: &'de str,
-    content: Nested<'de, 'b>,
-}
-
-impl<'de, 'b> EnumAccess<'de> for Variant<'de, 'b> {
-    type Error = Error;
-    type Variant = Nested<'de, 'b>;
+    type Variant = Nested<'de, 'r>;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self::Variant)> {
         let name = seed.deserialize(BorrowedStrDeserializer::<Error>::new(self.name))?;

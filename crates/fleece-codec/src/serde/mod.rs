@@ -1,18 +1,21 @@
 //! The bridge to `serde`: Rust types to documents and back.
 
+mod access;
 mod de;
 mod keys;
+mod reading;
 mod ser;
 mod value;
 
-use crate::Result;
-use crate::check::CheckOptions;
 use crate::encoder::Encoder;
 use crate::error::{Error, ErrorKind};
 use crate::value::Value;
+use crate::{Doc, Result};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt::Display;
+use de::Nested;
+use reading::Reading;
 use serde::{Deserialize, Serialize};
 
 /// Makes a document of any type that can be serialized: the same as its JSON text would make, with bytes as data.
@@ -35,9 +38,10 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Checks a document completely and makes a value of it; `&str` and `&[u8]` borrow from the document.
+/// Makes a value of a document; `&str` and `&[u8]` borrow from the document.
 ///
-/// A document in which much is shared may hold far more values than bytes. Collections may be nested 200 deep.
+/// Each value is checked when it is reached, and what the type leaves out is checked, too: a document that [`Doc::check`] refuses is an error
+/// here, too. One in which much is shared may hold far more values than bytes. Collections may be nested 200 deep.
 ///
 /// ```
 /// #[derive(serde::Deserialize, PartialEq, Debug)]
@@ -51,7 +55,11 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
-    from_value(CheckOptions::new().check(bytes)?.into_root())
+    let value = Doc::open(bytes)?.into_root();
+    let reading = Reading::strict(value)?;
+    let result = T::deserialize(Nested { value, depth: 0, reading: &reading })?;
+    reading.finish(bytes)?;
+    Ok(result)
 }
 
 /// Reads a document to its end, checks it and makes a value of it, which owns all that it holds.

@@ -181,3 +181,30 @@ fn a_base_in_which_everything_overlaps_is_soon_amended() {
     encoder.write_null();
     assert!(encoder.finish().is_ok());
 }
+
+#[test]
+fn a_dict_with_shared_keys_is_not_edited_without_the_table_where_others_have_text() {
+    let mut encoder = Encoder::new();
+    encoder.set_shared_keys(full());
+    encoder.begin_array();
+    for key in ["k0", "plain"] {
+        encoder.begin_dict();
+        for name in [key, "more", "yet_more"] {
+            encoder.write_key(name);
+            encoder.write_i64(1815);
+        }
+        encoder.end_dict();
+    }
+    encoder.end_array();
+    let base: Arc<[u8]> = encoder.finish().unwrap().into();
+    let doc = Doc::check(base.clone()).unwrap().with_shared_keys(full().into());
+    let dict = doc.root().at(0).and_then(fleece_codec::Value::as_dict).unwrap();
+    // The others change nothing that this dict has.
+    for change in &CHANGES[..2] {
+        let mut edit = Edit::of_dict(dict);
+        change(&mut edit);
+        let mut encoder = Encoder::amend_append(base.clone()).unwrap();
+        let error = encoder.write_edit(&edit).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnknownSharedKey);
+    }
+}

@@ -1,5 +1,7 @@
 //! Requests: their target, their headers, and which servers get the caller's headers.
 
+use std::io::Write;
+
 use byte_stream::{ErrorKind, Stream};
 
 use super::{get, once};
@@ -75,4 +77,27 @@ fn a_proxy_gets_the_whole_url() {
     assert_eq!(request.header("host"), Some("example.invalid:81"));
     assert_eq!(request.header("proxy-authorization"), Some("Basic dTpw"));
     assert_eq!(request.header("authorization"), None);
+}
+
+#[test]
+fn a_redirect_to_a_space_or_a_letter_of_utf_8_is_followed() {
+    let server = Server::new(|r, s| match r.line.as_str() {
+        "GET /file HTTP/1.1" => head(s, "302 Found", &["Location: /a b/\u{e9}?\u{fc}=1%20"]),
+        "GET /a%20b/%C3%A9?%C3%BC=1%20 HTTP/1.1" => good(r, s, b"there", "\"v\""),
+        _ => head(s, "404 Not Found", &["Content-Length: 0"]),
+    });
+    assert_eq!(get(once(), &server.url()).unwrap(), b"there");
+}
+
+#[test]
+fn every_status_of_success_has_a_body() {
+    for status in ["201 Created", "203 Non-Authoritative Information", "226 IM Used"] {
+        let server = Server::new(move |_, s| {
+            head(s, status, &["Content-Length: 4"])?;
+            s.write_all(b"body")
+        });
+        assert_eq!(get(once(), &server.url()).unwrap(), b"body", "{status}");
+    }
+    let empty = Server::new(|_, s| head(s, "205 Reset Content", &["Content-Length: 0"]));
+    assert_eq!(get(once(), &empty.url()).unwrap(), b"");
 }

@@ -16,10 +16,10 @@ use serde::Serialize;
 
 use self::drawn::{Drawn, rounded};
 use self::sweep::Sweep;
-use super::Varying;
 use super::page::clean;
 use super::rows;
 use super::units::{self, Unit};
+use super::varying::Varying;
 
 /// More cells than these are not drawn: the table of the page has them all.
 const CELLS_MAX: usize = 2000;

@@ -8,7 +8,8 @@ use lab::run::Run;
 use serde::Serialize;
 
 use super::super::page::clean;
-use super::super::{Varying, units};
+use super::super::units;
+use super::super::varying::Varying;
 use super::Known;
 
 /// More panels than these are not drawn.

@@ -9,7 +9,8 @@ use lab::param::Point;
 use lab::run::{Cell, Run, Sample, Status};
 
 use super::super::page::{clean, steers};
-use super::super::{Varying, rows};
+use super::super::rows;
+use super::super::varying::Varying;
 
 pub(super) struct Exported<'a> {
     pub(super) run: &'a Run,

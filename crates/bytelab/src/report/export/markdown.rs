@@ -7,8 +7,9 @@ use lab::analyze::size_sweep;
 use lab::run::Run;
 
 use super::super::foot::Foot;
-use super::super::page::{Page, clean};
-use super::super::{Layout, Varying, across, answer, ladder, numbers, rows, table, thresholds};
+use super::super::page::{Layout, Page, clean};
+use super::super::varying::Varying;
+use super::super::{across, answer, ladder, numbers, rows, table, thresholds};
 use super::{Format, Kind};
 
 pub(super) const FORMAT: Format = Format {
@@ -62,7 +63,7 @@ pub(super) fn write(
 
 fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
-    super::super::head(&mut page, run, varying);
+    super::super::head::write(&mut page, run, varying);
     let text = page.into_text();
     for (at, line) in text.lines().enumerate() {
         if at > 0 {

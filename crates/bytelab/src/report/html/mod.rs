@@ -17,8 +17,10 @@ use sha2::{Digest, Sha256};
 
 use self::library::base64;
 use super::charts::{self, Charts};
+use super::head::{self, minute};
 use super::page::clean;
-use super::{Varying, answer, ladder, minute, numbers, rows, units};
+use super::varying::Varying;
+use super::{answer, ladder, numbers, rows, units};
 
 const STYLE: &str = include_str!("page.css");
 /// In this order: the tables, what the charts are made of, the charts.
@@ -187,7 +189,7 @@ fn facts(run: &Run, varying: &Varying<'_>) -> String {
         charts::name(run),
         minute(&run.started),
         machine.unwrap_or_default().to_owned(),
-        super::measured(plan),
+        head::measured(plan),
         run.points.first().map(|point| varying.fixed(point)).unwrap_or_default(),
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();

@@ -3,7 +3,8 @@
 use lab::analyze::Analysis;
 use lab::run::Run;
 
-use super::super::{Varying, charts};
+use super::super::charts;
+use super::super::varying::Varying;
 use super::Html;
 use super::table::ROWS_MAX;
 

@@ -4,7 +4,8 @@ use lab::analyze::{Analysis, Summary};
 use lab::run::Run;
 
 use super::super::units::{NONE, amount};
-use super::super::{Varying, charts, rows};
+use super::super::varying::Varying;
+use super::super::{charts, rows};
 use super::Html;
 use super::table::{self, Cell, Column, ROWS_MAX};
 

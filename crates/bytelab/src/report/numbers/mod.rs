@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use self::column::{FOR_MARKDOWN, heading};
 use self::row::{Number, numbers};
-use super::Layout;
 use super::export::escaped;
+use super::page::Layout;
 use super::page::{Page, Style};
 use super::units::{NONE, amount};
 use crate::numbers::Row;
@@ -40,7 +40,7 @@ fn head(page: &mut Page, run: &Run) {
     let facts = [
         if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
         run.label.clone().unwrap_or_default(),
-        super::minute(&run.started),
+        super::head::minute(&run.started),
         fact("cpu_model").unwrap_or_default().to_owned(),
         sessions,
     ];
@@ -125,7 +125,7 @@ fn measured_on(run: &Run) -> String {
         fact("os_name"),
         with("kernel ", "kernel_release", ""),
         with("bytelab ", "bytelab_version", ""),
-        super::minute(&run.started),
+        super::head::minute(&run.started),
         if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();

@@ -3,6 +3,7 @@
 mod read;
 mod write;
 
+use crate::dict::DictIter;
 use crate::value::Value;
 use crate::{Array, Dict};
 use alloc::boxed::Box;
@@ -235,6 +236,16 @@ impl<'a> DictEdit<'a> {
     fn may_hold(&self, key: &str) -> bool {
         let mut pairs = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
         pairs.any(|(name, _)| name.as_bytes().is_none_or(|name| name == key.as_bytes()))
+    }
+
+    /// Whether there are shared keys. Numbers come first, after the mark of a parent.
+    fn has_numbers(&self) -> bool {
+        let generations = self.original.into_iter().flat_map(|(_, dict)| dict.generations());
+        let mut first = generations.filter_map(|dict| {
+            let skipped = usize::from(dict.has_parent());
+            DictIter::stored(dict.slots).nth(skipped)
+        });
+        first.any(|(key, _)| key.shared_index().is_some())
     }
 
     /// Whether a shared key has no name in the table that the document was opened with. Numbers come first.

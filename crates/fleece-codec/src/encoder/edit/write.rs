@@ -3,6 +3,7 @@
 use super::{DictEdit, Edit, Node, Pair};
 use crate::Result;
 use crate::encoder::Encoder;
+use crate::encoder::base::NO_TABLE;
 use crate::error::ErrorKind;
 use crate::limits::WRITTEN_DEPTH;
 use alloc::boxed::Box;
@@ -139,6 +140,10 @@ impl Encoder {
             }
             if self.is_in_base(value) {
                 self.match_table_of(value);
+                if edit.has_numbers() && !self.has_shared_keys() {
+                    self.fail(ErrorKind::UnknownSharedKey, NO_TABLE);
+                    return None;
+                }
             }
             let is_short =
                 edit.changes.len() + 1 < edit.len() && dict.generations().take(3).count() < 3;

@@ -2,8 +2,10 @@
 
 use super::generator::Laid;
 use super::oracle::Oracle;
-use fleece_codec::{CheckOptions, Doc, ErrorKind};
+use fleece_codec::{CheckOptions, Doc, ErrorKind, from_slice};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeSet;
+use std::fmt;
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Verdict {
@@ -28,6 +30,9 @@ pub(crate) fn compare(laid: &Laid) -> Verdict {
         // Whatever is in it, and even if not all of it is sound, there is an answer, the same from both sides.
         assert_eq!(doc.root() == copy.root(), copy.root() == doc.root(), "{laid:02x?}");
     }
+    if laid.start == 0 {
+        compare_typed(&laid.bytes);
+    }
     let mut oracle = Oracle::new(laid);
     match (oracle.document(), checked(laid)) {
         (Err(_), Err(_)) => Verdict::Broken,
@@ -44,6 +49,77 @@ pub(crate) fn compare(laid: &Laid) -> Verdict {
         (expected, ours) => {
             panic!("the rules say {expected:?}, the check says {ours:?}: {laid:02x?}")
         }
+    }
+}
+
+/// A document is read as a Rust type if it is sound, whether the type takes all of it or nothing.
+fn compare_typed(bytes: &[u8]) {
+    let checked = Doc::check(bytes).map(drop).map_err(|error| error.kind());
+    let ignored = from_slice::<IgnoredAny>(bytes).map(drop).map_err(|error| error.kind());
+    assert_eq!(ignored.is_ok(), checked.is_ok(), "{ignored:?} {checked:?} {bytes:02x?}");
+    let limits = [ErrorKind::TooDeep, ErrorKind::TooLarge, ErrorKind::UnknownSharedKey];
+    match (from_slice::<Everything>(bytes), &checked) {
+        (Ok(_), Ok(())) | (Err(_), Err(_)) => {}
+        (Err(error), Ok(())) if limits.contains(&error.kind()) => {}
+        // A document that is refused only for the cost of values that overlap.
+        (Ok(_), Err(ErrorKind::Overlap | ErrorKind::TooDeep)) => {}
+        (typed, _) => panic!("{checked:?}, as a type {:?}: {bytes:02x?}", typed.map(drop)),
+    }
+}
+
+/// Takes each value there is.
+struct Everything;
+
+impl<'de> Deserialize<'de> for Everything {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Everything {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self, E> {
+        assert!(std::str::from_utf8(text.as_bytes()).is_ok(), "{text:?}");
+        Ok(self)
+    }
+
+    fn visit_bytes<E>(self, _: &[u8]) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        while items.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Self, A::Error> {
+        while pairs.next_entry::<String, Self>()?.is_some() {}
+        Ok(self)
     }
 }
 

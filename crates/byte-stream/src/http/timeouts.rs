@@ -1,0 +1,89 @@
+//! The time limits of an operation on a connection, and waiting within them.
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::event::PollFlags;
+
+use crate::cancel::{self, Cancel};
+use crate::clock::Deadline;
+use crate::{Error, ErrorKind, Result};
+
+/// The time limits of a connection, and its cancel handle.
+#[derive(Clone)]
+pub(crate) struct Timeouts {
+    pub(crate) cancel: Option<Cancel>,
+    /// Time without a byte.
+    pub(crate) idle: Duration,
+    /// The deadline of the current stage.
+    pub(crate) stage: Option<Deadline>,
+    /// The deadline of the whole stream.
+    pub(crate) total: Option<Deadline>,
+}
+
+/// The limit that expires first.
+pub(crate) struct Left {
+    pub(crate) time: Duration,
+    /// The error if the limit expires. It is decided here, not by reading the clock again: the
+    /// kernel measures a socket's time limit in ticks, which lag behind the clock on a busy
+    /// machine, and may wake up slightly early.
+    pub(crate) lost: fn() -> Error,
+}
+
+impl Timeouts {
+    /// The time left; an error if there is none.
+    pub(crate) fn left(&self) -> Result<Left> {
+        cancel::check(self.cancel.as_ref())?;
+        let mut left = Left { time: self.idle, lost: idle_limit_passed };
+        for (deadline, lost) in
+            [(self.total, total_limit_passed as fn() -> Error), (self.stage, idle_limit_passed)]
+        {
+            match deadline.map(Deadline::left) {
+                Some(Duration::ZERO) => return Err(lost()),
+                Some(time) if time < left.time => left = Left { time, lost },
+                _ => {}
+            }
+        }
+        Ok(left)
+    }
+
+    pub(crate) fn wait(&self, fd: &impl AsFd, events: PollFlags) -> Result<()> {
+        let left = self.left()?;
+        let deadline = Deadline::after(left.time);
+        let fd = Some(fd.as_fd());
+        if cancel::wait(fd, events, self.cancel.as_ref(), deadline)? {
+            Ok(())
+        } else {
+            Err((left.lost)())
+        }
+    }
+}
+
+fn idle_limit_passed() -> Error {
+    Error::new(ErrorKind::TimedOut, "the server did not answer within the time limit")
+}
+
+/// A retry would exceed the total limit as well.
+fn total_limit_passed() -> Error {
+    Error::new(ErrorKind::TimedOut, "not done within the total time limit").retryable(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_limit_says_whether_a_retry_could_help() {
+        let limits = [(1, 30, None), (30, 1, None), (30, 30, Some(1)), (1, 30, Some(30))];
+        let retryable = limits.map(|(total, idle, stage)| {
+            let after = |s| Deadline::after(Duration::from_secs(s));
+            let idle = Duration::from_secs(idle);
+            let timeouts =
+                Timeouts { cancel: None, idle, stage: stage.and_then(after), total: after(total) };
+            let left = timeouts.left().unwrap();
+            assert!(left.time <= Duration::from_secs(1));
+            (left.lost)().is_retryable()
+        });
+        assert_eq!(retryable, [false, true, true, false]);
+    }
+}

@@ -1,0 +1,51 @@
+//! A run as text for a terminal.
+
+use lab::analyze::{Analysis, size_sweep};
+use lab::run::Run;
+
+use super::foot::Foot;
+use super::page::{Layout, Page, Style};
+use super::rows::{self, More};
+use super::varying::Varying;
+use super::{across, answer, head, ladder, numbers, table, thresholds};
+
+/// The table of each point, the answer in one sentence, and what there is to doubt.
+pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layout) -> String {
+    if run.experiment == crate::numbers::EXPERIMENT {
+        return numbers::text(run, analysis, &[], layout);
+    }
+    let mut page = Page::new(layout);
+    let varying = Varying::of_run(run);
+    head::write(&mut page, run, &varying);
+    let mut all = rows::all(run, analysis);
+    for rows in &mut all {
+        rows.more = more;
+    }
+    let mut left = Vec::new();
+    ladder::write(&mut page, run);
+    let (rungs, tables): (Vec<_>, Vec<_>) =
+        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
+    for rows in tables {
+        page.blank();
+        if all.len() > 1 {
+            page.line(&[(Style::Bold, &varying.shown(&rows.family.point))]);
+        }
+        if rows.iter().next().is_some() {
+            if let Some(judged_by) = rows.judged_by() {
+                page.paragraph(Style::Dim, "", &judged_by);
+            }
+            left.push(table::write(&mut page, rows));
+            page.blank();
+        }
+        page.paragraph(Style::Plain, "", &answer::of_family(rows));
+    }
+    if all.len() != 1 && rungs.is_empty() {
+        page.blank();
+        page.paragraph(Style::Plain, "", &answer::of_all(&all, &varying));
+    }
+    across::write(&mut page, analysis, &varying);
+    thresholds::write(&mut page, analysis, &varying);
+    page.blank();
+    Foot { run, analysis, all: &all, varying: &varying, left: &left }.write(&mut page);
+    page.into_text()
+}

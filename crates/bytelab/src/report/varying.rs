@@ -1,0 +1,43 @@
+//! What tells the points of a run apart.
+
+use lab::param::{Point, Value};
+use lab::run::Run;
+
+use super::units;
+
+/// The params that tell the points of a run apart.
+pub(super) struct Varying<'a> {
+    pub(super) names: Vec<&'a str>,
+}
+
+impl<'a> Varying<'a> {
+    pub(super) fn of_run(run: &'a Run) -> Varying<'a> {
+        Varying::of_points(&run.points.iter().collect::<Vec<_>>())
+    }
+
+    pub(super) fn of_points(points: &[&'a Point]) -> Varying<'a> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in points.iter().flat_map(|point| point.iter()) {
+            let first: Option<&Value> = points.first().and_then(|point| point.get(name));
+            if !names.contains(&name) && points.iter().any(|p| p.get(name) != first) {
+                names.push(name);
+            }
+        }
+        Varying { names }
+    }
+
+    /// `buffer=64Ki`: what of the point varies in the run; empty if nothing does.
+    pub(super) fn shown(&self, point: &Point) -> String {
+        units::point(&point.only(|name| self.names.contains(&name)))
+    }
+
+    /// ` (buffer=64Ki)`, to stand behind a method; empty if nothing varies.
+    pub(super) fn of(&self, point: &Point) -> String {
+        let shown = self.shown(point);
+        if shown.is_empty() { shown } else { format!(" ({shown})") }
+    }
+
+    pub(super) fn fixed(&self, point: &Point) -> String {
+        units::point(&point.only(|name| !self.names.contains(&name)))
+    }
+}
