@@ -14,6 +14,7 @@ use lab::launch::Stop;
 
 use self::kit::Kit;
 use self::kits::KITS;
+pub(crate) use self::tool::Tell;
 
 /// In which language the program itself is written, and with it the methods that are built in.
 const OWN: &str = "rust";
@@ -124,9 +125,6 @@ impl Languages<'_> {
         language.is_some_and(|language| self.0.iter().any(|name| name == language))
     }
 }
-
-/// Prints a line of what is built.
-pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
 
 /// Builds what the methods need, and puts its place into their argv. Gives what it was built by.
 pub(crate) fn make_ready(

@@ -3,6 +3,7 @@
 pub(crate) mod copying;
 mod decoding;
 mod files;
+mod measuring;
 mod memory;
 mod numbers;
 pub(crate) mod own;
@@ -46,19 +47,6 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
 /// All that `bytelab run` knows, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
     let mut all = vec![numbers::experiment()];
-    all.extend(measuring());
+    all.extend(measuring::measuring());
     all
-}
-
-/// Those that measure for themselves: all but the one that picks from the others.
-fn measuring() -> Vec<Experiment> {
-    vec![
-        memory::experiment(),
-        threads::experiment(),
-        files::experiment(),
-        reading::experiment(),
-        copying::experiment(),
-        sampling::experiment(),
-        decoding::experiment(),
-    ]
 }

@@ -7,7 +7,8 @@ use lab::run::Run;
 use serde::Deserialize;
 
 use super::draft::{Draft, Execution, ONE};
-use super::{Folder, Format, Source, read};
+use super::format::{Folder, Format, Source};
+use super::read;
 
 #[derive(Deserialize)]
 struct Benchmark {

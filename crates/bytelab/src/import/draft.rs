@@ -10,7 +10,7 @@ use lab::param::Point;
 use lab::run::{CacheState, Cell, Environment, Imported, Note, Plan, Run, SCHEMA, Sample, Status};
 use serde_json::Value;
 
-use super::{Format, Source};
+use super::format::{Format, Source};
 
 /// More cells make pages that nobody reads.
 pub(super) const CELLS_MAX: usize = 10_000;

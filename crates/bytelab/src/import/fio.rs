@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::draft::{Draft, Execution};
-use super::{Format, Source, read};
+use super::format::{Format, Source};
+use super::read;
 
 #[derive(Deserialize)]
 struct Document {

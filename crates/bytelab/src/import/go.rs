@@ -8,7 +8,8 @@ use lab::param::Point;
 use lab::run::Run;
 
 use super::draft::{Draft, Execution, own_metric};
-use super::{Format, Source, read};
+use super::format::{Format, Source};
+use super::read;
 
 pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     let mut draft = Draft::new(Format::Go, "go");

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::draft::{Draft, Execution, own_metric};
-use super::{Format, Source, read};
+use super::format::{Format, Source};
+use super::read;
 
 #[derive(Deserialize)]
 struct Document {

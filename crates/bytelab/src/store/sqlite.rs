@@ -17,7 +17,7 @@ use lab::run::{Cell, Environment, Listed, Note, Pass, Plan, Run, Sample};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::columns::{self, Values, to_json};
-use super::{Baseline, Store};
+use super::interface::{Baseline, Store};
 use crate::older;
 
 pub(super) struct Sqlite {

@@ -1,5 +1,6 @@
 //! A compiler or an interpreter: where it is on this machine, and which version it is.
 
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
@@ -66,3 +67,6 @@ impl Tool {
         format!("{} is not installed", self.names.join(" or "))
     }
 }
+
+/// Prints a line of what is built.
+pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;

@@ -13,7 +13,7 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(input: &OsString) -> Line {
-        let name = super::name(input);
+        let name = super::name::name(input);
         let bar = ProgressBar::no_length();
         let template = "{msg} {bytes}/{total_bytes} {wide_bar} {binary_bytes_per_sec} {eta}";
         let style = ProgressStyle::with_template(template);

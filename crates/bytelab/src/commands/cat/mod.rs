@@ -3,6 +3,7 @@
 
 mod download;
 mod line;
+mod name;
 mod part;
 
 use std::ffi::OsString;
@@ -18,6 +19,7 @@ use clap::Args;
 use lab::param::parse_bytes;
 
 use self::line::Line;
+use self::name::name;
 use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
 
@@ -221,19 +223,6 @@ fn cat_says(what: &str, text: &str) {
 fn is_url(input: &OsString) -> bool {
     let text = input.to_string_lossy().to_ascii_lowercase();
     text.starts_with("http://") || text.starts_with("https://")
-}
-
-/// An input in a message: as given, but without the password of a URL.
-fn name(input: &OsString) -> String {
-    let text = input.to_string_lossy();
-    match text.split_once("://") {
-        Some((scheme, rest)) => {
-            let host_end = rest.find('/').unwrap_or(rest.len());
-            let host_start = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
-            format!("{scheme}://{}", &rest[host_start..])
-        }
-        None => text.into_owned(),
-    }
 }
 
 fn digest(text: &str) -> Result<[u8; 32]> {

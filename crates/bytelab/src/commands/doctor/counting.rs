@@ -7,7 +7,7 @@ use lab::metric::Metric;
 use lab::param::Point;
 use lab::timeline::TimelineSources;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
 use crate::measuring::launcher;
 

@@ -8,8 +8,6 @@ use clap::{ArgGroup, Args, ValueEnum};
 use lab::param::parse_bytes;
 use record_sampler::{Column, Format, Method, Sampler};
 
-use super::non_empty;
-
 #[derive(Args)]
 #[command(after_help = AFTER)]
 #[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
@@ -98,7 +96,7 @@ pub(super) enum MethodFlag {
     /// Lines at random offsets, long ones refused as often as they are favoured: exact, and nothing
     /// is counted
     Probe,
-    /// io_uring with many reads in flight: for records of a fixed size on a device
+    /// `io_uring` with many reads in flight: for records of a fixed size on a device
     #[cfg(target_os = "linux")]
     Uring,
     /// One pass over all records
@@ -239,4 +237,10 @@ impl SampleArgs {
             _ => Column::from(text),
         }
     }
+}
+
+/// A share or a number of one key.
+pub(super) fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
+    ensure!(!name.is_empty(), "{text}: a name is missing before the =");
+    Ok(name)
 }

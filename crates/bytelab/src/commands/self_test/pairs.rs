@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow};
-use clap::ValueEnum;
 use lab::analyze::{Comparison, Verdict, analyze};
 use lab::launch::{Helper, Stop};
-use lab::run::{CacheState, Run};
+use lab::run::Run;
 
-use super::{Bench, Check, Much, SelfTestArgs};
-use crate::experiments::self_test::{BURN, OTHERS, more};
+use super::args::SelfTestArgs;
+use super::bench::{Bench, Check, Much};
+use super::kind::Kind;
+use crate::experiments::self_test::{BURN, more};
 
 /// A right test gives so many false alarms.
 const FALSE_ALARMS: f64 = 0.05;
@@ -21,52 +22,6 @@ const LEAST_FINITE: f64 = 0.95;
 /// Of the differences of 10 % and more on a quiet machine.
 const LEAST_FOUND: f64 = 0.8;
 const LARGE_PERCENT: u32 = 10;
-
-/// What the two methods of a pair differ by. Both start the same processes and threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    /// One program under two names.
-    Same,
-    /// The process that is measured does the work, or a child of it.
-    Shell,
-    /// The work is done before a pipeline, or in it.
-    Pipeline,
-    /// The first thread does the work, or another one.
-    Thread,
-    /// A built-in method, and the same as a worker of another program.
-    Worker,
-    /// One program under two names, among two others.
-    FewOthers,
-    /// One program under two names, among 25 others.
-    ManyOthers,
-}
-
-impl Kind {
-    fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
-    /// The reference, the other one, and those that are measured beside them.
-    fn methods(self) -> Vec<String> {
-        let (pair, others) = match self {
-            Kind::Same => (["same", "same-again"], 0),
-            Kind::Shell => (["shell", "child-of-shell"], 0),
-            Kind::Pipeline => (["before-pipeline", "in-pipeline"], 0),
-            Kind::Thread => (["first-thread", "second-thread"], 0),
-            Kind::Worker => (["same", "as-worker"], 0),
-            Kind::FewOthers => (["same", "same-again"], 2),
-            Kind::ManyOthers => (["same", "same-again"], OTHERS),
-        };
-        let others = (1..=others).map(|n| format!("other-{n}"));
-        pair.map(str::to_owned).into_iter().chain(others).collect()
-    }
-
-    /// Of processes, each round is a session.
-    fn much(self) -> Much {
-        let rounds = if matches!(self, Kind::Shell | Kind::Pipeline) { 2 } else { super::AA.1 };
-        Much { sessions: super::AA.0, rounds, cache: CacheState::AsIs, counting: 0 }
-    }
-}
 
 /// What was found in some pairs, in one metric.
 #[derive(Clone, Copy, Default)]

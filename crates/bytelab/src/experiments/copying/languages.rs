@@ -27,7 +27,7 @@ pub(super) fn methods() -> Vec<Method> {
         let language = language_of(name);
         let way = name[language.len()..].trim_start_matches('-');
         let worker = format!("{{workers/{language}}}");
-        let mut argv = vec!["{bytelab}", super::FILTER, name, &worker, "copying"];
+        let mut argv = vec!["{bytelab}", FILTER, name, &worker, "copying"];
         argv.extend(Some(way).filter(|way| !way.is_empty()));
         let reads: &[&str] = if way.is_empty() { &[] } else { &["buffer"] };
         Method {
@@ -57,3 +57,6 @@ fn filter(point: &lab::param::Point) -> anyhow::Result<Box<dyn lab::experiment::
     let argv: Vec<String> = std::env::args().skip(3).chain(buffer).collect();
     command(point, &argv.iter().map(String::as_str).collect::<Vec<&str>>())
 }
+
+/// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
+pub(crate) const FILTER: &str = "__filter";

@@ -6,11 +6,12 @@ use anyhow::Result;
 use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
+use super::caches;
 use super::kernel::{self, Kernel};
+use super::method::method;
 use super::pages::fits;
 use super::set::Set;
 use super::team::Team;
-use super::{caches, method};
 
 /// The first one is the reference.
 pub(super) fn methods() -> Vec<Method> {

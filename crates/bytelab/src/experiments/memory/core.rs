@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point};
 
-use super::method;
+use super::method::method;
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
 /// So many hand-overs take about a window.

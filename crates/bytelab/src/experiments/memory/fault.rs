@@ -5,7 +5,7 @@ use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::Point;
 use memmap2::MmapMut;
 
-use super::method;
+use super::method::method;
 use super::pages::{fits, huge_page_bytes};
 
 pub(super) fn methods() -> Vec<Method> {

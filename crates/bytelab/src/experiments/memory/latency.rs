@@ -7,7 +7,7 @@ use lab::param::Point;
 
 use super::caches;
 use super::chain::{Chain, Order};
-use super::method;
+use super::method::method;
 use super::pages::Pages;
 
 /// More than the prefetchers that follow lines reach, and no multiple of a page.

@@ -12,10 +12,11 @@ use lab::clock::now_ns;
 use lab::experiment::{Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point};
 
+use super::caches;
 use super::chain::{Chain, Order};
 use super::kernel::{Kernel, Read};
+use super::method::method;
 use super::pages::Pages;
-use super::{caches, method};
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
 pub(super) const PAUSE: Param = Param {

@@ -3,6 +3,7 @@
 mod caches;
 mod chain;
 mod kernel;
+mod method;
 mod pages;
 mod set;
 mod team;
@@ -20,9 +21,8 @@ mod tests;
 
 use std::sync::LazyLock;
 
-use lab::experiment::{Build, Data, Experiment, How, Method};
+use lab::experiment::{Data, Experiment, Method};
 use lab::param::{Kind, Param};
-use lab::run::Role;
 
 pub(crate) use self::caches::announced;
 
@@ -89,23 +89,4 @@ fn methods() -> Vec<Method> {
     methods.extend(core::methods());
     methods.extend(naive::methods());
     methods
-}
-
-fn method(
-    job: &'static str,
-    name: &str,
-    about: &str,
-    reads: &[&'static str],
-    build: Build,
-) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: reads.to_vec(),
-        how: How::BuiltIn(build),
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: Some(job),
-    }
 }

@@ -9,7 +9,7 @@ use lab::experiment::{Method, Task, Work};
 use lab::param::Point;
 
 use super::chain::WINDOW_NS;
-use super::method;
+use super::method::method;
 use super::pages::Pages;
 
 pub(super) fn methods() -> Vec<Method> {

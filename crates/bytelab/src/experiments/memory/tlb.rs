@@ -6,7 +6,7 @@ use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
 use super::chain::{Chain, Order};
-use super::method;
+use super::method::method;
 use super::pages::Pages;
 
 const PAGE: usize = 4096;

@@ -73,7 +73,7 @@ fn row_of(point: &Point) -> Result<&'static Row> {
 }
 
 fn source(row: &Row) -> Result<Experiment> {
-    let all = super::measuring();
+    let all = super::measuring::measuring();
     let found = all.into_iter().find(|experiment| experiment.name == row.experiment);
     found.with_context(|| format!("row {}: there is no experiment {}", row.name, row.experiment))
 }

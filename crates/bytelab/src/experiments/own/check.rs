@@ -7,9 +7,9 @@ use lab::run::Threshold;
 
 use super::data::{Around, Source};
 use super::file::{At, Content, DataTable, File, From, Scalar};
-use super::names::{self, DIR, FILE, HERE, Known, METHOD, PROGRAM, forever};
-use super::place::Mistake;
-use super::{Place, Taken, measuring, methods, params};
+use super::names::{self, DIR, FILE, HERE, Known, METHOD, PROGRAM, Taken, forever};
+use super::place::{Mistake, Place};
+use super::{measuring, methods, params};
 
 pub(super) struct Checked {
     pub(super) experiment: Experiment,

@@ -8,10 +8,9 @@ use lab::param::Param;
 use lab::run::Role;
 use lab::template;
 
-use super::Place;
 use super::file::{At, File, Hook, HookTable, MethodTable, RoleWord, Words};
 use super::names::{self, HERE, Known, PROGRAM};
-use super::place::Mistake;
+use super::place::{Mistake, Place};
 
 /// `common`: what all of them depend on.
 pub(super) fn methods(

@@ -16,13 +16,15 @@ mod tests;
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::experiment::Experiment;
 use lab::run::Definition;
 
-pub(crate) use self::names::PROGRAM;
+use self::place::Place;
+
+pub(crate) use self::names::{PROGRAM, Taken};
 
 /// What `bytelab init` writes.
 pub(crate) const EXAMPLE: &str = include_str!("example.toml");
@@ -39,12 +41,6 @@ pub(crate) struct Loaded {
     pub(crate) definition: Definition,
     /// Values of the measuring flags, by their id.
     pub(crate) defaults: Vec<(&'static str, String)>,
-}
-
-/// Names that a file may not use.
-pub(crate) struct Taken<'a> {
-    pub(crate) experiments: Vec<&'a str>,
-    pub(crate) flags: Vec<String>,
 }
 
 /// Whether the name of an experiment is that of a file.
@@ -84,32 +80,6 @@ fn understand(
     let file = place.file.clone();
     let definition = Definition { file, text, thresholds: checked.thresholds };
     Ok(Loaded { experiment: checked.experiment, definition, defaults: checked.defaults })
-}
-
-/// Where the file is.
-struct Place {
-    /// Absolute.
-    file: String,
-    dir: PathBuf,
-    here: String,
-    stem: String,
-    /// What `{program}` stands for.
-    program: Option<String>,
-}
-
-impl Place {
-    fn of(path: &Path) -> Result<Place> {
-        let absolute =
-            std::path::absolute(path).with_context(|| format!("finding {}", path.display()))?;
-        let utf8 = |path: &Path| {
-            path.to_str()
-                .map(str::to_owned)
-                .with_context(|| format!("{} is not UTF-8", path.display()))
-        };
-        let dir = absolute.parent().unwrap_or(Path::new("/")).to_owned();
-        let stem = absolute.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Place { file: utf8(&absolute)?, here: utf8(&dir)?, dir, stem, program: None })
-    }
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -44,3 +44,9 @@ pub(super) fn check(text: &str, known: &[&str], span: &Range<usize>) -> Result<(
 pub(super) fn forever(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
+
+/// Names that a file may not use.
+pub(crate) struct Taken<'a> {
+    pub(crate) experiments: Vec<&'a str>,
+    pub(crate) flags: Vec<String>,
+}

@@ -3,9 +3,8 @@
 use lab::param::{Kind, Param, parse_bytes};
 use lab::template::is_name;
 
-use super::Taken;
 use super::file::{At, KindWord, ParamTable, Scalar};
-use super::names::{OWN, forever};
+use super::names::{OWN, Taken, forever};
 use super::place::Mistake;
 
 /// The most that bytes or a count may be, unless the file says less.

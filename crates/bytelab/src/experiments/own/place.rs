@@ -1,7 +1,9 @@
 //! Where in the file a mistake is, and how it is told: file, line, key, and what is allowed.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -124,6 +126,32 @@ fn descend(value: &Spanned<DeValue<'_>>, place: usize, key: &mut String) {
 
 fn holds(span: &Range<usize>, place: usize) -> bool {
     span.contains(&place)
+}
+
+/// Where the file is.
+pub(super) struct Place {
+    /// Absolute.
+    pub(super) file: String,
+    pub(super) dir: PathBuf,
+    pub(super) here: String,
+    pub(super) stem: String,
+    /// What `{program}` stands for.
+    pub(super) program: Option<String>,
+}
+
+impl Place {
+    pub(super) fn of(path: &Path) -> Result<Place> {
+        let absolute =
+            std::path::absolute(path).with_context(|| format!("finding {}", path.display()))?;
+        let utf8 = |path: &Path| {
+            path.to_str()
+                .map(str::to_owned)
+                .with_context(|| format!("{} is not UTF-8", path.display()))
+        };
+        let dir = absolute.parent().unwrap_or(Path::new("/")).to_owned();
+        let stem = absolute.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Place { file: utf8(&absolute)?, here: utf8(&dir)?, dir, stem, program: None })
+    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use std::sync::Barrier;
 use lab::experiment::{Command, How, Method, Task};
 use lab::run::Role;
 
-use super::{THREADS, method, task};
+use super::method::{method, task};
 
+pub(crate) const THREADS: u32 = 3;
 pub(crate) const ALLOCATIONS: u32 = 1000;
 pub(crate) const ALLOCATED_BYTES: usize = 100;
 

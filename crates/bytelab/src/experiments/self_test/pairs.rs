@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use lab::experiment::{Build, Command, How, Method, Task};
 use lab::param::Point;
 
-use super::{ITERATIONS, burn, burn_for, method, task};
+use super::method::{ITERATIONS, burn, burn_for, method, task};
 
 /// What the program is told to spend so many operations, or, of 0, all its life.
 pub(crate) const BURN: &str = "__burn";

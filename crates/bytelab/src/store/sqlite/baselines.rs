@@ -3,7 +3,7 @@
 use anyhow::{Result, bail, ensure};
 use rusqlite::{Transaction, params};
 
-use crate::store::Baseline;
+use crate::store::interface::Baseline;
 
 pub(super) fn set(transaction: &Transaction<'_>, name: &str, run: i64) -> Result<()> {
     transaction.execute(

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
-use crate::store::{LOCK_LIMIT, Locked};
+use crate::store::interface::{LOCK_LIMIT, Locked};
 
 /// What marks an SQLite file as ours: "bylb".
 const APPLICATION_ID: i32 = 0x6279_6c62;

@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::super::fold::Fold;
 use super::super::source::{Reading, Source, fits_in_memory};
-use super::{Remote, contender};
+use super::remote::{Remote, contender};
 
 pub(super) fn methods() -> Vec<Method> {
     let own = |name: &str, about: &str, reads: &[&'static str], build: Build| {

@@ -3,7 +3,7 @@
 use lab::experiment::{Command, How, Method};
 use lab::run::Role;
 
-use super::contender;
+use super::remote::contender;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![

@@ -14,7 +14,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use super::super::fold::Fold;
 use super::super::source::{Reading, Source};
-use super::{Remote, contender};
+use super::remote::{Remote, contender};
 use crate::experiments::shared::aligned_buffer::Buffer;
 
 /// A head must fit.
