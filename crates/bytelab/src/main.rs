@@ -1,5 +1,7 @@
 //! The program: parse, measure into the store, analyze, print.
 
+#![warn(clippy::self_named_module_files)]
+
 mod cli;
 mod commands;
 mod experiments;

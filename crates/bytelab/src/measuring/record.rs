@@ -247,7 +247,7 @@ impl Record for Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{self, suite};
+    use crate::store::{self, tests::suite};
 
     #[test]
     fn what_a_locked_store_does_not_take_is_kept_later_or_said_to_be_lost() {

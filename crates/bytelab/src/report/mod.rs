@@ -29,9 +29,9 @@ pub(crate) mod units;
 mod varying;
 
 #[cfg(test)]
-mod fixture;
-#[cfg(test)]
 mod tests;
+#[cfg(test)]
+use self::tests::fixture;
 
 use std::io;
 

@@ -10,8 +10,6 @@ mod params;
 mod place;
 
 #[cfg(test)]
-mod schema;
-#[cfg(test)]
 mod tests;
 
 use std::fs::File;

@@ -1,5 +1,7 @@
 //! Every format, as text and as its readers see it.
 
+mod fixture;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine;
@@ -11,7 +13,7 @@ use lab::run::Run;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::fixture::{HOSTILE, exported, formats, hostile, small, text};
+use self::fixture::{HOSTILE, exported, formats, hostile, small, text};
 
 #[test]
 fn each_text_format_is_written_like_this() {

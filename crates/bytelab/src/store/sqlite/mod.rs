@@ -5,8 +5,6 @@ mod baselines;
 mod opening;
 mod reading;
 #[cfg(test)]
-mod refusals;
-#[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use lab::analyze::analyze;
 use lab::run::{Pass, Run, Sample, Status};
 
-use super::super::fixture::{Fixture, sample};
-use super::{FORMATS, write};
+use crate::report::export::{FORMATS, write};
+use crate::report::fixture::{Fixture, sample};
 
 pub(super) const NAN: f64 = f64::NAN;
 

@@ -1,5 +1,7 @@
 //! Mistakes in the file are told with file, line, key and what is allowed; no text makes a panic.
 
+mod schema;
+
 use proptest::prelude::*;
 
 use super::*;

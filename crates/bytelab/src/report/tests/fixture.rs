@@ -7,17 +7,17 @@ use lab::metric;
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, Sample, Status};
 
-pub(super) struct Fixture {
-    pub(super) run: Run,
-    pub(super) analysis: Analysis,
+pub(crate) struct Fixture {
+    pub(crate) run: Run,
+    pub(crate) analysis: Analysis,
 }
 
 /// What a contender shows: p50 of wall in ms, CPU in ms, peak RSS in MiB.
-pub(super) type Figures = [f64; 3];
+pub(crate) type Figures = [f64; 3];
 
 impl Fixture {
     /// A run of one point, `size=128Mi`, without cells.
-    pub(super) fn new() -> Fixture {
+    pub(crate) fn new() -> Fixture {
         let mut fixture = Fixture {
             run: Run {
                 schema: lab::run::SCHEMA,
@@ -48,7 +48,7 @@ impl Fixture {
     }
 
     /// The seven ways of an ordinary run.
-    pub(super) fn reading() -> Fixture {
+    pub(crate) fn reading() -> Fixture {
         let mut f = Fixture::new();
         f.measured("read", [13.8, 13.7, 2.1]);
         f.measured("mmap", [9.71, 9.68, 133.0]).versus(Verdict::Faster, [0.704, 0.689, 0.718]);
@@ -67,7 +67,7 @@ impl Fixture {
     }
 
     /// Adds a point; cells that are added from now on belong to it.
-    pub(super) fn point(&mut self, values: &[(&str, u64)]) -> &mut Fixture {
+    pub(crate) fn point(&mut self, values: &[(&str, u64)]) -> &mut Fixture {
         let mut point = Point::default();
         for (name, value) in values {
             point.set(*name, *value);
@@ -92,7 +92,7 @@ impl Fixture {
     }
 
     /// Adds a measured cell of 100 samples. The first one of a point becomes the reference.
-    pub(super) fn measured(&mut self, method: &str, [wall, cpu, peak]: Figures) -> &mut Fixture {
+    pub(crate) fn measured(&mut self, method: &str, [wall, cpu, peak]: Figures) -> &mut Fixture {
         self.cell(method, Status::Measured);
         let metrics = [
             ("wall_ns", wall * 1e6),
@@ -111,7 +111,7 @@ impl Fixture {
     }
 
     /// Adds a cell without a summary of anything.
-    pub(super) fn cell(&mut self, method: &str, status: Status) -> &mut Fixture {
+    pub(crate) fn cell(&mut self, method: &str, status: Status) -> &mut Fixture {
         let cell = self.run.cells.len();
         let point = self.run.points.last().cloned().unwrap_or_default();
         self.run.cells.push(Cell {
@@ -139,7 +139,7 @@ impl Fixture {
     }
 
     /// Gives the last cell a metric of n samples around this p50, which the cell gets, too.
-    pub(super) fn metric(&mut self, name: &str, p50: f64, n: usize) -> &mut Fixture {
+    pub(crate) fn metric(&mut self, name: &str, p50: f64, n: usize) -> &mut Fixture {
         let percentiles = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0].map(|p| {
             let value = p50 * (1.0 + (p - 50.0) / 1000.0);
             let inner = p > 0.0 && p < 100.0;
@@ -170,7 +170,7 @@ impl Fixture {
     }
 
     /// Gives a cell what was counted of it, equal in all samples or not.
-    pub(super) fn count(&mut self, index: usize, name: &str, p50: f64, constant: bool) {
+    pub(crate) fn count(&mut self, index: usize, name: &str, p50: f64, constant: bool) {
         let percentile = Percentile { p: 50.0, value: p50, low: None, high: None };
         self.analysis.cells[index].metrics.push(Summary {
             metric: name.to_owned(),
@@ -184,7 +184,7 @@ impl Fixture {
     }
 
     /// Compares the last cell with the reference: ratio, low, high (NaN: none).
-    pub(super) fn versus(&mut self, verdict: Verdict, numbers: [f64; 3]) -> &mut Fixture {
+    pub(crate) fn versus(&mut self, verdict: Verdict, numbers: [f64; 3]) -> &mut Fixture {
         let cell = self.run.cells.len() - 1;
         let family = self.family();
         let (reference_cell, metric) = (family.reference.unwrap_or(cell), family.metric);
@@ -215,57 +215,57 @@ impl Fixture {
         self
     }
 
-    pub(super) fn found(&mut self, percent: f64, sessions: u64) -> &mut Fixture {
+    pub(crate) fn found(&mut self, percent: f64, sessions: u64) -> &mut Fixture {
         let last = self.comparison();
         (last.found_percent, last.sessions_for_1_percent) = (Some(percent), Some(sessions));
         self
     }
 
-    pub(super) fn comparison(&mut self) -> &mut Comparison {
+    pub(crate) fn comparison(&mut self) -> &mut Comparison {
         self.analysis.comparisons.last_mut().unwrap()
     }
 
-    pub(super) fn pareto(&mut self) -> &mut Fixture {
+    pub(crate) fn pareto(&mut self) -> &mut Fixture {
         let last = self.run.cells.len() - 1;
         self.last().1.pareto = true;
         self.family().pareto.push(last);
         self
     }
 
-    pub(super) fn yardstick(&mut self) -> &mut Fixture {
+    pub(crate) fn yardstick(&mut self) -> &mut Fixture {
         let last = self.run.cells.len() - 1;
         self.last().0.role = Role::Yardstick;
         self.family().compared.retain(|cell| *cell != last);
         self
     }
 
-    pub(super) fn wrong(&mut self, answer: Option<&str>) -> &mut Fixture {
+    pub(crate) fn wrong(&mut self, answer: Option<&str>) -> &mut Fixture {
         let summary = self.last().1;
         summary.wrong_answer = true;
         summary.answer = answer.map(str::to_owned);
         self.versus(Verdict::WrongAnswer, [f64::NAN; 3])
     }
 
-    pub(super) fn note(&mut self, method: Option<&str>, point: Option<usize>, text: &str) {
+    pub(crate) fn note(&mut self, method: Option<&str>, point: Option<usize>, text: &str) {
         let point = point.map(|i| self.run.points[i].clone());
         let method = method.map(str::to_owned);
         self.analysis.notes.push(Note { method, point, text: text.to_owned() });
     }
 
-    pub(super) fn last(&mut self) -> (&mut Cell, &mut CellSummary) {
+    pub(crate) fn last(&mut self) -> (&mut Cell, &mut CellSummary) {
         self.cell_mut(self.run.cells.len() - 1)
     }
 
-    pub(super) fn cell_mut(&mut self, index: usize) -> (&mut Cell, &mut CellSummary) {
+    pub(crate) fn cell_mut(&mut self, index: usize) -> (&mut Cell, &mut CellSummary) {
         (&mut self.run.cells[index], &mut self.analysis.cells[index])
     }
 
-    pub(super) fn family(&mut self) -> &mut Family {
+    pub(crate) fn family(&mut self) -> &mut Family {
         self.analysis.families.last_mut().unwrap()
     }
 }
 
-pub(super) fn sample(round: u32) -> Sample {
+pub(crate) fn sample(round: u32) -> Sample {
     Sample {
         pass: Pass::Timing,
         session: 0,

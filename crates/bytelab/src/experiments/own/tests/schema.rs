@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::file::File;
+use super::super::file::File;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiment.schema.json");
 

@@ -1,9 +1,11 @@
+mod refusals;
+
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use super::*;
-use crate::store::suite;
+use crate::store::tests::suite;
 
 #[test]
 fn it_is_a_store() {

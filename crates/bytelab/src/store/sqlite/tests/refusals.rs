@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-use super::{Sqlite, Store, opening};
-use crate::store::suite;
+use super::super::{Sqlite, Store, opening};
+use crate::store::tests::suite;
 
 type Files = BTreeMap<String, Vec<u8>>;
 

@@ -1,11 +1,12 @@
 //! The whole text, as it is read.
 
 mod doubts;
+pub(super) mod fixture;
 mod hostile;
 mod layout;
 mod whole;
 
-use super::fixture::Fixture;
+use self::fixture::Fixture;
 use super::{Layout, More, text};
 
 const NAN: f64 = f64::NAN;

@@ -7,10 +7,10 @@ use lab::run::{
 };
 use lab::threshold::Threshold;
 
-use super::Store;
+use crate::store::Store;
 
 /// All that can be asked of one store with one user. The store may already hold runs.
-pub(super) fn all(store: &mut dyn Store) {
+pub(crate) fn all(store: &mut dyn Store) {
     a_run_comes_back_whole(store);
     a_run_grows_while_it_is_measured(store);
     samples_keep_the_order_in_which_they_were_taken(store);
