@@ -1,9 +1,9 @@
 //! Methods in programs of their own, which are built from sources that this program carries: once, into the cache
 //! directory, when a run needs them. What is not installed or cannot be built is skipped with the reason.
 
-mod kit;
-mod kits;
 mod tool;
+mod toolchain;
+mod toolchains;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,8 +12,8 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{How, Method};
 use lab::launch::Stop;
 
-use self::kit::Kit;
-use self::kits::KITS;
+use self::toolchain::Toolchain;
+use self::toolchains::TOOLCHAINS;
 
 /// In which language the program itself is written, and with it the methods that are built in.
 const OWN: &str = "rust";
@@ -23,7 +23,7 @@ const SELF: &str = "{bytelab}";
 
 /// A worker and what it was built by, or is run by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Toolchain {
+pub(crate) struct ToolchainVersion {
     pub(crate) language: &'static str,
     pub(crate) version: String,
     /// A language may have several.
@@ -32,7 +32,7 @@ pub(crate) struct Toolchain {
     command: String,
 }
 
-impl Toolchain {
+impl ToolchainVersion {
     /// The name of its version in the environment of a run.
     pub(crate) fn fact(&self) -> String {
         format!("toolchain_{}", self.language)
@@ -56,15 +56,16 @@ pub(crate) struct Language {
 pub(crate) fn language_of(method: &Method) -> Option<&'static str> {
     match &method.how {
         How::BuiltIn(_) => Some(OWN),
-        _ => kit_of(method).map(|kit| kit.language),
+        _ => toolchain_of(method).map(|toolchain| toolchain.language),
     }
 }
 
 /// The languages of these methods, each once, with whether they are installed here.
 pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
-    let used = |kit: &&Kit| methods.iter().any(|method| kit.runs(method));
-    let language = |kit: &Kit| Language { name: kit.language, here: kit.looked_for() };
-    let mut languages: Vec<Language> = KITS.iter().filter(used).map(language).collect();
+    let used = |toolchain: &&Toolchain| methods.iter().any(|method| toolchain.runs(method));
+    let language =
+        |toolchain: &Toolchain| Language { name: toolchain.language, here: toolchain.looked_for() };
+    let mut languages: Vec<Language> = TOOLCHAINS.iter().filter(used).map(language).collect();
     // A language may have several programs.
     languages.dedup_by_key(|language| language.name);
     languages
@@ -72,7 +73,7 @@ pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
 
 /// Whether the method's tools are installed here, as far as that is seen without starting them.
 pub(crate) fn is_here(method: &Method) -> bool {
-    kit_of(method).is_none_or(|kit| kit.looked_for().is_ok())
+    toolchain_of(method).is_none_or(|toolchain| toolchain.looked_for().is_ok())
 }
 
 /// Says which languages a run does without because their tools are not installed.
@@ -134,7 +135,7 @@ pub(crate) fn make_ready(
     dir: &Path,
     tell: Tell<'_>,
     stop: &Stop,
-) -> Result<Vec<Toolchain>> {
+) -> Result<Vec<ToolchainVersion>> {
     let mut toolchains = Vec::new();
     let program = std::env::current_exe().context("finding this program")?;
     let program = program.to_str().context("the path of this program is not UTF-8")?;
@@ -145,29 +146,30 @@ pub(crate) fn make_ready(
             }
         }
     }
-    for kit in KITS {
-        let mut methods: Vec<&mut Method> = methods.iter_mut().filter(|m| kit.runs(m)).collect();
+    for toolchain in TOOLCHAINS {
+        let mut methods: Vec<&mut Method> =
+            methods.iter_mut().filter(|m| toolchain.runs(m)).collect();
         if methods.is_empty() {
             continue;
         }
-        let built = kit.built(&dir.join("workers"), tell, stop)?;
+        let built = toolchain.built(&dir.join("workers"), tell, stop)?;
         for method in &mut methods {
             match (&built, &mut method.how) {
-                (Ok(built), How::Worker { argv }) => kit.fill_in(argv, &built.run),
+                (Ok(built), How::Worker { argv }) => toolchain.fill_in(argv, &built.run),
                 (Err(reason), how) => *how = How::Unavailable { reason: reason.clone() },
                 _ => {}
             }
         }
-        toolchains.extend(built.ok().map(|built| Toolchain {
-            language: kit.language,
+        toolchains.extend(built.ok().map(|built| ToolchainVersion {
+            language: toolchain.language,
             version: built.version,
-            worker: kit.name,
+            worker: toolchain.name,
             command: built.command,
         }));
     }
     Ok(toolchains)
 }
 
-fn kit_of(method: &Method) -> Option<&'static Kit> {
-    KITS.iter().find(|kit| kit.runs(method))
+fn toolchain_of(method: &Method) -> Option<&'static Toolchain> {
+    TOOLCHAINS.iter().find(|toolchain| toolchain.runs(method))
 }

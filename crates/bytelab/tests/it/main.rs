@@ -12,6 +12,7 @@ mod check;
 mod compare;
 mod copying;
 mod counting;
+mod custom;
 mod decoding;
 mod destination;
 
@@ -28,7 +29,6 @@ mod locked;
 mod numbers;
 mod older;
 mod output;
-mod own;
 mod program;
 mod readme;
 mod report;

@@ -15,7 +15,7 @@ use byte_stream::{ErrorKind, Stream};
 use super::line::Line;
 use super::part::{Note, Noted, Part};
 use super::{Cat, tell};
-use crate::whole_file::{Target, WholeFile};
+use crate::atomic_file::{AtomicFile, Target};
 
 impl Cat {
     pub(super) fn download(&self, output: &Path) -> Result<ExitCode> {
@@ -26,7 +26,7 @@ impl Cat {
             ensure!(target.is_regular(), "--resume: {name} is no regular file; leave it out");
             return self.resumable(url, target).with_context(writing);
         }
-        let whole = WholeFile::create(output).with_context(writing)?;
+        let whole = AtomicFile::create(output).with_context(writing)?;
         let ended = self.all(whole.file().as_fd());
         if ended == ExitCode::SUCCESS {
             if whole.target().is_regular() {
@@ -62,7 +62,7 @@ impl Cat {
             part.file.sync_all()?;
             let file = part.file.try_clone()?;
             let finished =
-                WholeFile::from_part(target, file, &part.path).and_then(WholeFile::finish);
+                AtomicFile::from_part(target, file, &part.path).and_then(AtomicFile::finish);
             finished.map_err(|error| anyhow!("{error:#}; {}", kept(&part)))?;
             part.remove();
         } else if !part.has_version() {

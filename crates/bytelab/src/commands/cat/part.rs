@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use sha2::{Digest, Sha256};
 
-use crate::whole_file::Target;
+use crate::atomic_file::Target;
 
 /// The note is written again after so many bytes: at most these are fetched twice when the program is killed.
 const NOTED_BYTES: u64 = 1 << 20;

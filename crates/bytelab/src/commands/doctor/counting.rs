@@ -6,7 +6,7 @@ use lab::launch::{CountingRunner, Ended, Launch, Stop};
 use lab::metric::Metric;
 use lab::param::Point;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
 use crate::measuring::launcher;
 

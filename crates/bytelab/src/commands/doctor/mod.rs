@@ -2,6 +2,7 @@
 //! enable the rest; and how noisy it is right now.
 
 mod counting;
+mod finding;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -19,6 +20,7 @@ use lab::run::{CacheState, Pass};
 use lab::stop::Stop;
 use serde::Serialize;
 
+use self::finding::Finding;
 use super::context::Context;
 
 /// How long the noise is watched.
@@ -37,16 +39,6 @@ struct ClockFacts {
     source: Option<String>,
     step_ns: u64,
     cost_ns: f64,
-}
-
-#[derive(Serialize)]
-struct Finding {
-    name: &'static str,
-    available: bool,
-    source: &'static str,
-    exactness: &'static str,
-    /// Why it is missing, and what would help.
-    reason: Option<String>,
 }
 
 #[derive(Serialize)]

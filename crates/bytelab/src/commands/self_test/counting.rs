@@ -2,7 +2,7 @@
 
 use lab::run::{Note, Run};
 
-use super::{Check, find, median, or_why, show};
+use super::bench::{Check, find, median, or_why, show};
 use crate::experiments::self_test::{
     ALLOCATED_BYTES, ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS,
 };

@@ -1,9 +1,10 @@
 //! `bytelab self-test`: the measuring held against what is known beforehand. Each check runs through
 //! the same lab as every experiment.
 
-mod again;
+mod bench;
 mod counting;
 mod pairs;
+mod repeat_check;
 mod timeline;
 
 use std::io::{self, Write};
@@ -13,46 +14,18 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use lab::analyze::{Comparison, Verdict, analyze};
 use lab::clock;
-use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure, trace};
-use lab::param::Point;
-use lab::run::{CacheState, Cell, Plan, Run};
-use lab::trace::Timeline;
+use lab::launch::Stop;
+use lab::run::{CacheState, Run};
 
+use self::bench::{Bench, Check, Effort, Outcome, find, median, or_why, show};
 use self::pairs::Kind;
 use super::context::Context;
 use super::exit;
-use crate::experiments::self_test::{
-    COLD_BYTES, SWITCHES, TOUCHED_BYTES, experiment, more, percents,
-};
-use crate::measuring::{NewRun, PreparedRun, ProgressLine, Start, prepare_run};
+use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, more, percents};
 
-/// Of one run of the A/A test: sets of processes, and rounds of each.
-const AA: (u32, u32) = (10, 3);
 /// Of the same program twice and one that does 5 % more.
 const MOST_SESSIONS: u32 = 160;
 const PERCENT: u32 = 5;
-
-struct Check {
-    name: &'static str,
-    outcome: Outcome,
-    /// What was found, and what should have been.
-    found: String,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Passed,
-    Failed,
-    /// The machine is too busy to say.
-    Undecided,
-}
-
-impl Check {
-    fn new(name: &'static str, passed: bool, found: String) -> Self {
-        Self { name, outcome: if passed { Outcome::Passed } else { Outcome::Failed }, found }
-    }
-}
 
 /// Of which there is a method.
 fn percent(text: &str) -> Result<u32, String> {
@@ -98,9 +71,11 @@ pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
         stop,
     };
     let checks = match (args.aa, args.aa_check) {
-        (pairs, _) if !args.ab.is_empty() => pairs::found(&bench, pairs.unwrap_or(100), args)?,
-        (Some(pairs), _) => pairs::false_alarms(&bench, pairs, args)?,
-        (None, Some(times)) => vec![again::check(&bench, times)?],
+        (pairs, _) if !args.ab.is_empty() => {
+            pairs::found(&bench, pairs.unwrap_or(100), &args.load, &args.ab)?
+        }
+        (Some(pairs), _) => pairs::false_alarms(&bench, pairs, &args.load, &args.kinds)?,
+        (None, Some(times)) => vec![repeat_check::check(&bench, times)?],
         (None, None) => bench.all()?,
     };
     let mut out = io::stdout().lock();
@@ -121,29 +96,13 @@ pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Where the self-test measures.
-struct Bench {
-    dir: tempfile::TempDir,
-    stop: Stop,
-}
-
-/// How much is measured.
-#[derive(Clone, Copy)]
-struct Much {
-    sessions: u32,
-    /// Of each session.
-    rounds: u32,
-    cache: CacheState,
-    counting: u32,
-}
-
 impl Bench {
     fn all(&self) -> Result<Vec<Check>> {
-        let much = |rounds| Much { sessions: 1, rounds, cache: CacheState::AsIs, counting: 0 };
-        let known = self.measure(&["empty", "touch", "switch"], much(20))?;
-        let cold = self.measure(&["cold-read"], Much { cache: CacheState::Cold, ..much(5) })?;
-        let race = self.race(much(20))?;
-        let counted = self.measure(counting::METHODS, Much { counting: 2, ..much(1) })?;
+        let effort = |rounds| Effort { sessions: 1, rounds, cache: CacheState::AsIs, counting: 0 };
+        let known = self.measure(&["empty", "touch", "switch"], effort(20))?;
+        let cold = self.measure(&["cold-read"], Effort { cache: CacheState::Cold, ..effort(5) })?;
+        let race = self.race(effort(20))?;
+        let counted = self.measure(counting::METHODS, Effort { counting: 2, ..effort(1) })?;
         Ok(vec![
             clock_check(),
             empty_check(&known),
@@ -164,12 +123,12 @@ impl Bench {
 
     /// The same program twice and one that does 5 % more. On a busy machine ten sessions are too few: one
     /// that is not settled is measured again with four times as many.
-    fn race(&self, much: Much) -> Result<Run> {
+    fn race(&self, effort: Effort) -> Result<Run> {
         let more = more(PERCENT);
         let methods = ["same", "same-again", more.as_str()];
         let mut sessions = 10;
         loop {
-            let run = self.measure(&methods, Much { sessions, ..much })?;
+            let run = self.measure(&methods, Effort { sessions, ..effort })?;
             let checks = [same_check(&run), slower_check(&run)];
             let settled = checks.iter().all(|check| check.outcome == Outcome::Passed);
             if settled || sessions >= MOST_SESSIONS || self.stop.signal().is_some() {
@@ -177,62 +136,6 @@ impl Bench {
             }
             sessions *= 4;
         }
-    }
-
-    /// Measures these methods of the self-test's experiment.
-    fn measure(&self, names: &[&str], much: Much) -> Result<Run> {
-        Ok(self.measure_and(names, much, |_, _| Ok(()))?.0)
-    }
-
-    /// None if a signal stopped it.
-    fn timeline(&self, names: &[&str]) -> Result<Option<Timeline>> {
-        let much = Much { sessions: 1, rounds: 1, cache: CacheState::AsIs, counting: 0 };
-        let traced = self.measure_and(names, much, |prepared, launcher| {
-            let PreparedRun { job, run, data, .. } = prepared;
-            trace(job, run, data, launcher, &mut Line(ProgressLine::new()), &self.stop)
-        });
-        Ok(traced?.1)
-    }
-
-    fn measure_and<T>(
-        &self,
-        names: &[&str],
-        much: Much,
-        then: impl FnOnce(&mut PreparedRun<'_>, &mut Launcher) -> Result<T>,
-    ) -> Result<(Run, T)> {
-        let Much { sessions, rounds, cache, counting } = much;
-        let experiment = experiment();
-        let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
-        let methods = names.iter().filter_map(chosen).collect();
-        let job = Job { experiment: &experiment, methods };
-        let dir = self.dir.path().to_str().context("the temporary directory is not UTF-8")?;
-        let plan = Plan {
-            rounds,
-            time_limit_ns: 15_000_000_000,
-            warm_up: 1,
-            sessions,
-            seed: clock::now_ns(),
-            cache,
-            sample_limit_ns: 50_000_000_000,
-            data_dir: Some(dir.to_owned()),
-            counting,
-            fresh: false,
-            definition: None,
-            metric_versions: std::collections::BTreeMap::new(),
-            measures: Vec::new(),
-            imported: None,
-        };
-        let points = vec![Point::default()];
-        let new = NewRun { points, plan, label: None, notes: Vec::new() };
-        let mut line = Line(ProgressLine::new());
-        // Other processes of the self-test's live meanwhile, so that no orphans are adopted.
-        let mut prepared = prepare_run(job, Start::New(new), None, &line.0, &self.stop)?;
-        let mut launcher = prepared.launcher(&self.stop)?;
-        let PreparedRun { job, run, data, .. } = &mut prepared;
-        measure(job, run, data, &mut launcher, &mut line, &self.stop)?;
-        let then = then(&mut prepared, &mut launcher)?;
-        line.0.clear();
-        Ok((prepared.run, then))
     }
 }
 
@@ -346,13 +249,6 @@ fn describe(what: &str, comparison: &Comparison) -> String {
     }
 }
 
-fn median(run: &Run, method: &str, metric: &str) -> Option<f64> {
-    let cell = find(run, method)?;
-    let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}
-
 /// Also of samples in which the lab would not call it the time of the method.
 fn less_wait(run: &Run, method: &str) -> Option<f64> {
     let cell = find(run, method)?;
@@ -361,49 +257,6 @@ fn less_wait(run: &Run, method: &str) -> Option<f64> {
         cell.counted("wall_ns").zip(wait).map(|((_, wall_ns), ns)| wall_ns - ns).collect();
     left.sort_by(f64::total_cmp);
     left.get(left.len() / 2).copied()
-}
-
-fn find<'a>(run: &'a Run, method: &str) -> Option<&'a Cell> {
-    run.cells.iter().find(|cell| cell.method == method)
-}
-
-fn show(value: Option<f64>) -> String {
-    value.map_or("—".to_owned(), |value| format!("{value:.0}"))
-}
-
-/// Adds why a method was not measured.
-fn or_why(found: String, run: &Run, method: &str) -> String {
-    match find(run, method).map(|cell| &cell.status) {
-        Some(lab::run::Status::Skipped(why) | lab::run::Status::Failed(why)) => {
-            format!("{found}: {why}")
-        }
-        _ => found,
-    }
-}
-
-/// Shows where the self-test stands and keeps nothing.
-struct Line(ProgressLine);
-
-impl Record for Line {
-    fn begin(&mut self, run: &mut Run) -> Result<()> {
-        "self-test".clone_into(&mut run.id);
-        Ok(())
-    }
-    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn sample(&mut self, _: &Run, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
-        Ok(())
-    }
-    fn progress(&mut self, progress: &Progress<'_>) {
-        self.0.show(progress);
-    }
-    fn finish(&mut self, _: &Run) -> Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use lab::analyze::{Comparison, Verdict, analyze};
 use lab::launch::{Helper, Stop};
 use lab::run::{CacheState, Run};
 
-use super::{Bench, Check, Much, SelfTestArgs};
+use super::bench::{AA, Bench, Check, Effort};
 use crate::experiments::self_test::{BURN, OTHERS, more};
 
 /// A right test gives so many false alarms.
@@ -62,9 +62,9 @@ impl Kind {
     }
 
     /// Of processes, each round is a session.
-    fn much(self) -> Much {
-        let rounds = if matches!(self, Kind::Shell | Kind::Pipeline) { 2 } else { super::AA.1 };
-        Much { sessions: super::AA.0, rounds, cache: CacheState::AsIs, counting: 0 }
+    fn effort(self) -> Effort {
+        let rounds = if matches!(self, Kind::Shell | Kind::Pipeline) { 2 } else { AA.1 };
+        Effort { sessions: AA.0, rounds, cache: CacheState::AsIs, counting: 0 }
     }
 }
 
@@ -96,14 +96,19 @@ impl Count {
 }
 
 /// How often two methods that cost the same are said to differ: of each kind, at each load.
-pub(super) fn false_alarms(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Result<Vec<Check>> {
+pub(super) fn false_alarms(
+    bench: &Bench,
+    pairs: u32,
+    loads: &[u32],
+    kinds: &[Kind],
+) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     let mut pool = Count::default();
-    for load in &args.load {
+    for load in loads {
         let _burners = burners(*load, &bench.stop)?;
-        for kind in &args.kinds {
+        for kind in kinds {
             let methods = kind.methods();
-            let counts = count(bench, &methods, kind.much(), pairs)?;
+            let counts = count(bench, &methods, kind.effort(), pairs)?;
             for (metric, count) in counts {
                 pool.pairs += count.pairs;
                 pool.claims += count.claims;
@@ -137,13 +142,18 @@ pub(super) fn false_alarms(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Re
 }
 
 /// How often a difference of so many percent is found.
-pub(super) fn found(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Result<Vec<Check>> {
+pub(super) fn found(
+    bench: &Bench,
+    pairs: u32,
+    loads: &[u32],
+    percents: &[u32],
+) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
-    for load in &args.load {
+    for load in loads {
         let _burners = burners(*load, &bench.stop)?;
-        for percent in &args.ab {
+        for percent in percents {
             let methods = ["same".to_owned(), more(*percent)];
-            let counts = count(bench, &methods, Kind::Same.much(), pairs)?;
+            let counts = count(bench, &methods, Kind::Same.effort(), pairs)?;
             for (metric, count) in counts {
                 let must = *load == 0 && *percent >= LARGE_PERCENT;
                 let passed = !must || count.share(count.claims) >= LEAST_FOUND;
@@ -164,13 +174,13 @@ pub(super) fn found(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Result<Ve
 fn count(
     bench: &Bench,
     methods: &[String],
-    much: Much,
+    effort: Effort,
     pairs: u32,
 ) -> Result<BTreeMap<&'static str, Count>> {
     let names: Vec<&str> = methods.iter().map(String::as_str).collect();
     let mut counts: BTreeMap<&'static str, Count> = BTreeMap::new();
     for _ in 0..pairs {
-        let run = bench.measure(&names, much)?;
+        let run = bench.measure(&names, effort)?;
         if bench.stop.signal().is_some() {
             break;
         }

@@ -2,7 +2,7 @@
 
 use lab::trace::{Category, Timeline};
 
-use super::Check;
+use super::bench::Check;
 use crate::experiments::self_test::THREADS;
 
 /// Of each of the three threads that a sample starts, the timeline tells how it was scheduled. Where

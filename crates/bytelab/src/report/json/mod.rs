@@ -15,7 +15,7 @@ use super::rows;
 
 pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
-    let mut serializer = serde_json::Serializer::with_formatter(&mut out, Harmless);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, EscapingFormatter);
     Document::of(run, analysis).serialize(&mut serializer)?;
     io::Write::flush(&mut out)
 }
@@ -29,7 +29,7 @@ pub(super) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
 
 /// Writes any other document, in one line and without an end of line.
 pub(super) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<()> {
-    Ok(document.serialize(&mut serde_json::Serializer::with_formatter(out, Harmless))?)
+    Ok(document.serialize(&mut serde_json::Serializer::with_formatter(out, EscapingFormatter))?)
 }
 
 /// The keys of the document are fixed; more may be added.
@@ -122,10 +122,10 @@ struct CellJson<'a> {
     rounds: Each<'a, u32>,
     /// Operations that the sample is the mean of.
     ops: Each<'a, u64>,
-    warm_up: Aside<'a>,
-    not_counted: Aside<'a>,
+    warm_up: ExcludedSamples<'a>,
+    not_counted: ExcludedSamples<'a>,
     /// The samples of the counting pass.
-    counting: Aside<'a>,
+    counting: ExcludedSamples<'a>,
 }
 
 impl<'a> CellJson<'a> {
@@ -153,16 +153,20 @@ impl<'a> CellJson<'a> {
             sessions: Each(cell, Sample::counts, |sample| sample.session),
             rounds: Each(cell, Sample::counts, |sample| sample.round),
             ops: Each(cell, Sample::counts, |sample| sample.ops),
-            warm_up: Aside::of(cell, |sample| sample.pass == Pass::Timing && sample.warm_up),
-            not_counted: Aside::of(cell, |sample| !sample.warm_up && sample.not_counted.is_some()),
-            counting: Aside::of(cell, |sample| sample.counts_in(Pass::Counting)),
+            warm_up: ExcludedSamples::of(cell, |sample| {
+                sample.pass == Pass::Timing && sample.warm_up
+            }),
+            not_counted: ExcludedSamples::of(cell, |sample| {
+                !sample.warm_up && sample.not_counted.is_some()
+            }),
+            counting: ExcludedSamples::of(cell, |sample| sample.counts_in(Pass::Counting)),
         }
     }
 }
 
 /// Samples that do not count.
 #[derive(Serialize)]
-struct Aside<'a> {
+struct ExcludedSamples<'a> {
     sessions: Each<'a, u32>,
     rounds: Each<'a, u32>,
     ops: Each<'a, u64>,
@@ -170,9 +174,9 @@ struct Aside<'a> {
     samples: Columns<'a>,
 }
 
-impl<'a> Aside<'a> {
-    fn of(cell: &'a Cell, which: Which) -> Aside<'a> {
-        Aside {
+impl<'a> ExcludedSamples<'a> {
+    fn of(cell: &'a Cell, which: Which) -> ExcludedSamples<'a> {
+        ExcludedSamples {
             sessions: Each(cell, which, |sample| sample.session),
             rounds: Each(cell, which, |sample| sample.round),
             ops: Each(cell, which, |sample| sample.ops),
@@ -329,9 +333,9 @@ impl Serialize for Notes<'_> {
 
 /// Compact JSON in which DEL and the controls U+0080 to U+009F are escaped, too: terminals obey
 /// them, and JSON does not ask for it.
-struct Harmless;
+struct EscapingFormatter;
 
-impl serde_json::ser::Formatter for Harmless {
+impl serde_json::ser::Formatter for EscapingFormatter {
     fn write_string_fragment<W: ?Sized + io::Write>(
         &mut self,
         out: &mut W,

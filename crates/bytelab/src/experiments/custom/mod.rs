@@ -6,6 +6,7 @@ mod file;
 mod measuring;
 mod methods;
 mod names;
+mod origin;
 mod params;
 mod place;
 
@@ -14,13 +15,15 @@ mod tests;
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::experiment::Experiment;
 use lab::run::Definition;
 
 pub(crate) use self::names::PROGRAM;
+use self::origin::FileOrigin;
+pub(crate) use self::origin::ReservedNames;
 
 /// What `bytelab init` writes.
 pub(crate) const EXAMPLE: &str = include_str!("example.toml");
@@ -39,40 +42,34 @@ pub(crate) struct Loaded {
     pub(crate) defaults: Vec<(&'static str, String)>,
 }
 
-/// Names that a file may not use.
-pub(crate) struct Taken<'a> {
-    pub(crate) experiments: Vec<&'a str>,
-    pub(crate) flags: Vec<String>,
-}
-
 /// Whether the name of an experiment is that of a file.
 pub(crate) fn is_file_name(name: &str) -> bool {
     name.contains('/') || Path::new(name).extension().is_some_and(|ending| ending == "toml")
 }
 
-pub(crate) fn load(path: &Path, taken: &Taken<'_>) -> Result<Loaded> {
+pub(crate) fn load(path: &Path, taken: &ReservedNames<'_>) -> Result<Loaded> {
     let text = read(path)?;
-    understand(path, text, taken, None)
+    parse(path, text, taken, None)
 }
 
 /// With what `{program}` stands for.
-pub(crate) fn load_with(path: &Path, taken: &Taken<'_>, program: &str) -> Result<Loaded> {
+pub(crate) fn load_with(path: &Path, taken: &ReservedNames<'_>, program: &str) -> Result<Loaded> {
     let text = read(path)?;
     ensure!(
         lab::template::names(&text).contains(&names::PROGRAM),
         "{}: no command has {{program}}, in whose place old=PATH and new=PATH are put",
         path.display()
     );
-    understand(path, text, taken, Some(program))
+    parse(path, text, taken, Some(program))
 }
 
-fn understand(
+fn parse(
     path: &Path,
     text: String,
-    taken: &Taken<'_>,
+    taken: &ReservedNames<'_>,
     program: Option<&str>,
 ) -> Result<Loaded> {
-    let mut place = Place::of(path)?;
+    let mut place = FileOrigin::of(path)?;
     place.program = program.map(str::to_owned);
     let understood = toml::from_str(&text)
         .map_err(|error| place::Mistake::of(&error))
@@ -82,32 +79,6 @@ fn understand(
     let file = place.file.clone();
     let definition = Definition { file, text, thresholds: checked.thresholds };
     Ok(Loaded { experiment: checked.experiment, definition, defaults: checked.defaults })
-}
-
-/// Where the file is.
-struct Place {
-    /// Absolute.
-    file: String,
-    dir: PathBuf,
-    here: String,
-    stem: String,
-    /// What `{program}` stands for.
-    program: Option<String>,
-}
-
-impl Place {
-    fn of(path: &Path) -> Result<Place> {
-        let absolute =
-            std::path::absolute(path).with_context(|| format!("finding {}", path.display()))?;
-        let utf8 = |path: &Path| {
-            path.to_str()
-                .map(str::to_owned)
-                .with_context(|| format!("{} is not UTF-8", path.display()))
-        };
-        let dir = absolute.parent().unwrap_or(Path::new("/")).to_owned();
-        let stem = absolute.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Place { file: utf8(&absolute)?, here: utf8(&dir)?, dir, stem, program: None })
-    }
 }
 
 fn read(path: &Path) -> Result<String> {

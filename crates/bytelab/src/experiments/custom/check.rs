@@ -5,11 +5,12 @@ use std::rc::Rc;
 use lab::experiment::{Answer, Experiment};
 use lab::threshold::Threshold;
 
-use super::data::{Around, Source};
+use super::data::{DataHooks, Source};
 use super::file::{At, Content, DataTable, File, From, Scalar};
-use super::names::{self, DIR, FILE, HERE, Known, METHOD, PROGRAM, forever};
+use super::names::{self, DIR, FILE, HERE, METHOD, PROGRAM, Placeholders, leak};
+use super::origin::{FileOrigin, ReservedNames};
 use super::place::Mistake;
-use super::{Place, Taken, measuring, methods, params};
+use super::{measuring, methods, params};
 
 pub(super) struct Checked {
     pub(super) experiment: Experiment,
@@ -17,7 +18,11 @@ pub(super) struct Checked {
     pub(super) defaults: Vec<(&'static str, String)>,
 }
 
-pub(super) fn check(file: File, place: &Place, taken: &Taken<'_>) -> Result<Checked, Mistake> {
+pub(super) fn check(
+    file: File,
+    place: &FileOrigin,
+    taken: &ReservedNames<'_>,
+) -> Result<Checked, Mistake> {
     let name = name(file.name.as_ref(), place, taken)?;
     let params = params::params(&file.param, taken)?;
     let known = known(&params, file.data.is_some(), place);
@@ -37,17 +42,21 @@ pub(super) fn check(file: File, place: &Place, taken: &Taken<'_>) -> Result<Chec
     let readme = format!("{}\n\nDeclared in {}.", file.question, place.file);
     let around = Rc::new(around);
     let experiment = Experiment {
-        name: forever(name),
-        question: forever(file.question),
-        readme: forever(readme),
+        name: leak(name),
+        question: leak(file.question),
+        readme: leak(readme),
         params,
         methods,
-        data: Box::new(move |point, dir, stop| Around::data(&around, point, dir, stop)),
+        data: Box::new(move |point, dir, stop| DataHooks::data(&around, point, dir, stop)),
     };
     Ok(Checked { experiment, thresholds, defaults })
 }
 
-fn name(given: Option<&At<String>>, place: &Place, taken: &Taken<'_>) -> Result<String, Mistake> {
+fn name(
+    given: Option<&At<String>>,
+    place: &FileOrigin,
+    taken: &ReservedNames<'_>,
+) -> Result<String, Mistake> {
     let (name, span) = match given {
         Some(name) => (name.value.clone(), name.span.clone()),
         None => (place.stem.clone(), 0..0),
@@ -64,7 +73,7 @@ fn name(given: Option<&At<String>>, place: &Place, taken: &Taken<'_>) -> Result<
     Ok(name)
 }
 
-fn known(params: &[lab::param::Param], has_data: bool, place: &Place) -> Known {
+fn known(params: &[lab::param::Param], has_data: bool, place: &FileOrigin) -> Placeholders {
     let mut constant: Vec<&'static str> = params.iter().map(|param| param.name).collect();
     constant.push(HERE);
     constant.extend(place.program.as_ref().map(|_| PROGRAM));
@@ -73,10 +82,14 @@ fn known(params: &[lab::param::Param], has_data: bool, place: &Place) -> Known {
     of_method.extend(has_data.then_some(FILE));
     let mut of_hook = of_method.clone();
     of_hook.push(METHOD);
-    Known { constant, of_method, of_hook }
+    Placeholders { constant, of_method, of_hook }
 }
 
-fn answer(from: &At<From>, file: Option<&At<String>>, known: &Known) -> Result<Answer, Mistake> {
+fn answer(
+    from: &At<From>,
+    file: Option<&At<String>>,
+    known: &Placeholders,
+) -> Result<Answer, Mistake> {
     match (from.value, file) {
         (From::File, Some(path)) => {
             names::check(&path.value, &known.of_method, &path.span)?;
@@ -91,7 +104,7 @@ fn answer(from: &At<From>, file: Option<&At<String>>, known: &Known) -> Result<A
     }
 }
 
-fn source(data: &DataTable, place: &Place, known: &Known) -> Result<Source, Mistake> {
+fn source(data: &DataTable, place: &FileOrigin, known: &Placeholders) -> Result<Source, Mistake> {
     match (&data.file, &data.size) {
         (Some(file), None) if data.content == Content::default() => {
             names::check(&file.value, &known.constant, &file.span)?;
@@ -118,14 +131,14 @@ fn source(data: &DataTable, place: &Place, known: &Known) -> Result<Source, Mist
 
 fn around(
     file: &File,
-    known: &Known,
-    place: &Place,
+    known: &Placeholders,
+    place: &FileOrigin,
     source: Option<Source>,
-) -> Result<Around, Mistake> {
+) -> Result<DataHooks, Mistake> {
     let hook = |hook: &Option<_>| {
         hook.as_ref().map(|hook| methods::hook(hook, &known.of_method, place)).transpose()
     };
-    Ok(Around {
+    Ok(DataHooks {
         dir: place.dir.clone(),
         here: place.here.clone(),
         program: place.program.clone(),

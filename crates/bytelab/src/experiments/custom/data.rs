@@ -24,7 +24,7 @@ const HOOK_LIMIT_NS: u64 = 10 * 60 * 1_000_000_000;
 /// In the name of a made file; a new one for new contents.
 const VERSION: u32 = 1;
 
-pub(super) struct Around {
+pub(super) struct DataHooks {
     /// The folder of the file, in which all commands work.
     pub(super) dir: PathBuf,
     pub(super) here: String,
@@ -40,9 +40,9 @@ pub(super) enum Source {
     Made { size: String, content: Content },
 }
 
-impl Around {
+impl DataHooks {
     pub(super) fn data(
-        around: &Rc<Around>,
+        around: &Rc<DataHooks>,
         point: &Point,
         data_dir: &Path,
         stop: &Stop,

@@ -3,15 +3,18 @@
 use lab::param::{Kind, Param, parse_bytes};
 use lab::template::is_name;
 
-use super::Taken;
 use super::file::{At, KindWord, ParamTable, Scalar};
-use super::names::{OWN, forever};
+use super::names::{OWN, leak};
+use super::origin::ReservedNames;
 use super::place::Mistake;
 
 /// The most that bytes or a count may be, unless the file says less.
 const MOST: u64 = 1 << 50;
 
-pub(super) fn params(tables: &[ParamTable], taken: &Taken<'_>) -> Result<Vec<Param>, Mistake> {
+pub(super) fn params(
+    tables: &[ParamTable],
+    taken: &ReservedNames<'_>,
+) -> Result<Vec<Param>, Mistake> {
     let mut params: Vec<Param> = Vec::new();
     for table in tables {
         let At { value: name, span } = &table.name;
@@ -41,10 +44,10 @@ pub(super) fn params(tables: &[ParamTable], taken: &Taken<'_>) -> Result<Vec<Par
 fn param(table: &ParamTable) -> Result<Param, Mistake> {
     let default = &table.default;
     let param = Param {
-        name: forever(table.name.value.clone()),
+        name: leak(table.name.value.clone()),
         kind: kind(table)?,
-        default: forever(default.value.0.clone()),
-        help: forever(table.help.clone()),
+        default: leak(default.value.0.clone()),
+        help: leak(table.help.clone()),
     };
     // An empty default would be one that is not there.
     let parsed = if default.value.0.is_empty() {
@@ -90,7 +93,7 @@ fn kind(table: &ParamTable) -> Result<Kind, Mistake> {
                     format!("{word:?} cannot be a word: it is empty or has a comma"),
                 ));
             }
-            let words: Vec<&'static str> = table.words.iter().cloned().map(forever).collect();
+            let words: Vec<&'static str> = table.words.iter().cloned().map(leak).collect();
             Ok(Kind::Word(Box::leak(words.into_boxed_slice())))
         }
     }

@@ -8,19 +8,19 @@ use lab::param::Param;
 use lab::run::Role;
 use lab::template;
 
-use super::Place;
 use super::file::{At, File, Hook, HookTable, MethodTable, RoleWord, Words};
-use super::names::{self, HERE, Known, PROGRAM};
+use super::names::{self, HERE, PROGRAM, Placeholders};
+use super::origin::FileOrigin;
 use super::place::Mistake;
 
 /// `common`: what all of them depend on.
 pub(super) fn methods(
     file: &File,
-    known: &Known,
+    known: &Placeholders,
     params: &[Param],
     common: &[String],
     answer: &Answer,
-    place: &Place,
+    place: &FileOrigin,
 ) -> Result<Vec<Method>, Mistake> {
     let mut methods: Vec<Method> = Vec::new();
     for table in &file.method {
@@ -69,7 +69,12 @@ fn about(table: &MethodTable) -> String {
     }
 }
 
-fn how(table: &MethodTable, known: &Known, answer: &Answer, place: &Place) -> Result<How, Mistake> {
+fn how(
+    table: &MethodTable,
+    known: &Placeholders,
+    answer: &Answer,
+    place: &FileOrigin,
+) -> Result<How, Mistake> {
     let named = &known.of_method;
     match (&table.command, &table.worker) {
         (Some(words), None) => {
@@ -112,8 +117,8 @@ fn hooked(
     how: How,
     file: &File,
     table: &MethodTable,
-    known: &Known,
-    place: &Place,
+    known: &Placeholders,
+    place: &FileOrigin,
 ) -> Result<How, Mistake> {
     let command = |given: &Option<At<Hook>>| {
         given.as_ref().map(|given| hook(given, &known.of_hook, place)).transpose()
@@ -128,7 +133,7 @@ fn hooked(
 pub(super) fn hook(
     given: &At<Hook>,
     known: &[&'static str],
-    place: &Place,
+    place: &FileOrigin,
 ) -> Result<Command, Mistake> {
     let (value, shell) = match &given.value {
         Hook::Plain(words) => (words.clone(), false),
@@ -141,7 +146,7 @@ fn command(
     words: &At<Words>,
     shell: bool,
     known: &[&str],
-    place: &Place,
+    place: &FileOrigin,
 ) -> Result<Command, Mistake> {
     let At { value, span } = words;
     let argv = match value {

@@ -11,7 +11,7 @@ const BOOT: &str = "measured_in_boot";
 const FROM: &str = "imported_from";
 
 /// Writes this process into the run's environment.
-pub(super) fn sign(environment: &mut Environment) {
+pub(super) fn claim(environment: &mut Environment) {
     let process = std::process::id();
     let facts =
         [(PROCESS, process.into()), (STARTED, start_of(process).into()), (BOOT, boot().into())];
@@ -19,7 +19,7 @@ pub(super) fn sign(environment: &mut Environment) {
 }
 
 /// The process that measures the run, if it still lives.
-pub(super) fn alive(environment: &Environment) -> Option<u32> {
+pub(super) fn holder(environment: &Environment) -> Option<u32> {
     let fact = |name: &str| environment.facts.get(name);
     let process = u32::try_from(fact(PROCESS)?.as_u64()?).ok()?;
     let started = start_of(process)?;
@@ -58,17 +58,17 @@ mod tests {
     #[test]
     fn a_process_is_alive_as_long_as_it_is_the_same() {
         let mut environment = Environment::default();
-        assert_eq!(alive(&environment), None);
-        sign(&mut environment);
-        assert_eq!(alive(&environment), None, "its own run may be continued");
+        assert_eq!(holder(&environment), None);
+        claim(&mut environment);
+        assert_eq!(holder(&environment), None, "its own run may be continued");
         let parent = std::os::unix::process::parent_id();
         environment.facts.insert(PROCESS.to_owned(), parent.into());
         // The parent may have been started in the same tick.
         environment.facts.insert(STARTED.to_owned(), 1.into());
-        assert_eq!(alive(&environment), None, "another process got the number");
+        assert_eq!(holder(&environment), None, "another process got the number");
         environment.facts.insert(STARTED.to_owned(), start_of(parent).into());
-        assert_eq!(alive(&environment), Some(parent));
+        assert_eq!(holder(&environment), Some(parent));
         environment.facts.insert(BOOT.to_owned(), "another".into());
-        assert_eq!(alive(&environment), None);
+        assert_eq!(holder(&environment), None);
     }
 }

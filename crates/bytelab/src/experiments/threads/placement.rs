@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use lab::experiment::skip;
 use lab::param::{Kind, Param, Point};
 
-use super::awake::Awake;
+use super::awake::KeepAwake;
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
 pub(super) const PARAM: Param = Param {
@@ -19,17 +19,17 @@ pub(super) const PARAM: Param = Param {
 
 /// The CPUs of a point's two threads; none: wherever the scheduler likes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CpuPlacement {
     /// That of the measuring thread, and that of its partner.
     pub(super) cpus: Option<(usize, usize)>,
     awake: bool,
 }
 
-impl Place {
+impl CpuPlacement {
     /// Chooses the CPUs and pins the measuring thread; skips what this machine cannot do.
-    pub(super) fn take(point: &Point) -> Result<Place> {
+    pub(super) fn take(point: &Point) -> Result<CpuPlacement> {
         let word = point.text("placement")?;
-        let place = Place::of(word, &allowed()?)?;
+        let place = CpuPlacement::of(word, &allowed()?)?;
         if let Some((own, _)) = place.cpus {
             pin(own)?;
         }
@@ -37,21 +37,21 @@ impl Place {
     }
 
     /// The last of the allowed CPUs: the first one serves most interrupts.
-    fn of(word: &str, allowed: &[usize]) -> Result<Place> {
+    fn of(word: &str, allowed: &[usize]) -> Result<CpuPlacement> {
         let awake = word == "awake";
         if word == "unpinned" {
-            return Ok(Place { cpus: None, awake });
+            return Ok(CpuPlacement { cpus: None, awake });
         }
         let own = *allowed.last().context("there is no CPU to pin to")?;
         if word == "same" {
-            return Ok(Place { cpus: Some((own, own)), awake });
+            return Ok(CpuPlacement { cpus: Some((own, own)), awake });
         }
         let siblings = siblings(own);
         let mut others = allowed.iter().rev().filter(|cpu| **cpu != own);
         let other = others.clone().find(|cpu| !siblings.contains(cpu)).or_else(|| others.next());
         let other =
             other.ok_or_else(|| skip("needs two CPUs, and this process may use one only"))?;
-        Ok(Place { cpus: Some((own, *other)), awake })
+        Ok(CpuPlacement { cpus: Some((own, *other)), awake })
     }
 
     /// Starts the measuring thread's partner, and returns when it is where it belongs.
@@ -63,9 +63,9 @@ impl Place {
     }
 
     /// What keeps both CPUs from falling asleep, where that is asked.
-    pub(super) fn keep_awake(self) -> Result<Option<Awake>> {
+    pub(super) fn keep_awake(self) -> Result<Option<KeepAwake>> {
         match self.cpus.filter(|_| self.awake) {
-            Some((own, other)) => Awake::new(&[own, other]).map(Some),
+            Some((own, other)) => KeepAwake::new(&[own, other]).map(Some),
             None => Ok(None),
         }
     }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_word_chooses_the_cpus() {
-        let cpus = |word: &str, allowed: &[usize]| Place::of(word, allowed).unwrap().cpus;
+        let cpus = |word: &str, allowed: &[usize]| CpuPlacement::of(word, allowed).unwrap().cpus;
         // No machine has siblings of these.
         assert_eq!(cpus("unpinned", &[9001]), None);
         assert_eq!(cpus("same", &[9001, 9005]), Some((9005, 9005)));
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn another_cpu_needs_two() {
         for word in ["other", "awake"] {
-            let error = Place::of(word, &[3]).unwrap_err();
+            let error = CpuPlacement::of(word, &[3]).unwrap_err();
             assert!(error.is::<Skip>(), "{error:#}");
             assert_eq!(error.to_string(), "needs two CPUs, and this process may use one only");
         }

@@ -14,7 +14,7 @@ use super::tool::{Found, Tool};
 
 /// Methods in one language. In its commands `{src}` stands for the directory of the sources, `{out}` for
 /// that of what is made of them, `{NAME}` for the tool with that name.
-pub(super) struct Kit {
+pub(super) struct Toolchain {
     /// `{workers/NAME}` in a method's argv stands for the words of `run`.
     pub(super) name: &'static str,
     /// As `--language` names it.
@@ -52,7 +52,7 @@ pub(super) struct Built {
 /// So long may building take.
 const LIMIT_NS: u64 = 30 * 60 * 1_000_000_000;
 
-impl Kit {
+impl Toolchain {
     /// Whether the method needs it.
     pub(super) fn runs(&self, method: &Method) -> bool {
         let How::Worker { argv } = &method.how else { return false };

@@ -4,20 +4,20 @@ use anyhow::Result;
 use lab::analyze::{Allowed, Check, Outcome, check as held_against};
 use lab::run::{CacheState, Run};
 
-use super::{AA, Bench, Much};
+use super::bench::{self, AA, Bench, Effort};
 
 /// Failures that are allowed of checks of what did not change.
 const FAILURES: f64 = 0.01;
 const ALLOWED_PERCENT: f64 = 5.0;
 
 /// As the command does it: a second run where the first is not ok.
-pub(super) fn check(bench: &Bench, times: u32) -> Result<super::Check> {
-    let much = Much { sessions: AA.0, rounds: AA.1, cache: CacheState::AsIs, counting: 0 };
+pub(super) fn check(bench: &Bench, times: u32) -> Result<bench::Check> {
+    let effort = Effort { sessions: AA.0, rounds: AA.1, cache: CacheState::AsIs, counting: 0 };
     let allowed = ["wall_ns", "cpu_ns"]
         .map(|metric| Allowed { metric: metric.to_owned(), percent: ALLOWED_PERCENT });
     let [mut ok, mut slower, mut undecided] = [0u32; 3];
     for _ in 0..times {
-        let measure = || bench.measure(&["same", "same-again"], much);
+        let measure = || bench.measure(&["same", "same-again"], effort);
         let baseline = measure()?;
         let mut now = vec![measure()?];
         let outcome = |now: &[Run]| {
@@ -49,5 +49,5 @@ pub(super) fn check(bench: &Bench, times: u32) -> Result<super::Check> {
         100.0 * share,
         100.0 * limit
     );
-    Ok(super::Check::new("check A/A", share <= limit, found))
+    Ok(bench::Check::new("check A/A", share <= limit, found))
 }

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn taken() -> Taken<'static> {
-    Taken { experiments: vec!["reading"], flags: vec!["rounds".to_owned()] }
+fn taken() -> ReservedNames<'static> {
+    ReservedNames { experiments: vec!["reading"], flags: vec!["rounds".to_owned()] }
 }
 
 fn understood(text: &str) -> Result<Loaded, String> {
-    let loaded = understand(Path::new("/x/my.toml"), text.to_owned(), &taken(), None);
+    let loaded = parse(Path::new("/x/my.toml"), text.to_owned(), &taken(), None);
     loaded.map_err(|error| format!("{error:#}"))
 }
 

@@ -10,7 +10,7 @@ const LINE_MAX: usize = 2000;
 const LINE_MIN: usize = 24;
 
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct Drawn {
+pub(crate) struct Downsampled {
     /// How many consecutive samples a group holds; 1: each is drawn.
     pub(crate) of: usize,
     /// Each group's least, middle and greatest sample, in the order in which they were taken. Of groups
@@ -22,17 +22,23 @@ pub(crate) struct Drawn {
     pub(crate) quantiles: Vec<f64>,
 }
 
-impl Drawn {
+impl Downsampled {
     /// Of samples in the order in which they were taken, and sorted; at most about `share` values.
-    pub(crate) fn of(samples: &[f64], sorted: &[f64], share: usize) -> Drawn {
+    pub(crate) fn of(samples: &[f64], sorted: &[f64], share: usize) -> Downsampled {
         let share = share.clamp(LINE_MIN, LINE_MAX);
         if samples.len() <= share {
             let middle = samples.iter().copied().map(rounded).collect();
             let none = Vec::new;
-            return Drawn { of: 1, least: none(), middle, greatest: none(), quantiles: none() };
+            return Downsampled {
+                of: 1,
+                least: none(),
+                middle,
+                greatest: none(),
+                quantiles: none(),
+            };
         }
         let of = samples.len().div_ceil(share / 4);
-        let mut drawn = Drawn {
+        let mut drawn = Downsampled {
             of,
             least: Vec::new(),
             middle: Vec::new(),

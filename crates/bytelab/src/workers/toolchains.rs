@@ -1,7 +1,7 @@
 //! The languages: what each worker is made of. Plain data; another language is another entry.
 
-use super::kit::{Kit, Place};
 use super::tool::Tool;
+use super::toolchain::{Place, Toolchain};
 
 /// From the root of the repository, where they lie as they are written here.
 macro_rules! sources {
@@ -13,10 +13,11 @@ const fn tool(names: &'static [&'static str], version: &'static [&'static str]) 
     Tool { names, version, path: &[] }
 }
 
-pub(super) const KITS: &[Kit] = &[RUST, RUST_HTTP, C, CPP, GO, JAVA, PYTHON, NODE, HASKELL, SWIFT];
+pub(super) const TOOLCHAINS: &[Toolchain] =
+    &[RUST, RUST_HTTP, C, CPP, GO, JAVA, PYTHON, NODE, HASKELL, SWIFT];
 
 /// Contenders with large dependencies; cargo knows best what a changed source or compiler makes stale.
-const RUST: Kit = Kit {
+const RUST: Toolchain = Toolchain {
     name: "rust",
     language: "rust",
     tools: &[tool(&["cargo"], &["--version"])],
@@ -53,7 +54,7 @@ const RUST: Kit = Kit {
 };
 
 /// Apart from the others: who decodes needs no HTTP client, and the other way round.
-const RUST_HTTP: Kit = Kit {
+const RUST_HTTP: Toolchain = Toolchain {
     name: "rust/http",
     sources: sources![
         "rust-toolchain.toml",
@@ -84,7 +85,7 @@ const RUST_HTTP: Kit = Kit {
     ..RUST
 };
 
-const C: Kit = Kit {
+const C: Toolchain = Toolchain {
     name: "c",
     language: "c",
     tools: &[tool(&["cc", "gcc", "clang"], &["--version"])],
@@ -95,7 +96,7 @@ const C: Kit = Kit {
     place: Place::Fresh,
 };
 
-const CPP: Kit = Kit {
+const CPP: Toolchain = Toolchain {
     name: "cpp",
     language: "cpp",
     tools: &[tool(&["c++", "g++", "clang++"], &["--version"])],
@@ -114,7 +115,7 @@ const CPP: Kit = Kit {
     place: Place::Fresh,
 };
 
-const GO: Kit = Kit {
+const GO: Toolchain = Toolchain {
     name: "go",
     language: "go",
     tools: &[tool(&["go"], &["version"])],
@@ -125,7 +126,7 @@ const GO: Kit = Kit {
     place: Place::Fresh,
 };
 
-const JAVA: Kit = Kit {
+const JAVA: Toolchain = Toolchain {
     name: "java",
     language: "java",
     tools: &[tool(&["javac"], &["--version"]), tool(&["java"], &["--version"])],
@@ -136,7 +137,7 @@ const JAVA: Kit = Kit {
     place: Place::Fresh,
 };
 
-const PYTHON: Kit = Kit {
+const PYTHON: Toolchain = Toolchain {
     name: "python",
     language: "python",
     tools: &[Tool {
@@ -151,7 +152,7 @@ const PYTHON: Kit = Kit {
     place: Place::Fresh,
 };
 
-const NODE: Kit = Kit {
+const NODE: Toolchain = Toolchain {
     name: "node",
     language: "node",
     tools: &[tool(&["node", "nodejs"], &["--version"])],
@@ -162,7 +163,7 @@ const NODE: Kit = Kit {
     place: Place::Fresh,
 };
 
-const HASKELL: Kit = Kit {
+const HASKELL: Toolchain = Toolchain {
     name: "haskell",
     language: "haskell",
     tools: &[tool(&["ghc"], &["--version"])],
@@ -185,7 +186,7 @@ const HASKELL: Kit = Kit {
     place: Place::Fresh,
 };
 
-const SWIFT: Kit = Kit {
+const SWIFT: Toolchain = Toolchain {
     name: "swift",
     language: "swift",
     tools: &[tool(&["swiftc"], &["--version"])],

@@ -16,7 +16,7 @@ pub(crate) const PROGRAM: &str = "program";
 pub(super) const OWN: [&str; 4] = [DIR, FILE, HERE, METHOD];
 
 /// What the parts of the file may name in braces.
-pub(super) struct Known {
+pub(super) struct Placeholders {
     /// Params, and where the file is.
     pub(super) constant: Vec<&'static str>,
     /// These, the folder of the point, and the data.
@@ -41,6 +41,6 @@ pub(super) fn check(text: &str, known: &[&str], span: &Range<usize>) -> Result<(
 }
 
 /// A program measures one file and ends: what the file says may live as long as the program.
-pub(super) fn forever(text: String) -> &'static str {
+pub(super) fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }

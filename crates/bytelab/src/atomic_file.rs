@@ -90,7 +90,7 @@ impl Target {
 }
 
 /// A file that is being written.
-pub(crate) struct WholeFile {
+pub(crate) struct AtomicFile {
     target: Target,
     file: File,
     state: State,
@@ -108,12 +108,12 @@ enum State {
     Copied { target: File, _name: Option<TempPath> },
 }
 
-impl WholeFile {
-    pub(crate) fn create(path: &Path) -> Result<WholeFile> {
+impl AtomicFile {
+    pub(crate) fn create(path: &Path) -> Result<AtomicFile> {
         let target = Target::new(path)?;
         if let Kind::Special(file) = &target.kind {
             let file = file.try_clone()?;
-            return Ok(WholeFile { target, file, state: State::Special });
+            return Ok(AtomicFile { target, file, state: State::Special });
         }
         #[cfg(target_os = "linux")]
         if let Ok(file) = nameless(folder(&target.path)) {
@@ -121,27 +121,27 @@ impl WholeFile {
                 None => State::Nameless,
                 Some(target) => State::Copied { target, _name: None },
             };
-            return Ok(WholeFile { target, file, state });
+            return Ok(AtomicFile { target, file, state });
         }
         let file = names().tempfile_in(folder(&target.path))?;
         let (file, name) = file.into_parts();
-        WholeFile::named(target, file, name)
+        AtomicFile::named(target, file, name)
     }
 
     /// From a file that is beside the target, has all bytes and is open for reading. It is never removed here, as it may
     /// be the only copy: after `finish` it has either become the target, or its bytes are on disk there, too.
-    pub(crate) fn from_part(target: Target, file: File, part: &Path) -> Result<WholeFile> {
+    pub(crate) fn from_part(target: Target, file: File, part: &Path) -> Result<AtomicFile> {
         let mut name = TempPath::try_from_path(std::path::absolute(part)?)?;
         name.disable_cleanup(true);
-        WholeFile::named(target, file, name)
+        AtomicFile::named(target, file, name)
     }
 
-    fn named(target: Target, file: File, name: TempPath) -> Result<WholeFile> {
+    fn named(target: Target, file: File, name: TempPath) -> Result<AtomicFile> {
         let state = match target.dress(&file)? {
             None => State::Named(name),
             Some(target) => State::Copied { target, _name: Some(name) },
         };
-        Ok(WholeFile { target, file, state })
+        Ok(AtomicFile { target, file, state })
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -153,12 +153,12 @@ impl WholeFile {
     }
 
     /// Complete, and but for its name in its place: what could fail is done before the first of several is renamed.
-    pub(crate) fn ready(self) -> Result<WholeFile> {
+    pub(crate) fn ready(self) -> Result<AtomicFile> {
         match self.state {
             #[cfg(target_os = "linux")]
             State::Nameless => {
                 let name = link(&self.file, folder(&self.target.path))?;
-                Ok(WholeFile { state: State::Named(name), ..self })
+                Ok(AtomicFile { state: State::Named(name), ..self })
             }
             _ => Ok(self),
         }
@@ -166,7 +166,7 @@ impl WholeFile {
 
     /// Takes the place of the target, or gives it the bytes.
     pub(crate) fn finish(self) -> Result<()> {
-        let WholeFile { target, mut file, state } = self.ready()?;
+        let AtomicFile { target, mut file, state } = self.ready()?;
         match state {
             State::Named(name) => Ok(name.persist(&target.path).map_err(io::Error::from)?),
             State::Copied { target, _name } => {
@@ -183,7 +183,7 @@ impl WholeFile {
 
 /// Writes a file of this name; until `write` is done, what was there before stays.
 pub(crate) fn write<T>(path: &Path, write: impl FnOnce(&File) -> Result<T>) -> Result<T> {
-    let whole = WholeFile::create(path)?;
+    let whole = AtomicFile::create(path)?;
     let value = write(whole.file())?;
     whole.finish()?;
     Ok(value)

@@ -1,0 +1,160 @@
+//! The bench on which the self-test measures, and what each of its checks finds.
+
+use anyhow::{Context as _, Result};
+use lab::clock;
+use lab::launch::{Launcher, Stop};
+use lab::measure::{Job, Progress, Record, measure, trace};
+use lab::param::Point;
+use lab::run::{CacheState, Cell, Plan, Run};
+use lab::trace::Timeline;
+
+use crate::experiments::self_test::experiment;
+use crate::measuring::{NewRun, PreparedRun, ProgressLine, Start, prepare_run};
+
+/// Of one run of the A/A test: sets of processes, and rounds of each.
+pub(super) const AA: (u32, u32) = (10, 3);
+
+pub(super) struct Check {
+    pub(super) name: &'static str,
+    pub(super) outcome: Outcome,
+    /// What was found, and what should have been.
+    pub(super) found: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Passed,
+    Failed,
+    /// The machine is too busy to say.
+    Undecided,
+}
+
+impl Check {
+    pub(super) fn new(name: &'static str, passed: bool, found: String) -> Self {
+        Self { name, outcome: if passed { Outcome::Passed } else { Outcome::Failed }, found }
+    }
+}
+
+/// Where the self-test measures.
+pub(super) struct Bench {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) stop: Stop,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    pub(super) sessions: u32,
+    /// Of each session.
+    pub(super) rounds: u32,
+    pub(super) cache: CacheState,
+    pub(super) counting: u32,
+}
+
+impl Bench {
+    /// Measures these methods of the self-test's experiment.
+    pub(super) fn measure(&self, names: &[&str], effort: Effort) -> Result<Run> {
+        Ok(self.measure_and(names, effort, |_, _| Ok(()))?.0)
+    }
+
+    /// None if a signal stopped it.
+    pub(super) fn timeline(&self, names: &[&str]) -> Result<Option<Timeline>> {
+        let effort = Effort { sessions: 1, rounds: 1, cache: CacheState::AsIs, counting: 0 };
+        let traced = self.measure_and(names, effort, |prepared, launcher| {
+            let PreparedRun { job, run, data, .. } = prepared;
+            trace(job, run, data, launcher, &mut Line(ProgressLine::new()), &self.stop)
+        });
+        Ok(traced?.1)
+    }
+
+    fn measure_and<T>(
+        &self,
+        names: &[&str],
+        effort: Effort,
+        then: impl FnOnce(&mut PreparedRun<'_>, &mut Launcher) -> Result<T>,
+    ) -> Result<(Run, T)> {
+        let Effort { sessions, rounds, cache, counting } = effort;
+        let experiment = experiment();
+        let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
+        let methods = names.iter().filter_map(chosen).collect();
+        let job = Job { experiment: &experiment, methods };
+        let dir = self.dir.path().to_str().context("the temporary directory is not UTF-8")?;
+        let plan = Plan {
+            rounds,
+            time_limit_ns: 15_000_000_000,
+            warm_up: 1,
+            sessions,
+            seed: clock::now_ns(),
+            cache,
+            sample_limit_ns: 50_000_000_000,
+            data_dir: Some(dir.to_owned()),
+            counting,
+            fresh: false,
+            definition: None,
+            metric_versions: std::collections::BTreeMap::new(),
+            measures: Vec::new(),
+            imported: None,
+        };
+        let points = vec![Point::default()];
+        let new = NewRun { points, plan, label: None, notes: Vec::new() };
+        let mut line = Line(ProgressLine::new());
+        // Other processes of the self-test's live meanwhile, so that no orphans are adopted.
+        let mut prepared = prepare_run(job, Start::New(new), None, &line.0, &self.stop)?;
+        let mut launcher = prepared.launcher(&self.stop)?;
+        let PreparedRun { job, run, data, .. } = &mut prepared;
+        measure(job, run, data, &mut launcher, &mut line, &self.stop)?;
+        let then = then(&mut prepared, &mut launcher)?;
+        line.0.clear();
+        Ok((prepared.run, then))
+    }
+}
+
+pub(super) fn median(run: &Run, method: &str, metric: &str) -> Option<f64> {
+    let cell = find(run, method)?;
+    let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+pub(super) fn find<'a>(run: &'a Run, method: &str) -> Option<&'a Cell> {
+    run.cells.iter().find(|cell| cell.method == method)
+}
+
+pub(super) fn show(value: Option<f64>) -> String {
+    value.map_or("—".to_owned(), |value| format!("{value:.0}"))
+}
+
+/// Adds why a method was not measured.
+pub(super) fn or_why(found: String, run: &Run, method: &str) -> String {
+    match find(run, method).map(|cell| &cell.status) {
+        Some(lab::run::Status::Skipped(why) | lab::run::Status::Failed(why)) => {
+            format!("{found}: {why}")
+        }
+        _ => found,
+    }
+}
+
+/// Shows where the self-test stands and keeps nothing.
+struct Line(ProgressLine);
+
+impl Record for Line {
+    fn begin(&mut self, run: &mut Run) -> Result<()> {
+        "self-test".clone_into(&mut run.id);
+        Ok(())
+    }
+    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn sample(&mut self, _: &Run, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
+        Ok(())
+    }
+    fn progress(&mut self, progress: &Progress<'_>) {
+        self.0.show(progress);
+    }
+    fn finish(&mut self, _: &Run) -> Result<()> {
+        Ok(())
+    }
+}
