@@ -1,5 +1,8 @@
 //! The program: parse, measure into the store, analyze, print.
 
+#![warn(clippy::self_named_module_files)]
+
+mod atomic_file;
 mod cli;
 mod commands;
 mod experiments;
@@ -13,12 +16,9 @@ mod report;
 mod run_flags;
 mod standard_streams;
 mod store;
-mod whole_file;
 mod workers;
 
 use std::process::ExitCode;
-
-use anyhow::Result;
 
 use crate::cli::Cli;
 use crate::commands::{Context, exit, hidden};
@@ -28,11 +28,9 @@ use crate::commands::{Context, exit, hidden};
 static ALLOCATOR: lab::count::CountingAllocator = lab::count::CountingAllocator;
 
 fn main() -> ExitCode {
-    let ended = hidden::run().unwrap_or_else(run);
+    let ended = hidden::run().unwrap_or_else(|| {
+        let (Cli { store, task }, experiments) = run_flags::parse()?;
+        task.run(&Context { store, experiments })
+    });
     ended.unwrap_or_else(|error| exit::of_error(&error))
-}
-
-fn run() -> Result<ExitCode> {
-    let (Cli { store, task }, experiments) = run_flags::parse()?;
-    task.run(&Context { store, experiments })
 }

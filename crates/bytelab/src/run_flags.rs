@@ -14,7 +14,7 @@ use crate::cli::{Cli, Task};
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
-use crate::experiments::own::{self, Taken};
+use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
 
 /// The task, if it is one of the tools and nothing is wrong with it: to describe all other tasks takes longer than many
@@ -102,18 +102,19 @@ fn file_named(command: &Command) -> Option<(&'static str, String)> {
     let matches = open.try_get_matches().ok()?;
     let of_task = |task: &&'static str| {
         let (name, _) = matches.subcommand_matches(task)?.subcommand()?;
-        own::is_file_name(name).then(|| (*task, name.to_owned()))
+        custom::is_file_name(name).then(|| (*task, name.to_owned()))
     };
     TASKS.iter().find_map(of_task)
 }
 
 /// What a file declares, and its params as flags of the task.
-fn declared(task: &str, file: &str) -> Result<(Command, own::Loaded)> {
+fn declared(task: &str, file: &str) -> Result<(Command, custom::Loaded)> {
     let path = Path::new(file);
     let is_check = task == "check";
-    let mut declared = own::load(path, &reserved_names()).or_else(|error| {
+    let mut declared = custom::load(path, &reserved_names()).or_else(|error| {
         // The programs of both sides are put in when all arguments are known.
-        let with = is_check.then(|| own::load_with(path, &reserved_names(), own::NO_PROGRAM).ok());
+        let with =
+            is_check.then(|| custom::load_with(path, &reserved_names(), custom::NO_PROGRAM).ok());
         with.flatten().ok_or(error)
     })?;
     let of_task: fn(&Experiment) -> Command = if is_check { check_subcommand } else { subcommand };
@@ -162,7 +163,7 @@ fn flag_name(id: &str) -> String {
 }
 
 /// What an experiment in a file may not be called, nor its params.
-fn reserved_names() -> Taken<'static> {
+fn reserved_names() -> ReservedNames<'static> {
     let all = MeasureArgs::augment_args(OutputArgs::augment_args(Cli::command()));
     let all = AgainstArgs::augment_args(all);
     let flags = all.get_arguments().flat_map(|arg| {
@@ -170,7 +171,7 @@ fn reserved_names() -> Taken<'static> {
         long.into_iter().chain([arg.get_id().to_string()])
     });
     let builtin = ["help", "version", "resume"].map(str::to_owned);
-    Taken {
+    ReservedNames {
         experiments: experiments::all().iter().map(|experiment| experiment.name).collect(),
         flags: flags.chain(builtin).collect(),
     }

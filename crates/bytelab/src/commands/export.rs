@@ -12,7 +12,7 @@ use lab::run::{Cell, Run};
 
 use super::context::Context;
 use crate::report::export::{self, FORMATS, Format, Kind};
-use crate::{store, whole_file};
+use crate::{atomic_file, store};
 
 #[derive(Args)]
 pub(crate) struct ExportArgs {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     let run = store::load(store.as_mut(), &args.id)?;
     let analysis = analyze(&run);
     let left_out = match path {
-        Some(path) => whole_file::write(path, |file| export::write(format, &run, &analysis, file))
+        Some(path) => atomic_file::write(path, |file| export::write(format, &run, &analysis, file))
             .with_context(|| format!("-o {}", path.display()))?,
         None if format.kind == Kind::Binary && io::stdout().is_terminal() => {
             bail!("Parquet is nothing to look at: name a file with -o")

@@ -10,8 +10,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::context::Context;
-use crate::experiments::own::{EXAMPLE, is_file_name};
-use crate::whole_file;
+use crate::atomic_file;
+use crate::experiments::custom::{EXAMPLE, is_file_name};
 
 #[derive(Args)]
 pub(crate) struct InitArgs {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &InitArgs, _: &Context) -> Result<ExitCode> {
 fn write(path: &Path, force: bool) -> Result<()> {
     let writing = || format!("writing {}", path.display());
     if force {
-        return whole_file::write(path, |mut file| Ok(file.write_all(EXAMPLE.as_bytes())?))
+        return atomic_file::write(path, |mut file| Ok(file.write_all(EXAMPLE.as_bytes())?))
             .with_context(writing);
     }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::context::{Context, layout};
-use crate::experiments::own;
+use crate::experiments::custom;
 use crate::workers::{self, Language};
 use crate::{reference, report};
 
@@ -24,16 +24,16 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
     match args.experiment.as_deref() {
         None => out.write_all(report::experiments(&known.experiments).as_bytes())?,
-        Some(name) if own::is_file_name(name) => {
+        Some(name) if custom::is_file_name(name) => {
             let declared = known.load(Path::new(name))?;
             out.write_all(report::methods(&declared.experiment, &[]).as_bytes())?;
         }
         Some("published") => {
-            out.write_all(report::beside::list(&reference::all(), &layout()).as_bytes())?;
+            out.write_all(report::published::list(&reference::all(), &layout()).as_bytes())?;
         }
         Some(name) if name.starts_with(reference::PREFIX) => {
             let published = super::compare::published(&name[reference::PREFIX.len()..])?;
-            out.write_all(report::beside::figures(&published, &layout()).as_bytes())?;
+            out.write_all(report::published::figures(&published, &layout()).as_bytes())?;
         }
         Some(name) => {
             let experiment = known.find(name)?;

@@ -10,9 +10,9 @@ use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
 
 use super::context::Context;
+use crate::atomic_file;
 use crate::report;
 use crate::store::{self, Store};
-use crate::whole_file;
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
@@ -80,5 +80,5 @@ fn write_svg(dir: &Path, shown: &[(Run, Analysis)], metric: &str) -> Result<()> 
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    whole_file::write(path, |mut file| Ok(file.write_all(text.as_bytes())?))
+    atomic_file::write(path, |mut file| Ok(file.write_all(text.as_bytes())?))
 }

@@ -1,12 +1,12 @@
 //! The experiments that come with bytelab: one folder each, one line here.
 
 pub(crate) mod copying;
+pub(crate) mod custom;
 mod decoding;
 mod files;
 mod measuring;
 mod memory;
 mod numbers;
-pub(crate) mod own;
 mod reading;
 mod sampling;
 pub(crate) mod self_test;
@@ -24,7 +24,7 @@ pub(crate) use self::reading::http::serve;
 pub(crate) struct Catalogue {
     pub(crate) experiments: Vec<Experiment>,
     /// What an experiment in a file may not be called, nor its params.
-    pub(crate) reserved_names: fn() -> own::Taken<'static>,
+    pub(crate) reserved_names: fn() -> custom::ReservedNames<'static>,
 }
 
 impl Catalogue {
@@ -32,8 +32,8 @@ impl Catalogue {
         find(&self.experiments, name)
     }
 
-    pub(crate) fn load(&self, file: &Path) -> Result<own::Loaded> {
-        own::load(file, &(self.reserved_names)())
+    pub(crate) fn load(&self, file: &Path) -> Result<custom::Loaded> {
+        custom::load(file, &(self.reserved_names)())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What other programs measured, as runs: text in, a `Run` out, a file a format. Pure: reads no clock, file or
 //! environment, and stores nothing.
 
+mod bytelab_json;
 mod criterion;
 mod draft;
 mod fio;
@@ -8,7 +9,6 @@ mod format;
 mod go;
 mod google_benchmark;
 mod hyperfine;
-mod own;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ pub(crate) fn file(format: Format, bytes: &[u8], source: &Source<'_>) -> Result<
         Format::GoogleBenchmark => google_benchmark::run(text, source),
         Format::Go => go::run(text, source),
         Format::Fio => fio::run(text, source),
-        Format::Json => own::run(text),
+        Format::Json => bytelab_json::run(text),
         Format::Criterion => {
             bail!("a file; criterion's results are a directory, target/criterion: name that")
         }

@@ -6,8 +6,8 @@ use lab::experiment::{Experiment, How, Method};
 use lab::param::Point;
 use lab::run::{Note, Role, Run};
 
-use super::owner;
 use super::request::Selection;
+use super::run_lock;
 use crate::pattern::matches;
 use crate::workers::{self, Languages};
 
@@ -140,7 +140,7 @@ pub(super) fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Metho
         // A worker that was given with --worker: what it is about is its command.
         let name = &cell.method;
         ensure!(
-            !owner::is_imported(&run.environment),
+            !run_lock::is_imported(&run.environment),
             "run {} was imported, and the command of its worker {name} is not started for that: measure it \
              with `bytelab run {} --worker {name}=COMMAND`",
             run.id,

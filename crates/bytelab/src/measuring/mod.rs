@@ -1,12 +1,12 @@
 //! How a run is measured: what is requested is decided, prepared by [`prepare_run`], and recorded.
 
 mod choose;
-mod owner;
 mod plan;
 mod prepare;
 mod progress;
 mod record;
 mod request;
+mod run_lock;
 mod trace_file;
 
 use std::path::{Path, PathBuf};
@@ -18,13 +18,12 @@ use lab::measure::Job;
 use lab::metric;
 use lab::run::{Definition, Plan, Role, Run};
 
-use crate::experiments::{Catalogue, own};
+use crate::experiments::{Catalogue, custom};
 use crate::store::Store;
 use crate::workers;
 
 pub(crate) use self::choose::choose;
 use self::choose::{ensure_one_side, leave_out, methods_of};
-pub(crate) use self::owner::mark_imported;
 pub(crate) use self::plan::plan;
 use self::plan::{data_dir_text, seed};
 pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
@@ -32,6 +31,7 @@ pub(crate) use self::progress::ProgressLine;
 pub(crate) use self::record::Measured;
 use self::record::{Output, record};
 pub(crate) use self::request::{RunRequest, Selection};
+pub(crate) use self::run_lock::mark_imported;
 use self::trace_file::TraceFile;
 
 /// Measures what is requested. The run is kept in the store while it grows, if there is one.
@@ -77,14 +77,14 @@ pub(crate) fn resume(
     let run = store.load(id)?;
     ensure_one_side(&run)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
-    ensure!(!owner::is_imported(&run.environment), "run {id} was imported: start a new one");
+    ensure!(!run_lock::is_imported(&run.environment), "run {id} was imported: start a new one");
     ensure!(
         run.plan.metric_versions == metric::versions(),
         "run {id} was begun by a bytelab that defines its metrics in another way: start a new one"
     );
     let declared = declared_in_file(experiments, &run)?;
     let experiment = experiment_of(experiments, &run, declared.as_ref())?;
-    if let Some(process) = owner::alive(&run.environment) {
+    if let Some(process) = run_lock::holder(&run.environment) {
         bail!("run {id} is being measured by process {process}: stop that first");
     }
     let job = Job { experiment, methods: methods_of(experiment, &run)? };
@@ -107,7 +107,7 @@ pub(crate) fn repeat(
     let job = Job { experiment, methods: methods_of(experiment, run)? };
     let mut plan = Plan { seed: seed(), ..run.plan.clone() };
     // A file may name any directory.
-    if dir.is_some() || plan.data_dir.is_none() || owner::is_imported(&run.environment) {
+    if dir.is_some() || plan.data_dir.is_none() || run_lock::is_imported(&run.environment) {
         plan.data_dir = Some(data_dir_text(dir)?);
     }
     let (points, label) = (run.points.clone(), Some(label.to_owned()));
@@ -132,7 +132,7 @@ fn measure(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Me
 }
 
 /// What declared the experiment of the run, if a file did: it must be as it was when the run began.
-fn declared_in_file(experiments: &Catalogue, run: &Run) -> Result<Option<own::Loaded>> {
+fn declared_in_file(experiments: &Catalogue, run: &Run) -> Result<Option<custom::Loaded>> {
     let same_file = |old: &Definition| {
         let declared = experiments.load(Path::new(&old.file)).with_context(|| {
             format!("run {} was declared in a file that cannot be used now", run.id)
@@ -151,7 +151,7 @@ fn declared_in_file(experiments: &Catalogue, run: &Run) -> Result<Option<own::Lo
 fn experiment_of<'a>(
     experiments: &'a Catalogue,
     run: &Run,
-    declared: Option<&'a own::Loaded>,
+    declared: Option<&'a custom::Loaded>,
 ) -> Result<&'a Experiment> {
     declared.map_or_else(|| experiments.find(&run.experiment), |found| Ok(&found.experiment))
 }

@@ -11,7 +11,7 @@ use lab::param::Point;
 use lab::run::{Note, Plan, Run};
 
 use super::progress::ProgressLine;
-use crate::workers::{self, Toolchain};
+use crate::workers::{self, ToolchainVersion};
 
 /// What the run is made from.
 pub(crate) enum Start {
@@ -34,7 +34,7 @@ pub(crate) struct PreparedRun<'a> {
     pub(crate) run: Run,
     pub(crate) data: Vec<Data>,
     /// What the workers were built by.
-    pub(crate) toolchains: Vec<Toolchain>,
+    pub(crate) toolchains: Vec<ToolchainVersion>,
 }
 
 /// Makes the data and builds the workers. Processes that a build leaves behind are no orphans of the run.
@@ -104,7 +104,7 @@ fn build_workers(
     dir: &Path,
     line: &ProgressLine,
     stop: &Stop,
-) -> Result<Vec<Toolchain>> {
+) -> Result<Vec<ToolchainVersion>> {
     line.say(BUILDING);
     let tell = |text: &str| {
         line.clear();
@@ -126,11 +126,11 @@ fn name_languages(run: &mut Run, job: &Job<'_>, languages: &[Option<&str>]) {
     }
 }
 
-fn note_other_toolchains(run: &mut Run, toolchains: &[Toolchain]) {
+fn note_other_toolchains(run: &mut Run, toolchains: &[ToolchainVersion]) {
     for toolchain in toolchains {
         let then = run.environment.facts.get(&toolchain.fact()).and_then(|fact| fact.as_str());
         if let Some(then) = then.filter(|then| *then != toolchain.version) {
-            let Toolchain { language, version, .. } = toolchain;
+            let ToolchainVersion { language, version, .. } = toolchain;
             let text = format!(
                 "the run was resumed with another toolchain of {language} ({version}, before: {then}): do not \
                  trust differences between its sessions"

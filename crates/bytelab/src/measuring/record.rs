@@ -10,12 +10,12 @@ use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
 use lab::run::{Note, Plan, Run};
 use lab::timeline::trace;
 
-use super::owner;
 use super::prepare::PreparedRun;
 use super::progress::ProgressLine;
+use super::run_lock;
 use super::trace_file::TraceFile;
 use crate::store::{LOCK_LIMIT, Locked, Store};
-use crate::workers::Toolchain;
+use crate::workers::ToolchainVersion;
 
 /// How long a sample waits for the store: the measuring goes on.
 const SHORT: Duration = Duration::from_millis(10);
@@ -74,7 +74,7 @@ pub(super) fn record(
 
 /// A stored run is measured by this process from now on.
 fn take_over(run: &mut Run, store: Option<&mut (dyn Store + 'static)>) -> Result<()> {
-    owner::sign(&mut run.environment);
+    run_lock::claim(&mut run.environment);
     store.map_or(Ok(()), |store| store.finish(&run.id, false, &run.environment, &run.notes))
 }
 
@@ -117,7 +117,7 @@ struct Recorder {
     store: Option<Box<dyn Store>>,
     line: ProgressLine,
     /// What the workers of the run were built by.
-    toolchains: Vec<Toolchain>,
+    toolchains: Vec<ToolchainVersion>,
     /// What the store does not have yet, as another program keeps it locked: it is in the run.
     pending: Vec<Change>,
     /// How long the end of the run waits for the store.
@@ -196,9 +196,9 @@ fn put(store: &mut dyn Store, run: &Run, change: Change) -> Result<()> {
 
 impl Record for Recorder {
     fn begin(&mut self, run: &mut Run) -> Result<()> {
-        owner::sign(&mut run.environment);
+        run_lock::claim(&mut run.environment);
         let facts = &mut run.environment.facts;
-        let of_workers = self.toolchains.iter().flat_map(Toolchain::facts);
+        let of_workers = self.toolchains.iter().flat_map(ToolchainVersion::facts);
         facts.extend(of_workers.map(|(fact, value)| (fact, value.into())));
         run.id = match &mut self.store {
             Some(store) => store.begin(run)?,
@@ -248,7 +248,7 @@ impl Record for Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{self, suite};
+    use crate::store::{self, tests::suite};
 
     #[test]
     fn what_a_locked_store_does_not_take_is_kept_later_or_said_to_be_lost() {

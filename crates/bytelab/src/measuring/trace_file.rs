@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use lab::timeline::Timeline;
 
-use crate::whole_file::WholeFile;
+use crate::atomic_file::AtomicFile;
 
 pub(super) struct TraceFile {
     name: PathBuf,
-    file: WholeFile,
+    file: AtomicFile,
 }
 
 impl TraceFile {
     pub(super) fn create(name: &Path) -> Result<TraceFile> {
-        let file = WholeFile::create(name)
+        let file = AtomicFile::create(name)
             .with_context(|| format!("--trace {}: cannot be written", name.display()))?;
         Ok(TraceFile { name: name.to_owned(), file })
     }

@@ -3,29 +3,9 @@
 
 mod rows;
 
-use lab::analyze::latency::Quantity;
-
-pub(crate) use self::rows::ROWS;
+pub(crate) use self::rows::{ROWS, Row};
 
 pub(crate) const EXPERIMENT: &str = "numbers";
-
-/// One line of the table.
-pub(crate) struct Row {
-    /// For flags, keys and the store.
-    pub(crate) name: &'static str,
-    /// For readers.
-    pub(crate) title: &'static str,
-    pub(crate) experiment: &'static str,
-    pub(crate) method: &'static str,
-    /// `name=value` with spaces between them. A size may be `L1/2`, `L2/2`, `L3/4`, `memory`, `memory/2`
-    /// or `memory/4`, of this machine. What is left out is the param's first default.
-    pub(crate) point: &'static str,
-    pub(crate) quantity: Quantity,
-    /// The published figure that stands beside it; empty where there is none.
-    pub(crate) published: &'static str,
-    /// The machines for which that figure means the same; empty for all.
-    pub(crate) only: &'static [&'static str],
-}
 
 pub(crate) fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
@@ -54,7 +34,7 @@ mod tests {
     #[test]
     fn published_figures_exist() {
         for row in ROWS.iter().filter(|row| !row.published.is_empty()) {
-            let figures = crate::reference::published(row.published, row.only);
+            let figures = crate::reference::published(row.published, row.published_on);
             assert!(!figures.is_empty(), "{}: {}", row.name, row.published);
         }
     }

@@ -1,7 +1,25 @@
 //! The list itself: to add a row is to add a line.
 
-use super::{Quantity, Row};
 use Quantity::{Metric, PerMebibyte, Time};
+use lab::analyze::latency::Quantity;
+
+/// One line of the table.
+pub(crate) struct Row {
+    /// For flags, keys and the store.
+    pub(crate) name: &'static str,
+    /// For readers.
+    pub(crate) title: &'static str,
+    pub(crate) experiment: &'static str,
+    pub(crate) method: &'static str,
+    /// `name=value` with spaces between them. A size may be `L1/2`, `L2/2`, `L3/4`, `memory`, `memory/2`
+    /// or `memory/4`, of this machine. What is left out is the param's first default.
+    pub(crate) point: &'static str,
+    pub(crate) quantity: Quantity,
+    /// The published figure that stands beside it; empty where there is none.
+    pub(crate) published: &'static str,
+    /// The machines for which that figure means the same; empty for all.
+    pub(crate) published_on: &'static [&'static str],
+}
 
 const fn row(
     name: &'static str,
@@ -10,7 +28,7 @@ const fn row(
     quantity: Quantity,
 ) -> Row {
     let [experiment, method, point] = from;
-    Row { name, title, experiment, method, point, quantity, published: "", only: &[] }
+    Row { name, title, experiment, method, point, quantity, published: "", published_on: &[] }
 }
 
 impl Row {
@@ -18,8 +36,8 @@ impl Row {
         Row { published, ..self }
     }
 
-    const fn of(self, only: &'static [&'static str]) -> Row {
-        Row { only, ..self }
+    const fn of(self, published_on: &'static [&'static str]) -> Row {
+        Row { published_on, ..self }
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod across;
 mod answer;
-pub(crate) mod beside;
 mod charts;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -13,14 +12,15 @@ mod head;
 pub(crate) mod history;
 mod html;
 mod json;
-mod ladder;
 mod list;
 pub(crate) mod numbers;
 pub(crate) mod over_time;
 mod page;
 mod percentiles;
 mod plot;
+pub(crate) mod published;
 mod rows;
+mod size_sweep;
 mod svg;
 mod table;
 mod text;
@@ -29,9 +29,9 @@ pub(crate) mod units;
 mod varying;
 
 #[cfg(test)]
-mod fixture;
-#[cfg(test)]
 mod tests;
+#[cfg(test)]
+use self::tests::fixture;
 
 use std::io;
 

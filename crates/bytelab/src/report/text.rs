@@ -1,13 +1,14 @@
 //! A run as text for a terminal.
 
-use lab::analyze::{Analysis, size_sweep};
+use lab::analyze::Analysis;
+use lab::analyze::size_sweep::holds as is_in_size_sweep;
 use lab::run::Run;
 
 use super::foot::Foot;
 use super::page::{Layout, Page, Style};
 use super::rows::{self, More};
 use super::varying::Varying;
-use super::{across, answer, head, ladder, numbers, table, thresholds};
+use super::{across, answer, head, numbers, size_sweep, table, thresholds};
 
 /// The table of each point, the answer in one sentence, and what there is to doubt.
 pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layout) -> String {
@@ -22,9 +23,9 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layou
         rows.more = more;
     }
     let mut left = Vec::new();
-    ladder::write(&mut page, run);
+    size_sweep::write(&mut page, run);
     let (rungs, tables): (Vec<_>, Vec<_>) =
-        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
+        all.iter().partition(|rows| is_in_size_sweep(run, &rows.family.point));
     for rows in tables {
         page.blank();
         if all.len() > 1 {

@@ -5,7 +5,7 @@ mod columns;
 mod interface;
 mod sqlite;
 #[cfg(test)]
-pub(crate) mod suite;
+pub(crate) mod tests;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -61,50 +61,4 @@ fn locate(flag: Option<OsString>, variable: impl Fn(&str) -> Option<OsString>) -
         "no place for the store: neither HOME nor XDG_DATA_HOME is set; name a file with --store",
     )?;
     Ok(data.join("bytelab/runs.sqlite"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(flag: Option<&str>, variables: &[(&str, &str)], expected: &str) {
-        let variable = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
-        };
-        let got = match locate(flag.map(Into::into), variable) {
-            Ok(path) => path.display().to_string(),
-            Err(error) => format!("{error:#}"),
-        };
-        assert_eq!(got, expected);
-    }
-
-    #[test]
-    fn the_flag_is_first_then_the_variable_then_the_data_directory() {
-        let all = [("BYTELAB_STORE", "v"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
-        check(Some("f"), &all, "f");
-        check(None, &all, "v");
-        check(None, &all[1..], "/x/bytelab/runs.sqlite");
-        check(None, &all[2..], "/h/.local/share/bytelab/runs.sqlite");
-    }
-
-    #[test]
-    fn empty_variables_and_relative_data_directories_are_ignored() {
-        let odd = [("BYTELAB_STORE", ""), ("XDG_DATA_HOME", "x"), ("HOME", "/h")];
-        check(None, &odd, "/h/.local/share/bytelab/runs.sqlite");
-    }
-
-    #[test]
-    fn a_store_that_cannot_be_located_says_what_to_do() {
-        check(Some(""), &[], "--store is empty: name a file");
-        check(
-            None,
-            &[("HOME", "")],
-            "no place for the store: neither HOME nor XDG_DATA_HOME is set; name a file with --store",
-        );
-        check(
-            Some("postgres://me:secret@host/db"),
-            &[],
-            "the store is a PostgreSQL URL, but this build keeps runs in SQLite: name a file",
-        );
-    }
 }

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use crate::cat::{left, resumed, resuming, server};
+use crate::cat_download::{left, resumed, resuming, server};
 use crate::program::World;
 
 /// Waits for what the program does to files, which it must do before it ends.

@@ -21,7 +21,7 @@ const LANGUAGES: &[(&str, &[&str], usize)] = &[
     ("swift", &["swiftc"], 26),
 ];
 
-const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 fn is_here(command: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -29,7 +29,7 @@ fn is_here(command: &str) -> bool {
 }
 
 #[expect(clippy::print_stdout, reason = "a test says what it leaves out")]
-fn have(language: &str, commands: &[&str]) -> bool {
+pub(crate) fn have(language: &str, commands: &[&str]) -> bool {
     let missing: Vec<_> = commands.iter().filter(|command| !is_here(command)).collect();
     if !missing.is_empty() {
         println!("skipped: {language}, as {missing:?} is not installed");
@@ -43,11 +43,11 @@ fn installed() -> Vec<&'static str> {
 }
 
 /// Workers are built once for all tests, and kept.
-fn kept() -> PathBuf {
+pub(crate) fn kept() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("languages")
 }
 
-fn measure(world: &World, args: &[&str]) -> (Ran, Value) {
+pub(crate) fn measure(world: &World, args: &[&str]) -> (Ran, Value) {
     let kept = kept();
     let fixed = ["--counting", "1", "--json", "--data-dir", kept.to_str().unwrap()];
     let rounds: &[&str] = if args.contains(&"--rounds") { &[] } else { &["--rounds", "3"] };
@@ -74,7 +74,7 @@ fn verdicts<'a>(json: &'a Value, method: &str) -> Vec<&'a str> {
     all.filter(|c| c["method"] == method).filter_map(|c| c["verdict"].as_str()).collect()
 }
 
-fn assert_answers_agree(json: &Value) {
+pub(crate) fn assert_answers_agree(json: &Value) {
     for cell in cells(json) {
         let method = cell["method"].as_str().unwrap();
         assert!(!verdicts(json, method).contains(&"wrong-answer"), "{method}: {json}");
@@ -362,57 +362,4 @@ fn a_language_that_nobody_knows_is_refused() {
         "{}",
         ran.stderr
     );
-}
-
-/// Each example, the command that makes it a program in a directory, and the one that runs it.
-const EXAMPLES: &[(&str, &[&str], &str)] = &[
-    ("worker.c", &["cc", "-O2", "-o", "{out}/c"], "{out}/c"),
-    ("worker.cpp", &["c++", "-O2", "-o", "{out}/cpp"], "{out}/cpp"),
-    ("worker.go", &["go", "build", "-o", "{out}/go"], "{out}/go"),
-    ("worker.rs", &["rustc", "--edition=2024", "-O", "-o", "{out}/rs"], "{out}/rs"),
-    ("Worker.java", &["javac", "-d", "{out}"], "java -cp {out} Worker"),
-    ("worker.py", &[], "python3 {example}"),
-    ("worker.js", &[], "node {example}"),
-    (
-        "worker.hs",
-        &["ghc", "-v0", "-O", "-outputdir", "{out}/objects", "-o", "{out}/hs"],
-        "{out}/hs",
-    ),
-    ("worker.swift", &["swiftc", "-O", "-o", "{out}/swift"], "{out}/swift"),
-];
-
-#[test]
-fn the_examples_are_short_and_right() {
-    let world = World::new();
-    let out = world.dir.path().to_str().unwrap();
-    let mut args = vec!["reading".to_owned(), "--size".to_owned(), "100001".to_owned()];
-    args.extend(["-m", "read", "--parallel", "1"].map(str::to_owned));
-    let mut names = Vec::new();
-    for (file, build, run) in EXAMPLES {
-        let example = Path::new(REPOSITORY).join("examples").join(file);
-        let lines = std::fs::read_to_string(&example).unwrap().lines().count();
-        assert!(lines <= 25, "{file} has {lines} lines");
-        let command = build.first().copied().unwrap_or(run.split(' ').next().unwrap());
-        if !have(file, &[command]) {
-            continue;
-        }
-        if let [compiler, arguments @ ..] = build {
-            #[expect(clippy::disallowed_methods, reason = "it is built as a user would")]
-            let mut compile = std::process::Command::new(compiler);
-            compile.args(arguments.iter().map(|word| word.replace("{out}", out))).arg(&example);
-            let built = compile.env("GOCACHE", kept().join("go-cache")).output().unwrap();
-            assert!(built.status.success(), "{file}: {}", String::from_utf8_lossy(&built.stderr));
-        }
-        let name = file.replace('.', "-");
-        let run = run.replace("{out}", out).replace("{example}", example.to_str().unwrap());
-        args.extend(["--worker".to_owned(), format!("{name}={run}")]);
-        names.push(name);
-    }
-    let (ran, json) = measure(&world, &args.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(ran.code, 0, "{}", ran.stdout);
-    for name in &names {
-        assert_eq!(cell(&json, name)["status"], "measured", "{name}");
-    }
-    assert_answers_agree(&json);
-    assert!(!names.is_empty());
 }

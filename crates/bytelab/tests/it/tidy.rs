@@ -26,8 +26,10 @@ fn rust_files(folder: &str) -> Vec<PathBuf> {
 /// The Rust files below a folder of the workspace, with what stands in them before their tests.
 pub(crate) fn sources(folder: &str) -> Vec<(String, String)> {
     let mut found = rust_files(folder);
-    let tests = ["tests.rs", "suite.rs", "fixture.rs"];
-    found.retain(|path| tests.iter().all(|name| !path.ends_with(name)));
+    let is_test = |path: &PathBuf| {
+        path.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests")
+    };
+    found.retain(|path| !is_test(path));
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! `--output`: a file that appears when it is whole and right. With `--resume` what has come is
-//! kept until then, and the next run goes on with it.
+//! `--output`: a file that appears when it is whole and right. With `--resume` what has come is kept until then, and the
+//! next run goes on with it.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -14,8 +14,8 @@ use byte_stream::{ErrorKind, Stream};
 
 use super::line::Line;
 use super::part::{Note, Noted, Part};
-use super::{Cat, report};
-use crate::whole_file::{Target, WholeFile};
+use super::{Cat, tell};
+use crate::atomic_file::{AtomicFile, Target};
 
 impl Cat {
     pub(super) fn download(&self, output: &Path) -> Result<ExitCode> {
@@ -26,7 +26,7 @@ impl Cat {
             ensure!(target.is_regular(), "--resume: {name} is no regular file; leave it out");
             return self.resumable(url, target).with_context(writing);
         }
-        let whole = WholeFile::create(output).with_context(writing)?;
+        let whole = AtomicFile::create(output).with_context(writing)?;
         let ended = self.all(whole.file().as_fd());
         if ended == ExitCode::SUCCESS {
             if whole.target().is_regular() {
@@ -62,7 +62,7 @@ impl Cat {
             part.file.sync_all()?;
             let file = part.file.try_clone()?;
             let finished =
-                WholeFile::from_part(target, file, &part.path).and_then(WholeFile::finish);
+                AtomicFile::from_part(target, file, &part.path).and_then(AtomicFile::finish);
             finished.map_err(|error| anyhow!("{error:#}; {}", kept(&part)))?;
             part.remove();
         } else if !part.has_version() {
@@ -83,7 +83,7 @@ impl Cat {
             let checked = stream
                 .and_then(|mut stream| stream.for_each_chunk(|_| ControlFlow::<()>::Continue(())));
             if let Err(error) = checked {
-                report(&error, url);
+                tell(&error, url);
                 part.remove();
                 ended = ExitCode::FAILURE;
             }
@@ -134,7 +134,7 @@ impl Cat {
             Ok(_) => Some(ExitCode::SUCCESS),
             Err(error) if from.is_some() && error.kind() == ErrorKind::Changed => None,
             Err(error) => {
-                report(&error, url);
+                tell(&error, url);
                 if error.kind() == ErrorKind::Digest {
                     part.remove();
                 }

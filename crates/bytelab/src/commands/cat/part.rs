@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use sha2::{Digest, Sha256};
 
-use crate::whole_file::Target;
+use crate::atomic_file::Target;
 
 /// The note is updated after this many bytes: at most these are fetched twice when the program
 /// is killed.

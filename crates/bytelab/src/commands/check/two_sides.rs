@@ -9,7 +9,7 @@ use lab::experiment::{Data, Ending, Experiment, How, MakeData, Method, OldSide};
 use lab::launch::{Ended, Launch, Launcher, Stop};
 use lab::run::Role;
 
-use crate::experiments::{self, Catalogue, own};
+use crate::experiments::{self, Catalogue, custom};
 use crate::measuring::launcher;
 
 /// What `--against` names.
@@ -30,7 +30,7 @@ impl<'a> Against<'a> {
         }
         if !text.starts_with("old=") && !text.starts_with("new=") {
             ensure!(
-                own::is_file_name(text),
+                custom::is_file_name(text),
                 "--against {text}: name the old FILE.toml, or old=PATH,new=PATH"
             );
             return Ok(Against::File(text));
@@ -66,7 +66,7 @@ pub(super) fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> 
         None => known.load(Path::new(path)),
         Some(program) => {
             let program = program.to_str().context("a path of --against is not UTF-8")?;
-            own::load_with(Path::new(path), &(known.reserved_names)(), program)
+            custom::load_with(Path::new(path), &(known.reserved_names)(), program)
         }
     };
     let (mut new, mut old) = match against {
@@ -76,9 +76,9 @@ pub(super) fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> 
     };
     if matches!(against, Against::Programs { .. }) {
         for experiment in [&mut new.experiment, &mut old.experiment] {
-            experiment.params.retain(|param| param.name != own::PROGRAM);
+            experiment.params.retain(|param| param.name != custom::PROGRAM);
             for method in &mut experiment.methods {
-                method.reads.retain(|name| *name != own::PROGRAM);
+                method.reads.retain(|name| *name != custom::PROGRAM);
             }
         }
     }

@@ -9,8 +9,8 @@ use lab::run::{Role, Run};
 
 use crate::numbers;
 use crate::reference::{self, Figure};
-use crate::report::beside::{self, Beside};
 use crate::report::compare::Side;
+use crate::report::published::{self, Beside};
 use crate::report::{self, Layout};
 
 /// A side beside a published one.
@@ -66,9 +66,9 @@ pub(super) fn looked_at(a: Kept, b: Kept, json: bool, layout: &Layout) -> Result
     };
     let (a, b) = (side(a), side(b));
     if json {
-        beside::json(experiment, &a, &b, &notes)
+        published::json(experiment, &a, &b, &notes)
     } else {
-        Ok(beside::text(&a, &b, &notes, layout))
+        Ok(published::text(&a, &b, &notes, layout))
     }
 }
 
@@ -107,7 +107,7 @@ fn of_run(side: &Side, other: &str) -> Beside {
 fn of_numbers(run: &Run, other: &str) -> Vec<Figure> {
     let machine = if other == "latency-2012" { "2012" } else { other };
     let figure = |(row, p50, n): (&numbers::Row, f64, usize)| {
-        let means = row.only.is_empty() || row.only.contains(&machine);
+        let means = row.published_on.is_empty() || row.published_on.contains(&machine);
         let name = if row.published.is_empty() || !means { row.title } else { row.published };
         Figure {
             method: name.trim().to_owned(),

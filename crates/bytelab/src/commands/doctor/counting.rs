@@ -1,11 +1,10 @@
 //! What can be counted on this machine: each way is tried on a known number of system calls, or of
 //! allocations.
 
-use lab::count::Sources;
+use lab::count::{Sources, TimelineSources};
 use lab::launch::{CountingRunner, Ended, Launch, Stop};
 use lab::metric::Metric;
 use lab::param::Point;
-use lab::timeline::TimelineSources;
 
 use super::finding::Finding;
 use crate::experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};

@@ -1,4 +1,4 @@
-//! One line of what this machine can measure.
+//! Whether something can be had on this machine, and from where.
 
 use serde::Serialize;
 

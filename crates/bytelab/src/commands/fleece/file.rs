@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::atomic_file;
 use crate::standard_streams::{StandardStream, check};
-use crate::whole_file;
 
 /// What was read, and what it is called in messages.
 pub(super) struct Input {
@@ -42,5 +42,5 @@ pub(super) fn write(output: Option<&PathBuf>, bytes: &[u8]) -> Result<()> {
 
 /// Whoever reads sees the old content or the new one.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    whole_file::write(path, |mut file| Ok(file.write_all(bytes)?))
+    atomic_file::write(path, |mut file| Ok(file.write_all(bytes)?))
 }

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::whole_file::WholeFile;
+use crate::atomic_file::AtomicFile;
 
 pub(super) struct Output {
-    file: WholeFile,
+    file: AtomicFile,
     name: String,
 }
 
 impl Output {
     pub(super) fn create(path: &Path) -> Result<Output> {
         let name = path.display().to_string();
-        let file = WholeFile::create(path).with_context(|| name.clone())?;
+        let file = AtomicFile::create(path).with_context(|| name.clone())?;
         Ok(Output { file, name })
     }
 

@@ -1,15 +1,18 @@
-//! How the self-test measures, and what it finds.
+//! The bench on which the self-test measures, and what each of its checks finds.
 
 use anyhow::{Context as _, Result};
 use lab::clock;
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure};
+use lab::measure::{Job, Progress, Record, measure, trace};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Plan, Run};
-use lab::timeline::{Timeline, trace};
+use lab::trace::Timeline;
 
 use crate::experiments::self_test::experiment;
 use crate::measuring::{NewRun, PreparedRun, ProgressLine, Start, prepare_run};
+
+/// Of one run of the A/A test: sets of processes, and rounds of each.
+pub(super) const AA: (u32, u32) = (10, 3);
 
 pub(super) struct Check {
     pub(super) name: &'static str,
@@ -32,9 +35,6 @@ impl Check {
     }
 }
 
-/// Of one run of the A/A test: sets of processes, and rounds of each.
-pub(super) const AA: (u32, u32) = (10, 3);
-
 /// Where the self-test measures.
 pub(super) struct Bench {
     pub(super) dir: tempfile::TempDir,
@@ -43,7 +43,7 @@ pub(super) struct Bench {
 
 /// How much is measured.
 #[derive(Clone, Copy)]
-pub(super) struct Much {
+pub(super) struct Effort {
     pub(super) sessions: u32,
     /// Of each session.
     pub(super) rounds: u32,
@@ -53,14 +53,14 @@ pub(super) struct Much {
 
 impl Bench {
     /// Measures these methods of the self-test's experiment.
-    pub(super) fn measure(&self, names: &[&str], much: Much) -> Result<Run> {
-        Ok(self.measure_and(names, much, |_, _| Ok(()))?.0)
+    pub(super) fn measure(&self, names: &[&str], effort: Effort) -> Result<Run> {
+        Ok(self.measure_and(names, effort, |_, _| Ok(()))?.0)
     }
 
     /// None if a signal stopped it.
     pub(super) fn timeline(&self, names: &[&str]) -> Result<Option<Timeline>> {
-        let much = Much { sessions: 1, rounds: 1, cache: CacheState::AsIs, counting: 0 };
-        let traced = self.measure_and(names, much, |prepared, launcher| {
+        let effort = Effort { sessions: 1, rounds: 1, cache: CacheState::AsIs, counting: 0 };
+        let traced = self.measure_and(names, effort, |prepared, launcher| {
             let PreparedRun { job, run, data, .. } = prepared;
             trace(job, run, data, launcher, &mut Line(ProgressLine::new()), &self.stop)
         });
@@ -70,10 +70,10 @@ impl Bench {
     fn measure_and<T>(
         &self,
         names: &[&str],
-        much: Much,
+        effort: Effort,
         then: impl FnOnce(&mut PreparedRun<'_>, &mut Launcher) -> Result<T>,
     ) -> Result<(Run, T)> {
-        let Much { sessions, rounds, cache, counting } = much;
+        let Effort { sessions, rounds, cache, counting } = effort;
         let experiment = experiment();
         let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
         let methods = names.iter().filter_map(chosen).collect();
@@ -109,6 +109,31 @@ impl Bench {
     }
 }
 
+pub(super) fn median(run: &Run, method: &str, metric: &str) -> Option<f64> {
+    let cell = find(run, method)?;
+    let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+pub(super) fn find<'a>(run: &'a Run, method: &str) -> Option<&'a Cell> {
+    run.cells.iter().find(|cell| cell.method == method)
+}
+
+pub(super) fn show(value: Option<f64>) -> String {
+    value.map_or("—".to_owned(), |value| format!("{value:.0}"))
+}
+
+/// Adds why a method was not measured.
+pub(super) fn or_why(found: String, run: &Run, method: &str) -> String {
+    match find(run, method).map(|cell| &cell.status) {
+        Some(lab::run::Status::Skipped(why) | lab::run::Status::Failed(why)) => {
+            format!("{found}: {why}")
+        }
+        _ => found,
+    }
+}
+
 /// Shows where the self-test stands and keeps nothing.
 struct Line(ProgressLine);
 
@@ -131,40 +156,5 @@ impl Record for Line {
     }
     fn finish(&mut self, _: &Run) -> Result<()> {
         Ok(())
-    }
-}
-
-pub(super) fn find<'a>(run: &'a Run, method: &str) -> Option<&'a Cell> {
-    run.cells.iter().find(|cell| cell.method == method)
-}
-
-pub(super) fn median(run: &Run, method: &str, metric: &str) -> Option<f64> {
-    let cell = find(run, method)?;
-    let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}
-
-/// Also of samples in which the lab would not call it the time of the method.
-pub(super) fn less_wait(run: &Run, method: &str) -> Option<f64> {
-    let cell = find(run, method)?;
-    let wait = cell.counted("run_queue_wait_ns").map(|(_, ns)| ns);
-    let mut left: Vec<f64> =
-        cell.counted("wall_ns").zip(wait).map(|((_, wall_ns), ns)| wall_ns - ns).collect();
-    left.sort_by(f64::total_cmp);
-    left.get(left.len() / 2).copied()
-}
-
-pub(super) fn show(value: Option<f64>) -> String {
-    value.map_or("—".to_owned(), |value| format!("{value:.0}"))
-}
-
-/// Adds why a method was not measured.
-pub(super) fn or_why(found: String, run: &Run, method: &str) -> String {
-    match find(run, method).map(|cell| &cell.status) {
-        Some(lab::run::Status::Skipped(why) | lab::run::Status::Failed(why)) => {
-            format!("{found}: {why}")
-        }
-        _ => found,
     }
 }

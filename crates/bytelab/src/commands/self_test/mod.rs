@@ -1,32 +1,67 @@
 //! `bytelab self-test`: the measuring held against what is known beforehand. Each check runs through
 //! the same lab as every experiment.
 
-mod again;
-mod args;
 mod bench;
 mod counting;
-mod kind;
 mod pairs;
+mod repeat_check;
 mod timeline;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use clap::Args;
 use lab::analyze::{Comparison, Verdict, analyze};
 use lab::clock;
 use lab::launch::Stop;
 use lab::run::{CacheState, Run};
 
-pub(crate) use self::args::SelfTestArgs;
-use self::bench::{Bench, Check, Much, Outcome, less_wait, median, or_why, show};
+use self::bench::{Bench, Check, Effort, Outcome, find, median, or_why, show};
+use self::pairs::Kind;
 use super::context::Context;
 use super::exit;
-use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, more};
+use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, more, percents};
 
 /// Of the same program twice and one that does 5 % more.
 const MOST_SESSIONS: u32 = 160;
 const PERCENT: u32 = 5;
+
+/// Of which there is a method.
+fn percent(text: &str) -> Result<u32, String> {
+    let number = text.trim_end_matches('%').parse();
+    let known = percents;
+    number.ok().filter(|percent| known().any(|known| known == *percent)).ok_or_else(|| {
+        let known: Vec<String> = known().map(|percent| percent.to_string()).collect();
+        format!("one of {}", known.join(", "))
+    })
+}
+
+#[derive(Args)]
+pub(crate) struct SelfTestArgs {
+    /// Compare methods that cost the same in so many runs, and count the false alarms
+    #[arg(long, value_name = "PAIRS")]
+    aa: Option<u32>,
+    /// What the two methods of such a pair differ by
+    #[arg(
+        long = "kind",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "same",
+        requires = "aa"
+    )]
+    kinds: Vec<Kind>,
+    /// Count in 100 runs (or as many as --aa says) how often one that does so many percent more is found slower
+    #[arg(long, value_name = "PERCENT,…", value_delimiter = ',', value_parser = percent)]
+    ab: Vec<u32>,
+    /// Do so beside so many processes for each CPU that want it all the time
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0",
+          value_parser = clap::value_parser!(u32).range(0..=64))]
+    load: Vec<u32>,
+    /// Check a method against a baseline of itself so many times, and count the failures
+    #[arg(long, value_name = "CHECKS", conflicts_with = "aa")]
+    aa_check: Option<u32>,
+}
 
 pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
     let stop = Stop::on_signals()?;
@@ -36,10 +71,12 @@ pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
         stop,
     };
     let checks = match (args.aa, args.aa_check) {
-        (pairs, _) if !args.ab.is_empty() => pairs::found(&bench, pairs.unwrap_or(100), args)?,
-        (Some(pairs), _) => pairs::false_alarms(&bench, pairs, args)?,
-        (None, Some(times)) => vec![again::check(&bench, times)?],
-        (None, None) => all(&bench)?,
+        (pairs, _) if !args.ab.is_empty() => {
+            pairs::found(&bench, pairs.unwrap_or(100), &args.load, &args.ab)?
+        }
+        (Some(pairs), _) => pairs::false_alarms(&bench, pairs, &args.load, &args.kinds)?,
+        (None, Some(times)) => vec![repeat_check::check(&bench, times)?],
+        (None, None) => bench.all()?,
     };
     let mut out = io::stdout().lock();
     for check in &checks {
@@ -59,44 +96,46 @@ pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn all(bench: &Bench) -> Result<Vec<Check>> {
-    let much = |rounds| Much { sessions: 1, rounds, cache: CacheState::AsIs, counting: 0 };
-    let known = bench.measure(&["empty", "touch", "switch"], much(20))?;
-    let cold = bench.measure(&["cold-read"], Much { cache: CacheState::Cold, ..much(5) })?;
-    let race = race(bench, much(20))?;
-    let counted = bench.measure(counting::METHODS, Much { counting: 2, ..much(1) })?;
-    Ok(vec![
-        clock_check(),
-        empty_check(&known),
-        memory_check(&known),
-        switches_check(&known),
-        cold_check(&cold),
-        cpu_check(&race),
-        same_check(&race),
-        slower_check(&race),
-        counting::calls_check(&counted),
-        counting::threads_check(&counted),
-        counting::allocations_check(&counted),
-        counting::allocations_of_threads_check(&counted),
-        counting::foreign_allocations_check(&counted),
-        timeline::threads_check(bench.timeline(&["threads"])?.as_ref()),
-    ])
-}
+impl Bench {
+    fn all(&self) -> Result<Vec<Check>> {
+        let effort = |rounds| Effort { sessions: 1, rounds, cache: CacheState::AsIs, counting: 0 };
+        let known = self.measure(&["empty", "touch", "switch"], effort(20))?;
+        let cold = self.measure(&["cold-read"], Effort { cache: CacheState::Cold, ..effort(5) })?;
+        let race = self.race(effort(20))?;
+        let counted = self.measure(counting::METHODS, Effort { counting: 2, ..effort(1) })?;
+        Ok(vec![
+            clock_check(),
+            empty_check(&known),
+            memory_check(&known),
+            switches_check(&known),
+            cold_check(&cold),
+            cpu_check(&race),
+            same_check(&race),
+            slower_check(&race),
+            counting::calls_check(&counted),
+            counting::threads_check(&counted),
+            counting::allocations_check(&counted),
+            counting::allocations_of_threads_check(&counted),
+            counting::foreign_allocations_check(&counted),
+            timeline::threads_check(self.timeline(&["threads"])?.as_ref()),
+        ])
+    }
 
-/// The same program twice and one that does 5 % more. On a busy machine ten sessions are too few: one
-/// that is not settled is measured again with four times as many.
-fn race(bench: &Bench, much: Much) -> Result<Run> {
-    let more = more(PERCENT);
-    let methods = ["same", "same-again", more.as_str()];
-    let mut sessions = 10;
-    loop {
-        let run = bench.measure(&methods, Much { sessions, ..much })?;
-        let checks = [same_check(&run), slower_check(&run)];
-        let settled = checks.iter().all(|check| check.outcome == Outcome::Passed);
-        if settled || sessions >= MOST_SESSIONS || bench.stop.signal().is_some() {
-            return Ok(run);
+    /// The same program twice and one that does 5 % more. On a busy machine ten sessions are too few: one
+    /// that is not settled is measured again with four times as many.
+    fn race(&self, effort: Effort) -> Result<Run> {
+        let more = more(PERCENT);
+        let methods = ["same", "same-again", more.as_str()];
+        let mut sessions = 10;
+        loop {
+            let run = self.measure(&methods, Effort { sessions, ..effort })?;
+            let checks = [same_check(&run), slower_check(&run)];
+            let settled = checks.iter().all(|check| check.outcome == Outcome::Passed);
+            if settled || sessions >= MOST_SESSIONS || self.stop.signal().is_some() {
+                return Ok(run);
+            }
+            sessions *= 4;
         }
-        sessions *= 4;
     }
 }
 
@@ -208,6 +247,16 @@ fn describe(what: &str, comparison: &Comparison) -> String {
         }
         _ => format!("{what}: {verdict}"),
     }
+}
+
+/// Also of samples in which the lab would not call it the time of the method.
+fn less_wait(run: &Run, method: &str) -> Option<f64> {
+    let cell = find(run, method)?;
+    let wait = cell.counted("run_queue_wait_ns").map(|(_, ns)| ns);
+    let mut left: Vec<f64> =
+        cell.counted("wall_ns").zip(wait).map(|((_, wall_ns), ns)| wall_ns - ns).collect();
+    left.sort_by(f64::total_cmp);
+    left.get(left.len() / 2).copied()
 }
 
 #[cfg(test)]

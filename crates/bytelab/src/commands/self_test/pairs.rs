@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow};
+use clap::ValueEnum;
 use lab::analyze::{Comparison, Verdict, analyze};
 use lab::launch::{Helper, Stop};
-use lab::run::Run;
+use lab::run::{CacheState, Run};
 
-use super::args::SelfTestArgs;
-use super::bench::{Bench, Check, Much};
-use super::kind::Kind;
-use crate::experiments::self_test::{BURN, more};
+use super::bench::{AA, Bench, Check, Effort};
+use crate::experiments::self_test::{BURN, OTHERS, more};
 
 /// A right test gives so many false alarms.
 const FALSE_ALARMS: f64 = 0.05;
@@ -22,6 +21,52 @@ const LEAST_FINITE: f64 = 0.95;
 /// Of the differences of 10 % and more on a quiet machine.
 const LEAST_FOUND: f64 = 0.8;
 const LARGE_PERCENT: u32 = 10;
+
+/// What the two methods of a pair differ by. Both start the same processes and threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// One program under two names.
+    Same,
+    /// The process that is measured does the work, or a child of it.
+    Shell,
+    /// The work is done before a pipeline, or in it.
+    Pipeline,
+    /// The first thread does the work, or another one.
+    Thread,
+    /// A built-in method, and the same as a worker of another program.
+    Worker,
+    /// One program under two names, among two others.
+    FewOthers,
+    /// One program under two names, among 25 others.
+    ManyOthers,
+}
+
+impl Kind {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The reference, the other one, and those that are measured beside them.
+    fn methods(self) -> Vec<String> {
+        let (pair, others) = match self {
+            Kind::Same => (["same", "same-again"], 0),
+            Kind::Shell => (["shell", "child-of-shell"], 0),
+            Kind::Pipeline => (["before-pipeline", "in-pipeline"], 0),
+            Kind::Thread => (["first-thread", "second-thread"], 0),
+            Kind::Worker => (["same", "as-worker"], 0),
+            Kind::FewOthers => (["same", "same-again"], 2),
+            Kind::ManyOthers => (["same", "same-again"], OTHERS),
+        };
+        let others = (1..=others).map(|n| format!("other-{n}"));
+        pair.map(str::to_owned).into_iter().chain(others).collect()
+    }
+
+    /// Of processes, each round is a session.
+    fn effort(self) -> Effort {
+        let rounds = if matches!(self, Kind::Shell | Kind::Pipeline) { 2 } else { AA.1 };
+        Effort { sessions: AA.0, rounds, cache: CacheState::AsIs, counting: 0 }
+    }
+}
 
 /// What was found in some pairs, in one metric.
 #[derive(Clone, Copy, Default)]
@@ -51,14 +96,19 @@ impl Count {
 }
 
 /// How often two methods that cost the same are said to differ: of each kind, at each load.
-pub(super) fn false_alarms(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Result<Vec<Check>> {
+pub(super) fn false_alarms(
+    bench: &Bench,
+    pairs: u32,
+    loads: &[u32],
+    kinds: &[Kind],
+) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     let mut pool = Count::default();
-    for load in &args.load {
+    for load in loads {
         let _burners = burners(*load, &bench.stop)?;
-        for kind in &args.kinds {
+        for kind in kinds {
             let methods = kind.methods();
-            let counts = count(bench, &methods, kind.much(), pairs)?;
+            let counts = count(bench, &methods, kind.effort(), pairs)?;
             for (metric, count) in counts {
                 pool.pairs += count.pairs;
                 pool.claims += count.claims;
@@ -92,13 +142,18 @@ pub(super) fn false_alarms(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Re
 }
 
 /// How often a difference of so many percent is found.
-pub(super) fn found(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Result<Vec<Check>> {
+pub(super) fn found(
+    bench: &Bench,
+    pairs: u32,
+    loads: &[u32],
+    percents: &[u32],
+) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
-    for load in &args.load {
+    for load in loads {
         let _burners = burners(*load, &bench.stop)?;
-        for percent in &args.ab {
+        for percent in percents {
             let methods = ["same".to_owned(), more(*percent)];
-            let counts = count(bench, &methods, Kind::Same.much(), pairs)?;
+            let counts = count(bench, &methods, Kind::Same.effort(), pairs)?;
             for (metric, count) in counts {
                 let must = *load == 0 && *percent >= LARGE_PERCENT;
                 let passed = !must || count.share(count.claims) >= LEAST_FOUND;
@@ -119,13 +174,13 @@ pub(super) fn found(bench: &Bench, pairs: u32, args: &SelfTestArgs) -> Result<Ve
 fn count(
     bench: &Bench,
     methods: &[String],
-    much: Much,
+    effort: Effort,
     pairs: u32,
 ) -> Result<BTreeMap<&'static str, Count>> {
     let names: Vec<&str> = methods.iter().map(String::as_str).collect();
     let mut counts: BTreeMap<&'static str, Count> = BTreeMap::new();
     for _ in 0..pairs {
-        let run = bench.measure(&names, much)?;
+        let run = bench.measure(&names, effort)?;
         if bench.stop.signal().is_some() {
             break;
         }

@@ -9,7 +9,7 @@ use lab::experiment::skip;
 
 use crate::experiments::shared::cpus::start_on;
 
-pub(super) struct Awake {
+pub(super) struct KeepAwake {
     gate: Arc<Gate>,
     threads: Vec<JoinHandle<Option<Result<()>>>>,
 }
@@ -29,9 +29,9 @@ enum Wish {
     End,
 }
 
-impl Awake {
-    pub(super) fn new(cpus: &[usize]) -> Result<Awake> {
-        let mut awake = Awake { gate: Arc::default(), threads: Vec::new() };
+impl KeepAwake {
+    pub(super) fn new(cpus: &[usize]) -> Result<KeepAwake> {
+        let mut awake = KeepAwake { gate: Arc::default(), threads: Vec::new() };
         for cpu in cpus {
             let gate = Arc::clone(&awake.gate);
             // Without the right to give way it would not keep the CPU awake, but busy.
@@ -49,7 +49,7 @@ impl Awake {
     }
 }
 
-impl Drop for Awake {
+impl Drop for KeepAwake {
     fn drop(&mut self) {
         self.gate.wish(Wish::End);
         for thread in self.threads.drain(..) {

@@ -10,8 +10,8 @@ use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 use tokio::runtime::{Builder, Runtime};
 
-use super::awake::Awake;
-use super::place::Place;
+use super::awake::KeepAwake;
+use super::placement::CpuPlacement;
 use super::signal;
 use crate::experiments::shared::cpus::{pin, start_on};
 
@@ -63,9 +63,9 @@ pub(super) trait Life {
 /// Sets up lives where the point wants them.
 pub(super) fn lives<L: Life + 'static>(
     point: &Point,
-    new: impl FnOnce(Place) -> Result<L>,
+    new: impl FnOnce(CpuPlacement) -> Result<L>,
 ) -> Result<Box<dyn Task>> {
-    let place = Place::take(point)?;
+    let place = CpuPlacement::take(point)?;
     // Whether the other CPU is allowed is found out before anything is timed.
     let _ = place.partner(|| ())?.join();
     let awake = place.keep_awake()?;
@@ -74,7 +74,7 @@ pub(super) fn lives<L: Life + 'static>(
 
 struct Lives<L> {
     life: L,
-    awake: Option<Awake>,
+    awake: Option<KeepAwake>,
     /// Of each life of the last sample.
     phases: [Vec<u64>; PHASES.len()],
 }
@@ -129,7 +129,7 @@ pub(super) fn median(values: &mut [u64]) -> f64 {
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or_default() as f64
 }
 
-struct StdThread(Place);
+struct StdThread(CpuPlacement);
 
 impl Life for StdThread {
     type Started = JoinHandle<Result<Inside>>;
@@ -160,7 +160,7 @@ struct Pool {
 
 impl Pool {
     /// Its thread ends when there can be no more jobs.
-    fn new(place: Place) -> Result<Pool> {
+    fn new(place: CpuPlacement) -> Result<Pool> {
         let (jobs, its_jobs) = channel::<Job>();
         let (its_results, results) = channel();
         let work = move || its_jobs.iter().try_for_each(|job| its_results.send(job()));
@@ -184,7 +184,7 @@ impl Life for Pool {
 struct Blocking(Runtime);
 
 impl Blocking {
-    fn new(place: Place) -> Result<Blocking> {
+    fn new(place: CpuPlacement) -> Result<Blocking> {
         let mut builder = Builder::new_current_thread();
         if let Some((_, cpu)) = place.cpus {
             // That it is allowed has been seen.

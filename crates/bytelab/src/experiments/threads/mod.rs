@@ -1,7 +1,7 @@
 #![doc = include_str!("README.md")]
 
 mod awake;
-mod place;
+mod placement;
 mod signal;
 
 mod channel;
@@ -50,7 +50,7 @@ fn params() -> Vec<Param> {
         default: "life,handover,uncontended,pool,switch,process",
         help: "what is measured",
     };
-    let mut params = vec![job, place::PARAM];
+    let mut params = vec![job, placement::PARAM];
     #[cfg(target_os = "linux")]
     params.extend([
         Param {

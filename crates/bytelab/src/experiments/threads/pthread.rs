@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use lab::experiment::Method;
 
 use super::life::{Inside, Life, lives, method};
-use super::place::Place;
+use super::placement::CpuPlacement;
 
 pub(super) fn method_of_life() -> Method {
     method("pthread", "pthread_create and pthread_join", |point| lives(point, Pthread::new))
@@ -22,7 +22,7 @@ struct Pthread {
 }
 
 impl Pthread {
-    fn new(place: Place) -> Result<Pthread> {
+    fn new(place: CpuPlacement) -> Result<Pthread> {
         let mut pthread =
             Pthread { attributes: Box::new(MaybeUninit::uninit()), inside: Box::default() };
         // SAFETY: the place is valid for attributes.

@@ -11,8 +11,8 @@ use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
 use lab::run::Role;
 
-use super::awake::Awake;
-use super::place::Place;
+use super::awake::KeepAwake;
+use super::placement::CpuPlacement;
 use crate::experiments::shared::window::window;
 
 /// The end that signals.
@@ -65,7 +65,7 @@ struct Handover<G: Give, T: Take> {
     /// The signals that the partner took, and those that it should have.
     taken: Arc<AtomicU64>,
     given: u64,
-    awake: Option<Awake>,
+    awake: Option<KeepAwake>,
     /// Time of one hand-over in the last sample.
     one_ns: f64,
 }
@@ -85,7 +85,7 @@ pub(super) fn hand_over<G: Give, T: Take>(
     (give, mut partner_take): (G, T),
     (mut partner_give, take): (G, T),
 ) -> Result<Box<dyn Task>> {
-    let place = Place::take(point)?;
+    let place = CpuPlacement::take(point)?;
     let end = Arc::new(AtomicBool::new(false));
     let taken = Arc::new(AtomicU64::new(0));
     let (its_end, its_taken) = (Arc::clone(&end), Arc::clone(&taken));

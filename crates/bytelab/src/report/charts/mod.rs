@@ -1,7 +1,7 @@
 //! What the charts of a report show, in HTML and in SVG alike: names, figures and samples of one or
 //! several runs of an experiment, thinned to what a screen can show. Knows no colour and no pixel.
 
-pub(super) mod drawn;
+pub(super) mod downsampled;
 pub(super) mod sweep;
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use lab::param::{Point, Value};
 use lab::run::{self, Role, Run};
 use serde::Serialize;
 
-use self::drawn::{Drawn, rounded};
+use self::downsampled::{Downsampled, rounded};
 use self::sweep::Sweep;
 use super::page::clean;
 use super::rows;
@@ -69,7 +69,7 @@ pub(super) struct Column {
     /// The 95 % interval of the p50, where n allows one.
     pub(super) low: Option<f64>,
     pub(super) high: Option<f64>,
-    pub(super) drawn: Drawn,
+    pub(super) drawn: Downsampled,
 }
 
 pub(super) const PERCENTILES: [f64; 8] = [0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
@@ -189,7 +189,7 @@ impl Column {
         lab::stats::nearest_rank(n, 0.0)?;
         let p = PERCENTILES.map(|p| lab::stats::nearest_rank(n, p).map_or(f64::NAN, at));
         let (low, high) = lab::stats::percentile_interval(sessions, 50.0, 0.05);
-        let drawn = Drawn::of(samples, &sorted, share);
+        let drawn = Downsampled::of(samples, &sorted, share);
         Some(Column { n, p, low: low.map(rounded), high: high.map(rounded), drawn })
     }
 }

@@ -5,13 +5,13 @@ use lab::param::Point;
 use lab::run::Status;
 
 use super::super::fixture::{self, Fixture};
-use super::drawn::Drawn;
+use super::downsampled::Downsampled;
 use super::*;
 
-fn drawn(samples: &[f64], share: usize) -> Drawn {
+fn drawn(samples: &[f64], share: usize) -> Downsampled {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    Drawn::of(samples, &sorted, share)
+    Downsampled::of(samples, &sorted, share)
 }
 
 #[test]

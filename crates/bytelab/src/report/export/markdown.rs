@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use lab::analyze::Analysis;
-use lab::analyze::size_sweep;
+use lab::analyze::size_sweep::holds as is_in_size_sweep;
 use lab::run::Run;
 
 use super::super::foot::Foot;
 use super::super::page::{Layout, Page, clean};
 use super::super::varying::Varying;
-use super::super::{across, answer, ladder, numbers, rows, table, thresholds};
+use super::super::{across, answer, numbers, rows, size_sweep, table, thresholds};
 use super::{Format, Kind};
 
 pub(super) const FORMAT: Format = Format {
@@ -33,8 +33,8 @@ pub(super) fn write(
     head(run, &varying, out)?;
     let all = rows::all(run, analysis);
     let (rungs, tables): (Vec<_>, Vec<_>) =
-        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
-    as_it_is(out, |page| ladder::write(page, run))?;
+        all.iter().partition(|rows| is_in_size_sweep(run, &rows.family.point));
+    as_it_is(out, |page| size_sweep::write(page, run))?;
     for rows in tables {
         if all.len() > 1 {
             writeln!(out, "\n**{}**", escaped(&varying.shown(&rows.family.point)))?;

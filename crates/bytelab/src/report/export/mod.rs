@@ -17,8 +17,6 @@ mod parquet;
 mod separated;
 
 #[cfg(test)]
-mod fixture;
-#[cfg(test)]
 mod tests;
 
 use std::io::{self, Write};

@@ -20,7 +20,7 @@ use super::charts::{self, Charts};
 use super::head::{self, minute};
 use super::page::clean;
 use super::varying::Varying;
-use super::{answer, ladder, numbers, rows, units};
+use super::{answer, numbers, rows, size_sweep, units};
 
 const STYLE: &str = include_str!("page.css");
 /// In this order: the tables, what the charts are made of, the charts.
@@ -172,7 +172,7 @@ fn answers(run: &Run, analysis: &Analysis, varying: &Varying<'_>) -> Vec<String>
         return numbers::answers(run);
     }
     let all = rows::all(run, analysis);
-    let mut sentences = ladder::sentences(run);
+    let mut sentences = size_sweep::sentences(run);
     let has_ladder = !sentences.is_empty();
     match all.as_slice() {
         [rows] => sentences.push(answer::of_family(rows)),

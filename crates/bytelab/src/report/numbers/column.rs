@@ -2,11 +2,10 @@
 
 use lab::analyze::latency::Figures;
 
-use super::none;
 use super::row::Number;
 use crate::reference::published;
 use crate::report::grid::{self, Table};
-use crate::report::units::{Unit, amount};
+use crate::report::units::{NONE, Unit, amount};
 
 /// A frame of a display that shows 60 in a second.
 const FRAME_NS: f64 = 1e9 / 60.0;
@@ -143,7 +142,7 @@ impl Column {
 
 fn cell(number: &Number, column: Column) -> String {
     if let Published(machine) = column {
-        let figures = published(number.row.published, number.row.only);
+        let figures = published(number.row.published, number.row.published_on);
         let figure = figures.into_iter().find(|(of, _)| *of == machine);
         return figure.map_or_else(String::new, |(_, ns)| amount("ns", ns));
     }
@@ -186,4 +185,9 @@ fn measured(figures: &Figures, column: Column) -> String {
         }
         Published(_) | Method => String::new(),
     }
+}
+
+/// Stands where there is no figure.
+fn none() -> String {
+    NONE.to_owned()
 }

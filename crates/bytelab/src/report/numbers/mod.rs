@@ -13,7 +13,7 @@ use self::row::{Number, numbers};
 use super::export::escaped;
 use super::page::Layout;
 use super::page::{Page, Style};
-use super::units::{NONE, amount};
+use super::units::amount;
 use crate::numbers::Row;
 use crate::reference::published;
 
@@ -227,7 +227,7 @@ fn row_json(number: &Number) -> RowJson {
         sessions: figures.map_or(0, |figures| figures.sessions),
         disturbed: figures.map_or(0, |figures| figures.disturbed),
         grade: figures.map(|figures| figures.grade),
-        published: published(row.published, row.only).into_iter().collect(),
+        published: published(row.published, row.published_on).into_iter().collect(),
     }
 }
 
@@ -235,11 +235,6 @@ fn row_json(number: &Number) -> RowJson {
 pub(crate) fn p50s(run: &Run) -> Vec<(&'static Row, f64, usize)> {
     let numbers = row::numbers(run).into_iter();
     numbers.filter_map(|n| n.figures.ok().map(|figures| (n.row, figures.p50, figures.n))).collect()
-}
-
-/// Stands where there is no figure.
-fn none() -> String {
-    NONE.to_owned()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use lab::analyze::Verdict;
 use lab::run::Status;
 
-use super::super::fixture::{self, Fixture};
+use super::fixture::{self, Fixture};
 use super::*;
 
 #[test]

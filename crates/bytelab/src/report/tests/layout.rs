@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use lab::analyze::Verdict;
 use lab::run::Status;
 
-use super::super::fixture::Fixture;
+use super::fixture::Fixture;
 use super::*;
 
 #[test]

@@ -3,8 +3,8 @@
 use lab::analyze::analyze;
 use lab::run::Status;
 
-use super::super::fixture::{self, Fixture};
 use super::super::{Layout, json, percentiles};
+use super::fixture::{self, Fixture};
 use super::{shown, text};
 
 /// Thirty rounds in six sessions of a reference and others that take this share of its time.

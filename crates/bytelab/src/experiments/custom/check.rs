@@ -1,0 +1,160 @@
+//! From what stands in the file to an experiment.
+
+use std::rc::Rc;
+
+use lab::experiment::{Answer, Experiment};
+use lab::threshold::Threshold;
+
+use super::data::{DataHooks, Source};
+use super::file::{At, Content, DataTable, File, From, Scalar};
+use super::names::{self, DIR, FILE, HERE, METHOD, PROGRAM, Placeholders, leak};
+use super::origin::{FileOrigin, ReservedNames};
+use super::place::Mistake;
+use super::{measuring, methods, params};
+
+pub(super) struct Checked {
+    pub(super) experiment: Experiment,
+    pub(super) thresholds: Vec<Threshold>,
+    pub(super) defaults: Vec<(&'static str, String)>,
+}
+
+pub(super) fn check(
+    file: File,
+    place: &FileOrigin,
+    taken: &ReservedNames<'_>,
+) -> Result<Checked, Mistake> {
+    let name = name(file.name.as_ref(), place, taken)?;
+    let params = params::params(&file.param, taken)?;
+    let known = known(&params, file.data.is_some(), place);
+    let answer = answer(&file.answer.from, file.answer.file.as_ref(), &known)?;
+    let source = file.data.as_ref().map(|data| source(data, place, &known)).transpose()?;
+    let around = around(&file, &known, place, source)?;
+    let common = common(&file);
+    let methods = methods::methods(&file, &known, &params, &common, &answer, place)?;
+    for (param, table) in params.iter().zip(&file.param) {
+        if !methods.iter().any(|method| method.reads.contains(&param.name)) {
+            let text = format!("nothing uses it: write {{{}}} in a command", param.name);
+            return Err(Mistake::at(&table.name.span, text));
+        }
+    }
+    let thresholds = measuring::thresholds(&file.threshold, &methods)?;
+    let defaults = measuring::defaults(&file.plan)?;
+    let readme = format!("{}\n\nDeclared in {}.", file.question, place.file);
+    let around = Rc::new(around);
+    let experiment = Experiment {
+        name: leak(name),
+        question: leak(file.question),
+        readme: leak(readme),
+        params,
+        methods,
+        data: Box::new(move |point, dir, stop| DataHooks::data(&around, point, dir, stop)),
+    };
+    Ok(Checked { experiment, thresholds, defaults })
+}
+
+fn name(
+    given: Option<&At<String>>,
+    place: &FileOrigin,
+    taken: &ReservedNames<'_>,
+) -> Result<String, Mistake> {
+    let (name, span) = match given {
+        Some(name) => (name.value.clone(), name.span.clone()),
+        None => (place.stem.clone(), 0..0),
+    };
+    let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        let text = format!("name {name:?}: a name is made of letters, digits, -, _ and .");
+        return Err(Mistake::at(&span, text));
+    }
+    if taken.experiments.contains(&name.as_str()) {
+        let text = format!("{name} is an experiment of bytelab's own; give another name = \"…\"");
+        return Err(Mistake::at(&span, text));
+    }
+    Ok(name)
+}
+
+fn known(params: &[lab::param::Param], has_data: bool, place: &FileOrigin) -> Placeholders {
+    let mut constant: Vec<&'static str> = params.iter().map(|param| param.name).collect();
+    constant.push(HERE);
+    constant.extend(place.program.as_ref().map(|_| PROGRAM));
+    let mut of_method = constant.clone();
+    of_method.push(DIR);
+    of_method.extend(has_data.then_some(FILE));
+    let mut of_hook = of_method.clone();
+    of_hook.push(METHOD);
+    Placeholders { constant, of_method, of_hook }
+}
+
+fn answer(
+    from: &At<From>,
+    file: Option<&At<String>>,
+    known: &Placeholders,
+) -> Result<Answer, Mistake> {
+    match (from.value, file) {
+        (From::File, Some(path)) => {
+            names::check(&path.value, &known.of_method, &path.span)?;
+            Ok(Answer::File(path.value.clone()))
+        }
+        (From::File, None) => {
+            Err(Mistake::at(&from.span, "name the file that is written: file = \"{dir}/out\""))
+        }
+        (_, Some(path)) => Err(Mistake::at(&path.span, "it is used with from = \"file\" only")),
+        (From::Stdout, None) => Ok(Answer::Output),
+        (From::None, None) => Ok(Answer::None),
+    }
+}
+
+fn source(data: &DataTable, place: &FileOrigin, known: &Placeholders) -> Result<Source, Mistake> {
+    match (&data.file, &data.size) {
+        (Some(file), None) if data.content == Content::default() => {
+            names::check(&file.value, &known.constant, &file.span)?;
+            Ok(Source::File { path: file.value.clone(), dir: place.dir.clone() })
+        }
+        (Some(file), _) => {
+            Err(Mistake::at(&file.span, "a file of yours has no size and no content to be made"))
+        }
+        (None, Some(size)) => {
+            names::check(&size.value.0, &known.constant, &size.span)?;
+            let Scalar(text) = &size.value;
+            if lab::template::names(text).is_empty() {
+                let wrong = |error| Mistake::at(&size.span, format!("{text}: {error:#}"));
+                lab::param::parse_bytes(text).map_err(wrong)?;
+            }
+            Ok(Source::Made { size: text.clone(), content: data.content })
+        }
+        (None, None) => Err(Mistake::at(
+            &(0..0),
+            "[data]: name a file = \"…\" of yours, or the size = \"64MiB\" of one that is made",
+        )),
+    }
+}
+
+fn around(
+    file: &File,
+    known: &Placeholders,
+    place: &FileOrigin,
+    source: Option<Source>,
+) -> Result<DataHooks, Mistake> {
+    let hook = |hook: &Option<_>| {
+        hook.as_ref().map(|hook| methods::hook(hook, &known.of_method, place)).transpose()
+    };
+    Ok(DataHooks {
+        dir: place.dir.clone(),
+        here: place.here.clone(),
+        program: place.program.clone(),
+        source,
+        setup: hook(&file.hooks.setup)?,
+        cleanup: hook(&file.hooks.cleanup)?,
+    })
+}
+
+/// The texts that all methods depend on.
+fn common(file: &File) -> Vec<String> {
+    let data = file.data.iter().flat_map(|data| {
+        let size = data.size.iter().map(|size| size.value.0.clone());
+        data.file.iter().map(|file| file.value.clone()).chain(size)
+    });
+    let hooks = [&file.hooks.setup, &file.hooks.prepare, &file.hooks.cleanup];
+    let hooks = hooks.into_iter().flatten().flat_map(|hook| methods::texts(&hook.value));
+    data.chain(hooks).chain(file.answer.file.iter().map(|file| file.value.clone())).collect()
+}

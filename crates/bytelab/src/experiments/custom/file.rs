@@ -1,0 +1,362 @@
+//! What may stand in the file, as it stands there. The JSON Schema in `docs/` is made from these types.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+/// An experiment of your own for `bytelab run`: one job, done by several methods.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    /// What runs of it are called [default: the name of the file]
+    pub(super) name: Option<At<String>>,
+    /// The question that it answers, in one sentence
+    #[serde(default)]
+    pub(super) question: String,
+    /// What varies: each gives a flag, a value for `{name}` in commands, and a column
+    #[serde(default)]
+    pub(super) param: Vec<ParamTable>,
+    /// The file that the methods work on, as `{file}`
+    pub(super) data: Option<DataTable>,
+    /// How much is measured, unless flags say it
+    #[serde(default)]
+    pub(super) plan: PlanTable,
+    /// What must be equal for all methods
+    #[serde(default)]
+    pub(super) answer: AnswerTable,
+    /// Commands around the measuring, which are not timed
+    #[serde(default)]
+    pub(super) hooks: HooksTable,
+    /// The methods; the first one is the reference
+    pub(super) method: Vec<MethodTable>,
+    /// What must not be exceeded
+    #[serde(default)]
+    pub(super) threshold: Vec<ThresholdTable>,
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct ParamTable {
+    /// Of small letters, digits, - and _
+    pub(super) name: At<String>,
+    pub(super) kind: KindWord,
+    /// One value, a list `a,b` or a range `a..b`
+    pub(super) default: At<Scalar>,
+    /// The least value of bytes or a count
+    pub(super) min: Option<At<Scalar>>,
+    /// The largest value of bytes or a count
+    pub(super) max: Option<At<Scalar>>,
+    /// What is allowed, of kind word
+    #[serde(default)]
+    pub(super) words: Vec<String>,
+    #[serde(default)]
+    pub(super) help: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum KindWord {
+    Bytes,
+    Count,
+    Path,
+    Word,
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct DataTable {
+    /// A file of yours; a relative path starts at the folder of this file
+    pub(super) file: Option<At<String>>,
+    /// The size of a file that is made, such as `64MiB` or `{size}`
+    pub(super) size: Option<At<Scalar>>,
+    /// What is in it
+    #[serde(default)]
+    pub(super) content: Content,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Content {
+    /// Bytes that cannot be compressed
+    #[default]
+    Random,
+    /// Lines of letters
+    Text,
+    Zeros,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlanTable {
+    pub(super) rounds: Option<At<u32>>,
+    pub(super) sessions: Option<At<u32>>,
+    pub(super) warm_up: Option<At<u32>>,
+    /// Samples of the counting pass
+    pub(super) counting: Option<At<u32>>,
+    /// Time for all rounds, such as `5s`
+    pub(super) time: Option<At<String>>,
+    /// Time for one sample; a method that needs more is killed
+    pub(super) sample_limit: Option<At<String>>,
+    pub(super) cache: Option<CacheWord>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CacheWord {
+    Warm,
+    Cold,
+    AsIs,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnswerTable {
+    /// Where plain commands answer
+    pub(super) from: At<From>,
+    /// Of `file`: what the command writes, such as `{dir}/out`
+    pub(super) file: Option<At<String>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum From {
+    Stdout,
+    File,
+    #[default]
+    None,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct HooksTable {
+    /// Once per point, before any method is started
+    pub(super) setup: Option<At<Hook>>,
+    /// Before each sample
+    pub(super) prepare: Option<At<Hook>>,
+    /// Once per point when the run has ended, in whatever way
+    pub(super) cleanup: Option<At<Hook>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct MethodTable {
+    pub(super) name: At<String>,
+    /// One line on what it does
+    #[serde(default)]
+    pub(super) about: String,
+    /// A program that is started for each sample and timed from outside
+    pub(super) command: Option<At<Words>>,
+    /// A program that speaks the line protocol and times itself
+    pub(super) worker: Option<At<Words>>,
+    /// Whether the command is for /bin/sh
+    #[serde(default)]
+    pub(super) shell: bool,
+    /// The file that is its standard input
+    pub(super) input: Option<At<String>>,
+    /// Run whenever the method is started
+    pub(super) setup: Option<At<Hook>>,
+    #[serde(default)]
+    pub(super) role: RoleWord,
+    /// Whether it is measured when no method is named
+    #[serde(default = "yes")]
+    pub(super) default: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RoleWord {
+    #[default]
+    Contender,
+    /// Stands beside the contenders and has no verdict
+    Yardstick,
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct ThresholdTable {
+    /// The methods that it is for; `*` stands for any text [default: all that compete]
+    pub(super) method: Option<At<Words>>,
+    /// Such as `50ms`
+    pub(super) max_wall: Option<At<String>>,
+    pub(super) max_cpu: Option<At<String>>,
+    /// Such as `10MiB`
+    pub(super) max_rss: Option<At<Scalar>>,
+    pub(super) max_syscalls: Option<At<f64>>,
+    /// Time divided by that of the reference
+    pub(super) max_ratio: Option<At<f64>>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct At<T> {
+    pub(super) value: T,
+    pub(super) span: Range<usize>,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<At<T>, D::Error> {
+        let spanned = Spanned::<T>::deserialize(deserializer)?;
+        Ok(At { span: spanned.span(), value: spanned.into_inner() })
+    }
+}
+
+#[cfg(test)]
+impl<T: schemars::JsonSchema> schemars::JsonSchema for At<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// A command: a string that is split into words, or the words.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged))]
+pub(super) enum Words {
+    Text(String),
+    List(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Words, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Words;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of strings")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Words, E> {
+                Ok(Words::Text(text.to_owned()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
+                let mut words = Vec::new();
+                while let Some(word) = list.next_element()? {
+                    words.push(word);
+                }
+                Ok(Words::List(words))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// A hook: a command, or a table with it that may ask for the shell.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged))]
+pub(super) enum Hook {
+    Plain(Words),
+    Table(HookTable),
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct HookTable {
+    pub(super) command: Words,
+    /// Whether the command is for /bin/sh
+    #[serde(default)]
+    pub(super) shell: bool,
+}
+
+impl<'de> Deserialize<'de> for Hook {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hook, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Hook;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string, a list of strings or { command = …, shell = true }")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Hook, E> {
+                Ok(Hook::Plain(Words::Text(text.to_owned())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Hook, A::Error> {
+                let mut words = Vec::new();
+                while let Some(word) = list.next_element()? {
+                    words.push(word);
+                }
+                Ok(Hook::Plain(Words::List(words)))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Hook, A::Error> {
+                HookTable::deserialize(MapAccessDeserializer::new(table)).map(Hook::Table)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// A value of a flag: text, a whole number, or a list of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Scalar(pub(super) String);
+
+#[cfg(test)]
+impl schemars::JsonSchema for Scalar {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Scalar".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [
+            { "type": "string" },
+            { "type": "integer", "minimum": 0 },
+            { "type": "array", "items": { "anyOf": [
+                { "type": "string" }, { "type": "integer", "minimum": 0 }
+            ] } },
+        ] })
+    }
+}
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Scalar, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string, a whole number or a list of them")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar(text.to_owned()))
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Scalar, E> {
+                if number < 0 {
+                    return Err(E::custom(format!("{number} is less than 0")));
+                }
+                Ok(Scalar(number.to_string()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Scalar, A::Error> {
+                let mut all: Vec<String> = Vec::new();
+                while let Some(Scalar(one)) = list.next_element()? {
+                    all.push(one);
+                }
+                Ok(Scalar(all.join(",")))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}

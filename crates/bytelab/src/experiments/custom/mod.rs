@@ -1,0 +1,103 @@
+#![doc = include_str!("README.md")]
+
+mod check;
+mod data;
+mod file;
+mod measuring;
+mod methods;
+mod names;
+mod origin;
+mod params;
+mod place;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use lab::experiment::Experiment;
+use lab::run::Definition;
+
+pub(crate) use self::names::PROGRAM;
+use self::origin::FileOrigin;
+pub(crate) use self::origin::ReservedNames;
+
+/// What `bytelab init` writes.
+pub(crate) const EXAMPLE: &str = include_str!("example.toml");
+
+/// Stands for `{program}` until it is known.
+pub(crate) const NO_PROGRAM: &str = "{program}";
+
+/// A larger file is a mistake.
+const LIMIT_BYTES: u64 = 1 << 20;
+
+/// An experiment that the user has declared.
+pub(crate) struct Loaded {
+    pub(crate) experiment: Experiment,
+    pub(crate) definition: Definition,
+    /// Values of the measuring flags, by their id.
+    pub(crate) defaults: Vec<(&'static str, String)>,
+}
+
+/// Whether the name of an experiment is that of a file.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    name.contains('/') || Path::new(name).extension().is_some_and(|ending| ending == "toml")
+}
+
+pub(crate) fn load(path: &Path, taken: &ReservedNames<'_>) -> Result<Loaded> {
+    let text = read(path)?;
+    parse(path, text, taken, None)
+}
+
+/// With what `{program}` stands for.
+pub(crate) fn load_with(path: &Path, taken: &ReservedNames<'_>, program: &str) -> Result<Loaded> {
+    let text = read(path)?;
+    ensure!(
+        lab::template::names(&text).contains(&names::PROGRAM),
+        "{}: no command has {{program}}, in whose place old=PATH and new=PATH are put",
+        path.display()
+    );
+    parse(path, text, taken, Some(program))
+}
+
+fn parse(
+    path: &Path,
+    text: String,
+    taken: &ReservedNames<'_>,
+    program: Option<&str>,
+) -> Result<Loaded> {
+    let mut place = FileOrigin::of(path)?;
+    place.program = program.map(str::to_owned);
+    let understood = toml::from_str(&text)
+        .map_err(|error| place::Mistake::of(&error))
+        .and_then(|file| check::check(file, &place, taken));
+    let checked =
+        understood.map_err(|mistake| anyhow!(mistake.told(&path.display().to_string(), &text)))?;
+    let file = place.file.clone();
+    let definition = Definition { file, text, thresholds: checked.thresholds };
+    Ok(Loaded { experiment: checked.experiment, definition, defaults: checked.defaults })
+}
+
+fn read(path: &Path) -> Result<String> {
+    let name = path.display();
+    // A FIFO would never be opened.
+    let metadata = std::fs::metadata(path).with_context(|| format!("{name} cannot be read"))?;
+    ensure!(metadata.is_file(), "{name} is not a file; `bytelab init FILE` writes an experiment");
+    let mut bytes = Vec::new();
+    let opened = File::open(path).with_context(|| format!("{name} cannot be read"))?;
+    opened
+        .take(LIMIT_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("reading {name}"))?;
+    if bytes.len() as u64 > LIMIT_BYTES {
+        bail!("{name} is larger than 1 MiB and so is no experiment");
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = place::line_of(error.as_bytes(), valid);
+        anyhow!("{name}:{line}: it is not UTF-8 text")
+    })
+}

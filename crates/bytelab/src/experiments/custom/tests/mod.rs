@@ -1,0 +1,205 @@
+//! Mistakes in the file are told with file, line, key and what is allowed; no text makes a panic.
+
+mod schema;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn taken() -> ReservedNames<'static> {
+    ReservedNames { experiments: vec!["reading"], flags: vec!["rounds".to_owned()] }
+}
+
+fn understood(text: &str) -> Result<Loaded, String> {
+    let loaded = parse(Path::new("/x/my.toml"), text.to_owned(), &taken(), None);
+    loaded.map_err(|error| format!("{error:#}"))
+}
+
+const METHOD: &str = "[[method]]\nname = 'a'\ncommand = 'true'\n";
+
+/// Of a file that ends with these lines.
+fn refused(text: &str, expected: &str) {
+    match understood(text) {
+        Ok(_) => panic!("it was taken: {text}"),
+        Err(error) => assert_eq!(error, format!("/x/my.toml:{expected}"), "{text}"),
+    }
+}
+
+#[test]
+fn the_example_is_understood() {
+    let Loaded { experiment, definition, defaults } = understood(EXAMPLE).unwrap();
+    assert_eq!((experiment.name, definition.text.as_str()), ("my", EXAMPLE));
+    let names: Vec<&str> = experiment.methods.iter().map(|method| &*method.name).collect();
+    assert_eq!(names, ["wc", "grep", "awk", "sed", "tr-wc"]);
+    assert!(experiment.methods.iter().all(|method| method.reads == ["size"]));
+    assert!(defaults.contains(&("rounds", "30".to_owned())));
+}
+
+/// Whether a comment is a line of TOML that is switched off.
+fn is_switch(text: &str) -> bool {
+    let key = text.split_once(" = ").map(|(key, _)| key);
+    text.starts_with('[') || key.is_some_and(lab::template::is_name)
+}
+
+#[test]
+fn its_hints_are_understood_too() {
+    let switched_on: String = EXAMPLE
+        .lines()
+        .map(|line| match line.strip_prefix("# ") {
+            Some(rest) if is_switch(rest) => format!("{rest}\n"),
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    // `from` is there twice then.
+    let text = switched_on.replacen("from = \"stdout\"\n", "", 1);
+    let loaded = understood(&text).unwrap();
+    assert_eq!(loaded.definition.thresholds.len(), 2);
+    assert_eq!(loaded.experiment.methods.len(), 6);
+}
+
+#[test]
+fn a_key_that_does_not_exist_is_told_with_what_was_meant() {
+    refused(
+        "qestion = 'x'\n",
+        "1: qestion: there is no such key; did you mean question? allowed are name, question, \
+         param, data, plan, answer, hooks, method, threshold",
+    );
+    refused(
+        &format!("{METHOD}[plan]\nround = 3\n"),
+        "5: plan.round: there is no such key; did you mean rounds? allowed are rounds, sessions, \
+         warm_up, counting, time, sample_limit, cache",
+    );
+    refused(
+        &format!("{METHOD}[answer]\nfrom = 'stdin'\n"),
+        "5: answer.from: stdin: it is not allowed; did you mean stdout? allowed are stdout, file, none",
+    );
+}
+
+#[test]
+fn a_wrong_value_is_told_with_its_key() {
+    let wrong = "[[method]]\nname = 'b'\ncommand = [\n'x',\n3]\n";
+    let told = "8: method[2].command[2]: invalid type: integer `3`, expected a string";
+    refused(&format!("{METHOD}{wrong}"), told);
+    let told = "2: method[1].name: \"a b\": a name is made of letters, digits, -, _ and .";
+    refused("[[method]]\nname = 'a b'\ncommand = 'x'\n", told);
+    refused(&format!("{METHOD}{METHOD}"), "5: method[2].name: there are two methods a");
+    refused("[[method]]\nname = 'a'\ncommand = ''\n", "3: method[1].command: the command is empty");
+    refused(
+        "[[method]]\nname = 'a'\ncommand = \"echo 'x\"\n",
+        "3: method[1].command: a quote is not closed (no shell is used)",
+    );
+    refused(
+        "[[method]]\nname = 'a'\ncommand = 'a | b'\n",
+        "3: method[1].command: | needs shell = true; as a plain word it is meant in a list of words only",
+    );
+    refused(
+        "[[method]]\nname = 'a'\n",
+        "2: method[1].name: it needs a command = \"…\" or a worker = \"…\"",
+    );
+    for rounds in ["0", "4000000"] {
+        let told = format!("5: plan.rounds: {rounds}: allowed are 1 to 1000000");
+        refused(&format!("{METHOD}[plan]\nrounds = {rounds}\n"), &told);
+    }
+    refused(
+        &format!("{METHOD}[plan]\ntime = 'soon'\n"),
+        "5: plan.time: \"soon\" is not a time (examples: 50ms, 1.5s, 2m)",
+    );
+    refused(
+        &format!("{METHOD}[plan]\nrounds = -1\n"),
+        "5: plan.rounds: invalid value: integer `-1`, expected a whole number",
+    );
+    for ratio in ["nan", "-1.0", "inf"] {
+        let error = understood(&format!("{METHOD}[[threshold]]\nmax_ratio = {ratio}\n"));
+        assert!(error.is_err_and(|error| error.contains("a number above 0 is needed")), "{ratio}");
+    }
+    refused(
+        &format!("{METHOD}[[threshold]]\nmethod = 'b'\nmax_ratio = 2\n"),
+        "5: threshold[1].method: there is no method b; allowed are a",
+    );
+}
+
+#[test]
+fn a_name_in_braces_must_be_known() {
+    let text = "[[param]]\nname = 'size'\nkind = 'bytes'\ndefault = 1\n[[method]]\nname = 'a'\n\
+                command = 'head -c {sice} {size}'\n";
+    refused(
+        text,
+        "7: method[1].command: {sice} is no param and nothing else that is known; did you mean size? \
+         allowed are size, here, dir; {{sice}} stands for the text {sice}",
+    );
+    let error = understood("[[method]]\nname = 'a'\ncommand = 'cat {file}'\n").err().unwrap();
+    assert!(error.contains("{file} is no param"), "without [data] there is no file: {error}");
+}
+
+#[test]
+fn a_param_is_checked_as_its_flag_would_be() {
+    let text = |param: &str| {
+        format!("[[param]]\nname = 'n'\n{param}\n[[method]]\nname = 'a'\ncommand = 'x {{n}}'\n")
+    };
+    assert!(understood(&text("kind = 'count'\ndefault = '1..8'")).is_ok());
+    assert!(understood(&text("kind = 'word'\ndefault = 'a'\nwords = ['a', 'b']")).is_ok());
+    refused(
+        &text("kind = 'count'\ndefault = 9\nmax = 8"),
+        "4: param[1].default: \"9\": 9 is out of range, allowed is 0 to 8",
+    );
+    refused(&text("kind = 'path'\ndefault = ''"), "4: param[1].default: \"\": a value is needed");
+    let unused = "[[param]]\nname = 'n'\nkind = 'count'\ndefault = 1\n";
+    let told = "2: param[1].name: nothing uses it: write {n} in a command";
+    refused(&format!("{unused}{METHOD}"), told);
+    for name in ["rounds", "file", "dir"] {
+        let told = format!("2: param[1].name: {name} means something else; name it otherwise");
+        refused(&format!("{}{METHOD}", unused.replace("'n'", &format!("'{name}'"))), &told);
+    }
+    refused(
+        &format!("name = 'reading'\n{METHOD}"),
+        "1: name: reading is an experiment of bytelab's own; give another name = \"…\"",
+    );
+}
+
+#[test]
+fn what_is_no_experiment_is_told_in_a_line() {
+    refused("", "1: the key method is missing");
+    refused("method = []", "1: method: there is no [[method]] that competes");
+    for text in ["\u{0}\u{1}", "a = ", "= 3", "[[method]\n", "a = 1\na = 2\n", "[[[[", "\u{feff}x"]
+    {
+        let error = understood(text).err().unwrap();
+        assert!(error.starts_with("/x/my.toml:") && !error.contains('\n'), "{error}");
+    }
+    let deep = format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(understood(&deep).is_err());
+    let dotted = format!("{} = 1", vec!["a"; 50_000].join("."));
+    assert!(understood(&dotted).is_err());
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("my.toml");
+    let told = || format!("{:#}", load(&path, &taken()).err().unwrap());
+    assert!(told().contains("my.toml cannot be read: No such file"), "{}", told());
+    std::fs::write(&path, b"name = 'x'\n# \xff").unwrap();
+    assert!(told().ends_with("my.toml:2: it is not UTF-8 text"), "{}", told());
+    std::fs::write(&path, vec![b' '; 10 << 20]).unwrap();
+    assert!(told().contains("larger than 1 MiB"), "{}", told());
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert!(told().contains("is not a file"), "{}", told());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_text_makes_a_panic(text in r#"[\[\]{}=a-d'"\n #.0-9-]{0,60}"#) {
+        let _ = understood(&text);
+    }
+
+    #[test]
+    fn no_damage_to_a_good_file_makes_a_panic(place in 0..EXAMPLE.len(), len in 0usize..40, with in ".{0,3}") {
+        let at = |place: usize| (0..=place.min(EXAMPLE.len())).rev().find(|i| EXAMPLE.is_char_boundary(*i));
+        let (start, end) = (at(place).unwrap(), at(place + len).unwrap());
+        if let Err(error) = understood(&format!("{}{with}{}", &EXAMPLE[..start], &EXAMPLE[end..])) {
+            prop_assert!(!error.contains('\n'), "{}", error);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Where the two threads of a job run: unpinned, on one CPU, or on two. It is set before what is timed.
+
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result};
+use lab::experiment::skip;
+use lab::param::{Kind, Param, Point};
+
+use super::awake::KeepAwake;
+use crate::experiments::shared::cpus::{allowed, pin, start_on};
+
+pub(super) const PARAM: Param = Param {
+    name: "placement",
+    kind: Kind::Word(&["unpinned", "same", "other", "awake"]),
+    default: "unpinned,same,other",
+    help: "where the second thread runs: where the scheduler likes, on the same CPU, on another one, on \
+           another one that is kept awake",
+};
+
+/// The CPUs of a point's two threads; none: wherever the scheduler likes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CpuPlacement {
+    /// That of the measuring thread, and that of its partner.
+    pub(super) cpus: Option<(usize, usize)>,
+    awake: bool,
+}
+
+impl CpuPlacement {
+    /// Chooses the CPUs and pins the measuring thread; skips what this machine cannot do.
+    pub(super) fn take(point: &Point) -> Result<CpuPlacement> {
+        let word = point.text("placement")?;
+        let place = CpuPlacement::of(word, &allowed()?)?;
+        if let Some((own, _)) = place.cpus {
+            pin(own)?;
+        }
+        Ok(place)
+    }
+
+    /// The last of the allowed CPUs: the first one serves most interrupts.
+    fn of(word: &str, allowed: &[usize]) -> Result<CpuPlacement> {
+        let awake = word == "awake";
+        if word == "unpinned" {
+            return Ok(CpuPlacement { cpus: None, awake });
+        }
+        let own = *allowed.last().context("there is no CPU to pin to")?;
+        if word == "same" {
+            return Ok(CpuPlacement { cpus: Some((own, own)), awake });
+        }
+        let siblings = siblings(own);
+        let mut others = allowed.iter().rev().filter(|cpu| **cpu != own);
+        let other = others.clone().find(|cpu| !siblings.contains(cpu)).or_else(|| others.next());
+        let other =
+            other.ok_or_else(|| skip("needs two CPUs, and this process may use one only"))?;
+        Ok(CpuPlacement { cpus: Some((own, *other)), awake })
+    }
+
+    /// Starts the measuring thread's partner, and returns when it is where it belongs.
+    pub(super) fn partner<T: Send + 'static>(
+        self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<JoinHandle<Option<T>>> {
+        start_on(self.cpus.map(|(_, partner)| partner), job)
+    }
+
+    /// What keeps both CPUs from falling asleep, where that is asked.
+    pub(super) fn keep_awake(self) -> Result<Option<KeepAwake>> {
+        match self.cpus.filter(|_| self.awake) {
+            Some((own, other)) => KeepAwake::new(&[own, other]).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The CPUs that are the same core; empty where that is not told.
+fn siblings(cpu: usize) -> Vec<usize> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    std::fs::read_to_string(path).map(|text| cpu_list(text.trim())).unwrap_or_default()
+}
+
+/// `0-3,8` is 0, 1, 2, 3, 8.
+fn cpu_list(text: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    text.split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::experiment::Skip;
+
+    use super::*;
+
+    #[test]
+    fn a_list_of_cpus_is_read() {
+        assert_eq!(cpu_list("0-3,8"), [0, 1, 2, 3, 8]);
+        assert_eq!(cpu_list("5"), [5]);
+        assert_eq!(cpu_list(""), [0usize; 0]);
+        assert_eq!(cpu_list("x-2,1"), [1]);
+    }
+
+    #[test]
+    fn a_word_chooses_the_cpus() {
+        let cpus = |word: &str, allowed: &[usize]| CpuPlacement::of(word, allowed).unwrap().cpus;
+        // No machine has siblings of these.
+        assert_eq!(cpus("unpinned", &[9001]), None);
+        assert_eq!(cpus("same", &[9001, 9005]), Some((9005, 9005)));
+        assert_eq!(cpus("other", &[9001, 9005]), Some((9005, 9001)));
+        assert_eq!(cpus("awake", &[9001, 9005]), Some((9005, 9001)));
+    }
+
+    #[test]
+    fn another_cpu_needs_two() {
+        for word in ["other", "awake"] {
+            let error = CpuPlacement::of(word, &[3]).unwrap_err();
+            assert!(error.is::<Skip>(), "{error:#}");
+            assert_eq!(error.to_string(), "needs two CPUs, and this process may use one only");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Which process measures a run, so that no second one continues it meanwhile; and which run is of elsewhere, so that
+//! nothing is started because it says so.
+
+use std::fs;
+
+use lab::run::Environment;
+
+const PROCESS: &str = "measured_by_process";
+const STARTED: &str = "measured_by_process_start";
+const BOOT: &str = "measured_in_boot";
+const FROM: &str = "imported_from";
+
+/// Writes this process into the run's environment.
+pub(super) fn claim(environment: &mut Environment) {
+    let process = std::process::id();
+    let facts =
+        [(PROCESS, process.into()), (STARTED, start_of(process).into()), (BOOT, boot().into())];
+    environment.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
+}
+
+/// The process that measures the run, if it still lives.
+pub(super) fn holder(environment: &Environment) -> Option<u32> {
+    let fact = |name: &str| environment.facts.get(name);
+    let process = u32::try_from(fact(PROCESS)?.as_u64()?).ok()?;
+    let started = start_of(process)?;
+    let same =
+        fact(BOOT)?.as_str() == boot().as_deref() && fact(STARTED)?.as_u64() == Some(started);
+    (same && process != std::process::id()).then_some(process)
+}
+
+/// Writes into a run's environment that it came in a file.
+pub(crate) fn mark_imported(environment: &mut Environment, file: &str) {
+    environment.facts.insert(FROM.to_owned(), file.into());
+}
+
+/// Commands of such a run are whatever somebody has written into a file.
+pub(super) fn is_imported(environment: &Environment) -> bool {
+    environment.facts.contains_key(FROM)
+}
+
+/// When a process was started, in ticks since the start of the system: with its number it is unique. None
+/// for one that has ended.
+fn start_of(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let has_ended = matches!(fields.next()?, "Z" | "X");
+    fields.nth(18)?.parse().ok().filter(|_| !has_ended)
+}
+
+fn boot() -> Option<String> {
+    Some(fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_alive_as_long_as_it_is_the_same() {
+        let mut environment = Environment::default();
+        assert_eq!(holder(&environment), None);
+        claim(&mut environment);
+        assert_eq!(holder(&environment), None, "its own run may be continued");
+        let parent = std::os::unix::process::parent_id();
+        environment.facts.insert(PROCESS.to_owned(), parent.into());
+        // The parent may have been started in the same tick.
+        environment.facts.insert(STARTED.to_owned(), 1.into());
+        assert_eq!(holder(&environment), None, "another process got the number");
+        environment.facts.insert(STARTED.to_owned(), start_of(parent).into());
+        assert_eq!(holder(&environment), Some(parent));
+        environment.facts.insert(BOOT.to_owned(), "another".into());
+        assert_eq!(holder(&environment), None);
+    }
+}

@@ -1,0 +1,357 @@
+//! A run and what it shows as one JSON document, written straight from the data: nothing is copied,
+//! however many samples there are.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use lab::analyze::{Across, Analysis, CellSummary, Comparison, Summary, ThresholdOutcome};
+use lab::param::Point;
+use lab::run::{Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
+use serde::{Serialize, Serializer};
+
+use super::numbers::{self, RowJson};
+use super::rows;
+
+pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, EscapingFormatter);
+    Document::of(run, analysis).serialize(&mut serializer)?;
+    io::Write::flush(&mut out)
+}
+
+/// Any other document, in one line.
+pub(super) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
+    let mut out = Vec::new();
+    to(&mut out, document)?;
+    Ok(String::from_utf8(out)?)
+}
+
+/// Writes any other document, in one line and without an end of line.
+pub(super) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<()> {
+    Ok(document.serialize(&mut serde_json::Serializer::with_formatter(out, EscapingFormatter))?)
+}
+
+/// The keys of the document are fixed; more may be added.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    id: &'a str,
+    experiment: &'a str,
+    question: &'a str,
+    label: Option<&'a str>,
+    started: &'a str,
+    complete: bool,
+    environment: &'a Environment,
+    plan: &'a Plan,
+    points: &'a [Point],
+    cells: Cells<'a>,
+    comparisons: &'a [Comparison],
+    across: &'a [Across],
+    /// Of the user's own experiments only.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    thresholds: &'a [ThresholdOutcome],
+    families: Families<'a>,
+    notes: Notes<'a>,
+    /// Of a run of `numbers` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<RowJson>>,
+    /// What there is to doubt about the rows, as the table says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_notes: Option<Vec<String>>,
+}
+
+impl<'a> Document<'a> {
+    fn of(run: &'a Run, analysis: &'a Analysis) -> Document<'a> {
+        Document {
+            schema: SCHEMA,
+            id: &run.id,
+            experiment: &run.experiment,
+            question: &run.question,
+            label: run.label.as_deref(),
+            started: &run.started,
+            complete: run.complete,
+            environment: &run.environment,
+            plan: &run.plan,
+            points: &run.points,
+            cells: Cells(run, analysis),
+            comparisons: &analysis.comparisons,
+            across: &analysis.across,
+            thresholds: &analysis.thresholds,
+            families: Families(run, analysis),
+            notes: Notes(&analysis.notes),
+            rows: numbers::json(run),
+            row_notes: numbers::doubts(run, analysis),
+        }
+    }
+}
+
+struct Cells<'a>(&'a Run, &'a Analysis);
+
+impl Serialize for Cells<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Cells(run, analysis) = self;
+        let cells = run.cells.iter().enumerate();
+        serializer
+            .collect_seq(cells.map(|(i, cell)| CellJson::of(cell, rows::summary(analysis, i))))
+    }
+}
+
+#[derive(Serialize)]
+struct CellJson<'a> {
+    method: &'a str,
+    about: &'a str,
+    point: &'a Point,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'a str>,
+    role: Role,
+    pareto: bool,
+    wrong_answer: bool,
+    answer: Option<&'a str>,
+    digest: Option<&'a str>,
+    /// Per operation.
+    syscalls_by_name: Option<&'a BTreeMap<String, f64>>,
+    metrics: Metrics<'a>,
+    /// Only samples that count, in the order in which they were taken; null where one lacks the
+    /// metric, so that all columns are as long as `sessions`, `rounds` and `ops`.
+    samples: Columns<'a>,
+    sessions: Each<'a, u32>,
+    rounds: Each<'a, u32>,
+    /// Operations that the sample is the mean of.
+    ops: Each<'a, u64>,
+    warm_up: ExcludedSamples<'a>,
+    not_counted: ExcludedSamples<'a>,
+    /// The samples of the counting pass.
+    counting: ExcludedSamples<'a>,
+}
+
+impl<'a> CellJson<'a> {
+    fn of(cell: &'a Cell, summary: Option<&'a CellSummary>) -> CellJson<'a> {
+        let (status, reason) = match &cell.status {
+            Status::Measured => ("measured", None),
+            Status::Skipped(reason) => ("skipped", Some(reason.as_str())),
+            Status::Failed(reason) => ("failed", Some(reason.as_str())),
+        };
+        CellJson {
+            method: &cell.method,
+            about: &cell.about,
+            point: &cell.point,
+            status,
+            reason,
+            language: cell.language.as_deref(),
+            role: cell.role,
+            pareto: summary.is_some_and(|summary| summary.pareto),
+            wrong_answer: summary.is_some_and(|summary| summary.wrong_answer),
+            answer: summary.and_then(|summary| summary.answer.as_deref()),
+            digest: cell.digest.as_deref(),
+            syscalls_by_name: cell.syscalls_by_name.as_ref(),
+            metrics: Metrics(summary.map_or(&[], |summary| &summary.metrics)),
+            samples: Columns(cell, Sample::counts),
+            sessions: Each(cell, Sample::counts, |sample| sample.session),
+            rounds: Each(cell, Sample::counts, |sample| sample.round),
+            ops: Each(cell, Sample::counts, |sample| sample.ops),
+            warm_up: ExcludedSamples::of(cell, |sample| {
+                sample.pass == Pass::Timing && sample.warm_up
+            }),
+            not_counted: ExcludedSamples::of(cell, |sample| {
+                !sample.warm_up && sample.not_counted.is_some()
+            }),
+            counting: ExcludedSamples::of(cell, |sample| sample.counts_in(Pass::Counting)),
+        }
+    }
+}
+
+/// Samples that do not count.
+#[derive(Serialize)]
+struct ExcludedSamples<'a> {
+    sessions: Each<'a, u32>,
+    rounds: Each<'a, u32>,
+    ops: Each<'a, u64>,
+    reasons: Each<'a, Option<&'a str>>,
+    samples: Columns<'a>,
+}
+
+impl<'a> ExcludedSamples<'a> {
+    fn of(cell: &'a Cell, which: Which) -> ExcludedSamples<'a> {
+        ExcludedSamples {
+            sessions: Each(cell, which, |sample| sample.session),
+            rounds: Each(cell, which, |sample| sample.round),
+            ops: Each(cell, which, |sample| sample.ops),
+            reasons: Each(cell, which, |sample| sample.not_counted.as_deref()),
+            samples: Columns(cell, which),
+        }
+    }
+}
+
+type Which = fn(&Sample) -> bool;
+
+/// One fact of each sample.
+struct Each<'a, T>(&'a Cell, Which, fn(&'a Sample) -> T);
+
+impl<T: Serialize> Serialize for Each<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Each(cell, which, fact) = self;
+        serializer.collect_seq(cell.samples.iter().filter(|sample| which(sample)).map(fact))
+    }
+}
+
+/// The values of each metric that any of the samples has.
+struct Columns<'a>(&'a Cell, Which);
+
+impl Serialize for Columns<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Columns(cell, which) = *self;
+        let columns =
+            cell.values.iter().map(|(name, values)| (name, Column { cell, which, values }));
+        serializer.collect_map(columns.filter(|(_, column)| column.iter().any(f64::is_finite)))
+    }
+}
+
+struct Column<'a> {
+    cell: &'a Cell,
+    which: Which,
+    values: &'a [f64],
+}
+
+impl Column<'_> {
+    fn iter(&self) -> impl Iterator<Item = f64> {
+        let values = self.values.iter().copied().chain(std::iter::repeat(f64::NAN));
+        let samples = self.cell.samples.iter().zip(values);
+        samples.filter(|(sample, _)| (self.which)(sample)).map(|(_, value)| value)
+    }
+}
+
+impl Serialize for Column<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(Number))
+    }
+}
+
+/// The summaries by their metric.
+struct Metrics<'a>(&'a [Summary]);
+
+impl Serialize for Metrics<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|summary| (&summary.metric, Percentiles(summary))))
+    }
+}
+
+struct Percentiles<'a>(&'a Summary);
+
+const PERCENTILES: [u8; 7] = [0, 25, 50, 75, 90, 99, 100];
+/// Those that can have an interval: the smallest and the largest sample never do.
+const INNER: [u8; 5] = [25, 50, 75, 90, 99];
+
+impl Serialize for Percentiles<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let Percentiles(summary) = self;
+        let at = |p: u8| rows::percentile(summary, p);
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("n", &summary.n)?;
+        map.serialize_entry("sessions", &summary.sessions)?;
+        map.serialize_entry("ops", &summary.ops)?;
+        for p in PERCENTILES {
+            map.serialize_entry(&format!("p{p}"), &Number(at(p).map_or(f64::NAN, |p| p.value)))?;
+        }
+        map.serialize_entry("unit", summary.unit)?;
+        map.serialize_entry("constant", &summary.constant)?;
+        // Null where the samples or the sessions are too few for that bound.
+        let bounds = INNER.map(|p| {
+            let bounds = at(p).map_or([None; 2], |p| [p.low, p.high]);
+            (format!("p{p}"), bounds.map(|bound| bound.map(Number)))
+        });
+        map.serialize_entry("intervals", &BTreeMap::from(bounds))?;
+        map.end()
+    }
+}
+
+/// A whole number without `.0`, as other programs write it; null if it is none.
+pub(super) struct Number(pub(super) f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let Number(value) = *self;
+        if value.fract() == 0.0 && value.abs() <= EXACT {
+            serializer.serialize_i64(value as i64)
+        } else {
+            serializer.serialize_f64(value)
+        }
+    }
+}
+
+/// What was compared with what, with methods by name instead of by index.
+struct Families<'a>(&'a Run, &'a Analysis);
+
+impl Serialize for Families<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Family<'a> {
+            point: &'a Point,
+            reference: Option<&'a str>,
+            metric: &'a str,
+            /// Why the methods are compared by this metric.
+            why: &'a str,
+            best: Vec<&'a str>,
+            undecided: Vec<&'a str>,
+            pareto: Vec<&'a str>,
+        }
+        let Families(run, analysis) = self;
+        let name = |index: &usize| run.cells.get(*index).map(|cell| cell.method.as_str());
+        serializer.collect_seq(analysis.families.iter().map(|family| Family {
+            point: &family.point,
+            reference: family.reference.as_ref().and_then(name),
+            metric: family.metric,
+            why: &family.why,
+            best: family.best.iter().filter_map(name).collect(),
+            undecided: family.undecided.iter().filter_map(name).collect(),
+            pareto: family.pareto.iter().filter_map(name).collect(),
+        }))
+    }
+}
+
+struct Notes<'a>(&'a [Note]);
+
+impl Serialize for Notes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct NoteJson<'a> {
+            text: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            method: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            point: Option<&'a Point>,
+        }
+        serializer.collect_seq(self.0.iter().map(|note| NoteJson {
+            text: &note.text,
+            method: note.method.as_deref(),
+            point: note.point.as_ref(),
+        }))
+    }
+}
+
+/// Compact JSON in which DEL and the controls U+0080 to U+009F are escaped, too: terminals obey
+/// them, and JSON does not ask for it.
+struct EscapingFormatter;
+
+impl serde_json::ser::Formatter for EscapingFormatter {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| c.is_control()) {
+            out.write_all(&rest.as_bytes()[..at])?;
+            write!(out, "\\u{:04x}", u32::from(c))?;
+            rest = &rest[at + c.len_utf8()..];
+        }
+        out.write_all(rest.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests;

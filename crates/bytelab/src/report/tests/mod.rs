@@ -1,0 +1,25 @@
+//! The whole text, as it is read.
+
+mod doubts;
+pub(super) mod fixture;
+mod hostile;
+mod layout;
+mod whole;
+
+use self::fixture::Fixture;
+use super::{Layout, More, text};
+
+const NAN: f64 = f64::NAN;
+
+fn shown(f: &Fixture, width: usize) -> String {
+    text(&f.run, &f.analysis, &[], &Layout { width, colour: false })
+}
+
+/// With the codes of the colours written out.
+fn coloured(f: &Fixture) -> String {
+    let text = text(&f.run, &f.analysis, &[], &Layout { width: 80, colour: true });
+    let names = [("0", "/"), ("1", "bold"), ("2", "dim"), ("31", "red"), ("32", "green")];
+    names.iter().fold(text, |text, (code, name)| {
+        text.replace(&format!("\u{1b}[{code}m"), &format!("<{name}>"))
+    })
+}

@@ -1,0 +1,173 @@
+//! Methods in programs of their own, which are built from sources that this program carries: once, into the cache
+//! directory, when a run needs them. What is not installed or cannot be built is skipped with the reason.
+
+mod tool;
+mod toolchain;
+mod toolchains;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use lab::experiment::{How, Method};
+use lab::launch::Stop;
+
+pub(crate) use self::tool::Tell;
+use self::toolchain::Toolchain;
+use self::toolchains::TOOLCHAINS;
+
+/// In which language the program itself is written, and with it the methods that are built in.
+const OWN: &str = "rust";
+
+/// In a method's argv stands for this program.
+const SELF: &str = "{bytelab}";
+
+/// A worker and what it was built by, or is run by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ToolchainVersion {
+    pub(crate) language: &'static str,
+    pub(crate) version: String,
+    /// A language may have several.
+    worker: &'static str,
+    /// With its flags.
+    command: String,
+}
+
+impl ToolchainVersion {
+    /// The name of its version in the environment of a run.
+    pub(crate) fn fact(&self) -> String {
+        format!("toolchain_{}", self.language)
+    }
+
+    /// All that the environment of a run has of it.
+    pub(crate) fn facts(&self) -> [(String, String); 2] {
+        let worker = self.worker.replace('/', "_");
+        let command = (format!("worker_{worker}_command"), self.command.clone());
+        [(self.fact(), self.version.clone()), command]
+    }
+}
+
+/// A language in which there are methods, and the command that it takes here, or what to install.
+pub(crate) struct Language {
+    pub(crate) name: &'static str,
+    pub(crate) here: Result<String, String>,
+}
+
+/// The language of a method of ours; none of a plain command, and of a worker that the user has given.
+pub(crate) fn language_of(method: &Method) -> Option<&'static str> {
+    match &method.how {
+        How::BuiltIn(_) => Some(OWN),
+        _ => toolchain_of(method).map(|toolchain| toolchain.language),
+    }
+}
+
+/// The languages of these methods, each once, with whether they are installed here.
+pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
+    let used = |toolchain: &&Toolchain| methods.iter().any(|method| toolchain.runs(method));
+    let language =
+        |toolchain: &Toolchain| Language { name: toolchain.language, here: toolchain.looked_for() };
+    let mut languages: Vec<Language> = TOOLCHAINS.iter().filter(used).map(language).collect();
+    // A language may have several programs.
+    languages.dedup_by_key(|language| language.name);
+    languages
+}
+
+/// Whether the method's tools are installed here, as far as that is seen without starting them.
+pub(crate) fn is_here(method: &Method) -> bool {
+    toolchain_of(method).is_none_or(|toolchain| toolchain.looked_for().is_ok())
+}
+
+/// Says which languages a run does without because their tools are not installed.
+pub(crate) fn tell_left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Result<()> {
+    let default: Vec<Method> = methods.filter(|method| method.default).cloned().collect();
+    let missing = languages(&default).into_iter().filter(|language| language.here.is_err());
+    let missing: Vec<&str> = missing.map(|language| language.name).collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        writeln!(
+            io::stderr(),
+            "bytelab: left out, as not installed here: {missing}; `bytelab list` with \
+            the experiment tells what to install"
+        )?;
+    }
+    Ok(())
+}
+
+/// Those that `--language` names.
+pub(crate) struct Languages<'a>(&'a [String]);
+
+impl Languages<'_> {
+    /// None: it names none.
+    pub(crate) fn asked<'a>(
+        methods: &[Method],
+        names: &'a [String],
+    ) -> Result<Option<Languages<'a>>> {
+        let mut known: Vec<&str> = methods.iter().filter_map(language_of).collect();
+        known.sort_unstable();
+        known.dedup();
+        ensure!(
+            names.is_empty() || !known.is_empty(),
+            "--language: this experiment has no methods in other languages"
+        );
+        for name in names {
+            ensure!(
+                known.contains(&name.as_str()),
+                "--language {name}: there are methods in {}",
+                known.join(", ")
+            );
+        }
+        Ok((!names.is_empty()).then_some(Languages(names)))
+    }
+
+    pub(crate) fn have(&self, method: &Method) -> bool {
+        // The commands that stand beside what is built in.
+        let is_command = matches!(method.how, How::Command { .. });
+        let language = language_of(method).or(is_command.then_some(OWN));
+        language.is_some_and(|language| self.0.iter().any(|name| name == language))
+    }
+}
+
+/// Builds what the methods need, and puts its place into their argv. Gives what it was built by.
+pub(crate) fn make_ready(
+    methods: &mut [Method],
+    dir: &Path,
+    tell: Tell<'_>,
+    stop: &Stop,
+) -> Result<Vec<ToolchainVersion>> {
+    let mut toolchains = Vec::new();
+    let program = std::env::current_exe().context("finding this program")?;
+    let program = program.to_str().context("the path of this program is not UTF-8")?;
+    for method in methods.iter_mut() {
+        if let How::Worker { argv } = &mut method.how {
+            for word in argv.iter_mut().filter(|word| *word == SELF) {
+                program.clone_into(word);
+            }
+        }
+    }
+    for toolchain in TOOLCHAINS {
+        let mut methods: Vec<&mut Method> =
+            methods.iter_mut().filter(|m| toolchain.runs(m)).collect();
+        if methods.is_empty() {
+            continue;
+        }
+        let built = toolchain.built(&dir.join("workers"), tell, stop)?;
+        for method in &mut methods {
+            match (&built, &mut method.how) {
+                (Ok(built), How::Worker { argv }) => toolchain.fill_in(argv, &built.run),
+                (Err(reason), how) => *how = How::Unavailable { reason: reason.clone() },
+                _ => {}
+            }
+        }
+        toolchains.extend(built.ok().map(|built| ToolchainVersion {
+            language: toolchain.language,
+            version: built.version,
+            worker: toolchain.name,
+            command: built.command,
+        }));
+    }
+    Ok(toolchains)
+}
+
+fn toolchain_of(method: &Method) -> Option<&'static Toolchain> {
+    TOOLCHAINS.iter().find(|toolchain| toolchain.runs(method))
+}

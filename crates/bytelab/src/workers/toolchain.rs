@@ -1,0 +1,258 @@
+//! A worker's sources, how it is built and how it is run.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use lab::experiment::{How, Method};
+use lab::launch::{self, Ended, Stop};
+
+use super::tool::{Found, Tell, Tool};
+
+/// Methods in one language. In its commands `{src}` stands for the directory of the sources, `{out}` for
+/// that of what is made of them, `{NAME}` for the tool with that name.
+pub(super) struct Toolchain {
+    /// `{workers/NAME}` in a method's argv stands for the words of `run`.
+    pub(super) name: &'static str,
+    /// As `--language` names it.
+    pub(super) language: &'static str,
+    pub(super) tools: &'static [Tool],
+    /// Where a tool is missing: what to install.
+    pub(super) install: &'static str,
+    /// With their paths below `{src}`.
+    pub(super) sources: &'static [(&'static str, &'static str)],
+    /// One after the other.
+    pub(super) build: &'static [&'static [&'static str]],
+    pub(super) run: &'static [&'static str],
+    pub(super) place: Place,
+}
+
+/// Where a worker is built.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Place {
+    /// In a directory that is named by a digest of the sources, the commands and the tools, and that is there
+    /// only when all is built.
+    Fresh,
+    /// In one that is kept: the tool sees by itself what has changed.
+    Kept,
+}
+
+/// A worker that can be started.
+pub(super) struct Built {
+    /// The start of its argv.
+    pub(super) run: Vec<String>,
+    pub(super) version: String,
+    /// What it was built by, with its flags, or is run by where nothing is built.
+    pub(super) command: String,
+}
+
+/// So long may building take.
+const LIMIT_NS: u64 = 30 * 60 * 1_000_000_000;
+
+impl Toolchain {
+    /// Whether the method needs it.
+    pub(super) fn runs(&self, method: &Method) -> bool {
+        let How::Worker { argv } = &method.how else { return false };
+        argv.iter().any(|word| self.is_placeholder(word))
+    }
+
+    /// Puts the start of the worker's argv in the place of its placeholder.
+    pub(super) fn fill_in(&self, argv: &mut Vec<String>, run: &[String]) {
+        if let Some(place) = argv.iter().position(|word| self.is_placeholder(word)) {
+            argv.splice(place..=place, run.iter().cloned());
+        }
+    }
+
+    fn is_placeholder(&self, word: &str) -> bool {
+        let inner = word.strip_prefix("{workers/").and_then(|word| word.strip_suffix('}'));
+        inner == Some(self.name)
+    }
+
+    /// Its first tool, or what to install. Starts nothing.
+    pub(super) fn looked_for(&self) -> Result<String, String> {
+        let places =
+            self.tools.iter().map(|tool| tool.place().ok_or_else(|| self.lacks(&tool.missing())));
+        let places = places.collect::<Result<Vec<PathBuf>, String>>()?;
+        Ok(places.first().map(|place| place.display().to_string()).unwrap_or_default())
+    }
+
+    fn lacks(&self, why: &str) -> String {
+        format!("{why}; to have it, {}", self.install)
+    }
+
+    /// The worker, or why there is none.
+    pub(super) fn built(
+        &self,
+        dir: &Path,
+        tell: Tell<'_>,
+        stop: &Stop,
+    ) -> Result<Result<Built, String>> {
+        match self.find_tools(stop)? {
+            Ok(tools) => self.make(&tools, dir, tell, stop),
+            Err(reason) => Ok(Err(reason)),
+        }
+    }
+
+    fn find_tools(&self, stop: &Stop) -> Result<Result<Vec<Found>, String>> {
+        let mut all = Vec::new();
+        for tool in self.tools {
+            match tool.find(stop) {
+                Ok(Ok(found)) => all.push(found),
+                Ok(Err(why)) => return Ok(Err(self.lacks(&why))),
+                Err(_) => bail!("stopped while looking for {}", tool.names.join(" or ")),
+            }
+        }
+        Ok(Ok(all))
+    }
+
+    fn make(
+        &self,
+        tools: &[Found],
+        dir: &Path,
+        tell: Tell<'_>,
+        stop: &Stop,
+    ) -> Result<Result<Built, String>> {
+        let name = self.name;
+        fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
+        let versions: Vec<&str> = tools.iter().map(|tool| tool.version.as_str()).collect();
+        let (src, out) = match self.place {
+            Place::Kept => (dir.to_owned(), dir.to_owned()),
+            Place::Fresh => {
+                let place = dir.join(format!("{name}-{:016x}", self.digest(tools)));
+                (place.join("src"), place)
+            }
+        };
+        let built = Built {
+            run: filled(self.run, &src, &out, tools)?,
+            version: versions.join("; "),
+            command: self.command(tools),
+        };
+        if self.place == Place::Fresh && out.exists() {
+            return Ok(Ok(built));
+        }
+        let is_first = self.place == Place::Fresh || !Path::new(&built.run[0]).exists();
+        if is_first && !self.build.is_empty() {
+            tell(&format!("building workers/{name} with {} (once)", built.version))?;
+        }
+        let made = match self.place {
+            Place::Kept => self.build_in(&src, &out, tools, stop),
+            Place::Fresh => self.build_fresh(dir, &out, tools, stop),
+        };
+        Ok(made?.map(|()| built))
+    }
+
+    fn build_fresh(
+        &self,
+        dir: &Path,
+        place: &Path,
+        tools: &[Found],
+        stop: &Stop,
+    ) -> Result<Result<(), String>> {
+        let making = || format!("making {}", place.display());
+        let unfinished =
+            tempfile::Builder::new().prefix(".unfinished-").tempdir_in(dir).with_context(making)?;
+        let made = self.build_in(&unfinished.path().join("src"), unfinished.path(), tools, stop)?;
+        if made.is_ok() {
+            match fs::rename(unfinished.path(), place) {
+                // Another one that built the same was faster.
+                Err(_) if place.exists() => {}
+                renamed => renamed.with_context(making)?,
+            }
+        }
+        Ok(made)
+    }
+
+    fn build_in(
+        &self,
+        src: &Path,
+        out: &Path,
+        tools: &[Found],
+        stop: &Stop,
+    ) -> Result<Result<(), String>> {
+        for (path, text) in self.sources {
+            write_if_new(&src.join(path), text)?;
+        }
+        for command in self.build {
+            match launch::complete(&filled(command, src, out, tools)?, LIMIT_NS, stop) {
+                Ok(()) => {}
+                Err(Ended::Stopped) => bail!("stopped while building workers/{}", self.name),
+                Err(Ended::Skipped(why) | Ended::Failed(why)) => {
+                    return Ok(Err(format!("workers/{} cannot be built: {why}", self.name)));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// With `{src}` and `{out}` as they are, so that it is the same whatever the directory.
+    fn command(&self, tools: &[Found]) -> String {
+        let commands = if self.build.is_empty() { &[self.run][..] } else { self.build };
+        let line = |words: &&[&str]| {
+            let words = words.iter().map(|word| with_tools(word, tools));
+            variables().into_iter().chain(words).collect::<Vec<String>>().join(" ")
+        };
+        commands.iter().map(line).collect::<Vec<String>>().join(" && ")
+    }
+
+    /// Of all that what is built depends on.
+    fn digest(&self, tools: &[Found]) -> u64 {
+        let mut digest = DefaultHasher::new();
+        (self.sources, self.build, self.run, variables()).hash(&mut digest);
+        for tool in tools {
+            (&tool.program, &tool.version).hash(&mut digest);
+        }
+        digest.finish()
+    }
+}
+
+fn filled(words: &[&str], src: &Path, out: &Path, tools: &[Found]) -> Result<Vec<String>> {
+    let text =
+        |dir: &Path| dir.to_str().map(str::to_owned).context("the cache directory is not UTF-8");
+    let (src, out) = (text(src)?, text(out)?);
+    let fill = |word: &&str| with_tools(word, tools).replace("{src}", &src).replace("{out}", &out);
+    Ok(words.iter().map(fill).collect())
+}
+
+fn with_tools(word: &str, tools: &[Found]) -> String {
+    let fill = |word: String, tool: &Found| word.replace(&tool.placeholder, &tool.program);
+    tools.iter().fold(word.to_owned(), fill)
+}
+
+/// By which users give flags to these compilers and runtimes beside their command lines.
+const VARIABLES: &[&str] = &[
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "GHCRTS",
+    "GOAMD64",
+    "GOFLAGS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVAC_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "NODE_OPTIONS",
+    "PYTHONOPTIMIZE",
+    "RUSTFLAGS",
+];
+
+/// Those that are set, as a shell would be given them.
+fn variables() -> Vec<String> {
+    let set = |name: &&str| Some(format!("{name}={}", std::env::var(name).ok()?));
+    VARIABLES.iter().filter_map(set).collect()
+}
+
+/// Keeps the time of a file that is as it should be: by that a build sees what is new.
+fn write_if_new(path: &Path, text: &str) -> Result<()> {
+    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    let write = || -> io::Result<()> {
+        let folder: PathBuf = path.parent().map(Path::to_owned).unwrap_or_default();
+        fs::create_dir_all(&folder)?;
+        let unfinished = tempfile::NamedTempFile::new_in(&folder)?;
+        fs::write(unfinished.path(), text)?;
+        unfinished.persist(path)?;
+        Ok(())
+    };
+    write().with_context(|| format!("writing {}", path.display()))
+}

@@ -1,0 +1,198 @@
+//! The languages: what each worker is made of. Plain data; another language is another entry.
+
+use super::tool::Tool;
+use super::toolchain::{Place, Toolchain};
+
+/// From the root of the repository, where they lie as they are written here.
+macro_rules! sources {
+    ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../../../", $path)))),*] };
+}
+
+/// A tool that tells its version when it is asked with one word.
+const fn tool(names: &'static [&'static str], version: &'static [&'static str]) -> Tool {
+    Tool { names, version, path: &[] }
+}
+
+pub(super) const TOOLCHAINS: &[Toolchain] =
+    &[RUST, RUST_HTTP, C, CPP, GO, JAVA, PYTHON, NODE, HASKELL, SWIFT];
+
+/// Contenders with large dependencies; cargo knows best what a changed source or compiler makes stale.
+const RUST: Toolchain = Toolchain {
+    name: "rust",
+    language: "rust",
+    tools: &[tool(&["cargo"], &["--version"])],
+    install: "install Rust (https://rustup.rs)",
+    sources: sources![
+        "rust-toolchain.toml",
+        "workers/rust/Cargo.toml",
+        "workers/rust/Cargo.lock",
+        "workers/rust/src/main.rs",
+        "workers/rust/src/protocol.rs",
+        "workers/rust/src/simd.rs",
+        "workers/rust/src/sonic.rs",
+        "workers/rust/src/tagged.rs",
+        "workers/rust/src/typed.rs",
+        "workers/rust/src/rkyv.rs",
+        "workers/rust/src/flat.rs",
+        "workers/rust/src/person_generated.rs",
+        "crates/bytelab/src/experiments/decoding/jobs.rs",
+        "crates/bytelab/src/experiments/decoding/json.rs",
+    ],
+    build: &[&[
+        "{cargo}",
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--manifest-path",
+        "{src}/workers/rust/Cargo.toml",
+        "--target-dir",
+        "{out}/target",
+    ]],
+    run: &["{out}/target/release/bytelab-worker"],
+    place: Place::Kept,
+};
+
+/// Apart from the others: who decodes needs no HTTP client, and the other way round.
+const RUST_HTTP: Toolchain = Toolchain {
+    name: "rust/http",
+    sources: sources![
+        "rust-toolchain.toml",
+        "workers/rust/src/protocol.rs",
+        "workers/rust/http/Cargo.toml",
+        "workers/rust/http/Cargo.lock",
+        "workers/rust/http/src/main.rs",
+        "workers/rust/http/src/jobs.rs",
+        "workers/rust/http/src/atto.rs",
+        "workers/rust/http/src/hyper.rs",
+        "workers/rust/http/src/reqwest.rs",
+        "workers/rust/http/src/ureq.rs",
+        "crates/bytelab/src/experiments/reading/digest.rs",
+        "crates/bytelab/src/experiments/reading/fold.rs",
+    ],
+    build: &[&[
+        "{cargo}",
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--manifest-path",
+        "{src}/workers/rust/http/Cargo.toml",
+        "--target-dir",
+        "{out}/target",
+    ]],
+    run: &["{out}/target/release/bytelab-http"],
+    ..RUST
+};
+
+const C: Toolchain = Toolchain {
+    name: "c",
+    language: "c",
+    tools: &[tool(&["cc", "gcc", "clang"], &["--version"])],
+    install: "install a C compiler (Debian: apt install gcc libc6-dev)",
+    sources: sources!["workers/c/worker.c"],
+    build: &[&["{cc}", "-O3", "-o", "{out}/worker", "{src}/workers/c/worker.c", "-pthread"]],
+    run: &["{out}/worker"],
+    place: Place::Fresh,
+};
+
+const CPP: Toolchain = Toolchain {
+    name: "cpp",
+    language: "cpp",
+    tools: &[tool(&["c++", "g++", "clang++"], &["--version"])],
+    install: "install a C++ compiler (Debian: apt install g++)",
+    sources: sources!["workers/cpp/worker.cpp"],
+    build: &[&[
+        "{c++}",
+        "-std=c++17",
+        "-O3",
+        "-o",
+        "{out}/worker",
+        "{src}/workers/cpp/worker.cpp",
+        "-pthread",
+    ]],
+    run: &["{out}/worker"],
+    place: Place::Fresh,
+};
+
+const GO: Toolchain = Toolchain {
+    name: "go",
+    language: "go",
+    tools: &[tool(&["go"], &["version"])],
+    install: "install Go (https://go.dev/dl, Debian: apt install golang)",
+    sources: sources!["workers/go/worker.go"],
+    build: &[&["{go}", "build", "-o", "{out}/worker", "{src}/workers/go/worker.go"]],
+    run: &["{out}/worker"],
+    place: Place::Fresh,
+};
+
+const JAVA: Toolchain = Toolchain {
+    name: "java",
+    language: "java",
+    tools: &[tool(&["javac"], &["--version"]), tool(&["java"], &["--version"])],
+    install: "install a JDK (Debian: apt install default-jdk-headless)",
+    sources: sources!["workers/java/Worker.java"],
+    build: &[&["{javac}", "-d", "{out}", "{src}/workers/java/Worker.java"]],
+    run: &["{java}", "-cp", "{out}", "Worker"],
+    place: Place::Fresh,
+};
+
+const PYTHON: Toolchain = Toolchain {
+    name: "python",
+    language: "python",
+    tools: &[Tool {
+        names: &["python3"],
+        version: &["--version"],
+        path: &["-c", "import sys; print(sys.executable)"],
+    }],
+    install: "install Python (Debian: apt install python3)",
+    sources: sources!["workers/python/worker.py"],
+    build: &[],
+    run: &["{python3}", "{src}/workers/python/worker.py"],
+    place: Place::Fresh,
+};
+
+const NODE: Toolchain = Toolchain {
+    name: "node",
+    language: "node",
+    tools: &[tool(&["node", "nodejs"], &["--version"])],
+    install: "install Node.js (Debian: apt install nodejs)",
+    sources: sources!["workers/node/worker.js"],
+    build: &[],
+    run: &["{node}", "{src}/workers/node/worker.js"],
+    place: Place::Fresh,
+};
+
+const HASKELL: Toolchain = Toolchain {
+    name: "haskell",
+    language: "haskell",
+    tools: &[tool(&["ghc"], &["--version"])],
+    install: "install GHC (Debian: apt install ghc)",
+    sources: sources!["workers/haskell/worker.hs"],
+    build: &[&[
+        "{ghc}",
+        "-v0",
+        "-O2",
+        "-threaded",
+        // The runtime counts what it allocates.
+        "-with-rtsopts=-T",
+        "-outputdir",
+        "{out}/objects",
+        "-o",
+        "{out}/worker",
+        "{src}/workers/haskell/worker.hs",
+    ]],
+    run: &["{out}/worker"],
+    place: Place::Fresh,
+};
+
+const SWIFT: Toolchain = Toolchain {
+    name: "swift",
+    language: "swift",
+    tools: &[tool(&["swiftc"], &["--version"])],
+    install: "install Swift (https://swift.org/install, Debian 13: apt install swiftlang; `just swift-root` makes one)",
+    sources: sources!["workers/swift/worker.swift"],
+    build: &[&["{swiftc}", "-O", "-o", "{out}/worker", "{src}/workers/swift/worker.swift"]],
+    run: &["{out}/worker"],
+    place: Place::Fresh,
+};
