@@ -13,7 +13,7 @@ use lab::launch::{Orphans, Stop};
 use lab::measure::{Job, new_run, prepare_data};
 use lab::metric;
 use lab::param::Point;
-use lab::run::{Definition, Note, Plan, Role, Run};
+use lab::run::{Definition, Plan, Role, Run, Warning};
 
 use crate::cli::{Asked, MeasureArgs};
 use crate::experiments::own;
@@ -205,8 +205,9 @@ fn note_other_toolchains(run: &mut Run, toolchains: &[Toolchain]) {
                  trust differences between its sessions"
             );
             // A language may have several workers.
-            if run.notes.iter().all(|note| note.text != text) {
-                run.notes.push(Note { method: None, point: None, text });
+            let warning = Warning::noted(text);
+            if !run.notes.contains(&warning) {
+                run.notes.push(warning);
             }
         }
     }

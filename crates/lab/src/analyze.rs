@@ -6,11 +6,11 @@ mod analysis;
 mod answers;
 mod check;
 mod compare;
-mod doubts;
+mod diagnostics;
 mod family;
+mod found;
 mod history;
 mod noise;
-mod note;
 mod sides;
 mod summary;
 mod thresholds;
@@ -42,7 +42,7 @@ pub fn analyze(run: &Run) -> Analysis {
         })
         .collect();
     let mut notes = run.notes.clone();
-    notes.extend(doubts::notes(run, &wrong, &families, &comparisons));
+    notes.extend(diagnostics::warnings(run, &wrong, &families, &comparisons));
     let across = across::compare_all(run, &wrong, &families);
     let thresholds = thresholds::check(run, &cells, &families, &comparisons);
     Analysis { cells, families, comparisons, across, thresholds, notes }

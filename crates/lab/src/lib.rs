@@ -7,6 +7,7 @@ pub mod param;
 pub mod protocol;
 pub mod run;
 pub mod template;
+mod warning;
 
 // What is read of the machine.
 pub mod cache;

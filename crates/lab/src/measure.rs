@@ -31,7 +31,7 @@ use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::metric;
 use crate::param::Point;
-use crate::run::{CacheState, Cell, Environment, Note, Plan, Role, Run, SCHEMA, Status};
+use crate::run::{CacheState, Cell, Environment, Plan, Role, Run, SCHEMA, Status, Warning};
 
 /// Makes or looks at the data of each point, and brings it into the asked cache state where that
 /// lasts. What only the data tells, such as the size of a given file, replaces the points' values. Where
@@ -243,21 +243,19 @@ fn look_at_the_machine(run: &mut Run, data: &[Data]) {
     if run.id.is_empty() {
         run.environment = environment;
     } else if run.environment.fingerprint != environment.fingerprint {
-        run.notes.push(Note {
-            method: None,
-            point: None,
-            text: "the run was resumed on a machine or system that is not as it was: do not trust \
-                   differences between its sessions"
-                .to_owned(),
-        });
+        run.notes.push(Warning::noted(
+            "the run was resumed on a machine or system that is not as it was: do not trust \
+             differences between its sessions",
+        ));
     }
 }
 
 /// The doubts about the data, each once.
 fn note_doubts(run: &mut Run, data: &[Data]) {
     for text in data.iter().flat_map(|data| &data.notes) {
-        if !run.notes.iter().any(|note| note.text == *text) {
-            run.notes.push(Note { method: None, point: None, text: text.clone() });
+        let warning = Warning::noted(text);
+        if !run.notes.contains(&warning) {
+            run.notes.push(warning);
         }
     }
 }

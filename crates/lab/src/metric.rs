@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::Pass;
-
 pub use self::mended::{Ran, leave_out_mended, left_out};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +32,17 @@ impl Metric {
 pub fn versions() -> BTreeMap<String, u32> {
     let mended = METRICS.iter().filter(|metric| metric.version > 1);
     mended.map(|metric| (metric.name.to_owned(), metric.version)).collect()
+}
+
+/// What a sample was taken for. Samples of the two passes have no metric in common but those that a
+/// method hands over itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pass {
+    #[default]
+    Timing,
+    /// In processes of its own: what costs time to count, and no times.
+    Counting,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

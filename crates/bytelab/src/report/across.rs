@@ -36,12 +36,13 @@ fn is_shown(across: &Across) -> bool {
 
 fn line(page: &mut Page, across: &Across, varying: &Varying<'_>) {
     let comparison = &across.comparison;
-    let (word, style) = match comparison.verdict {
-        Verdict::Faster => ("faster", Style::Green),
-        Verdict::Slower => ("slower", Style::Red),
-        Verdict::Same => ("same", Style::Plain),
-        _ => ("undecided", Style::Dim),
+    let (verdict, style) = match comparison.verdict {
+        Verdict::Faster => (Verdict::Faster, Style::Green),
+        Verdict::Slower => (Verdict::Slower, Style::Red),
+        Verdict::Same => (Verdict::Same, Style::Plain),
+        _ => (Verdict::Undecided, Style::Dim),
     };
+    let word = verdict.word();
     let ratio = match (comparison.ratio, comparison.low, comparison.high) {
         (Some(ratio), Some(low), Some(high)) => {
             // A file system in memory takes a hundredth of the time of a device.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
 use lab::metric;
 use lab::param::Point;
-use lab::run::{CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, Sample, Status};
+use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, Sample, Status};
 
 pub(super) struct Fixture {
     pub(super) run: Run,
@@ -249,7 +249,8 @@ impl Fixture {
     pub(super) fn note(&mut self, method: Option<&str>, point: Option<usize>, text: &str) {
         let point = point.map(|i| self.run.points[i].clone());
         let method = method.map(str::to_owned);
-        self.analysis.notes.push(Note { method, point, text: text.to_owned() });
+        let text = serde_json::json!({"method": method, "point": point, "text": text});
+        self.analysis.notes.push(serde_json::from_value(text).unwrap());
     }
 
     pub(super) fn last(&mut self) -> (&mut Cell, &mut CellSummary) {

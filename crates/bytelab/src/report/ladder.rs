@@ -7,6 +7,7 @@ use lab::stats::{Plateau, plateaus};
 
 use super::page::{Page, Style};
 use super::units::{NONE, ns};
+use super::view::{View, view};
 
 /// Fewer sizes are no ladder.
 const LEAST_SIZES: usize = 6;
@@ -18,7 +19,9 @@ pub(super) fn holds(run: &Run, point: &Point) -> bool {
 
 fn is_rung(run: &Run, point: &Point) -> bool {
     let latency = Value::from("latency");
-    run.experiment == "memory" && point.get("job") == Some(&latency) && point.get("size").is_some()
+    view(run) == View::SizeSweep
+        && point.get("job") == Some(&latency)
+        && point.get("size").is_some()
 }
 
 fn sizes(run: &Run) -> Vec<u64> {

@@ -24,6 +24,7 @@ mod svg;
 mod table;
 mod thresholds;
 pub(crate) mod units;
+pub(crate) mod view;
 
 #[cfg(test)]
 mod fixture;
@@ -39,6 +40,7 @@ use lab::run::{CacheState, Imported, Plan, Run};
 
 use self::foot::Foot;
 use self::page::{Page, Style};
+use self::view::{View, view};
 
 /// What the output can show. Who prints decides it: it knows the terminal.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +54,7 @@ pub(crate) use self::rows::More;
 
 /// The table of each point, the answer in one sentence, and what there is to doubt.
 pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layout) -> String {
-    if run.experiment == crate::numbers::EXPERIMENT {
+    if view(run) == View::Rows {
         return numbers::text(run, analysis, &[], layout);
     }
     let mut page = Page::new(layout);

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary};
-use lab::metric::METRICS;
-use lab::run::{Cell, Note, Role, Run};
+use lab::run::{Cell, Role, Run};
 
 pub(super) struct Rows<'a> {
     pub(super) family: &'a Family,
@@ -76,7 +75,7 @@ pub(super) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
         analysis.families.iter().map(|family| rows(run, analysis, family, &decisions)).collect();
     let had = |column: &CountColumn| {
         all.iter().flat_map(Rows::iter).any(|row| row.p50(column.metric).is_some())
-            || analysis.notes.iter().any(|n| explained(n).is_some_and(|(m, _)| m == column.metric))
+            || missing(analysis).any(|(metric, _, _)| metric == column.metric)
     };
     let counts: Vec<CountColumn> = COUNT_COLUMNS.into_iter().filter(had).collect();
     for rows in &mut all {
@@ -85,10 +84,12 @@ pub(super) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
     all
 }
 
-/// A note that begins with the name of a metric tells why that is missing: the metric, and why.
-pub(super) fn explained(note: &Note) -> Option<(&str, &str)> {
-    let (name, why) = note.text.split_once(": ")?;
-    METRICS.iter().any(|metric| metric.name == name).then_some((name, why))
+/// The metrics that are missing: of which method, if not of all, and why.
+pub(super) fn missing(analysis: &Analysis) -> impl Iterator<Item = (&str, Option<&str>, &str)> {
+    analysis.notes.iter().filter_map(|warning| {
+        let (metric, why) = warning.missing_metric()?;
+        Some((metric, warning.method.as_deref(), why))
+    })
 }
 
 /// What the analysis says of the run's cell of this index.

@@ -275,22 +275,47 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     columns
 }
 
+/// What a row is in its table.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Standing {
+    Yardstick,
+    Reference,
+    Compared(Verdict),
+}
+
+impl Standing {
+    pub(super) fn of(rows: &Rows<'_>, row: &Row<'_>) -> Standing {
+        if row.wrong() {
+            Standing::Compared(Verdict::WrongAnswer)
+        } else if row.cell.role == Role::Yardstick {
+            Standing::Yardstick
+        } else if rows.is_reference(row) {
+            Standing::Reference
+        } else {
+            Standing::Compared(row.comparison.map_or(Verdict::Missing, |c| c.verdict))
+        }
+    }
+}
+
 /// In words; the colour only repeats them.
 pub(super) fn verdict(rows: &Rows<'_>, row: &Row<'_>) -> (String, Style) {
-    let (word, style) = match row.comparison.map(|comparison| comparison.verdict) {
-        _ if row.wrong() => ("wrong answer", Style::Red),
-        _ if row.cell.role == Role::Yardstick => ("yardstick", Style::Dim),
-        _ if rows.is_reference(row) => ("reference", Style::Plain),
-        Some(Verdict::Faster) => ("faster", Style::Green),
-        Some(Verdict::Slower) => ("slower", Style::Plain),
-        Some(Verdict::Same) => ("same", Style::Plain),
-        Some(Verdict::Undecided) => ("undecided", Style::Dim),
-        Some(Verdict::WrongAnswer) => ("wrong answer", Style::Red),
-        Some(Verdict::Missing) | None => ("missing", Style::Dim),
+    let standing = Standing::of(rows, row);
+    let word = match standing {
+        Standing::Yardstick => "yardstick",
+        Standing::Reference => "reference",
+        Standing::Compared(verdict) => verdict.word(),
     };
+    let style = match standing {
+        Standing::Compared(Verdict::Faster) => Style::Green,
+        Standing::Compared(Verdict::WrongAnswer) => Style::Red,
+        Standing::Yardstick | Standing::Compared(Verdict::Undecided | Verdict::Missing) => {
+            Style::Dim
+        }
+        _ => Style::Plain,
+    };
+    let shown = matches!(standing, Standing::Compared(Verdict::Faster | Verdict::Slower));
     let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
-    let shown = matches!(word, "faster" | "slower") && small;
-    (if shown { format!("{word} <1 %") } else { word.to_owned() }, style)
+    (if shown && small { format!("{word} <1 %") } else { word.to_owned() }, style)
 }
 
 /// The p50 of a metric in one unit, which it returns; or each value in its own, where one would make

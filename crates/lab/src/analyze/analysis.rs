@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::param::Point;
-use crate::run::Note;
+use crate::run::Warning;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
@@ -18,7 +18,7 @@ pub struct Analysis {
     /// What the run must not exceed, by threshold, method and point.
     pub thresholds: Vec<ThresholdOutcome>,
     /// Those of the run, then those found in its samples.
-    pub notes: Vec<Note>,
+    pub notes: Vec<Warning>,
 }
 
 /// The cells of one full point, which are compared with each other.
@@ -150,6 +150,19 @@ pub enum Verdict {
     Undecided,
     WrongAnswer,
     Missing,
+}
+
+impl Verdict {
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+            Verdict::Undecided => "undecided",
+            Verdict::WrongAnswer => "wrong answer",
+            Verdict::Missing => "missing",
+        }
+    }
 }
 
 impl Analysis {

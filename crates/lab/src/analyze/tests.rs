@@ -143,7 +143,7 @@ fn methods_that_did_not_take_turns_have_a_ratio_and_no_verdict() {
     close(wall.ratio, 2.0, 0.05);
     assert_eq!((wall.low, wall.p, wall.decides), (None, None, true));
     assert_eq!(wall.reason.as_deref(), Some("other 1.0 did not measure the methods in rounds"));
-    let text = &analysis.notes[0].text;
+    let text = &analysis.notes[0].to_string();
     assert!(text.starts_with("bytelab did not measure this, other 1.0 did; imported from x.json"));
     let sides: Vec<Run> = (0..5).map(|_| run.clone()).collect();
     let compared = compare_sides(&sides, &sides, &[]);

@@ -8,7 +8,7 @@ use crate::experiment::{Data, How, Method};
 use crate::launch::{Ended, Launch, Stop};
 use crate::param::Point;
 use crate::protocol::Done;
-use crate::run::{CacheState, Cell, Note, Pass, Run, Sample};
+use crate::run::{CacheState, Cell, Pass, Run, Sample, Warning};
 
 pub(crate) struct Bench<'a> {
     pub(crate) job: &'a Job<'a>,
@@ -128,13 +128,12 @@ impl<'a> Bench<'a> {
         self.run.cells.iter().map(is_one).collect()
     }
 
-    /// Why a metric is missing: of one method, or of all. It is said once.
-    pub(crate) fn note_missing(&mut self, method: Option<&str>, metric: &str, why: &str) {
-        let about = format!("{metric}: ");
-        let known = |n: &Note| n.method.as_deref() == method && n.text.starts_with(&about);
+    /// Why a metric or another part is missing: of one method, or of all. It is said once.
+    pub(crate) fn note_missing(&mut self, method: Option<&str>, what: &str, why: &str) {
+        let new = Warning { method: method.map(str::to_owned), ..Warning::missing(what, why) };
+        let known = |old: &Warning| old.kind == new.kind && old.method == new.method;
         if !self.run.notes.iter().any(known) {
-            let method = method.map(str::to_owned);
-            self.run.notes.push(Note { method, point: None, text: about + why });
+            self.run.notes.push(new);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::count::{ALLOCATION_METRICS, SYSCALLS, Sources};
 use crate::launch::{Counted, CountingRunner, Ended, Traced};
 use crate::metric::{PEAK_RSS, is_counted_apart, per_operation};
 use crate::run::{Cell, Pass, Run, Status};
+use crate::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
 /// All samples have numbers of four digits: a worker that reads its orders byte by byte makes as many
 /// system calls for each.
@@ -296,10 +297,10 @@ impl Counting<'_, '_> {
                 self.bench.note_missing(Some(&method), metric, &why);
             }
             if let Some(why) = lost.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
-                self.bench.note_missing(Some(&method), "fewer counts", &why);
+                self.bench.note_missing(Some(&method), FEWER_COUNTS, &why);
             }
             if let Some(why) = untraced.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
-                self.bench.note_missing(Some(&method), "no system calls by name", &why);
+                self.bench.note_missing(Some(&method), CALLS_BY_NAME, &why);
             }
         }
         forget_known_peaks(self.bench.run);
@@ -307,11 +308,7 @@ impl Counting<'_, '_> {
         if !user_only.is_empty() {
             let text = "what the kernel does for a method is left out; see \
                         kernel.perf_event_paranoid";
-            self.bench.note_missing(
-                None,
-                &format!("counters of the processor ({user_only})"),
-                text,
-            );
+            self.bench.note_missing(None, &format!("{PROCESSOR_COUNTERS} ({user_only})"), text);
         }
     }
 }
@@ -319,13 +316,12 @@ impl Counting<'_, '_> {
 /// The timing pass does not know the peak of processes that a method starts, and says why. Where this pass knows it
 /// at all points of the method, that is no longer so.
 fn forget_known_peaks(run: &mut Run) {
-    let unknown = format!("{PEAK_RSS}: ");
     run.notes.retain(|note| {
         let of = |cell: &&Cell| Some(cell.method.as_str()) == note.method.as_deref();
         let cells = || run.cells.iter().filter(of).filter(|cell| cell.n(Pass::Timing) > 0);
         let known = cells().any(|cell| has(cell, PEAK_RSS))
             && cells().all(|cell| cell.counted(PEAK_RSS).next().is_some());
-        !(known && note.text.starts_with(&unknown))
+        !(known && note.missing_metric().is_some_and(|(metric, _)| metric == PEAK_RSS))
     });
 }
 

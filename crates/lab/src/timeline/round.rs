@@ -15,6 +15,7 @@ use crate::launch::{Ended, Launch, Stop, Taken, TracedRunner};
 use crate::measure::{Bench, Halt, Job, Progress, Record, order, reason, unless_stopped};
 use crate::protocol::JOB_START;
 use crate::run::{Pass, Run, Status};
+use crate::warning::TIMELINE;
 
 /// The orders of the timing pass and of the counting pass have other numbers.
 const ROUND: u32 = u32::MAX;
@@ -90,7 +91,7 @@ impl Round<'_, '_> {
             Err(ended) => ended,
         };
         let method = self.bench.run.cells[cell].method.clone();
-        self.bench.note_missing(Some(&method), "timeline", &reason(ended)?);
+        self.bench.note_missing(Some(&method), TIMELINE, &reason(ended)?);
         Ok(None)
     }
 
@@ -188,12 +189,12 @@ fn explain(bench: &mut Bench<'_>, sources: &TimelineSources, lost: u64) {
             "scheduling was looked at about every millisecond, and system calls and page faults are \
              missing: {why}"
         );
-        bench.note_missing(None, "timeline", &text);
+        bench.note_missing(None, TIMELINE, &text);
     } else if let Some(why) = &sources.no_calls {
-        bench.note_missing(None, "timeline", &format!("system calls are missing: {why}"));
+        bench.note_missing(None, TIMELINE, &format!("system calls are missing: {why}"));
     }
     if lost > 0 {
-        bench.note_missing(None, "timeline", &format!("{lost} events were lost; it has gaps"));
+        bench.note_missing(None, TIMELINE, &format!("{lost} events were lost; it has gaps"));
     }
 }
 

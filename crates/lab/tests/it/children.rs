@@ -119,9 +119,9 @@ fn what_is_not_known_of_a_tree_has_its_reason() {
     let command = shell("command", &format!("sh -c '{BURN}'; true"));
     let run = run(vec![script("worker", &by_a_child()), command], Plan { counting: 0, ..plan(2) });
     let why = |method: &str, metric: &str| {
-        let of = |note: &&lab::run::Note| note.method.as_deref() == Some(method);
+        let of = |note: &&lab::run::Warning| note.method.as_deref() == Some(method);
         let start = format!("{metric}: ");
-        run.notes.iter().filter(of).filter(|note| note.text.starts_with(&start)).count()
+        run.notes.iter().filter(of).filter(|note| note.to_string().starts_with(&start)).count()
     };
     assert_eq!(why("worker", "cpu_ns"), 1, "{:?}", run.notes);
     assert_eq!(why("worker", "peak_rss_bytes"), 1, "{:?}", run.notes);
@@ -151,7 +151,7 @@ fn the_peak_of_a_worker_that_starts_others_is_that_of_the_largest_of_them() {
     };
     let [small, large] = [known("small", 100_000.0), known("large", 20e6)];
     assert!(small < 20e6 && large < 200e6, "{small} {large}");
-    assert!(!run.notes.iter().any(|note| note.text.starts_with("peak_rss_bytes")));
+    assert!(!run.notes.iter().any(|note| note.to_string().starts_with("peak_rss_bytes")));
 }
 
 #[test]

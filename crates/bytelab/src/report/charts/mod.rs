@@ -8,7 +8,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use lab::analyze::{Analysis, Comparison, Verdict};
+use lab::analyze::{Analysis, Comparison};
 use lab::metric::{METRICS, unit};
 use lab::param::{Point, Value};
 use lab::run::{self, Role, Run};
@@ -273,14 +273,7 @@ fn ratio(cell: usize, comparison: &Comparison) -> Option<Relative> {
         ratio,
         low: comparison.low,
         high: comparison.high,
-        verdict: match comparison.verdict {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Same => "same",
-            Verdict::Undecided => "undecided",
-            Verdict::WrongAnswer => "wrong answer",
-            Verdict::Missing => "missing",
-        },
+        verdict: comparison.verdict.word(),
     })
 }
 

@@ -7,6 +7,7 @@ use lab::run::Run;
 
 use super::super::foot::Foot;
 use super::super::page::{Page, clean};
+use super::super::view::{View, view};
 use super::super::{Layout, Varying, across, answer, ladder, numbers, rows, table, thresholds};
 
 pub(super) fn write(
@@ -15,7 +16,7 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> io::Result<Vec<String>> {
     let varying = Varying::of_run(run);
-    if run.experiment == crate::numbers::EXPERIMENT {
+    if view(run) == View::Rows {
         out.write_all(numbers::markdown(run, analysis, &[]).as_bytes())?;
         return Ok(Vec::new());
     }

@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use self::library::base64;
 use super::charts::{self, Charts};
 use super::page::clean;
+use super::view::{View, view};
 use super::{Varying, answer, ladder, minute, numbers, rows, units};
 
 const STYLE: &str = include_str!("page.css");
@@ -38,7 +39,7 @@ pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
     html.raw("<body>\n<main>\n");
     question(&mut html, shown);
     html.raw("<section id=\"figures\" aria-labelledby=\"figures-heading\">\n<h2 id=\"figures-heading\">Figures</h2>\n");
-    if shown.iter().all(|(run, _)| run.experiment == crate::numbers::EXPERIMENT) {
+    if shown.iter().all(|(run, _)| view(run) == View::Rows) {
         table::numbers(&mut html, shown);
     } else {
         table::results(&mut html, shown);
@@ -166,7 +167,7 @@ fn question(html: &mut Html, shown: &[(Run, Analysis)]) {
 }
 
 fn answers(run: &Run, analysis: &Analysis, varying: &Varying<'_>) -> Vec<String> {
-    if run.experiment == crate::numbers::EXPERIMENT {
+    if view(run) == View::Rows {
         return numbers::answers(run);
     }
     let all = rows::all(run, analysis);

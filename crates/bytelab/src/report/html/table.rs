@@ -1,11 +1,12 @@
 //! The table of results: a row for each method at each point of each run.
 
-use lab::analyze::Analysis;
+use lab::analyze::{Analysis, Verdict};
 use lab::metric::unit;
 use lab::param::{Point, Value};
-use lab::run::{Run, Status};
+use lab::run::Run;
 
 use super::super::rows::{self, Row, Rows, THROUGHPUT, WALL};
+use super::super::table::Standing;
 use super::super::units::{NONE, Unit, amount, ratio};
 use super::super::{Varying, charts, numbers, table};
 use super::Html;
@@ -233,14 +234,13 @@ fn ratios(lines: &[Line<'_>]) -> Vec<Column> {
         _ => Cell::text(""),
     };
     let verdict = |line: &Line<'_>| {
-        let (word, _) = table::verdict(line.rows, line.row);
-        let class = match word.as_str() {
-            word if word.starts_with("faster") => "faster",
-            word if word.starts_with("slower") => "slower",
-            "wrong answer" => "wrong",
+        let class = match Standing::of(line.rows, line.row) {
+            Standing::Compared(Verdict::Faster) => "faster",
+            Standing::Compared(Verdict::Slower) => "slower",
+            Standing::Compared(Verdict::WrongAnswer) => "wrong",
             _ => "quiet",
         };
-        Cell { text: word, key: None, class }
+        Cell { text: table::verdict(line.rows, line.row).0, key: None, class }
     };
     vec![
         Column::new("ratio", "", lines.iter().map(value)),
@@ -255,13 +255,9 @@ fn not_measured(html: &mut Html, shown: &[(Run, Analysis)]) {
         let varying = Varying::of_run(run);
         let of = if shown.len() > 1 { format!(" in {}", charts::name(run)) } else { String::new() };
         for cell in &run.cells {
-            let (word, reason) = match &cell.status {
-                Status::Measured => continue,
-                Status::Skipped(reason) => ("skipped", reason),
-                Status::Failed(reason) => ("failed", reason),
-            };
+            let Some(reason) = cell.status.reason() else { continue };
             let at = varying.of(&cell.point);
-            lines.push(format!("{}{at}{of}: {word}, {reason}", cell.method));
+            lines.push(format!("{}{at}{of}: {}, {reason}", cell.method, cell.status.word()));
         }
     }
     if lines.is_empty() {

@@ -1,6 +1,6 @@
 //! What a cell of `numbers` says: the percentiles of its row, and how far they can be trusted.
 
-use lab::run::{Cell, Run, Sample, Status};
+use lab::run::{Cell, Run, Sample};
 use lab::stats::moments;
 
 use super::meanwhile::{Meanwhile, limit};
@@ -40,8 +40,9 @@ pub(super) fn numbers(run: &Run) -> Vec<Number> {
 fn number(cell: &Cell, meanwhile: &Meanwhile) -> Option<Number> {
     let row = row(cell.point.text("row").ok()?)?;
     let figures = match &cell.status {
-        Status::Skipped(reason) => Err(format!("skipped: {reason}")),
-        Status::Failed(reason) if !cell.has_figures() => Err(format!("failed: {reason}")),
+        status if !cell.has_figures() => {
+            Err(format!("{}: {}", status.word(), status.reason().unwrap_or_default()))
+        }
         _ => figures(cell, row, meanwhile).ok_or_else(|| "no sample that counts".to_owned()),
     };
     let size_bytes = cell.counted("size_bytes").map(|(_, bytes)| bytes).next();

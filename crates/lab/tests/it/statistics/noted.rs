@@ -74,7 +74,7 @@ fn order(n: usize, random: &mut Random) -> Vec<u32> {
 /// Which kinds of notes a run has.
 pub(crate) fn kinds(run: &Run) -> [bool; KINDS.len()] {
     let notes = analyze(run).notes;
-    KINDS.map(|kind| notes.iter().any(|note| note.text.starts_with(kind)))
+    KINDS.map(|kind| notes.iter().any(|note| note.to_string().starts_with(kind)))
 }
 
 /// The share of runs of pure noise that show each kind of note.
