@@ -21,13 +21,14 @@ pub(crate) use self::allocator::METRICS as ALLOCATION_METRICS;
 pub use self::allocator::{Allocations, CountingAllocator};
 pub(crate) use self::event::Target;
 use self::event::{Event, Kind};
-pub(crate) use self::event::{Happening, NEEDS_RIGHTS, SYSCALLS, open_on_cpu};
+pub(crate) use self::event::{Happening, NEEDS_RIGHTS, open_on_cpu};
 pub(crate) use self::names::name;
 pub(crate) use self::outside::Outside;
 pub(crate) use self::own::{Mark, OwnCounts, mark};
 pub(crate) use self::shim::Shim;
 pub(crate) use self::tracer::{Tracer, Window};
 pub(crate) use self::tree::settle;
+use crate::metric::SYSCALLS;
 
 /// What can be counted here by perf events, and why the rest cannot.
 #[derive(Clone, Debug, Default)]

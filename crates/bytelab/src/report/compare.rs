@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use lab::analyze::{Change, Checked, Half, Line, Sides, Verdict};
 use lab::environment::{Difference, differences};
-use lab::metric;
+use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, short_heading};
 use lab::param::Point;
 use lab::run::{Role, Run};
 
@@ -277,30 +277,23 @@ fn across_points(page: &mut Page, families: &[Family<'_>]) {
 }
 
 /// The other metrics that a reader decides by.
-const METRICS: [(&str, &str); 6] = [
-    ("wall_ns", "wall"),
-    ("cpu_ns", "CPU"),
-    ("throughput_bytes_per_s", "bytes/s"),
-    ("peak_rss_bytes", "RSS"),
-    ("syscalls", "sys"),
-    ("allocations", "alloc"),
-];
+const METRICS: [&str; 6] = [WALL, CPU, THROUGHPUT, PEAK_RSS, SYSCALLS, ALLOCATIONS];
 
 /// A line per method, a column per metric.
 fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
     let all = || families.iter().flat_map(|family| &family.lines);
     let there = |name: &str| all().any(|line| line.metric == name);
-    let metrics: Vec<(&str, &str)> = METRICS.into_iter().filter(|(name, _)| there(name)).collect();
+    let metrics: Vec<&str> = METRICS.into_iter().filter(|name| there(name)).collect();
     if metrics.len() < 2 {
         return;
     }
     page.blank();
     page.line(&[(Style::Bold, "B/A by metric (* shown to differ)")]);
-    let headings: Vec<&str> = metrics.iter().map(|(_, heading)| *heading).collect();
+    let headings: Vec<&str> = metrics.iter().map(|name| short_heading(name)).collect();
     let mut grid = Grid::new(&[&["method"][..], &headings].concat(), false);
     for family in families {
         for line in family.deciding() {
-            let of = |(name, _): &(&str, &str)| {
+            let of = |name: &&str| {
                 let mut own = family.lines.iter();
                 let own = own.find(|own| own.metric == *name && own.method == line.method);
                 own.map_or(NONE.to_owned(), |own| {

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::Analysis;
+use lab::metric::{heading, short_heading};
 use lab::run::{Run, Sample, Status, Warning, WarningKind};
 use lab::stats::SESSIONS_NEEDED;
 
 use super::Varying;
 use super::page::{Page, Style};
-use super::rows::{self, Row, Rows, THROUGHPUT, WALL, missing};
+use super::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, missing};
 use super::table::{Left, TOO_SMALL};
 use super::units::{self, NONE};
 
@@ -85,12 +86,13 @@ impl Foot<'_> {
     /// Why figures of the tables are missing, a line per reason and methods.
     fn not_available(&self, page: &mut Page) {
         let mut lacking: Vec<(&str, String, Vec<&str>)> = Vec::new();
-        let counts = self.all.first().into_iter().flat_map(|rows| &rows.counts);
-        let counts = counts.map(|column| (column.metric, column.heading));
-        let always = SHOWN.iter().copied().filter(|(name, _)| !self.without_payload(name));
-        let more = self.all.first().into_iter().flat_map(|rows| rows.more);
-        let more = more.map(|column| (column.metric(), column.heading()));
-        for (name, heading) in always.chain(more).chain(counts) {
+        let first = || self.all.first().into_iter();
+        let counts =
+            first().flat_map(|rows| rows.counts.iter().map(|name| (*name, short_heading(name))));
+        let always = ALWAYS.into_iter().filter(|name| !self.without_payload(name));
+        let more = first().flat_map(|rows| rows.more.iter().map(|more| more.metric()));
+        let columns = always.chain(more).map(|name| (name, heading(name)));
+        for (name, heading) in columns.chain(counts) {
             let mut methods: BTreeMap<String, Vec<&str>> = BTreeMap::new();
             for row in self.rows().filter(|row| row.p50(name).is_none()) {
                 let methods = methods.entry(self.why(row, name)).or_default();
@@ -114,7 +116,7 @@ impl Foot<'_> {
     /// Of several processes the memory is not that of all of them together.
     fn largest(&self, page: &mut Page) {
         let of_commands = |row: &&Row<'_>| row.p50("noop_ns").is_some();
-        if self.rows().filter(of_commands).any(|row| row.p50("peak_rss_bytes").is_some()) {
+        if self.rows().filter(of_commands).any(|row| row.p50(PEAK_RSS).is_some()) {
             let text =
                 "that of the largest process of a plain command, not of all of them together";
             page.paragraph(Style::Dim, "peak RSS: ", text);
@@ -187,9 +189,10 @@ impl Foot<'_> {
             said.push("* not beaten in time, CPU and peak RSS at once.".to_owned());
         }
         said.push("Figures are p50.".to_owned());
-        for column in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
-            if !self.left.iter().any(|left| left.columns.contains(&column.heading)) {
-                said.push(format!("{}: {}.", column.heading, column.meaning));
+        for name in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
+            let short = short_heading(name);
+            if !self.left.iter().any(|left| left.columns.contains(&short)) {
+                said.push(format!("{short}: {}.", heading(name)));
             }
         }
         if self.left.iter().any(|left| left.half_widths) {
@@ -248,13 +251,8 @@ impl Foot<'_> {
     }
 }
 
-/// The metrics of the table's columns, as its headings call them.
-const SHOWN: &[(&str, &str)] = &[
-    (WALL, "wall"),
-    (THROUGHPUT, "throughput"),
-    ("cpu_ns", "CPU"),
-    ("peak_rss_bytes", "peak RSS"),
-];
+/// The metrics that a table always has columns of.
+const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];
 
 /// Whether the page has a line for it already, of each cell by itself.
 fn stands_above(warning: &Warning) -> bool {

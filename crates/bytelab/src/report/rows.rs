@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary};
+pub(super) use lab::metric::{
+    ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
+};
 use lab::run::{Cell, Role, Run};
 
 pub(super) struct Rows<'a> {
@@ -11,7 +14,7 @@ pub(super) struct Rows<'a> {
     pub(super) contenders: Vec<Row<'a>>,
     pub(super) yardsticks: Vec<Row<'a>>,
     /// The columns of counts: those that a row has, or of which is known why no row has them.
-    pub(super) counts: Vec<CountColumn>,
+    pub(super) counts: Vec<&'static str>,
     /// Those that were asked for.
     pub(super) more: &'a [More],
 }
@@ -32,26 +35,10 @@ impl More {
             More::Sys => "system_ns",
         }
     }
-
-    pub(super) fn heading(self) -> &'static str {
-        match self {
-            More::User => "user",
-            More::Sys => "system",
-        }
-    }
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CountColumn {
-    pub(super) metric: &'static str,
-    pub(super) heading: &'static str,
-    pub(super) meaning: &'static str,
-}
-
-pub(super) const COUNT_COLUMNS: [CountColumn; 2] = [
-    CountColumn { metric: "syscalls", heading: "sys", meaning: "system calls" },
-    CountColumn { metric: "allocations", heading: "alloc", meaning: "allocations" },
-];
+/// The columns of counts.
+pub(super) const COUNTS: [&str; 2] = [SYSCALLS, ALLOCATIONS];
 
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
@@ -64,20 +51,16 @@ pub(super) struct Row<'a> {
     pub(super) pareto: bool,
 }
 
-pub(super) const WALL: &str = "wall_ns";
-pub(super) const THROUGHPUT: &str = "throughput_bytes_per_s";
-pub(super) const WALL_LESS_WAIT: &str = "wall_less_wait_ns";
-
 /// One per point of the run, in its order.
 pub(super) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
     let decisions = decisions(analysis);
     let mut all: Vec<Rows<'_>> =
         analysis.families.iter().map(|family| rows(run, analysis, family, &decisions)).collect();
-    let had = |column: &CountColumn| {
-        all.iter().flat_map(Rows::iter).any(|row| row.p50(column.metric).is_some())
-            || missing(analysis).any(|(metric, _, _)| metric == column.metric)
+    let had = |count: &&str| {
+        all.iter().flat_map(Rows::iter).any(|row| row.p50(count).is_some())
+            || missing(analysis).any(|(metric, _, _)| metric == *count)
     };
-    let counts: Vec<CountColumn> = COUNT_COLUMNS.into_iter().filter(had).collect();
+    let counts: Vec<&str> = COUNTS.into_iter().filter(had).collect();
     for rows in &mut all {
         rows.counts.clone_from(&counts);
     }

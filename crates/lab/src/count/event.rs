@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-pub(crate) const SYSCALLS: &str = "syscalls";
+use crate::metric::SYSCALLS;
 
 /// What is counted, and under which name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 //! of the worker is in the numbers.
 #![expect(unsafe_code, reason = "a mark is a system call that does nothing, which no crate offers")]
 
+use super::Target;
 use super::event::{Event, Kind};
-use super::{SYSCALLS, Target};
 use crate::clock;
+use crate::metric::SYSCALLS;
 use crate::protocol::COUNTING_VARIABLE;
 
 /// The events of this process, in the order in which they are read before the job; after it they are

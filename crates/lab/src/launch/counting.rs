@@ -13,10 +13,10 @@ use super::process::{Process, Talk, describe};
 use super::speaker::Speaker;
 use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
 use crate::clock;
-use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, Window};
+use crate::count::{self, Calls, Outside, Sources, Tracer, Window};
 use crate::counters::Counters;
 use crate::experiment::Command;
-use crate::metric::PEAK_RSS;
+use crate::metric::{PEAK_RSS, SYSCALLS};
 use crate::param::Point;
 use crate::protocol::{COUNTING_VARIABLE, Done};
 

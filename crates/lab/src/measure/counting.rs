@@ -8,9 +8,9 @@ use super::course;
 use super::job::Progress;
 use super::order::order;
 use crate::clock;
-use crate::count::{ALLOCATION_METRICS, SYSCALLS, Sources};
+use crate::count::{ALLOCATION_METRICS, Sources};
 use crate::launch::{Counted, CountingRunner, Ended, Traced};
-use crate::metric::{PEAK_RSS, is_counted_apart, per_operation};
+use crate::metric::{PEAK_RSS, SYSCALLS, is_counted_apart, per_operation};
 use crate::run::{Cell, Pass, Run, Status};
 use crate::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 

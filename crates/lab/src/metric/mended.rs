@@ -1,7 +1,7 @@
 //! What a definition got wrong before it was mended. A run keeps the versions of the metrics with which it was
 //! measured; what an older version is known to have got wrong is left out when the run is loaded.
 
-use super::PEAK_RSS;
+use super::{PEAK_RSS, THROUGHPUT};
 use crate::run::{Cell, Run, Warning};
 
 /// How a method of a stored run did its job, as far as definitions differ by it.
@@ -24,8 +24,6 @@ struct Mended {
     of: &'static [Ran],
     why: &'static str,
 }
-
-const THROUGHPUT: &str = "throughput_bytes_per_s";
 
 const MENDED: &[Mended] = &[
     Mended {

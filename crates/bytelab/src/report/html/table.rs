@@ -1,11 +1,11 @@
 //! The table of results: a row for each method at each point of each run.
 
 use lab::analyze::{Analysis, Verdict};
-use lab::metric::unit;
+use lab::metric::{heading, unit};
 use lab::param::{Point, Value};
 use lab::run::Run;
 
-use super::super::rows::{self, Row, Rows, THROUGHPUT, WALL};
+use super::super::rows::{self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL};
 use super::super::table::Standing;
 use super::super::units::{NONE, Unit, amount, ratio};
 use super::super::{Varying, charts, numbers, table};
@@ -162,20 +162,13 @@ fn columns(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Vec<Colu
         };
         columns.push(Column::new(name, "", lines.iter().map(value)));
     }
-    columns.extend(figures(lines, WALL, "wall"));
+    columns.extend(figures(lines, WALL));
     columns.push(interval(lines));
     columns.extend(ratios(lines));
-    for (name, heading) in [
-        ("cpu_ns", "CPU"),
-        ("peak_rss_bytes", "peak RSS"),
-        (THROUGHPUT, "throughput"),
-        ("syscalls", "system calls"),
-        ("allocations", "allocations"),
-        ("startup_ns", "start-up"),
-        ("prepare_ns", "prepare"),
-        ("total_ns", "total"),
-    ] {
-        columns.extend(figures(lines, name, heading));
+    for name in
+        [CPU, PEAK_RSS, THROUGHPUT, SYSCALLS, ALLOCATIONS, "startup_ns", "prepare_ns", "total_ns"]
+    {
+        columns.extend(figures(lines, name));
     }
     let n = |line: &Line<'_>| {
         let n = rows::metric(line.row.summary, WALL).map_or(0, |summary| summary.n);
@@ -186,7 +179,7 @@ fn columns(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Vec<Colu
 }
 
 /// Of a metric that a row has; in one unit unless that would make some of it unreadable.
-fn figures(lines: &[Line<'_>], name: &str, heading: &str) -> Option<Column> {
+fn figures(lines: &[Line<'_>], name: &str) -> Option<Column> {
     let values: Vec<Option<f64>> =
         lines.iter().map(|line| line.row.p50(name).map(|p50| p50.value)).collect();
     values.iter().flatten().next()?;
@@ -197,7 +190,7 @@ fn figures(lines: &[Line<'_>], name: &str, heading: &str) -> Option<Column> {
         (Some(value), None) => Cell::number(amount(self::unit(name), *value), *value),
     };
     let shown = unit.map_or("", |unit| unit.name);
-    Some(Column::new(heading, shown, values.iter().map(cell)))
+    Some(Column::new(heading(name), shown, values.iter().map(cell)))
 }
 
 /// None: each value has a unit of its own.
