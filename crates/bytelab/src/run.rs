@@ -253,10 +253,7 @@ pub(crate) fn plan(measuring: &MeasureArgs) -> Result<Plan> {
         data_dir: Some(data_dir),
         counting: measuring.counting,
         fresh: measuring.fresh,
-        definition: None,
-        metric_versions: std::collections::BTreeMap::new(),
-        measures: Vec::new(),
-        imported: None,
+        ..Plan::default()
     })
 }
 

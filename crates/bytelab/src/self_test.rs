@@ -174,13 +174,8 @@ impl Bench {
             seed: clock::now_ns(),
             cache,
             sample_limit_ns: 50_000_000_000,
-            data_dir: None,
             counting,
-            fresh: false,
-            definition: None,
-            metric_versions: std::collections::BTreeMap::new(),
-            measures: Vec::new(),
-            imported: None,
+            ..Plan::default()
         };
         let mut run = new_run(&job, points, plan, None);
         let mut launcher = Launcher {

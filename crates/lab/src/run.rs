@@ -43,7 +43,8 @@ pub struct Environment {
     pub facts: BTreeMap<String, serde_json::Value>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// By default nothing is measured: no round, no time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Rounds per session, at most.
     pub rounds: u32,
@@ -124,11 +125,12 @@ pub struct Threshold {
 /// In place of a metric: method / reference, in what decides between the two.
 pub const RATIO: &str = "ratio";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheState {
     Warm,
     Cold,
+    #[default]
     AsIs,
 }
 

@@ -7,9 +7,7 @@ use anyhow::{Context, Result, ensure};
 use lab::environment::digest;
 use lab::metric;
 use lab::param::Point;
-use lab::run::{
-    CacheState, Cell, Environment, Imported, Plan, Run, SCHEMA, Sample, Status, Warning,
-};
+use lab::run::{Cell, Environment, Imported, Plan, Run, SCHEMA, Sample, Status, Warning};
 use serde_json::Value;
 
 use super::{Format, Source};
@@ -170,19 +168,9 @@ impl Draft {
         let rounds = self.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or_default();
         let plan = Plan {
             rounds: u32::try_from(rounds).context("too many samples")?,
-            time_limit_ns: 0,
-            warm_up: 0,
             sessions: samples().map(|sample| sample.session).max().unwrap_or_default() + 1,
-            seed: 0,
-            cache: CacheState::AsIs,
-            sample_limit_ns: 0,
-            data_dir: None,
-            counting: 0,
-            fresh: false,
-            definition: None,
-            metric_versions: std::collections::BTreeMap::new(),
-            measures: Vec::new(),
             imported: Some(Imported { tool: self.tool, file: source.file.to_owned() }),
+            ..Plan::default()
         };
         Ok(Run {
             schema: SCHEMA,

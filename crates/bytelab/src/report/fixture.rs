@@ -289,12 +289,6 @@ fn plan() -> Plan {
         seed: 1,
         cache: CacheState::Warm,
         sample_limit_ns: 60_000_000_000,
-        data_dir: None,
-        counting: 0,
-        fresh: false,
-        definition: None,
-        metric_versions: std::collections::BTreeMap::new(),
-        measures: Vec::new(),
-        imported: None,
+        ..Plan::default()
     }
 }

@@ -8,7 +8,10 @@ use crate::module_graph::{Uses, circles, uses};
 
 /// By layer, the modules of the lab.
 const LAYERS: [(&str, &[&str]); 4] = [
-    ("data", &["experiment", "metric", "param", "protocol", "run", "template", "warning"]),
+    (
+        "data",
+        &["experiment", "metric", "param", "protocol", "random", "run", "template", "warning"],
+    ),
     ("os", &["cache", "clock", "counters", "environment", "stop"]),
     ("act", &["count", "launch", "measure", "timeline", "worker"]),
     ("think", &["analyze", "stats"]),
