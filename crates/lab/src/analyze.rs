@@ -20,16 +20,18 @@ use crate::run::{Measure, Run};
 
 use self::analysis::ALPHA;
 pub use self::analysis::{
-    Across, Analysis, CellSummary, Comparison, Family, Held, Percentile, Summary, ThresholdOutcome,
-    Verdict,
+    Analysis, CellSummary, Comparison, Family, Held, ParamComparison, Percentile, Summary,
+    ThresholdOutcome, Verdict,
 };
 pub use self::check::{
     Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,
     check_pairs, foresee, foresee_pairs,
 };
 pub use self::compare::RELEVANT_PERCENT;
-pub use self::history::{NEWEST, Place, Series, Step, Was, series};
-pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, gate, refusal};
+pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, series};
+pub use self::sides::{
+    Effect, MetricChange, RunComparison, SideSummary, Unmatched, compare_sides, gate, refusal,
+};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {

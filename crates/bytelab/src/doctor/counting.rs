@@ -2,7 +2,7 @@
 //! allocations.
 
 use lab::count::Sources;
-use lab::launch::{CountingRunner, Ended, Launch, Launcher, Stop};
+use lab::launch::{CountingRunner, Launch, Launcher, RunError, Stop};
 use lab::metric::Metric;
 use lab::param::Point;
 use lab::timeline::TimelineSources;
@@ -153,9 +153,9 @@ fn started(method: &str, sources: &Sources) -> Result<Box<dyn CountingRunner>, S
     Ok(runner)
 }
 
-fn why(ended: Ended) -> String {
+fn why(ended: RunError) -> String {
     match ended {
-        Ended::Skipped(why) | Ended::Failed(why) => why,
-        Ended::Stopped => "stopped".to_owned(),
+        RunError::Skipped(why) | RunError::Failed(why) => why,
+        RunError::Stopped => "stopped".to_owned(),
     }
 }

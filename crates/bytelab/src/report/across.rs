@@ -1,6 +1,6 @@
 //! Below the tables: each method against itself at another word or path of a param, a line each.
 
-use lab::analyze::{Across, Analysis, Verdict};
+use lab::analyze::{Analysis, ParamComparison, Verdict};
 
 use super::Varying;
 use super::page::{Page, Style};
@@ -30,11 +30,11 @@ pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>)
     }
 }
 
-fn is_shown(across: &Across) -> bool {
+fn is_shown(across: &ParamComparison) -> bool {
     matches!(across.comparison.verdict, Verdict::Faster | Verdict::Slower)
 }
 
-fn line(page: &mut Page, across: &Across, varying: &Varying<'_>) {
+fn line(page: &mut Page, across: &ParamComparison, varying: &Varying<'_>) {
     let comparison = &across.comparison;
     let (verdict, style) = match comparison.verdict {
         Verdict::Faster => (Verdict::Faster, Style::Green),

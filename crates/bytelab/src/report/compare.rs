@@ -8,7 +8,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-use lab::analyze::{Change, Checked, Half, Line, Sides, Verdict};
+use lab::analyze::{Checked, Effect, MetricChange, RunComparison, SideSummary, Verdict};
 use lab::environment::{Difference, differences};
 use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, short_heading};
 use lab::param::Point;
@@ -56,7 +56,7 @@ const DIFFERENCES_MAX: usize = 20;
 pub(crate) fn text(
     a: &Side,
     b: &Side,
-    sides: &Sides,
+    sides: &RunComparison,
     gated: Option<&Checked>,
     layout: &Layout,
 ) -> String {
@@ -151,18 +151,18 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
 /// The lines of one point.
 struct Family<'a> {
     point: &'a Point,
-    lines: Vec<&'a Line>,
+    lines: Vec<&'a MetricChange>,
 }
 
 impl<'a> Family<'a> {
     /// A line per method.
-    fn deciding(&self) -> impl Iterator<Item = &'a Line> {
+    fn deciding(&self) -> impl Iterator<Item = &'a MetricChange> {
         self.lines.iter().copied().filter(|line| line.decides)
     }
 }
 
 /// In the order in which the points come.
-fn families(sides: &Sides) -> Vec<Family<'_>> {
+fn families(sides: &RunComparison) -> Vec<Family<'_>> {
     let mut families: Vec<Family<'_>> = Vec::new();
     let mut known: HashMap<&Point, usize> = HashMap::new();
     for line in &sides.lines {
@@ -224,15 +224,15 @@ fn distributions(page: &mut Page, family: &Family<'_>) {
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 
-fn percentile(half: &Half, p: f64) -> Option<f64> {
+fn percentile(half: &SideSummary, p: f64) -> Option<f64> {
     half.percentiles.iter().find(|percentile| (percentile.p - p).abs() < 0.01).map(|p| p.value)
 }
 
-fn of_ratio(change: &Change) -> String {
+fn of_ratio(change: &Effect) -> String {
     change.ratio.map_or(NONE.to_owned(), |value| ratio(value, 3))
 }
 
-fn bounds(change: &Change) -> String {
+fn bounds(change: &Effect) -> String {
     match (change.low, change.high) {
         (Some(low), Some(high)) => format!("{}–{}", ratio(low, 3), ratio(high, 3)),
         _ => String::new(),
@@ -240,7 +240,7 @@ fn bounds(change: &Change) -> String {
 }
 
 /// Relative to the reference where there is one: that is what a machine's speed does not touch.
-fn verdict(line: &Line) -> (String, Style) {
+fn verdict(line: &MetricChange) -> (String, Style) {
     let change = line.relative.as_ref().unwrap_or(&line.absolute);
     let relative = if line.relative.is_some() { "" } else { " (absolute)" };
     match change.verdict {

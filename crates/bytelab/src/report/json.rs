@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use lab::analyze::{Across, Analysis, CellSummary, Comparison, Summary, ThresholdOutcome};
+use lab::analyze::{Analysis, CellSummary, Comparison, ParamComparison, Summary, ThresholdOutcome};
 use lab::param::Point;
 use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
 use serde::{Serialize, Serializer};
@@ -46,7 +46,7 @@ struct Document<'a> {
     points: &'a [Point],
     cells: Cells<'a>,
     comparisons: &'a [Comparison],
-    across: &'a [Across],
+    across: &'a [ParamComparison],
     /// Of the user's own experiments only.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     thresholds: &'a [ThresholdOutcome],

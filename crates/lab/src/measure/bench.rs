@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::job::{Job, Progress, Record};
 use crate::cache;
 use crate::experiment::{Data, How, Method};
-use crate::launch::{Ended, Launch, Stop};
+use crate::launch::{Launch, RunError, Stop};
 use crate::param::Point;
 use crate::protocol::Done;
 use crate::run::{CacheState, Cell, Pass, Run, Sample, Warning};
@@ -43,24 +43,24 @@ pub(crate) fn unless_stopped<T>(ended: Result<T, Halt>) -> Result<Option<T>> {
 }
 
 /// Why a method takes no more samples, where the run goes on without it.
-pub(crate) fn reason(ended: Ended) -> Result<String, Halt> {
+pub(crate) fn reason(ended: RunError) -> Result<String, Halt> {
     match ended {
-        Ended::Stopped => Err(Halt::Stopped),
-        Ended::Failed(why) | Ended::Skipped(why) => Ok(why),
+        RunError::Stopped => Err(Halt::Stopped),
+        RunError::Failed(why) | RunError::Skipped(why) => Ok(why),
     }
 }
 
 /// Where a sample stands in its session or pass.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) round: u32,
     pub(super) slot: u32,
     pub(super) warm_up: bool,
 }
 
-impl Place {
+impl Position {
     pub(super) fn sample(self, pass: Pass, session: u32, done: &Done) -> Sample {
-        let Place { round, slot, warm_up } = self;
+        let Position { round, slot, warm_up } = self;
         Sample {
             pass,
             session,
@@ -87,11 +87,11 @@ impl<'a> Bench<'a> {
     }
 
     /// The method of a cell, with the index of its point and data.
-    pub(crate) fn method(&self, cell: usize) -> Result<(&'a Method, usize), Ended> {
+    pub(crate) fn method(&self, cell: usize) -> Result<(&'a Method, usize), RunError> {
         let cell = &self.run.cells[cell];
         let method = self.job.methods.iter().find(|method| method.name == cell.method);
         let point = self.run.points.iter().position(|point| cell.point.is_part_of(point));
-        let missing = || Ended::Failed(format!("there is no method {} now", cell.method));
+        let missing = || RunError::Failed(format!("there is no method {} now", cell.method));
         Ok((method.ok_or_else(missing)?, point.unwrap_or_default()))
     }
 

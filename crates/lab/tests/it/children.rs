@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use lab::experiment::{Command, How, Method};
-use lab::launch::{Launch, Launcher, Runner, Stop, Taken};
+use lab::launch::{Launch, Launcher, RawSample, Runner, Stop};
 use lab::measure::values;
 use lab::param::Point;
 use lab::run::Plan;
@@ -33,7 +33,7 @@ fn started(method: &Method) -> Box<dyn Runner> {
     runner
 }
 
-fn value(taken: &Taken, name: &str) -> Option<f64> {
+fn value(taken: &RawSample, name: &str) -> Option<f64> {
     let told = taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
     told.chain(values(taken)).find(|(known, _)| *known == name).map(|(_, value)| value)
 }

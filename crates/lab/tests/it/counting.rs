@@ -35,7 +35,7 @@ pub(crate) fn traced(run: &Run) -> bool {
     let refused =
         run.notes.iter().find(|note| note.to_string().contains("ptrace is not permitted"));
     if let Some(note) = refused {
-        println!("skipped: {}", note.to_string());
+        println!("skipped: {note}");
     }
     refused.is_none()
 }

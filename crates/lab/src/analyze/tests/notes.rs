@@ -5,7 +5,7 @@ use crate::run::Warning;
 
 fn notes(run: &Run) -> Vec<String> {
     let line = |note: Warning| match &note.method {
-        Some(method) => format!("{method}: {}", note.to_string()),
+        Some(method) => format!("{method}: {note}"),
         None => note.to_string(),
     };
     analyze(run).notes.into_iter().map(line).collect()
