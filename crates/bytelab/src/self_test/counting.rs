@@ -104,7 +104,7 @@ fn or_why_uncounted(found: String, run: &Run, method: &str) -> String {
             && note.method.as_deref().is_none_or(|name| name == method)
     };
     match run.notes.iter().find(about) {
-        Some(note) => format!("{found}: {}", note),
+        Some(note) => format!("{found}: {note}"),
         None => or_why(found, run, method),
     }
 }

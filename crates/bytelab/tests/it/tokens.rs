@@ -118,8 +118,8 @@ fn character(text: &str) -> usize {
 
 #[test]
 fn texts_comments_and_lifetimes_hide_no_code() {
-    let text = r###"a::b("x\"}"); /* { /* */ */ 'x' '\'' '\u{7d}' b'}' r#"}"}"# c: &'a str // }
-        br"}" rbc"###;
+    let text = r##"a::b("x\"}"); /* { /* */ */ 'x' '\'' '\u{7d}' b'}' r#"}"}"# c: &'a str // }
+        br"}" rbc"##;
     let found: Vec<String> = tokens(text).iter().map(|token| format!("{token:?}")).collect();
     let expected = [
         r#"Word("a")"#,
