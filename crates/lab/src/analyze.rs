@@ -6,12 +6,12 @@ mod analysis;
 mod answers;
 mod check;
 mod compare;
-mod doubts;
+mod diagnostics;
 mod family;
+mod found;
 mod history;
 pub mod latency;
 mod noise;
-mod note;
 mod sides;
 pub mod size_sweep;
 mod summary;
@@ -23,16 +23,18 @@ use crate::run::{Measure, Run};
 
 use self::analysis::ALPHA;
 pub use self::analysis::{
-    Across, Analysis, CellSummary, Comparison, Family, Held, Percentile, Summary, ThresholdOutcome,
-    Verdict,
+    Analysis, CellSummary, Comparison, Family, Held, ParamComparison, Percentile, Summary,
+    ThresholdOutcome, Verdict,
 };
 pub use self::check::{
     Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,
     check_pairs, foresee, foresee_pairs,
 };
 pub use self::compare::RELEVANT_PERCENT;
-pub use self::history::{NEWEST, Place, Series, Step, Was, series};
-pub use self::sides::{Alone, Change, Half, Line, Sides, compare_sides, gate, refusal};
+pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, series};
+pub use self::sides::{
+    Effect, MetricChange, RunComparison, SideSummary, Unmatched, compare_sides, gate, refusal,
+};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
@@ -45,7 +47,7 @@ pub fn analyze(run: &Run) -> Analysis {
         })
         .collect();
     let mut notes = run.notes.clone();
-    notes.extend(doubts::notes(run, &wrong, &families, &comparisons));
+    notes.extend(diagnostics::warnings(run, &wrong, &families, &comparisons));
     let across = across::compare_all(run, &wrong, &families);
     let thresholds = thresholds::check(run, &cells, &families, &comparisons);
     Analysis { cells, families, comparisons, across, thresholds, notes }

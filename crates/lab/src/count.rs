@@ -1,17 +1,17 @@
-//! Counts what costs time to count: system calls by perf tracepoint or by ptrace, allocations by the
-//! program's allocator or a preloaded library, and what the processor's own counters tell. Nothing of this
-//! happens while times are taken.
+//! Counts what costs time to count: system calls by perf tracepoint or by ptrace, allocations by
+//! the program's allocator or a preloaded library, and what the processor's own counters tell.
+//! Nothing of this happens while times are taken.
 
 mod allocator;
 mod event;
+mod in_process;
 mod names;
 mod outside;
-mod own;
 #[cfg(target_os = "linux")]
 mod ptrace;
 mod shim;
 pub(crate) mod tracepoint;
-#[cfg_attr(not(target_os = "linux"), path = "count/elsewhere.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "count/fallback.rs")]
 mod tracer;
 pub(crate) mod tree;
 
@@ -21,13 +21,14 @@ pub(crate) use self::allocator::METRICS as ALLOCATION_METRICS;
 pub use self::allocator::{Allocations, CountingAllocator};
 pub(crate) use self::event::Target;
 use self::event::{Event, Kind};
-pub(crate) use self::event::{Happening, NEEDS_RIGHTS, SYSCALLS, open_on_cpu};
+pub(crate) use self::event::{NEEDS_RIGHTS, PerfEvent, open_on_cpu};
+pub(crate) use self::in_process::{Mark, OwnCounts, mark};
 pub(crate) use self::names::name;
 pub(crate) use self::outside::Outside;
-pub(crate) use self::own::{Mark, OwnCounts, mark};
 pub(crate) use self::shim::Shim;
 pub(crate) use self::tracer::{Tracer, Window};
 pub(crate) use self::tree::settle;
+use crate::metric::SYSCALLS;
 
 /// What can be counted here by perf events, and why the rest cannot.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +80,8 @@ impl Sources {
         self.kinds.iter().map(|kind| kind.metric)
     }
 
-    /// Whether system calls are counted by the kernel, at about 0.1 µs each; else only ptrace is left.
+    /// Whether system calls are counted by the kernel, at about 0.1 µs each; else only ptrace is
+    /// left.
     pub fn counts_syscalls(&self) -> bool {
         !self.missing.contains_key(SYSCALLS)
     }

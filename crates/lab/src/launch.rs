@@ -1,20 +1,21 @@
-//! Starts the methods' processes and leaves none behind. Nothing else in the project starts a process.
+//! Starts the methods' processes and leaves none behind. Nothing else in the project starts a
+//! process.
 
 mod allocations;
 mod command;
-mod complete;
 mod counting;
-mod filled;
+mod expanded;
 mod filter;
 mod fresh;
-mod helper;
-mod hooked;
 mod orphans;
 mod output;
 mod process;
+mod run_to_end;
 mod runner;
-mod speaker;
+mod server_process;
 mod tracing;
+mod with_hooks;
+mod worker_client;
 
 use std::path::{Path, PathBuf};
 
@@ -23,16 +24,17 @@ use crate::experiment::{How, Method, OldSide};
 use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE};
 pub use crate::stop::Stop;
 
-pub use self::complete::{Hook, complete, hook, output};
 pub use self::filter::filter;
-pub use self::helper::{Helper, become_program, end_with_the_lab};
 pub use self::orphans::Orphans;
+pub use self::run_to_end::{Hook, hook, output, run_to_end};
 pub use self::runner::{
-    Counted, CountingRunner, Ended, Fresh, Launch, Ready, Runner, Taken, Traced, TracedRunner,
+    ColdStart, Counted, CountingRunner, Launch, RawSample, Ready, RunError, Runner, Traced,
+    TracedRunner,
 };
+pub use self::server_process::{ServerProcess, become_program, end_with_the_lab};
 
 use self::runner::{BUILT_IN, Limits};
-use self::speaker::Speaker;
+use self::worker_client::WorkerClient;
 
 /// Starts real processes.
 pub struct Launcher {
@@ -53,7 +55,7 @@ impl Launch for Launcher {
         experiment: &str,
         method: &Method,
         has_digest: bool,
-    ) -> Result<Box<dyn Runner>, Ended> {
+    ) -> Result<Box<dyn Runner>, RunError> {
         let limits = self.limits();
         let argv = match &method.how {
             How::BuiltIn(_) => self.worker(experiment, method),
@@ -65,20 +67,20 @@ impl Launch for Launcher {
             How::Hooked { how, hooks } => {
                 let inner = Method { how: (**how).clone(), ..method.clone() };
                 let started = self.start(experiment, &inner, has_digest)?;
-                return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
+                return Ok(Box::new(with_hooks::WithHooks::new(started, hooks, method, limits)));
             }
             How::Old { how, side } => {
                 let (mut launcher, method) = self.of_old_side(how, side, method);
                 return launcher.start(experiment, &method, has_digest);
             }
-            How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
+            How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         };
         Ok(if self.fresh {
             Box::new(fresh::FreshRunner::new(argv, limits))
         } else {
             let known = [(DIGEST_VARIABLE, "known".to_owned())];
             let variables = if has_digest { &known[..] } else { &[] };
-            Box::new(Speaker::start(&argv, variables, limits)?)
+            Box::new(WorkerClient::start(&argv, variables, limits)?)
         })
     }
 
@@ -87,20 +89,20 @@ impl Launch for Launcher {
         experiment: &str,
         method: &Method,
         sources: &Sources,
-    ) -> Result<Box<dyn CountingRunner>, Ended> {
+    ) -> Result<Box<dyn CountingRunner>, RunError> {
         let limits = self.limits();
         let variables = [(COUNTING_VARIABLE, sources.to_variable())];
-        let started = |argv: &[String]| Speaker::start(argv, &variables, limits.clone());
+        let started = |argv: &[String]| WorkerClient::start(argv, &variables, limits.clone());
         Ok(match &method.how {
             How::BuiltIn(_) => {
                 Box::new(counting::BuiltIn::new(started(&self.worker(experiment, method))?))
             }
             How::Worker { argv } => {
-                let speaker = started(argv)?;
+                let worker = started(argv)?;
                 let is_own = argv.first().is_some_and(|first| self.program == Path::new(first));
                 let peak_of =
                     if is_own { counting::PeakOf::Children } else { counting::PeakOf::All };
-                Box::new(counting::Foreign::new(speaker, sources, argv.clone(), peak_of, limits))
+                Box::new(counting::Foreign::new(worker, sources, argv.clone(), peak_of, limits))
             }
             How::Command(command) => {
                 Box::new(counting::Program::new(command.clone(), sources, limits))
@@ -108,13 +110,13 @@ impl Launch for Launcher {
             How::Hooked { how, hooks } => {
                 let inner = Method { how: (**how).clone(), ..method.clone() };
                 let started = self.start_counting(experiment, &inner, sources)?;
-                return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
+                return Ok(Box::new(with_hooks::WithHooks::new(started, hooks, method, limits)));
             }
             How::Old { how, side } => {
                 let (mut launcher, method) = self.of_old_side(how, side, method);
                 return launcher.start_counting(experiment, &method, sources);
             }
-            How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
+            How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         })
     }
 
@@ -122,7 +124,7 @@ impl Launch for Launcher {
         &mut self,
         experiment: &str,
         method: &Method,
-    ) -> Result<Box<dyn TracedRunner>, Ended> {
+    ) -> Result<Box<dyn TracedRunner>, RunError> {
         let limits = self.limits();
         let built_in = matches!(method.how, How::BuiltIn(_));
         let argv = match &method.how {
@@ -134,16 +136,16 @@ impl Launch for Launcher {
             How::Hooked { how, hooks } => {
                 let inner = Method { how: (**how).clone(), ..method.clone() };
                 let started = self.start_traced(experiment, &inner)?;
-                return Ok(Box::new(hooked::Hooked::new(started, hooks, method, limits)));
+                return Ok(Box::new(with_hooks::WithHooks::new(started, hooks, method, limits)));
             }
             How::Old { how, side } => {
                 let (mut launcher, method) = self.of_old_side(how, side, method);
                 return launcher.start_traced(experiment, &method);
             }
-            How::Unavailable { reason } => return Err(Ended::Skipped(reason.clone())),
+            How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         };
-        let speaker = Speaker::start(&argv, &[], limits)?;
-        Ok(Box::new(tracing::TracedSpeaker { speaker, built_in }))
+        let worker = WorkerClient::start(&argv, &[], limits)?;
+        Ok(Box::new(tracing::TracedWorker { worker, built_in }))
     }
 }
 

@@ -5,8 +5,10 @@ pub mod experiment;
 pub mod metric;
 pub mod param;
 pub mod protocol;
+pub mod random;
 pub mod run;
 pub mod template;
+mod warning;
 
 // What is read of the machine.
 pub mod cache;

@@ -3,11 +3,11 @@
 mod batch;
 mod bench;
 mod counting;
-mod course;
 mod job;
 mod order;
 mod proof;
 mod resume;
+mod schedule;
 mod session;
 mod values;
 
@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 pub(crate) use self::bench::{Bench, Halt, reason, unless_stopped};
-use self::course::Course;
-pub use self::course::at_most_ns;
 pub use self::job::{INTERRUPTED, Job, Progress, Record};
 pub(crate) use self::order::order;
 use self::resume::{sessions_left, set_aside};
+use self::schedule::Schedule;
+pub use self::schedule::at_most_ns;
 use self::session::{Live, Session};
 pub use self::values::values;
 use crate::analyze::choose_measures;
@@ -31,11 +31,11 @@ use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::metric;
 use crate::param::Point;
-use crate::run::{CacheState, Cell, Environment, Note, Plan, Role, Run, SCHEMA, Status};
+use crate::run::{CacheState, Cell, Environment, Plan, Role, Run, SCHEMA, Status, Warning};
 
 /// Makes or looks at the data of each point, and brings it into the asked cache state where that
-/// lasts. What only the data tells, such as the size of a given file, replaces the points' values. Where
-/// the data of no point fits into memory that is an error; of some points, these are skipped.
+/// lasts. What only the data tells, such as the size of a given file, replaces the points' values.
+/// Where the data of no point fits into memory that is an error; of some points, these are skipped.
 pub fn prepare_data(
     experiment: &Experiment,
     points: &mut Vec<Point>,
@@ -119,8 +119,9 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
     }
 }
 
-/// The session is the unit of all comparisons. Where every sample of a method is a process of its own, a round
-/// of it is as good as a session, so that all methods have as many units as there are rounds.
+/// The session is the unit of all comparisons. Where every sample of a method is a process of its
+/// own, a round of it is as good as a session, so that all methods have as many units as there are
+/// rounds.
 fn in_units(job: &Job<'_>, plan: Plan) -> Plan {
     let mut compared = job.methods.iter().filter(|method| method.role == Role::Contender);
     if compared.any(|method| is_process_a_sample(method, &plan)) {
@@ -166,16 +167,16 @@ pub fn measure(
         let method = methods.find(|method| method.name == cell.method);
         method.is_some_and(|method| is_process_a_sample(method, &run.plan))
     });
-    let mut course = Course::new(&run.plan, sessions.len() as u32, stays.collect());
+    let mut schedule = Schedule::new(&run.plan, sessions.len() as u32, stays.collect());
     let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
     let mut bench = Bench { job, run, data, launch, record, stop };
     let mut finished = true;
     for number in sessions {
-        if !course.begins_session(clock::now_ns()) {
+        if !schedule.begins_session(clock::now_ns()) {
             break;
         }
-        let (live, course) = (&mut live, &mut course);
-        let session = Session { bench: &mut bench, number, live, course };
+        let (live, schedule) = (&mut live, &mut schedule);
+        let session = Session { bench: &mut bench, number, live, schedule };
         finished = unless_stopped(session.run())?.is_some();
         if !finished {
             if number > 0 {
@@ -193,7 +194,7 @@ pub fn measure(
     for live in live.iter_mut().flatten() {
         live.bye();
     }
-    let mut between_ns = course.between_ns;
+    let mut between_ns = schedule.between_ns;
     let facts = &mut bench.run.environment.facts;
     let Shares { steal_share, busy_share_of_others } = noise.finish();
     facts.insert("steal_share".to_owned(), steal_share.into());
@@ -218,8 +219,8 @@ fn keep_measures(run: &mut Run, record: &mut dyn Record) -> Result<()> {
     record.planned(run)
 }
 
-/// Whether what decides can be chosen: by each method's samples of a session, or, where a session is one round,
-/// of five.
+/// Whether what decides can be chosen: by each method's samples of a session, or, where a session
+/// is one round, of five.
 fn is_enough(run: &Run) -> bool {
     let needed = if run.plan.rounds > 1 { 1 } else { run.plan.sessions.min(5) };
     let mut measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
@@ -243,21 +244,19 @@ fn look_at_the_machine(run: &mut Run, data: &[Data]) {
     if run.id.is_empty() {
         run.environment = environment;
     } else if run.environment.fingerprint != environment.fingerprint {
-        run.notes.push(Note {
-            method: None,
-            point: None,
-            text: "the run was resumed on a machine or system that is not as it was: do not trust \
-                   differences between its sessions"
-                .to_owned(),
-        });
+        run.notes.push(Warning::noted(
+            "the run was resumed on a machine or system that is not as it was: do not trust \
+             differences between its sessions",
+        ));
     }
 }
 
 /// The doubts about the data, each once.
 fn note_doubts(run: &mut Run, data: &[Data]) {
     for text in data.iter().flat_map(|data| &data.notes) {
-        if !run.notes.iter().any(|note| note.text == *text) {
-            run.notes.push(Note { method: None, point: None, text: text.clone() });
+        let warning = Warning::noted(text);
+        if !run.notes.contains(&warning) {
+            run.notes.push(warning);
         }
     }
 }

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::Pass;
-
 pub use self::mended::{Ran, leave_out_mended, left_out};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
     pub name: &'static str,
+    /// In full, heading a column, and where that must be narrow. Empty: made of the name.
+    titles: [&'static str; 3],
     pub unit: &'static str,
     pub better: Better,
     /// An exact metric counts; a noisy one measures.
@@ -28,12 +28,32 @@ impl Metric {
     const fn version(self, version: u32) -> Metric {
         Metric { version, ..self }
     }
+
+    const fn called(
+        self,
+        title: &'static str,
+        heading: &'static str,
+        short: &'static str,
+    ) -> Metric {
+        Metric { titles: [title, heading, short], ..self }
+    }
 }
 
 /// Of the metrics whose definition has been mended, as a run keeps them.
 pub fn versions() -> BTreeMap<String, u32> {
     let mended = METRICS.iter().filter(|metric| metric.version > 1);
     mended.map(|metric| (metric.name.to_owned(), metric.version)).collect()
+}
+
+/// What a sample was taken for. Samples of the two passes have no metric in common but those that a
+/// method hands over itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pass {
+    #[default]
+    Timing,
+    /// In processes of its own: what costs time to count, and no times.
+    Counting,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +67,7 @@ pub enum Better {
 const fn noisy(name: &'static str, unit: &'static str, source: &'static str) -> Metric {
     Metric {
         name,
+        titles: [""; 3],
         unit,
         better: Better::Less,
         exact: false,
@@ -57,7 +78,7 @@ const fn noisy(name: &'static str, unit: &'static str, source: &'static str) -> 
 }
 
 const fn count(name: &'static str, unit: &'static str, source: &'static str) -> Metric {
-    Metric { name, unit, better: Better::Less, exact: true, source, pass: Pass::Timing, version: 1 }
+    Metric { exact: true, ..noisy(name, unit, source) }
 }
 
 /// Of the counting pass.
@@ -67,7 +88,7 @@ const fn apart(
     unit: &'static str,
     source: &'static str,
 ) -> Metric {
-    Metric { name, unit, better: Better::Less, exact, source, pass: Pass::Counting, version: 1 }
+    Metric { exact, pass: Pass::Counting, ..noisy(name, unit, source) }
 }
 
 const PMU: &str = "perf event of the processor, kernel included";
@@ -82,12 +103,14 @@ const PARTS: &str = "getrusage of the method; of a plain command wait4";
 /// All but the throughput and the peaks are per operation; a sample of `ops` operations is divided by
 /// `ops`.
 pub const METRICS: &[Metric] = &[
-    noisy(WALL, "ns", "the method's own monotonic clock, between `go` and `done`"),
+    noisy(WALL, "ns", "the method's own monotonic clock, between `go` and `done`")
+        .called("wall time", "wall", "wall"),
     noisy(
         WALL_LESS_WAIT,
         "ns",
         "wall_ns − run_queue_wait_ns, where the main thread computed all that time",
     )
+    .called("wall time less the wait for a CPU", "wall − wait", "−wait")
     .version(2),
     noisy(
         CPU,
@@ -95,13 +118,15 @@ pub const METRICS: &[Metric] = &[
         "CPU clock of the process, read by the method, else from outside; of a plain command wait4, \
          with all processes that were waited for",
     )
+    .called("CPU time", "CPU", "CPU")
     .version(2),
-    noisy("user_ns", "ns", PARTS),
-    noisy("system_ns", "ns", PARTS),
+    noisy("user_ns", "ns", PARTS).called("user", "user", "user"),
+    noisy("system_ns", "ns", PARTS).called("system", "system", "system"),
     noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat of what computes in one thread, read by the method, else from outside")
         .version(2),
     Metric {
-        name: "throughput_bytes_per_s",
+        name: THROUGHPUT,
+        titles: ["throughput", "throughput", "bytes/s"],
         unit: "bytes/s",
         better: Better::More,
         exact: false,
@@ -115,6 +140,7 @@ pub const METRICS: &[Metric] = &[
         "/proc/PID/clear_refs, then VmHWM of /proc/PID/status; of a plain command's largest process \
          at its end, by ptrace, in the counting pass",
     )
+    .called("peak memory (RSS)", "peak RSS", "RSS")
     .version(2),
     count("device_read_bytes", "bytes", "/proc/PID/io read_bytes").version(2),
     count("device_write_bytes", "bytes", "/proc/PID/io write_bytes").version(2),
@@ -122,7 +148,8 @@ pub const METRICS: &[Metric] = &[
     count("major_faults", "count", FAULTS).version(2),
     count("voluntary_switches", "count", SWITCHES).version(3),
     count("involuntary_switches", "count", SWITCHES).version(3),
-    noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs"),
+    noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs")
+        .called("startup", "start-up", "start-up"),
     noisy(
         "noop_ns",
         "ns",
@@ -135,8 +162,11 @@ pub const METRICS: &[Metric] = &[
         "fresh process: wall_ns of its first sample, which is its only one",
     ),
     noisy("total_ns", "ns", "startup_ns + prepare_ns + first_touch_ns"),
-    apart(true, "syscalls", "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace"),
-    apart(true, "allocations", "count", ALLOCATOR).version(2),
+    apart(true, SYSCALLS, "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace")
+        .called("syscalls", "system calls", "sys"),
+    apart(true, ALLOCATIONS, "count", ALLOCATOR)
+        .called("allocations", "allocations", "alloc")
+        .version(2),
     apart(true, "allocated_bytes", "bytes", ALLOCATOR).version(2),
     apart(true, "peak_live_bytes", "bytes", ALLOCATOR).version(2),
     apart(false, "instructions", "count", PMU),
@@ -149,18 +179,21 @@ pub const METRICS: &[Metric] = &[
 pub const WALL: &str = "wall_ns";
 pub const WALL_LESS_WAIT: &str = "wall_less_wait_ns";
 pub const CPU: &str = "cpu_ns";
+pub const THROUGHPUT: &str = "throughput_bytes_per_s";
+pub const SYSCALLS: &str = "syscalls";
+pub const ALLOCATIONS: &str = "allocations";
 
 /// Of a plain command it is taken in the counting pass: when it has ended, its memory is gone.
-pub(crate) const PEAK_RSS: &str = "peak_rss_bytes";
+pub const PEAK_RSS: &str = "peak_rss_bytes";
 
 /// Whether the counting pass takes this metric. The others are never taken from it.
 pub fn is_counted_apart(name: &str) -> bool {
-    METRICS.iter().any(|metric| metric.name == name && metric.pass == Pass::Counting)
+    find(name).is_some_and(|metric| metric.pass == Pass::Counting)
 }
 
 /// Whether reports know it by name; a method may have others of its own.
 pub fn is_known(name: &str) -> bool {
-    METRICS.iter().any(|metric| metric.name == name)
+    find(name).is_some()
 }
 
 /// What a sample of so many operations has of it, for one operation; a peak is that of all of them.
@@ -169,9 +202,35 @@ pub fn per_operation(name: &str, total: u64, ops: u64) -> f64 {
     total as f64 / ops as f64
 }
 
+fn find(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+/// What a metric is called in full.
+pub fn title(name: &str) -> String {
+    let title = find(name).map_or("", |metric| metric.titles[0]);
+    let words = ["_bytes_per_s", "_bytes", "_ns"].iter().find_map(|end| name.strip_suffix(*end));
+    if title.is_empty() { words.unwrap_or(name).replace('_', " ") } else { title.to_owned() }
+}
+
+/// What its column is called.
+pub fn heading(name: &str) -> &str {
+    titled(name, 1)
+}
+
+/// What its column is called where that must be narrow.
+pub fn short_heading(name: &str) -> &str {
+    titled(name, 2)
+}
+
+fn titled(name: &str, which: usize) -> &str {
+    let title = find(name).map(|metric| metric.titles[which]).filter(|title| !title.is_empty());
+    title.or(name.strip_suffix("_ns")).unwrap_or(name)
+}
+
 /// The unit of a metric: from the table, else from the ending of its name.
 pub fn unit(name: &str) -> &'static str {
-    if let Some(metric) = METRICS.iter().find(|m| m.name == name) {
+    if let Some(metric) = find(name) {
         return metric.unit;
     }
     if name.ends_with("_ns") {
@@ -207,5 +266,5 @@ pub const TOLD_BY_METHODS: &[&str] = &[
 
 /// Whether only the lab may give this metric.
 pub fn is_the_labs_own(name: &str) -> bool {
-    METRICS.iter().any(|metric| metric.name == name) && !TOLD_BY_METHODS.contains(&name)
+    is_known(name) && !TOLD_BY_METHODS.contains(&name)
 }

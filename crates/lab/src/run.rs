@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::metric::Pass;
 use crate::param::Point;
+pub use crate::warning::{Cells, Warning, WarningKind};
 
 /// The version of the stored document and of the JSON.
 pub const SCHEMA: u32 = 1;
@@ -29,7 +31,7 @@ pub struct Run {
     pub points: Vec<Point>,
     pub cells: Vec<Cell>,
     /// Doubts that arose while measuring.
-    pub notes: Vec<Note>,
+    pub notes: Vec<Warning>,
 }
 
 /// The machine, the kernel, the build: all that may change the numbers, by the name of the fact.
@@ -41,7 +43,8 @@ pub struct Environment {
     pub facts: BTreeMap<String, serde_json::Value>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// By default nothing is measured: no round, no time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Rounds per session, at most.
     pub rounds: u32,
@@ -122,11 +125,12 @@ pub struct Threshold {
 /// In place of a metric: method / reference, in what decides between the two.
 pub const RATIO: &str = "ratio";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheState {
     Warm,
     Cold,
+    #[default]
     AsIs,
 }
 
@@ -177,6 +181,22 @@ pub enum Status {
 const DIED: &str = "died after ";
 
 impl Status {
+    /// As it is stored and shown.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Status::Measured => "measured",
+            Status::Skipped(_) => "skipped",
+            Status::Failed(_) => "failed",
+        }
+    }
+
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Status::Measured => None,
+            Status::Skipped(reason) | Status::Failed(reason) => Some(reason),
+        }
+    }
+
     /// Of a method that died: its samples until then stand.
     pub fn died(rounds: usize, how: &str) -> Status {
         Status::Failed(format!("{DIED}{rounds} rounds: {how}"))
@@ -198,26 +218,6 @@ pub struct Sample {
     pub ops: u64,
     pub bytes: u64,
     pub answer: Option<String>,
-}
-
-/// What a sample was taken for. Samples of the two passes have no metric in common but those that a
-/// method hands over itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Pass {
-    #[default]
-    Timing,
-    /// In processes of its own: what costs time to count, and no times.
-    Counting,
-}
-
-/// A doubt, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
-    /// The method it is about; none: the whole run.
-    pub method: Option<String>,
-    pub point: Option<Point>,
-    pub text: String,
 }
 
 /// What a list of runs says of one of them.

@@ -10,7 +10,6 @@ mod paired;
 mod percentile;
 mod plateau;
 mod power;
-mod random;
 mod sessions;
 mod sides;
 mod signed_rank;

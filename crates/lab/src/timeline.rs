@@ -1,9 +1,9 @@
-//! A timeline of one round: what each child was asked to do, and what its threads did meanwhile. It is
-//! recorded from perf events where the rights allow that, else by polling, and written as Chrome trace events.
+//! A timeline of one round: what each child was asked to do, and what its threads did meanwhile. It
+//! is recorded from perf events where the rights allow that, else by polling, and written as Chrome
+//! trace events.
 
 mod build;
 mod json;
-mod looks;
 mod nest;
 mod perf;
 mod poll;
@@ -15,6 +15,7 @@ mod round;
 mod shared;
 mod spans;
 mod states;
+mod threads;
 
 pub use self::round::trace;
 pub use self::shared::TimelineSources;

@@ -214,7 +214,7 @@ mod tests {
         files.retain(|(path, _)| !path.ends_with(SAMPLE));
         let run = run(&files, &SOURCE).unwrap();
         assert!(run.cells.iter().all(|cell| cell.samples.len() == 1));
-        let called = |note: &&lab::run::Note| note.text.contains("its estimated median");
+        let called = |note: &&lab::run::Warning| note.to_string().contains("its estimated median");
         assert_eq!(run.notes.iter().filter(called).count(), 6);
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use lab::environment::digest;
 use lab::metric;
 use lab::param::Point;
-use lab::run::{CacheState, Cell, Environment, Imported, Note, Plan, Run, SCHEMA, Sample, Status};
+use lab::run::{Cell, Environment, Imported, Plan, Run, SCHEMA, Sample, Status, Warning};
 use serde_json::Value;
 
 use super::format::{Format, Source};
@@ -29,7 +29,7 @@ pub(super) struct Draft {
     /// The last number that a name got which is there more than once.
     numbers: HashMap<String, u32>,
     facts: Vec<(&'static str, Value)>,
-    notes: Vec<Note>,
+    notes: Vec<Warning>,
     started: Option<String>,
     /// Samples so far, each of which is a round of its own.
     taken: u32,
@@ -139,7 +139,7 @@ impl Draft {
     }
 
     pub(super) fn note(&mut self, method: Option<&str>, text: String) {
-        self.notes.push(Note { method: method.map(str::to_owned), point: None, text });
+        self.notes.push(Warning { method: method.map(str::to_owned), ..Warning::noted(text) });
     }
 
     /// RFC 3339, UTC.
@@ -168,19 +168,9 @@ impl Draft {
         let rounds = self.cells.iter().map(|cell| cell.samples.len()).max().unwrap_or_default();
         let plan = Plan {
             rounds: u32::try_from(rounds).context("too many samples")?,
-            time_limit_ns: 0,
-            warm_up: 0,
             sessions: samples().map(|sample| sample.session).max().unwrap_or_default() + 1,
-            seed: 0,
-            cache: CacheState::AsIs,
-            sample_limit_ns: 0,
-            data_dir: None,
-            counting: 0,
-            fresh: false,
-            definition: None,
-            metric_versions: std::collections::BTreeMap::new(),
-            measures: Vec::new(),
             imported: Some(Imported { tool: self.tool, file: source.file.to_owned() }),
+            ..Plan::default()
         };
         Ok(Run {
             schema: SCHEMA,
@@ -206,10 +196,10 @@ impl Draft {
     fn what_is_not_told(&mut self) {
         for metric in ["cpu_ns", "peak_rss_bytes"] {
             let told = self.cells.iter().any(|cell| cell.values.contains_key(metric))
-                || self.notes.iter().any(|note| note.text.starts_with(metric));
+                || self.notes.iter().any(|note| note.to_string().starts_with(metric));
             if !told {
-                let text = format!("{metric}: {} does not tell", self.name());
-                self.note(None, text);
+                let why = format!("{} does not tell", self.name());
+                self.notes.push(Warning::missing(metric, why));
             }
         }
     }

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(first.values["exit_code"], [0.0; 10]);
         assert!(second.samples.iter().all(|s| first.samples.iter().all(|f| f.round != s.round)));
         let cpu = "cpu_ns: hyperfine tells only the means of its 10 runs, user 1.046 ms and system 0.111 ms";
-        assert!(run.notes.iter().any(|note| note.text == cpu), "{:?}", run.notes);
+        assert!(run.notes.iter().any(|note| note.to_string() == cpu), "{:?}", run.notes);
         assert_eq!((run.experiment.as_str(), &*run.environment.fingerprint), ("hyperfine", ""));
     }
 
@@ -166,7 +166,9 @@ mod tests {
         let run = parsed(include_str!("fixtures/hyperfine-parameters.json"));
         let names: Vec<&str> = run.cells.iter().map(|cell| cell.method.as_str()).collect();
         assert_eq!(names, ["same (n=1)", "same (n=2)"]);
-        assert!(run.notes.iter().any(|note| note.text.contains("4 of its 4 runs ended with")));
+        assert!(
+            run.notes.iter().any(|note| note.to_string().contains("4 of its 4 runs ended with"))
+        );
     }
 
     #[test]
@@ -182,7 +184,7 @@ mod tests {
     fn without_times_the_median_is_one_value_and_is_called_so() {
         let run = parsed(r#"{"results":[{"command":"a","mean":2.0,"median":1.5}]}"#);
         assert_eq!(run.cells[0].values["wall_ns"], [1.5e9]);
-        assert!(run.notes[0].text.contains("their median"), "{:?}", run.notes);
+        assert!(run.notes[0].to_string().contains("their median"), "{:?}", run.notes);
     }
 
     #[test]

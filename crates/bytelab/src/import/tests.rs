@@ -3,7 +3,7 @@
 
 use lab::analyze::Verdict::{Missing, Undecided};
 use lab::analyze::analyze;
-use lab::run::{Note, Run};
+use lab::run::{Run, Warning};
 use proptest::prelude::*;
 
 use super::*;
@@ -64,9 +64,9 @@ fn methods_of_an_imported_run_have_no_verdict_and_no_round_in_common() {
             assert!(matches!(comparison.verdict, Undecided | Missing), "{comparison:?}");
             assert!(comparison.low.is_none() && comparison.p.is_none());
         }
-        let told = |note: &Note| {
-            note.text.starts_with("bytelab did not measure this, ")
-                && note.text.contains("imported from results.txt")
+        let told = |note: &Warning| {
+            note.to_string().starts_with("bytelab did not measure this, ")
+                && note.to_string().contains("imported from results.txt")
         };
         assert!(analysis.notes.iter().any(told), "{:?}", analysis.notes);
         let known = matches!(format, Format::Go | Format::GoogleBenchmark);

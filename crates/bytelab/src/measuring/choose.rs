@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::analyze::OLD;
 use lab::experiment::{Experiment, How, Method};
 use lab::param::Point;
-use lab::run::{Note, Role, Run};
+use lab::run::{Role, Run, Warning};
 
 use super::request::Selection;
 use super::run_lock;
@@ -70,7 +70,7 @@ pub(super) fn leave_out(
     methods: &mut Vec<Method>,
     points: &[Point],
     selection: &Selection,
-) -> Result<Vec<Note>> {
+) -> Result<Vec<Warning>> {
     let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
     let mut notes = Vec::new();
     for method in methods.iter().filter(|method| !competes(method)) {
@@ -82,7 +82,7 @@ pub(super) fn leave_out(
             method.name
         );
         if selection.methods.contains(&method.name) {
-            notes.push(Note { method: Some(method.name.clone()), point: None, text });
+            notes.push(Warning::noted(text).of_method(&method.name));
         }
     }
     methods.retain(competes);

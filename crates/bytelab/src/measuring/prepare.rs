@@ -8,7 +8,7 @@ use lab::experiment::{Data, Method};
 use lab::launch::{Launcher, Orphans, Stop};
 use lab::measure::{Job, new_run, prepare_data};
 use lab::param::Point;
-use lab::run::{Note, Plan, Run};
+use lab::run::{Plan, Run, Warning};
 
 use super::progress::ProgressLine;
 use crate::workers::{self, ToolchainVersion};
@@ -25,7 +25,7 @@ pub(crate) struct NewRun {
     pub(crate) points: Vec<Point>,
     pub(crate) plan: Plan,
     pub(crate) label: Option<String>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<Warning>,
 }
 
 /// All that measuring needs.
@@ -136,8 +136,9 @@ fn note_other_toolchains(run: &mut Run, toolchains: &[ToolchainVersion]) {
                  trust differences between its sessions"
             );
             // A language may have several workers.
-            if run.notes.iter().all(|note| note.text != text) {
-                run.notes.push(Note { method: None, point: None, text });
+            let warning = Warning::noted(text);
+            if !run.notes.contains(&warning) {
+                run.notes.push(warning);
             }
         }
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use lab::experiment::Data;
 use lab::launch::Stop;
 use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
-use lab::run::{Note, Plan, Run};
+use lab::run::{Plan, Run, Warning};
 use lab::timeline::trace;
 
 use super::prepare::PreparedRun;
@@ -99,13 +99,13 @@ fn at_most(job: &Job<'_>, plan: &Plan) -> String {
 }
 
 /// What went wrong when the data was put away, each once.
-fn end(data: Vec<Data>) -> Vec<Note> {
-    let mut left: Vec<Note> = Vec::new();
+fn end(data: Vec<Data>) -> Vec<Warning> {
+    let mut left: Vec<Warning> = Vec::new();
     for mut data in data {
         if let Err(error) = data.ending.end() {
-            let text = format!("{error:#}");
-            if left.iter().all(|note| note.text != text) {
-                left.push(Note { method: None, point: None, text });
+            let warning = Warning::noted(format!("{error:#}"));
+            if !left.contains(&warning) {
+                left.push(warning);
             }
         }
     }
@@ -165,18 +165,16 @@ impl Recorder {
     }
 
     /// What the store could not be given.
-    fn lost(&self, run: &Run) -> Option<Note> {
+    fn lost(&self, run: &Run) -> Option<Warning> {
         let samples = self.pending.iter().filter(|change| matches!(change, Change::Sample(..)));
         let samples = samples.count();
-        (!self.pending.is_empty()).then(|| Note {
-            method: None,
-            point: None,
-            text: format!(
+        (!self.pending.is_empty()).then(|| {
+            Warning::noted(format!(
                 "another program keeps the store locked: {samples} samples and the end of this run \
                  are shown here and not kept there; when it is done, measure them again with \
                  bytelab run --resume {}",
                 run.id
-            ),
+            ))
         })
     }
 }
@@ -272,7 +270,7 @@ mod tests {
         }
         run.complete = true;
         recorder.finish(&run).unwrap();
-        let lost = recorder.lost(&run).unwrap().text;
+        let lost = recorder.lost(&run).unwrap().to_string();
         assert!(lost.contains("locked: 3 samples and the end of this run"), "{lost}");
         assert!(lost.ends_with(&format!("bytelab run --resume {}", run.id)), "{lost}");
 

@@ -1,6 +1,6 @@
 //! Below the tables: each method against itself at another word or path of a param, a line each.
 
-use lab::analyze::{Across, Analysis, Verdict};
+use lab::analyze::{Analysis, ParamComparison, Verdict};
 
 use super::page::{Page, Style};
 use super::units;
@@ -30,18 +30,19 @@ pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>)
     }
 }
 
-fn is_shown(across: &Across) -> bool {
+fn is_shown(across: &ParamComparison) -> bool {
     matches!(across.comparison.verdict, Verdict::Faster | Verdict::Slower)
 }
 
-fn line(page: &mut Page, across: &Across, varying: &Varying<'_>) {
+fn line(page: &mut Page, across: &ParamComparison, varying: &Varying<'_>) {
     let comparison = &across.comparison;
-    let (word, style) = match comparison.verdict {
-        Verdict::Faster => ("faster", Style::Green),
-        Verdict::Slower => ("slower", Style::Red),
-        Verdict::Same => ("same", Style::Plain),
-        _ => ("undecided", Style::Dim),
+    let (verdict, style) = match comparison.verdict {
+        Verdict::Faster => (Verdict::Faster, Style::Green),
+        Verdict::Slower => (Verdict::Slower, Style::Red),
+        Verdict::Same => (Verdict::Same, Style::Plain),
+        _ => (Verdict::Undecided, Style::Dim),
     };
+    let word = verdict.word();
     let ratio = match (comparison.ratio, comparison.low, comparison.high) {
         (Some(ratio), Some(low), Some(high)) => {
             // A file system in memory takes a hundredth of the time of a device.

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::Analysis;
-use lab::run::{Note, Run, Sample, Status};
+use lab::metric::{heading, short_heading};
+use lab::run::{Run, Sample, Status, Warning, WarningKind};
 use lab::stats::SESSIONS_NEEDED;
 
 use super::Varying;
 use super::page::{Page, Style};
-use super::rows::{self, Row, Rows, THROUGHPUT, WALL, explained};
+use super::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, missing};
 use super::table::{Left, TOO_SMALL};
 use super::units::{self, NONE};
 
@@ -55,43 +56,43 @@ impl Foot<'_> {
 
     /// A line per method and reason, with the points where that was so if it was not always.
     fn not_measured(&self, page: &mut Page) {
-        let mut found: Vec<(&str, &str, &str, Vec<String>)> = Vec::new();
+        let mut found: Vec<(&Status, &str, Vec<String>)> = Vec::new();
         for cell in &self.run.cells {
-            let (word, reason) = match &cell.status {
-                Status::Measured => continue,
-                Status::Skipped(reason) => ("skipped: ", reason.as_str()),
-                Status::Failed(reason) => ("failed: ", reason.as_str()),
-            };
-            let key = (word, cell.method.as_str(), reason);
+            if cell.status == Status::Measured {
+                continue;
+            }
             let at = self.varying.of(&cell.point);
-            match found
-                .iter_mut()
-                .find(|(word, method, reason, _)| (*word, *method, *reason) == key)
-            {
+            let same = |(status, method, _): &&mut (&Status, &str, Vec<String>)| {
+                (*status, *method) == (&cell.status, cell.method.as_str())
+            };
+            match found.iter_mut().find(same) {
                 Some((.., points)) => points.push(at),
-                None => found.push((word, &cell.method, reason, vec![at])),
+                None => found.push((&cell.status, &cell.method, vec![at])),
             }
         }
-        for (word, method, reason, points) in found {
+        for (status, method, points) in found {
             let at = match points.as_slice() {
                 [at] => at.clone(),
                 several => format!(" (at {} points)", several.len()),
             };
-            let style = if word == "failed: " { Style::Red } else { Style::Dim };
-            let reason = if reason.trim().is_empty() { "no reason given" } else { reason };
-            page.paragraph(style, word, &format!("{method}{at} — {reason}"));
+            let style = if matches!(status, Status::Failed(_)) { Style::Red } else { Style::Dim };
+            let reason = status.reason().filter(|reason| !reason.trim().is_empty());
+            let reason = reason.unwrap_or("no reason given");
+            let word = format!("{}: ", status.word());
+            page.paragraph(style, &word, &format!("{method}{at} — {reason}"));
         }
     }
 
     /// Why figures of the tables are missing, a line per reason and methods.
     fn not_available(&self, page: &mut Page) {
         let mut lacking: Vec<(&str, String, Vec<&str>)> = Vec::new();
-        let counts = self.all.first().into_iter().flat_map(|rows| &rows.counts);
-        let counts = counts.map(|column| (column.metric, column.heading));
-        let always = SHOWN.iter().copied().filter(|(name, _)| !self.without_payload(name));
-        let more = self.all.first().into_iter().flat_map(|rows| rows.more);
-        let more = more.map(|column| (column.metric(), column.heading()));
-        for (name, heading) in always.chain(more).chain(counts) {
+        let first = || self.all.first().into_iter();
+        let counts =
+            first().flat_map(|rows| rows.counts.iter().map(|name| (*name, short_heading(name))));
+        let always = ALWAYS.into_iter().filter(|name| !self.without_payload(name));
+        let more = first().flat_map(|rows| rows.more.iter().map(|more| more.metric()));
+        let columns = always.chain(more).map(|name| (name, heading(name)));
+        for (name, heading) in columns.chain(counts) {
             let mut methods: BTreeMap<String, Vec<&str>> = BTreeMap::new();
             for row in self.rows().filter(|row| row.p50(name).is_none()) {
                 let methods = methods.entry(self.why(row, name)).or_default();
@@ -115,7 +116,7 @@ impl Foot<'_> {
     /// Of several processes the memory is not that of all of them together.
     fn largest(&self, page: &mut Page) {
         let of_commands = |row: &&Row<'_>| row.p50("noop_ns").is_some();
-        if self.rows().filter(of_commands).any(|row| row.p50("peak_rss_bytes").is_some()) {
+        if self.rows().filter(of_commands).any(|row| row.p50(PEAK_RSS).is_some()) {
             let text =
                 "that of the largest process of a plain command, not of all of them together";
             page.paragraph(Style::Dim, "peak RSS: ", text);
@@ -157,10 +158,10 @@ impl Foot<'_> {
             let reason = samples.iter().find_map(|sample| sample.not_counted.as_deref());
             return format!("no sample counts ({})", reason.unwrap_or("they are warm-up"));
         }
-        (self.analysis.notes.iter())
-            .filter(|note| note.method.as_deref().is_none_or(|method| method == row.name()))
-            .find_map(|note| explained(note).filter(|(metric, _)| *metric == name))
-            .map_or("not available here", |(_, why)| why)
+        missing(self.analysis)
+            .filter(|(_, method, _)| method.is_none_or(|method| method == row.name()))
+            .find(|(metric, ..)| *metric == name)
+            .map_or("not available here", |(.., why)| why)
             .to_owned()
     }
 
@@ -188,9 +189,10 @@ impl Foot<'_> {
             said.push("* not beaten in time, CPU and peak RSS at once.".to_owned());
         }
         said.push("Figures are p50.".to_owned());
-        for column in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
-            if !self.left.iter().any(|left| left.columns.contains(&column.heading)) {
-                said.push(format!("{}: {}.", column.heading, column.meaning));
+        for name in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
+            let short = short_heading(name);
+            if !self.left.iter().any(|left| left.columns.contains(&short)) {
+                said.push(format!("{short}: {}.", heading(name)));
             }
         }
         if self.left.iter().any(|left| left.half_widths) {
@@ -236,7 +238,7 @@ impl Foot<'_> {
     }
 
     fn notes(&self, page: &mut Page) {
-        for note in self.analysis.notes.iter().filter(|note| !told_above(note)) {
+        for note in self.analysis.notes.iter().filter(|note| !stands_above(note)) {
             let at = note.point.as_ref().map(|point| self.varying.shown(point));
             let at = at.filter(|at| !at.is_empty());
             let about = match (note.method.as_deref(), at.as_deref()) {
@@ -244,21 +246,18 @@ impl Foot<'_> {
                 (Some(about), None) | (None, Some(about)) => format!("{about}: "),
                 (None, None) => String::new(),
             };
-            page.paragraph(Style::Dim, "note: ", &format!("{about}{}", note.text));
+            page.paragraph(Style::Dim, "note: ", &format!("{about}{note}"));
         }
     }
 }
 
-/// The metrics of the table's columns, as its headings call them.
-const SHOWN: &[(&str, &str)] = &[
-    (WALL, "wall"),
-    (THROUGHPUT, "throughput"),
-    ("cpu_ns", "CPU"),
-    ("peak_rss_bytes", "peak RSS"),
-];
+/// The metrics that a table always has columns of.
+const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];
 
-/// Whether the page has said it already, of each cell by itself.
-fn told_above(note: &Note) -> bool {
-    let beginnings = ["wrong answer", "skipped (", "failed ("];
-    explained(note).is_some() || beginnings.iter().any(|words| note.text.starts_with(words))
+/// Whether the page has a line for it already, of each cell by itself.
+fn stands_above(warning: &Warning) -> bool {
+    match warning.kind {
+        WarningKind::WrongAnswer | WarningKind::Failed(_) | WarningKind::Skipped(_) => true,
+        _ => warning.missing_metric().is_some(),
+    }
 }

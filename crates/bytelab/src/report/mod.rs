@@ -27,6 +27,7 @@ mod text;
 mod thresholds;
 pub(crate) mod units;
 mod varying;
+pub(crate) mod view;
 
 #[cfg(test)]
 mod tests;

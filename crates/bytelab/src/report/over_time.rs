@@ -1,7 +1,7 @@
 //! One method over time, drawn with characters: a dot per run, a line per level, and where it changed.
 
 use anyhow::Result;
-use lab::analyze::{NEWEST, Series, Was};
+use lab::analyze::{HistoryPoint, NEWEST, Series};
 use lab::metric;
 use lab::run::CacheState;
 use lab::stats::{CHANGE_ALPHA, median};
@@ -61,7 +61,8 @@ fn plot(page: &mut Page, series: &Series, unit: &'static str) {
         let line: String = canvas[row].iter().collect();
         page.line(&[(Style::Dim, &format!("{fill}{label} ┤")), (Style::Plain, line.trim_end())]);
     }
-    let ends = |value: Option<&Was>| value.map_or(String::new(), |value| minute(&value.started));
+    let ends =
+        |value: Option<&HistoryPoint>| value.map_or(String::new(), |value| minute(&value.started));
     let (first, last) = (ends(series.values.first()), ends(series.values.last()));
     let used = column(values.len().saturating_sub(1), values.len(), width) + 1;
     let gap = used.saturating_sub(first.width() + last.width()).max(1);
@@ -178,13 +179,13 @@ pub(crate) fn json(method: &str, metric: &str, series: &[Series]) -> Result<Stri
 
 #[cfg(test)]
 mod tests {
-    use lab::analyze::{Place, Step};
+    use lab::analyze::{ChangePoint, SeriesKey};
     use lab::param::Point;
 
     use super::*;
 
-    fn series(values: &[f64], changes: Vec<Step>) -> Series {
-        let was = |(i, p50): (usize, &f64)| Was {
+    fn series(values: &[f64], changes: Vec<ChangePoint>) -> Series {
+        let was = |(i, p50): (usize, &f64)| HistoryPoint {
             id: (i + 1).to_string(),
             started: format!("2026-01-{:02}T10:00:00Z", i + 1),
             label: None,
@@ -192,7 +193,7 @@ mod tests {
             p50: *p50,
         };
         Series {
-            place: Place {
+            place: SeriesKey {
                 experiment: "reading".to_owned(),
                 point: Point::default(),
                 machine: "0123456789".to_owned(),
@@ -212,7 +213,7 @@ mod tests {
     fn levels_and_their_change_are_drawn() {
         let values: Vec<f64> =
             (0..10).map(|i| if i < 5 { 10e6 } else { 12e6 } + f64::from(i * 7 % 3) * 1e5).collect();
-        let change = Step { id: "6".to_owned(), at: 5, ratio: Some(1.2) };
+        let change = ChangePoint { id: "6".to_owned(), at: 5, ratio: Some(1.2) };
         insta::assert_snapshot!(drawn(series(&values, vec![change]), 60), @r"
         mmap, p50 of wall_ns · reading · warm cache · machine 01234567
         12.2 ms ┤             │ •        •

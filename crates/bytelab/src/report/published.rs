@@ -2,6 +2,7 @@
 //! have nothing in common, to be looked at. There is never a verdict.
 
 use anyhow::Result;
+use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL};
 use serde::Serialize;
 
 use super::grid::Grid;
@@ -52,17 +53,12 @@ impl Beside {
     }
 }
 
-const WALL: &str = "wall_ns";
-
 /// What is shown of each method, where both sides have anything of it.
-const METRICS: [(&str, &str, &str); 6] = [
-    (WALL, "wall", "ns"),
-    ("cpu_ns", "CPU", "ns"),
-    ("throughput_bytes_per_s", "bytes/s", "bytes/s"),
-    ("peak_rss_bytes", "peak RSS", "bytes"),
-    ("syscalls", "sys", "count"),
-    ("allocations", "alloc", "count"),
-];
+const METRICS: [&str; 6] = [WALL, CPU, THROUGHPUT, PEAK_RSS, SYSCALLS, ALLOCATIONS];
+
+fn heading(name: &str) -> &str {
+    if name == PEAK_RSS { metric::heading(name) } else { metric::short_heading(name) }
+}
 
 const NO_VERDICT: &str = "No verdict: these are other machines, other programs and other times. A ratio says \
                           how far apart two figures are, not which way is better.";
@@ -101,7 +97,7 @@ fn about(side: &Beside) -> String {
 
 /// What both call the same: a line each, with the ratio.
 fn paired(page: &mut Page, a: &Beside, b: &Beside, shared: &[&str]) {
-    for (metric, heading, unit) in METRICS {
+    for metric in METRICS {
         let both = |method: &&str| Some((a.p50(method, metric)?, b.p50(method, metric)?));
         let rows: Vec<(&str, (f64, f64))> =
             shared.iter().filter_map(|method| Some((*method, both(method)?))).collect();
@@ -109,12 +105,12 @@ fn paired(page: &mut Page, a: &Beside, b: &Beside, shared: &[&str]) {
             continue;
         }
         page.blank();
-        let mut grid = Grid::new(&[heading, "A", "B", "B/A"], false);
+        let mut grid = Grid::new(&[heading(metric), "A", "B", "B/A"], false);
         for (method, (of_a, of_b)) in rows {
             let cells = vec![
                 method.to_owned(),
-                amount(unit, of_a),
-                amount(unit, of_b),
+                amount(metric::unit(metric), of_a),
+                amount(metric::unit(metric), of_b),
                 ratio(of_b / of_a, 2),
             ];
             grid.row(Style::Plain, cells);
@@ -127,21 +123,21 @@ fn paired(page: &mut Page, a: &Beside, b: &Beside, shared: &[&str]) {
 fn listed(page: &mut Page, a: &Beside, b: &Beside) {
     let has = |side: &Beside, metric: &str| side.figures.iter().any(|f| f.metric == metric);
     let metrics: Vec<_> =
-        METRICS.iter().filter(|(metric, ..)| has(a, metric) || has(b, metric)).collect();
+        METRICS.iter().filter(|metric| has(a, metric) || has(b, metric)).collect();
     let units: Vec<Unit> = metrics
         .iter()
-        .map(|(metric, _, unit)| {
-            let all = a.figures.iter().chain(&b.figures).filter(|f| f.metric == *metric);
-            Unit::of(unit, all.map(|figure| figure.p50))
+        .map(|metric| {
+            let all = a.figures.iter().chain(&b.figures).filter(|f| f.metric == **metric);
+            Unit::of(metric::unit(metric), all.map(|figure| figure.p50))
         })
         .collect();
     let headings: Vec<String> = metrics
         .iter()
         .zip(&units)
-        .map(|((_, heading, stored), unit)| match *stored {
+        .map(|(metric, unit)| match metric::unit(metric) {
             "bytes/s" => unit.name.to_owned(),
-            _ if unit.name.is_empty() => (*heading).to_owned(),
-            _ => format!("{heading}, {}", unit.name),
+            _ if unit.name.is_empty() => heading(metric).to_owned(),
+            _ => format!("{}, {}", heading(metric), unit.name),
         })
         .collect();
     let mut all = vec!["method", "×fastest"];
@@ -157,7 +153,7 @@ fn listed(page: &mut Page, a: &Beside, b: &Beside) {
         for method in methods {
             let times = side.p50(method, WALL).zip(fastest).map(|(own, best)| ratio(own / best, 2));
             let mut cells = vec![method.to_owned(), times.unwrap_or(NONE.to_owned())];
-            cells.extend(metrics.iter().zip(&units).map(|((metric, ..), unit)| {
+            cells.extend(metrics.iter().zip(&units).map(|(metric, unit)| {
                 side.p50(method, metric).map_or(NONE.to_owned(), |value| unit.number(value))
             }));
             grid.row(Style::Plain, cells);

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary};
-use lab::metric::METRICS;
-use lab::run::{Cell, Note, Role, Run};
+pub(super) use lab::metric::{
+    ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
+};
+use lab::run::{Cell, Role, Run};
 
 pub(super) struct Rows<'a> {
     pub(super) family: &'a Family,
@@ -12,7 +14,7 @@ pub(super) struct Rows<'a> {
     pub(super) contenders: Vec<Row<'a>>,
     pub(super) yardsticks: Vec<Row<'a>>,
     /// The columns of counts: those that a row has, or of which is known why no row has them.
-    pub(super) counts: Vec<CountColumn>,
+    pub(super) counts: Vec<&'static str>,
     /// Those that were asked for.
     pub(super) more: &'a [More],
 }
@@ -33,26 +35,10 @@ impl More {
             More::Sys => "system_ns",
         }
     }
-
-    pub(super) fn heading(self) -> &'static str {
-        match self {
-            More::User => "user",
-            More::Sys => "system",
-        }
-    }
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CountColumn {
-    pub(super) metric: &'static str,
-    pub(super) heading: &'static str,
-    pub(super) meaning: &'static str,
-}
-
-pub(super) const COUNT_COLUMNS: [CountColumn; 2] = [
-    CountColumn { metric: "syscalls", heading: "sys", meaning: "system calls" },
-    CountColumn { metric: "allocations", heading: "alloc", meaning: "allocations" },
-];
+/// The columns of counts.
+pub(super) const COUNTS: [&str; 2] = [SYSCALLS, ALLOCATIONS];
 
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
@@ -65,30 +51,28 @@ pub(super) struct Row<'a> {
     pub(super) pareto: bool,
 }
 
-pub(super) const WALL: &str = "wall_ns";
-pub(super) const THROUGHPUT: &str = "throughput_bytes_per_s";
-pub(super) const WALL_LESS_WAIT: &str = "wall_less_wait_ns";
-
 /// One per point of the run, in its order.
 pub(super) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
     let decisions = decisions(analysis);
     let mut all: Vec<Rows<'_>> =
         analysis.families.iter().map(|family| rows(run, analysis, family, &decisions)).collect();
-    let had = |column: &CountColumn| {
-        all.iter().flat_map(Rows::iter).any(|row| row.p50(column.metric).is_some())
-            || analysis.notes.iter().any(|n| explained(n).is_some_and(|(m, _)| m == column.metric))
+    let had = |count: &&str| {
+        all.iter().flat_map(Rows::iter).any(|row| row.p50(count).is_some())
+            || missing(analysis).any(|(metric, _, _)| metric == *count)
     };
-    let counts: Vec<CountColumn> = COUNT_COLUMNS.into_iter().filter(had).collect();
+    let counts: Vec<&str> = COUNTS.into_iter().filter(had).collect();
     for rows in &mut all {
         rows.counts.clone_from(&counts);
     }
     all
 }
 
-/// A note that begins with the name of a metric tells why that is missing: the metric, and why.
-pub(super) fn explained(note: &Note) -> Option<(&str, &str)> {
-    let (name, why) = note.text.split_once(": ")?;
-    METRICS.iter().any(|metric| metric.name == name).then_some((name, why))
+/// The metrics that are missing: of which method, if not of all, and why.
+pub(super) fn missing(analysis: &Analysis) -> impl Iterator<Item = (&str, Option<&str>, &str)> {
+    analysis.notes.iter().filter_map(|warning| {
+        let (metric, why) = warning.missing_metric()?;
+        Some((metric, warning.method.as_deref(), why))
+    })
 }
 
 /// What the analysis says of the run's cell of this index.

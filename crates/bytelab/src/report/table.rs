@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{self, Table};
 use super::page::{Page, Style, clean, shortened};
-use super::rows::{CountColumn, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT};
+use super::rows::{ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT};
 use super::units::{NONE, Unit, amount, count, ratio};
 
 /// Stands where n is too small for an interval.
@@ -143,8 +143,8 @@ fn is_fresh(rows: &Rows<'_>) -> bool {
     rows.iter().any(|row| row.p50("total_ns").is_some())
 }
 
-fn part_of(column: &CountColumn) -> Part {
-    if column.metric == "allocations" { Part::Allocations } else { Part::SystemCalls }
+fn part_of(count: &str) -> Part {
+    if count == ALLOCATIONS { Part::Allocations } else { Part::SystemCalls }
 }
 
 /// What the rows are judged by stands first, with its interval.
@@ -165,30 +165,31 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     let all = || rows.iter();
     let mut columns =
         vec![text_column(["", "  method"], all().map(|row| name(row, shape)).collect())];
+    let long = |name: &'static str, short| {
+        if shape.shows(Part::LongHeadings) { metric::heading(name) } else { short }
+    };
     columns.extend(time(rows, shape));
-    let title = |long, short| if shape.shows(Part::LongHeadings) { long } else { short };
     if rows.less_wait() {
-        columns.push(figures(rows, WALL, "wall").0);
+        columns.push(figures(rows, WALL, metric::heading(WALL)).0);
     }
     if shape.shows(Part::Throughput) && has_throughput(rows) {
-        columns.push(figures(rows, THROUGHPUT, title("throughput", "")).0);
+        columns.push(figures(rows, THROUGHPUT, long(THROUGHPUT, "")).0);
     }
     if shows_cpu(rows, shape) {
-        columns.push(figures(rows, "cpu_ns", "CPU").0);
+        columns.push(figures(rows, CPU, metric::heading(CPU)).0);
     }
     for name in rows.more {
-        columns.push(figures(rows, name.metric(), name.heading()).0);
+        columns.push(figures(rows, name.metric(), metric::heading(name.metric())).0);
     }
     if shape.shows(Part::PeakRss) {
-        columns.push(figures(rows, "peak_rss_bytes", title("peak RSS", "RSS")).0);
+        columns.push(figures(rows, PEAK_RSS, long(PEAK_RSS, metric::short_heading(PEAK_RSS))).0);
     }
     if shape.shows(Part::Fresh) && is_fresh(rows) {
-        columns.push(figures(rows, "startup_ns", "start-up").0);
-        columns.push(figures(rows, "prepare_ns", "prepare").0);
-        columns.push(figures(rows, "total_ns", "total").0);
+        let fresh = ["startup_ns", "prepare_ns", "total_ns"].into_iter();
+        columns.extend(fresh.map(|name| figures(rows, name, metric::heading(name)).0));
     }
-    let shown = rows.counts.iter().filter(|column| shape.shows(part_of(column)));
-    columns.extend(shown.map(|column| counts(rows, column)));
+    let shown = rows.counts.iter().filter(|count| shape.shows(part_of(count)));
+    columns.extend(shown.map(|count| counts(rows, count)));
     columns.extend(ratios(rows, shape));
     columns.push(text_column(["", "verdict"], all().map(|row| verdict(rows, row).0).collect()));
     columns
@@ -269,22 +270,47 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     columns
 }
 
+/// What a row is in its table.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Standing {
+    Yardstick,
+    Reference,
+    Compared(Verdict),
+}
+
+impl Standing {
+    pub(super) fn of(rows: &Rows<'_>, row: &Row<'_>) -> Standing {
+        if row.wrong() {
+            Standing::Compared(Verdict::WrongAnswer)
+        } else if row.cell.role == Role::Yardstick {
+            Standing::Yardstick
+        } else if rows.is_reference(row) {
+            Standing::Reference
+        } else {
+            Standing::Compared(row.comparison.map_or(Verdict::Missing, |c| c.verdict))
+        }
+    }
+}
+
 /// In words; the colour only repeats them.
 pub(super) fn verdict(rows: &Rows<'_>, row: &Row<'_>) -> (String, Style) {
-    let (word, style) = match row.comparison.map(|comparison| comparison.verdict) {
-        _ if row.wrong() => ("wrong answer", Style::Red),
-        _ if row.cell.role == Role::Yardstick => ("yardstick", Style::Dim),
-        _ if rows.is_reference(row) => ("reference", Style::Plain),
-        Some(Verdict::Faster) => ("faster", Style::Green),
-        Some(Verdict::Slower) => ("slower", Style::Plain),
-        Some(Verdict::Same) => ("same", Style::Plain),
-        Some(Verdict::Undecided) => ("undecided", Style::Dim),
-        Some(Verdict::WrongAnswer) => ("wrong answer", Style::Red),
-        Some(Verdict::Missing) | None => ("missing", Style::Dim),
+    let standing = Standing::of(rows, row);
+    let word = match standing {
+        Standing::Yardstick => "yardstick",
+        Standing::Reference => "reference",
+        Standing::Compared(verdict) => verdict.word(),
     };
+    let style = match standing {
+        Standing::Compared(Verdict::Faster) => Style::Green,
+        Standing::Compared(Verdict::WrongAnswer) => Style::Red,
+        Standing::Yardstick | Standing::Compared(Verdict::Undecided | Verdict::Missing) => {
+            Style::Dim
+        }
+        _ => Style::Plain,
+    };
+    let shown = matches!(standing, Standing::Compared(Verdict::Faster | Verdict::Slower));
     let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
-    let shown = matches!(word, "faster" | "slower") && small;
-    (if shown { format!("{word} <1 %") } else { word.to_owned() }, style)
+    (if shown && small { format!("{word} <1 %") } else { word.to_owned() }, style)
 }
 
 /// The p50 of a metric in one unit, which it returns; or each value in its own, where one would make
@@ -304,13 +330,13 @@ fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Column, Option<Unit>) {
 }
 
 /// The p50 of what was counted: as it was counted where that is the same in all samples.
-fn counts(rows: &Rows<'_>, column: &CountColumn) -> Column {
-    let text = |row: &Row<'_>| match row.p50(column.metric) {
-        Some(p50) if row.is_constant(column.metric) => count(p50.value).replace(' ', ""),
+fn counts(rows: &Rows<'_>, name: &str) -> Column {
+    let text = |row: &Row<'_>| match row.p50(name) {
+        Some(p50) if row.is_constant(name) => count(p50.value).replace(' ', ""),
         Some(p50) => amount("count", p50.value).replace(' ', ""),
         None => NONE.to_owned(),
     };
-    let heading = [column.heading.to_owned(), String::new()];
+    let heading = [metric::short_heading(name).to_owned(), String::new()];
     let cells = rows.iter().map(text).collect();
     Column { heading, cells, is_left: false, close: false }
 }
@@ -340,10 +366,10 @@ fn table(columns: &[Column]) -> Table {
 
 fn left(rows: &Rows<'_>, shape: Shape) -> Left {
     let parts = [
-        (Part::Throughput, "throughput"),
+        (Part::Throughput, metric::heading(THROUGHPUT)),
         (Part::WallInterval, judged(rows).1[2]),
-        (Part::Cpu, "CPU"),
-        (Part::PeakRss, "peak RSS"),
+        (Part::Cpu, metric::heading(CPU)),
+        (Part::PeakRss, metric::heading(PEAK_RSS)),
         (Part::Fresh, "start-up, prepare, total"),
         (Part::RatioInterval, "interval of ratio"),
     ];
@@ -354,8 +380,8 @@ fn left(rows: &Rows<'_>, shape: Shape) -> Left {
         _ => !shape.shows(part),
     };
     let columns = parts.iter().filter(|(part, _)| left(*part)).map(|(_, name)| *name);
-    let counts = rows.counts.iter().filter(|column| left(part_of(column)));
-    let counts = counts.map(|column| column.heading);
+    let counts = rows.counts.iter().filter(|count| left(part_of(count)));
+    let counts = counts.map(|name| metric::short_heading(name));
     let columns = columns.chain(counts).collect();
     let names = rows.iter().filter_map(|row| {
         let full = clean(row.name());

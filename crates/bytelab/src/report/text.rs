@@ -8,11 +8,12 @@ use super::foot::Foot;
 use super::page::{Layout, Page, Style};
 use super::rows::{self, More};
 use super::varying::Varying;
+use super::view::{View, view};
 use super::{across, answer, head, numbers, size_sweep, table, thresholds};
 
 /// The table of each point, the answer in one sentence, and what there is to doubt.
 pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layout) -> String {
-    if run.experiment == crate::numbers::EXPERIMENT {
+    if view(run) == View::Rows {
         return numbers::text(run, analysis, &[], layout);
     }
     let mut page = Page::new(layout);

@@ -47,15 +47,6 @@ pub(super) fn pass(word: &str) -> Result<Pass> {
     }
 }
 
-/// The word of a status, and its reason.
-pub(super) fn status_words(status: &Status) -> (&'static str, Option<&str>) {
-    match status {
-        Status::Measured => ("measured", None),
-        Status::Skipped(reason) => ("skipped", Some(reason)),
-        Status::Failed(reason) => ("failed", Some(reason)),
-    }
-}
-
 pub(super) fn status(word: &str, reason: Option<String>) -> Result<Status> {
     match (word, reason) {
         ("measured", None) => Ok(Status::Measured),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use lab::run::{Cell, Environment, Listed, Note, Plan, Run, Sample};
+use lab::run::{Cell, Environment, Listed, Plan, Run, Sample, Warning};
 
 /// Keeps runs, also while they are measured. Ids are never given twice, not even after a `delete`.
 pub(crate) trait Store {
@@ -41,7 +41,7 @@ pub(crate) trait Store {
         id: &str,
         complete: bool,
         environment: &Environment,
-        notes: &[Note],
+        notes: &[Warning],
     ) -> Result<()>;
 
     /// The whole run, the samples of each cell in the order in which they were taken.

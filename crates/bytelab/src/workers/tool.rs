@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use lab::launch::{self, Ended, Stop};
+use lab::launch::{self, RunError, Stop};
 
 /// So long may telling a version take.
 const LIMIT_NS: u64 = 60_000_000_000;
@@ -39,15 +39,15 @@ impl Tool {
     }
 
     /// Asks it who it is. The inner error is why it cannot be used.
-    pub(super) fn find(&self, stop: &Stop) -> Result<Result<Found, String>, Ended> {
+    pub(super) fn find(&self, stop: &Stop) -> Result<Result<Found, String>, RunError> {
         let Some(place) = self.place() else { return Ok(Err(self.missing())) };
         let place = place.to_string_lossy().into_owned();
         let ask = |question: &[&str]| {
             let question = question.iter().map(|word| (*word).to_owned());
             let argv: Vec<String> = [place.clone()].into_iter().chain(question).collect();
             match launch::output(&argv, LIMIT_NS, stop) {
-                Err(Ended::Stopped) => Err(Ended::Stopped),
-                Err(Ended::Skipped(reason) | Ended::Failed(reason)) => Ok(Err(reason)),
+                Err(RunError::Stopped) => Err(RunError::Stopped),
+                Err(RunError::Skipped(reason) | RunError::Failed(reason)) => Ok(Err(reason)),
                 Ok(text) => Ok(Ok(text.lines().next().unwrap_or_default().trim().to_owned())),
             }
         };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use lab::experiment::{How, Method};
-use lab::launch::{self, Ended, Stop};
+use lab::launch::{self, RunError, Stop};
 
 use super::tool::{Found, Tell, Tool};
 
@@ -175,10 +175,10 @@ impl Toolchain {
             write_if_new(&src.join(path), text)?;
         }
         for command in self.build {
-            match launch::complete(&filled(command, src, out, tools)?, LIMIT_NS, stop) {
+            match launch::run_to_end(&filled(command, src, out, tools)?, LIMIT_NS, stop) {
                 Ok(()) => {}
-                Err(Ended::Stopped) => bail!("stopped while building workers/{}", self.name),
-                Err(Ended::Skipped(why) | Ended::Failed(why)) => {
+                Err(RunError::Stopped) => bail!("stopped while building workers/{}", self.name),
+                Err(RunError::Skipped(why) | RunError::Failed(why)) => {
                     return Ok(Err(format!("workers/{} cannot be built: {why}", self.name)));
                 }
             }

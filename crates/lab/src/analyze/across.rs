@@ -1,11 +1,11 @@
-//! A method against itself at another value of a param that is a word or a path: the same job in another
-//! directory, or another placement. Numbers are left to the eye: what they do is a curve.
+//! A method against itself at another value of a param that is a word or a path: the same job in
+//! another directory, or another placement. Numbers are left to the eye: what they do is a curve.
 
 use std::collections::HashMap;
 
 use super::compare::Pair;
 use super::family::{by_group, kept, measure};
-use super::{ALPHA, Across, Comparison, Family};
+use super::{ALPHA, Comparison, Family, ParamComparison};
 use crate::metric::WALL;
 use crate::param::{Point, Value};
 use crate::run::Run;
@@ -13,9 +13,13 @@ use crate::run::Run;
 /// What tells jobs apart, and the rows of `numbers`, which are not to be compared.
 const JOBS: [&str; 2] = ["job", "row"];
 
-/// Each measured cell with that of the same method at the first value of the param, all else equal; by one
-/// measure with all that are compared with one of these cells.
-pub(super) fn compare_all(run: &Run, wrong: &[Option<String>], families: &[Family]) -> Vec<Across> {
+/// Each measured cell with that of the same method at the first value of the param, all else equal;
+/// by one measure with all that are compared with one of these cells.
+pub(super) fn compare_all(
+    run: &Run,
+    wrong: &[Option<String>],
+    families: &[Family],
+) -> Vec<ParamComparison> {
     let fit = |i: &usize| {
         let cell = &run.cells[*i];
         cell.has_figures() && wrong[*i].is_none() && cell.counted(WALL).next().is_some()
@@ -92,10 +96,10 @@ fn text_params(run: &Run) -> Vec<String> {
     several.map(|(name, _)| name.to_owned()).collect()
 }
 
-fn across(pair: &Pair<'_>, param: &str, metric: &str) -> Option<Across> {
+fn across(pair: &Pair<'_>, param: &str, metric: &str) -> Option<ParamComparison> {
     let comparison: Comparison = pair.comparisons(metric).into_iter().find(|c| c.decides)?;
     let value = |i: usize| pair.run.cells[i].point.get(param).map(ToString::to_string);
-    Some(Across {
+    Some(ParamComparison {
         param: param.to_owned(),
         value: value(pair.cell)?,
         reference_value: value(pair.reference)?,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::param::Point;
-use crate::run::Note;
+use crate::run::Warning;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
@@ -14,11 +14,11 @@ pub struct Analysis {
     /// Each contender against the reference, per point and metric.
     pub comparisons: Vec<Comparison>,
     /// Each method against itself at another word or path of a param.
-    pub across: Vec<Across>,
+    pub across: Vec<ParamComparison>,
     /// What the run must not exceed, by threshold, method and point.
     pub thresholds: Vec<ThresholdOutcome>,
     /// Those of the run, then those found in its samples.
-    pub notes: Vec<Note>,
+    pub notes: Vec<Warning>,
 }
 
 /// The cells of one full point, which are compared with each other.
@@ -32,18 +32,20 @@ pub struct Family {
     pub reference: Option<usize>,
     /// Contenders that were measured and gave the right answer, the reference among them.
     pub compared: Vec<usize>,
-    /// What decides between all of them: `wall_ns`, or `wall_less_wait_ns` where one waited for a CPU for
-    /// more than 5 % of its time and all have it, also in families that share a cell with this one.
+    /// What decides between all of them: `wall_ns`, or `wall_less_wait_ns` where one waited for a
+    /// CPU for more than 5 % of its time and all have it, also in families that share a cell with
+    /// this one.
     pub metric: &'static str,
     /// Why it is this.
     pub why: String,
-    /// The winner, which has the smallest ratio of those shown faster than the reference or is the reference, and
-    /// those not shown slower than it.
+    /// The winner, which has the smallest ratio of those shown faster than the reference or is the
+    /// reference, and those not shown slower than it.
     pub best: Vec<usize>,
-    /// Not shown slower than the winner either, but they may take twice its time: too little is known of them.
+    /// Not shown slower than the winner either, but they may take twice its time: too little is
+    /// known of them.
     pub undecided: Vec<usize>,
-    /// Contenders that no other contender beats in wall, CPU and memory at once, by p50; one that is
-    /// equal in some of them and better in the rest beats, too.
+    /// Contenders that no other contender beats in wall, CPU and memory at once, by p50; one that
+    /// is equal in some of them and better in the rest beats, too.
     pub pareto: Vec<usize>,
 }
 
@@ -70,9 +72,11 @@ pub struct Summary {
     pub metric: String,
     pub unit: &'static str,
     pub n: usize,
-    /// In which these samples were taken. Where it is one, the intervals are of this set of processes alone.
+    /// In which these samples were taken. Where it is one, the intervals are of this set of
+    /// processes alone.
     pub sessions: usize,
-    /// Operations that a sample is the mean of, the most of any: percentiles of more than one are those of means.
+    /// Operations that a sample is the mean of, the most of any: percentiles of more than one are
+    /// those of means.
     pub ops: u64,
     /// p0 p25 p50 p75 p90 p99 p100.
     pub percentiles: Vec<Percentile>,
@@ -80,13 +84,14 @@ pub struct Summary {
     pub constant: bool,
 }
 
-/// A percentile with its 95 % interval, by session; a bound is `None` where the samples or the sessions are too few.
+/// A percentile with its 95 % interval, by session; a bound is `None` where the samples or the
+/// sessions are too few.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Percentile {
     /// In percent.
     pub p: f64,
-    /// By nearest rank: the smallest sample that at least p percent of the samples do not exceed. It
-    /// is a value that was measured.
+    /// By nearest rank: the smallest sample that at least p percent of the samples do not exceed.
+    /// It is a value that was measured.
     pub value: f64,
     pub low: Option<f64>,
     pub high: Option<f64>,
@@ -107,8 +112,8 @@ pub struct Comparison {
     pub decides: bool,
     /// Rounds that both have.
     pub n: usize,
-    /// Sessions with such a round. Each is one value of the interval: rounds of the same processes are not
-    /// independent.
+    /// Sessions with such a round. Each is one value of the interval: rounds of the same processes
+    /// are not independent.
     pub sessions: usize,
     /// method / reference; `None` where there is nothing to compare.
     pub ratio: Option<f64>,
@@ -139,7 +144,7 @@ impl Comparison {
 
 /// A method at one value of a param against itself at the first one: in another directory.
 #[derive(Clone, Debug, Serialize)]
-pub struct Across {
+pub struct ParamComparison {
     pub param: String,
     pub value: String,
     pub reference_value: String,
@@ -159,9 +164,22 @@ pub enum Verdict {
     Missing,
 }
 
+impl Verdict {
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+            Verdict::Undecided => "undecided",
+            Verdict::WrongAnswer => "wrong answer",
+            Verdict::Missing => "missing",
+        }
+    }
+}
+
 impl Analysis {
-    /// The comparison that decides between a cell and its family's reference; none for the reference
-    /// itself and for yardsticks.
+    /// The comparison that decides between a cell and its family's reference; none for the
+    /// reference itself and for yardsticks.
     pub fn decision(&self, family: &Family, cell: usize) -> Option<&Comparison> {
         self.comparisons.iter().find(|comparison| {
             comparison.decides
@@ -187,7 +205,8 @@ pub struct ThresholdOutcome {
     pub value: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
-    /// Of the interval: 1 − 0.05 / (outcomes of the run), so that all of them hold together at 95 %.
+    /// Of the interval: 1 − 0.05 / (outcomes of the run), so that all of them hold together at 95
+    /// %.
     pub level: f64,
     pub verdict: Held,
     /// Why it is undecided.

@@ -12,7 +12,7 @@ use crate::stats;
 
 /// What must be the same for two values to be of one series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place {
+pub struct SeriesKey {
     pub experiment: String,
     pub point: Point,
     /// The fingerprint of its environment.
@@ -24,15 +24,15 @@ pub struct Place {
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
     #[serde(flatten)]
-    pub place: Place,
+    pub place: SeriesKey,
     /// The oldest first.
-    pub values: Vec<Was>,
-    pub changes: Vec<Step>,
+    pub values: Vec<HistoryPoint>,
+    pub changes: Vec<ChangePoint>,
 }
 
 /// The value of one run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Was {
+pub struct HistoryPoint {
     pub id: String,
     pub started: String,
     pub label: Option<String>,
@@ -42,7 +42,7 @@ pub struct Was {
 
 /// A change of the level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Step {
+pub struct ChangePoint {
     /// The first run of the new level.
     pub id: String,
     /// Its index in the values.
@@ -65,14 +65,14 @@ pub fn series(runs: &[Run], method: &str, metric: &str) -> Vec<Series> {
             else {
                 continue;
             };
-            let place = Place {
+            let place = SeriesKey {
                 experiment: run.experiment.clone(),
                 point: cell.point.clone(),
                 machine: run.environment.fingerprint.clone(),
                 cache: run.plan.cache,
                 fresh: run.plan.fresh,
             };
-            let value = Was {
+            let value = HistoryPoint {
                 id: run.id.clone(),
                 started: run.started.clone(),
                 label: run.label.clone(),
@@ -92,7 +92,7 @@ pub fn series(runs: &[Run], method: &str, metric: &str) -> Vec<Series> {
     all
 }
 
-fn steps(values: &[Was]) -> Vec<Step> {
+fn steps(values: &[HistoryPoint]) -> Vec<ChangePoint> {
     let skipped = values.len().saturating_sub(NEWEST);
     let p50: Vec<f64> = values[skipped..].iter().map(|value| value.p50).collect();
     let changes = stats::changes(&p50);
@@ -103,7 +103,7 @@ fn steps(values: &[Was]) -> Vec<Step> {
         let ratio = stats::median(&p50[ends[1]..ends[2]]) / stats::median(&p50[ends[0]..ends[1]]);
         let at = skipped + ends[1];
         let ratio = Some(ratio).filter(|ratio| ratio.is_finite());
-        Step { id: values[at].id.clone(), at, ratio }
+        ChangePoint { id: values[at].id.clone(), at, ratio }
     };
     ends.windows(3).map(step).collect()
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::Family;
 use super::compare::{RELEVANT_PERCENT, is_single_threaded};
-use super::note::{Found, Kind, note, percent};
+use super::found::{Found, percent, warn};
 use crate::metric::{WALL, WALL_LESS_WAIT};
-use crate::run::{Cell, Note, Run, Sample};
+use crate::run::{Cell, Run, Sample, Warning, WarningKind};
 use crate::stats;
 
 /// A doubt that chance gives in fewer runs than this is noted: each kind, in any of the methods of a run. Half of
@@ -21,7 +21,7 @@ const TREND_SESSIONS: usize = 10;
 /// What is doubtful about the logs of a cell's samples, by what chance gives less often than this.
 type Doubt = fn(&[(&Sample, f64)], f64) -> Option<String>;
 
-pub(super) fn notes(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
+pub(super) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     let series: Vec<Vec<(&Sample, f64)>> = run
         .cells
         .iter()
@@ -38,21 +38,16 @@ pub(super) fn notes(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
     } else {
         "its first samples count; have it measured with more warm-up"
     };
-    let kind = Kind { what: "warm-up not finished", advice };
-    note(run, kind, look(warm_up), notes);
+    warn(run, &WarningKind::WarmUp, advice, look(warm_up), notes);
     let advice = if run.in_rounds() {
         "ratios are taken within rounds and hold, percentiles mix what changed; measure longer, or \
          with more --warm-up"
     } else {
         "percentiles and ratios mix what changed; measure longer, or with more warm-up"
     };
-    let kind = Kind { what: "drift", advice };
-    note(run, kind, look(drift), notes);
-    let kind = Kind {
-        what: "two modes",
-        advice: "p50 can jump from one to the other; read all --percentiles, compare --sessions",
-    };
-    note(run, kind, look(modes), notes);
+    warn(run, &WarningKind::Drift, advice, look(drift), notes);
+    let advice = "p50 can jump from one to the other; read all --percentiles, compare --sessions";
+    warn(run, &WarningKind::Modes, advice, look(modes), notes);
     slot_effect(&series, notes);
 }
 
@@ -115,7 +110,7 @@ fn modes(series: &[(&Sample, f64)], _alpha: f64) -> Option<String> {
 
 /// Whether the second half of a round differs from the first, over all methods: each sample against
 /// the median of its cell.
-fn slot_effect(series: &[Vec<(&Sample, f64)>], notes: &mut Vec<Note>) {
+fn slot_effect(series: &[Vec<(&Sample, f64)>], notes: &mut Vec<Warning>) {
     let mut rounds: BTreeMap<(u32, u32), Vec<(u32, f64)>> = BTreeMap::new();
     for cell in series {
         let center = stats::median(&logs(cell));
@@ -136,6 +131,6 @@ fn slot_effect(series: &[Vec<(&Sample, f64)>], notes: &mut Vec<Note>) {
              ({low:+.1} … {high:+.1}); random order keeps it out of the ratios, more rounds make \
              up for the noise it adds"
         );
-        notes.push(Note { method: None, point: None, text });
+        notes.push(Warning::new(WarningKind::SlotEffect, text));
     }
 }

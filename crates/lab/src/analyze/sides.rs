@@ -1,6 +1,6 @@
-//! Two sides of runs, before and after or here and there: what each method takes there for what it takes
-//! here, absolutely and for one unit of the reference. A run is one value: what differs between two
-//! starts of a run is the same in all of its rounds and sessions.
+//! Two sides of runs, before and after or here and there: what each method takes there for what it
+//! takes here, absolutely and for one unit of the reference. A run is one value: what differs
+//! between two starts of a run is the same in all of its rounds and sessions.
 
 mod cells;
 mod gate;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-pub use self::cells::Alone;
+pub use self::cells::Unmatched;
 use self::cells::{InRun, Match, matches};
 pub use self::gate::gate;
 pub use self::refuse::refusal;
@@ -27,31 +27,31 @@ use crate::stats::{self, RUNS_A_SIDE, Shift};
 
 /// Two sides, of one experiment. Derived, never stored.
 #[derive(Clone, Debug, Serialize)]
-pub struct Sides {
+pub struct RunComparison {
     /// A line per method, point and metric that both sides have.
-    pub lines: Vec<Line>,
+    pub lines: Vec<MetricChange>,
     /// What only one of the sides has: the method, the point, and on which side it is.
-    pub alone: Vec<Alone>,
+    pub alone: Vec<Unmatched>,
 }
 
 /// One method at one point in one metric, on both sides.
 #[derive(Clone, Debug, Serialize)]
-pub struct Line {
+pub struct MetricChange {
     pub method: String,
     pub role: Role,
     /// The full point; of a method that does not read all of it, and is at several, the first.
     pub point: Point,
     pub metric: String,
-    /// Exactly one metric of a method and point decides: the measure of all contenders there, chosen as
-    /// [`super::Family::metric`] is; the wall time of what is not compared and lacks it.
+    /// Exactly one metric of a method and point decides: the measure of all contenders there,
+    /// chosen as [`super::Family::metric`] is; the wall time of what is not compared and lacks it.
     pub decides: bool,
-    pub a: Half,
-    pub b: Half,
+    pub a: SideSummary,
+    pub b: SideSummary,
     /// b / a.
-    pub absolute: Change,
-    /// The same of the ratio to the reference, which was in the same rounds; none for the reference, and
-    /// where a run has no rounds.
-    pub relative: Option<Change>,
+    pub absolute: Effect,
+    /// The same of the ratio to the reference, which was in the same rounds; none for the
+    /// reference, and where a run has no rounds.
+    pub relative: Option<Effect>,
     pub reference: Option<String>,
     /// Its answer was wrong on side a already: it was in no comparison there.
     #[serde(skip)]
@@ -60,7 +60,7 @@ pub struct Line {
 
 /// What one side shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Half {
+pub struct SideSummary {
     /// Runs that have it.
     pub runs: usize,
     /// Samples of all of them.
@@ -73,7 +73,7 @@ pub struct Half {
 
 /// From side a to side b.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct Effect {
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
@@ -85,9 +85,9 @@ pub struct Change {
     pub reason: Option<String>,
 }
 
-/// `places` are the params that say where a job is done (a file, a directory) and not which: where each
-/// side has one value of it, they may differ.
-pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> Sides {
+/// `places` are the params that say where a job is done (a file, a directory) and not which: where
+/// each side has one value of it, they may differ.
+pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> RunComparison {
     let (matches, alone) = matches(a, b, places);
     // At each full point the reference, and how many compete.
     let mut families: HashMap<&Point, (Option<&Match<'_>>, usize)> = HashMap::new();
@@ -112,7 +112,7 @@ pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> Sides {
         }
         lines.extend(of_method);
     }
-    Sides { lines, alone }
+    RunComparison { lines, alone }
 }
 
 fn lines_of(
@@ -120,7 +120,7 @@ fn lines_of(
     reference: Option<&Match<'_>>,
     deciding: &str,
     alpha: f64,
-) -> Vec<Line> {
+) -> Vec<MetricChange> {
     let reference = reference.filter(|reference| reference.method != found.method);
     // A yardstick or a wrong answer may lack it, and has a line that decides, too.
     let has_it = deciding == WALL || all_have_it(&found.cells().collect::<Vec<&Cell>>());
@@ -131,7 +131,7 @@ fn lines_of(
             let [a, b] = found.sides.each_ref().map(|side| half(side, metric));
             let judge = Judge { alpha, sign: sign(metric) };
             let relative = reference.filter(|_| [WALL, WALL_LESS_WAIT, CPU].contains(&metric));
-            Some(Line {
+            Some(MetricChange {
                 method: found.method.to_owned(),
                 role: found.role,
                 point: found.family.clone(),
@@ -154,8 +154,8 @@ pub(super) fn sign(metric: &str) -> f64 {
     if METRICS.iter().filter(more).any(|known| known.name == metric) { -1.0 } else { 1.0 }
 }
 
-/// The measure at each point, as in a run: that of the contenders whose answer is right, and the same at points
-/// that share one.
+/// The measure at each point, as in a run: that of the contenders whose answer is right, and the
+/// same at points that share one.
 fn deciding<'a>(matches: &'a [Match<'_>]) -> HashMap<&'a Point, &'static str> {
     let mut points: Vec<&Point> = Vec::new();
     for found in matches {
@@ -174,7 +174,7 @@ fn deciding<'a>(matches: &'a [Match<'_>]) -> HashMap<&'a Point, &'static str> {
     points.into_iter().zip(measures).collect()
 }
 
-fn half(side: &[InRun<'_>], metric: &str) -> Option<Half> {
+fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
     let sessions = values::sessions(side.iter().flat_map(|(_, cell)| cell.counted(metric)));
     let n = sessions.iter().map(Vec::len).sum();
     let mut percentiles = summary::percentiles(&sessions)?;
@@ -184,7 +184,7 @@ fn half(side: &[InRun<'_>], metric: &str) -> Option<Half> {
         }
     }
     let ops = side.iter().map(|(_, cell)| summary::most_ops(cell, metric)).max().unwrap_or(1);
-    Some(Half { runs: side.len(), n, ops, percentiles })
+    Some(SideSummary { runs: side.len(), n, ops, percentiles })
 }
 
 /// How a line is judged.
@@ -197,7 +197,7 @@ struct Judge {
 type Values = Result<Vec<f64>, String>;
 
 impl Judge {
-    fn absolute(&self, found: &Match<'_>, metric: &str) -> Change {
+    fn absolute(&self, found: &Match<'_>, metric: &str) -> Effect {
         if let Some(reason) = &found.wrong {
             return self.without_ratio(Verdict::WrongAnswer, reason.clone());
         }
@@ -211,7 +211,7 @@ impl Judge {
     }
 
     /// The ratio to the reference of the same run.
-    fn relative(&self, found: &Match<'_>, reference: &Match<'_>, metric: &str) -> Change {
+    fn relative(&self, found: &Match<'_>, reference: &Match<'_>, metric: &str) -> Effect {
         if let Some(reason) = &found.wrong {
             return self.without_ratio(Verdict::WrongAnswer, reason.clone());
         }
@@ -225,7 +225,7 @@ impl Judge {
         self.change([of_runs(0), of_runs(1)])
     }
 
-    fn change(&self, [a, b]: [Values; 2]) -> Change {
+    fn change(&self, [a, b]: [Values; 2]) -> Effect {
         let (a, b) = match (a, b) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(reason), _) | (_, Err(reason)) => {
@@ -249,7 +249,7 @@ impl Judge {
     }
 
     /// Of counts that are the same in all samples of a side: nothing is left to chance.
-    fn exact(&self, a: f64, b: f64) -> Change {
+    fn exact(&self, a: f64, b: f64) -> Effect {
         let verdict = match (b - a) * self.sign {
             d if d < 0.0 => Verdict::Faster,
             d if d > 0.0 => Verdict::Slower,
@@ -261,12 +261,12 @@ impl Judge {
         }
         let bound = Some(ratio);
         let (level, reason) = (1.0 - self.alpha, None);
-        Change { ratio: bound, low: bound, high: bound, level, verdict, reason }
+        Effect { ratio: bound, low: bound, high: bound, level, verdict, reason }
     }
 
-    fn without_ratio(&self, verdict: Verdict, reason: String) -> Change {
+    fn without_ratio(&self, verdict: Verdict, reason: String) -> Effect {
         let (ratio, low, high, level) = (None, None, None, 1.0 - self.alpha);
-        Change { ratio, low, high, level, verdict, reason: Some(reason) }
+        Effect { ratio, low, high, level, verdict, reason: Some(reason) }
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::param::Point;
 use crate::param::Value;
+use crate::random::SplitMix64;
 use crate::run::{
     CacheState, Cell, Environment, Imported, Measure, Pass, Plan, Role, SCHEMA, Sample, Status,
 };
@@ -41,13 +42,7 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
             seed: 1,
             cache: CacheState::Warm,
             sample_limit_ns: 1,
-            data_dir: None,
-            counting: 0,
-            fresh: false,
-            definition: None,
-            metric_versions: std::collections::BTreeMap::new(),
-            measures: Vec::new(),
-            imported: None,
+            ..Plan::default()
         },
         points: vec![Point::default()],
         cells,
@@ -88,13 +83,8 @@ pub(super) fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell
 
 /// 100 wall times of 1 ms and a bell-like noise of about `sd`, different for each seed.
 pub(super) fn noisy(seed: u64, sd: f64) -> Vec<f64> {
-    let mut state = seed;
-    let mut unit = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z >> 11) as f64 / (1u64 << 53) as f64
-    };
+    let mut random = SplitMix64(seed);
+    let mut unit = || random.unit();
     (0..100).map(|_| 1e6 * (sd * ((0..12).map(|_| unit()).sum::<f64>() - 6.0)).exp()).collect()
 }
 
@@ -143,7 +133,7 @@ fn methods_that_did_not_take_turns_have_a_ratio_and_no_verdict() {
     close(wall.ratio, 2.0, 0.05);
     assert_eq!((wall.low, wall.p, wall.decides), (None, None, true));
     assert_eq!(wall.reason.as_deref(), Some("other 1.0 did not measure the methods in rounds"));
-    let text = &analysis.notes[0].text;
+    let text = &analysis.notes[0].to_string();
     assert!(text.starts_with("bytelab did not measure this, other 1.0 did; imported from x.json"));
     let sides: Vec<Run> = (0..5).map(|_| run.clone()).collect();
     let compared = compare_sides(&sides, &sides, &[]);

@@ -1,11 +1,11 @@
-//! One perf event: of one task, of all threads and processes that it starts from then on, which is read
-//! and never sampled; or of one CPU, which writes each of its happenings into a ring.
+//! One perf event: of one task, of all threads and processes that it starts from then on, which is
+//! read and never sampled; or of one CPU, which writes each of its events into a ring.
 #![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "perf_event_open has no safe form"))]
 
 use std::io;
 use std::os::fd::OwnedFd;
 
-pub(crate) const SYSCALLS: &str = "syscalls";
+use crate::metric::SYSCALLS;
 
 /// What is counted, and under which name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,8 @@ const ENABLE_ON_EXEC: u64 = 1 << 12;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 const READ_TIMES: u64 = 1 | 1 << 1;
 
-/// `perf_event_attr` up to `clockid`. A kernel that knows less of it takes it as long as the rest is 0.
+/// `perf_event_attr` up to `clockid`. A kernel that knows less of it takes it as long as the rest
+/// is 0.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -67,7 +68,8 @@ struct Attributes {
     clock: libc::clockid_t,
 }
 
-/// What is written of each happening on a CPU: process and thread, time, address, the tracepoint's own.
+/// What is written of each event on a CPU: process and thread, time, address, the tracepoint's
+/// own.
 pub(super) const SAMPLE_TYPE: u64 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 10;
 const NAMES: u64 = 1 << 9;
 const TASKS: u64 = 1 << 13;
@@ -76,21 +78,21 @@ const USE_CLOCK: u64 = 1 << 25;
 
 /// What happens on a CPU, whoever is on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Happening {
+pub(crate) enum PerfEvent {
     Tracepoint(u64),
     /// The same, and the beginnings, names and ends of tasks.
     TracepointAndTasks(u64),
     PageFault,
 }
 
-/// Each happening becomes a record, with the time of the monotonic clock.
-pub(crate) fn open_on_cpu(what: Happening, cpu: u32) -> io::Result<OwnedFd> {
+/// Each event becomes a record, with the time of the monotonic clock.
+pub(crate) fn open_on_cpu(what: PerfEvent, cpu: u32) -> io::Result<OwnedFd> {
     const TYPE_SOFTWARE: u32 = 1;
     const PAGE_FAULTS: u64 = 2;
     let (event_type, config, tasks) = match what {
-        Happening::Tracepoint(id) => (TYPE_TRACEPOINT, id, 0),
-        Happening::TracepointAndTasks(id) => (TYPE_TRACEPOINT, id, NAMES | TASKS),
-        Happening::PageFault => (TYPE_SOFTWARE, PAGE_FAULTS, 0),
+        PerfEvent::Tracepoint(id) => (TYPE_TRACEPOINT, id, 0),
+        PerfEvent::TracepointAndTasks(id) => (TYPE_TRACEPOINT, id, NAMES | TASKS),
+        PerfEvent::PageFault => (TYPE_SOFTWARE, PAGE_FAULTS, 0),
     };
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
@@ -195,8 +197,8 @@ impl Event {
         self.kind
     }
 
-    /// Counted so far, of all tasks together, those that ended included. None where the counter had to
-    /// be shared with other users of it: then a part is missing.
+    /// Counted so far, of all tasks together, those that ended included. None where the counter had
+    /// to be shared with other users of it: then a part is missing.
     pub(super) fn read(&self) -> io::Result<Option<u64>> {
         let mut buffer = [0u8; 24];
         let len = rustix::io::read(&self.fd, &mut buffer)?;

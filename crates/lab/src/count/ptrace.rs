@@ -1,5 +1,5 @@
-//! ptrace(2) and the waiting for stops, as safe functions. A tracer is a thread: all of these must be
-//! called by the one that has seized the task.
+//! ptrace(2) and the waiting for stops, as safe functions. A tracer is a thread: all of these must
+//! be called by the one that has seized the task.
 #![expect(unsafe_code, reason = "ptrace and waitid have no safe form that can do this")]
 
 use std::io;
@@ -26,7 +26,7 @@ const GET_SYSCALL_INFO: libc::c_long = 0x420e;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
     /// It has ended, and is still to be reaped.
-    Ended(u32),
+    RunError(u32),
     Stopped(u32, Stop),
 }
 
@@ -68,8 +68,8 @@ impl Info {
     }
 }
 
-/// From now on the task can be stopped by [`interrupt`]; it is not stopped yet. With `ends`, it stops once
-/// more before it ends, with all its memory.
+/// From now on the task can be stopped by [`interrupt`]; it is not stopped yet. With `ends`, it
+/// stops once more before it ends, with all its memory.
 pub(super) fn seize(task: u32, ends: bool) -> io::Result<()> {
     let options = if ends { OPTIONS | libc::PTRACE_O_TRACEEXIT } else { OPTIONS };
     request(SEIZE, task, 0, options as usize).map(|_| ())
@@ -125,8 +125,8 @@ fn request(
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// The next task of this thread that has news, without waiting. The end of a task is not taken away:
-/// see [`reap`].
+/// The next task of this thread that has news, without waiting. The end of a task is not taken
+/// away: see [`reap`].
 pub(super) fn news() -> io::Result<Option<News>> {
     // Nearly all news are stops: they are taken at the first look.
     if let Some((task, _, status)) = look(libc::WSTOPPED)? {
@@ -135,7 +135,7 @@ pub(super) fn news() -> io::Result<Option<News>> {
     // A stop between the two looks is seen here, asked for or not; the next look takes it.
     let ended = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
     let found = look(libc::WEXITED | libc::WNOWAIT)?.filter(|(_, code, _)| ended.contains(code));
-    Ok(found.map(|(task, ..)| News::Ended(task)))
+    Ok(found.map(|(task, ..)| News::RunError(task)))
 }
 
 /// A task in the state that is asked for, or in a stop: its number, what has happened, its status.

@@ -1,5 +1,5 @@
-//! The numbers of tracepoints, and how they write what happened. tracefs tells it; where that is not
-//! mounted, a mount that is attached nowhere is asked, and is gone when it is closed.
+//! The numbers of tracepoints, and how they write what happened. tracefs tells it; where that is
+//! not mounted, a mount that is attached nowhere is asked, and is gone when it is closed.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -21,8 +21,8 @@ struct Field {
     size: usize,
 }
 
-/// The number of the tracepoint at which each system call begins. The error says why it cannot be had,
-/// and what would help.
+/// The number of the tracepoint at which each system call begins. The error says why it cannot be
+/// had, and what would help.
 pub(crate) fn id() -> Result<u64, String> {
     let text = file("raw_syscalls/sys_enter", "id")?;
     text.trim().parse().map_err(|_| format!("tracefs: {:?} is no tracepoint number", text.trim()))
@@ -50,20 +50,20 @@ impl Format {
     }
 
     /// Where the number of this name stands.
-    pub(crate) fn place(&self, name: &str) -> Option<Place> {
+    pub(crate) fn place(&self, name: &str) -> Option<FieldLayout> {
         let field = self.fields.iter().find(|field| field.name == name)?;
-        Some(Place { offset: field.offset, size: field.size })
+        Some(FieldLayout { offset: field.offset, size: field.size })
     }
 }
 
 /// Where a number stands in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FieldLayout {
     offset: usize,
     size: usize,
 }
 
-impl Place {
+impl FieldLayout {
     pub(crate) fn read(self, raw: &[u8]) -> Option<i64> {
         let bytes = raw.get(self.offset..self.offset.checked_add(self.size)?)?;
         match self.size {
@@ -138,7 +138,7 @@ format:
     fn a_format_tells_where_a_number_stands() {
         let format = Format::parse(WAKEUP).unwrap();
         assert_eq!(format.id, 312);
-        assert_eq!(format.place("pid"), Some(Place { offset: 24, size: 4 }));
+        assert_eq!(format.place("pid"), Some(FieldLayout { offset: 24, size: 4 }));
         assert_eq!(format.place("nothing"), None);
         let mut raw = [0u8; 40];
         raw[24..28].copy_from_slice(&77i32.to_ne_bytes());

@@ -1,5 +1,5 @@
-//! A thread that watches each system call of a process, of its threads and of all that it starts. It
-//! needs no rights beyond those of a debugger; what it watches takes ten times as long or more.
+//! A thread that watches each system call of a process, of its threads and of all that it starts.
+//! It needs no rights beyond those of a debugger; what it watches takes ten times as long or more.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use super::own::Mark;
+use super::in_process::Mark;
 use super::ptrace::{self, Info, News, Stop};
 use super::{Calls, tree};
 use crate::{clock, counters};
@@ -18,8 +18,8 @@ use crate::{clock, counters};
 pub(crate) enum Window {
     /// Between the marks that a built-in method sets.
     Marked,
-    /// From now to the next rest, without reading orders from and writing replies to these pipes, which
-    /// are named as in `/proc/PID/fd`.
+    /// From now to the next rest, without reading orders from and writing replies to these pipes,
+    /// which are named as in `/proc/PID/fd`.
     Protocol { orders: PathBuf, replies: PathBuf },
     /// From the next `execve` of the process to its end.
     Program,
@@ -37,7 +37,8 @@ pub(crate) struct Tracer {
 
 /// What never comes to rest is given up after this time.
 const REST_LIMIT_NS: u64 = 100_000_000;
-/// So long it looks for news without a pause, as a task that is stopped costs its whole process time.
+/// So long it looks for news without a pause, as a task that is stopped costs its whole process
+/// time.
 const LOOK_NS: u64 = 30_000;
 /// The longest pause between two looks.
 const PAUSE_NS: u64 = 1_000_000;
@@ -83,7 +84,8 @@ struct Watch {
 struct Task {
     /// It runs unwatched until its first stop.
     arriving: bool,
-    /// Where it was interrupted in a system call that had begun before; it will begin once more there.
+    /// Where it was interrupted in a system call that had begun before; it will begin once more
+    /// there.
     interrupted_at: Option<Info>,
 }
 
@@ -101,8 +103,8 @@ impl Watch {
         loop {
             let news = ptrace::news().map_err(|error| format!("waiting for it: {error}"))?;
             match news {
-                Some(News::Ended(task)) if task == self.root => return Ok(self.calls),
-                Some(News::Ended(task)) => {
+                Some(News::RunError(task)) if task == self.root => return Ok(self.calls),
+                Some(News::RunError(task)) => {
                     ptrace::reap(task);
                     self.tasks.remove(&task);
                 }
@@ -246,7 +248,8 @@ impl Watch {
         }
     }
 
-    /// Looks again at once for a while, then after a part of the time that nothing has happened.
+    /// Looks again at once for a while, then after a part of the time that nothing has
+    /// happened.
     fn pause(&self) {
         let quiet_ns = clock::now_ns() - self.quiet_since_ns;
         if quiet_ns < LOOK_NS {
@@ -257,8 +260,8 @@ impl Watch {
         }
     }
 
-    /// Each task is let go at its next stop. What is not stopped in time is let go by the end of this
-    /// thread.
+    /// Each task is let go at its next stop. What is not stopped in time is let go by the end of
+    /// this thread.
     fn detach_all(&mut self) {
         self.tasks.retain(|task, _| ptrace::interrupt(*task).is_ok());
         let start_ns = clock::now_ns();
@@ -269,8 +272,8 @@ impl Watch {
                     let _ = ptrace::detach(task, signal);
                     self.tasks.remove(&task);
                 }
-                Ok(Some(News::Ended(task))) if task == self.root => return,
-                Ok(Some(News::Ended(task))) => {
+                Ok(Some(News::RunError(task))) if task == self.root => return,
+                Ok(Some(News::RunError(task))) => {
                     ptrace::reap(task);
                     self.tasks.remove(&task);
                 }
@@ -281,8 +284,8 @@ impl Watch {
     }
 }
 
-/// Whether a call begins at the place where one was interrupted. Some processors have not stepped back
-/// to the instruction of the call, others have, by its length.
+/// Whether a call begins at the place where one was interrupted. Some processors have not stepped
+/// back to the instruction of the call, others have, by its length.
 fn is_same_place(at: &Info, info: &Info) -> bool {
     at.stack == info.stack && at.instruction.abs_diff(info.instruction) <= 4
 }

@@ -67,8 +67,9 @@ impl Times {
     }
 }
 
-/// Total, busy and steal of the line `cpu user nice system idle iowait irq softirq steal guest guest_nice`
-/// (proc(5)). The time of guests is in that of the user already; steal is no one's work here.
+/// Total, busy and steal of the line `cpu user nice system idle iowait irq softirq steal guest
+/// guest_nice` (proc(5)). The time of guests is in that of the user already; steal is no one's work
+/// here.
 fn machine(line: &str) -> Option<(u64, u64, u64)> {
     let mut times = [0u64; 8];
     let mut words = line.strip_prefix("cpu ")?.split_whitespace();
@@ -97,8 +98,8 @@ fn own(tree: &Tree) -> Option<u64> {
     Some(all)
 }
 
-/// User and system time of a process and of the children that it waited for: fields 14 to 17, behind the
-/// name in parentheses.
+/// User and system time of a process and of the children that it waited for: fields 14 to 17,
+/// behind the name in parentheses.
 fn process(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     (0..4).try_fold(0u64, |sum, _| sum.checked_add(fields.next()?.parse().ok()?))

@@ -1,11 +1,11 @@
-//! What foreign programs allocate, counted in processes of their own: the library that is preloaded for
-//! it makes system calls at each start, which the other counts must not have.
+//! What foreign programs allocate, counted in processes of their own: the library that is preloaded
+//! for it makes system calls at each start, which the other counts must not have.
 
 use std::path::{Path, PathBuf};
 
-use super::process::{Process, Talk, describe};
-use super::speaker::Speaker;
-use super::{Ended, Limits, Runner};
+use super::process::{ChildStdio, Process, describe};
+use super::worker_client::WorkerClient;
+use super::{Limits, RunError, Runner};
 use crate::clock;
 use crate::count::{self, Shim};
 use crate::param::Point;
@@ -15,7 +15,7 @@ type Counts = Vec<(&'static str, u64)>;
 
 /// A worker with the library. It takes each sample again.
 pub(super) struct Worker {
-    speaker: Speaker,
+    worker: WorkerClient,
     shim: Shim,
 }
 
@@ -24,51 +24,56 @@ impl Worker {
         argv: &[String],
         limits: &Limits,
         arguments: &Point,
-    ) -> Result<Worker, Ended> {
-        let shim = Shim::new().map_err(Ended::Failed)?;
-        let mut speaker = Speaker::start(argv, &variables(&shim), limits.clone())?;
-        speaker.prepare(arguments)?;
-        shim.counts_still(speaker.pid()).map_err(Ended::Failed)?;
-        Ok(Worker { speaker, shim })
+    ) -> Result<Worker, RunError> {
+        let shim = Shim::new().map_err(RunError::Failed)?;
+        let mut worker = WorkerClient::start(argv, &variables(&shim), limits.clone())?;
+        worker.prepare(arguments)?;
+        shim.counts_still(worker.pid()).map_err(RunError::Failed)?;
+        Ok(Worker { worker, shim })
     }
 
-    pub(super) fn count(&mut self, n: u64, ops: u64) -> Result<Counts, Ended> {
-        count::settle(self.speaker.pid());
+    pub(super) fn count(&mut self, n: u64, ops: u64) -> Result<Counts, RunError> {
+        count::settle(self.worker.pid());
         self.shim.start();
-        let done = self.speaker.ask(n, ops, false)?;
-        count::settle(self.speaker.pid());
+        let done = self.worker.ask(n, ops, false)?;
+        count::settle(self.worker.pid());
         let counts = self.shim.stop();
         if done.ops != ops {
             let why = format!("it did {} operations when {ops} were asked for", done.ops);
-            return Err(Ended::Failed(why));
+            return Err(RunError::Failed(why));
         }
         Ok(counts.to_vec())
     }
 
     pub(super) fn bye(&mut self) {
-        self.speaker.bye();
+        self.worker.bye();
     }
 }
 
 /// Runs a plain command with the library, from its start to its end.
-pub(super) fn of_command(argv: &[String], talk: Talk, limits: &Limits) -> Result<Counts, Ended> {
+pub(super) fn of_command(
+    argv: &[String],
+    stdio: ChildStdio,
+    limits: &Limits,
+) -> Result<Counts, RunError> {
     let name = argv.first().map_or("", String::as_str);
-    let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("waiting for it: {error}"));
-    let shim = Shim::new().map_err(Ended::Failed)?;
+    let failed =
+        |error: &dyn std::fmt::Display| RunError::Failed(format!("waiting for it: {error}"));
+    let shim = Shim::new().map_err(RunError::Failed)?;
     shim.start();
-    let mut process = Process::spawn(argv, talk, &variables(&shim), limits.dir.as_deref())?;
+    let mut process = Process::spawn(argv, stdio, &variables(&shim), limits.dir.as_deref())?;
     process.wait_for_exit(limits, clock::now_ns() + limits.answer_ns)?;
     let counts = shim.stop();
     let number = process.child.id();
     let status = process.end().map_err(|error| failed(&error))?;
     if !status.success() {
         let tail = process.quoted_tail();
-        return Err(Ended::Failed(format!(
+        return Err(RunError::Failed(format!(
             "with the library that counts, it {}{tail}",
             describe(status)
         )));
     }
-    shim.counts(number, &file_of(name)).map_err(Ended::Failed)?;
+    shim.counts(number, &file_of(name)).map_err(RunError::Failed)?;
     Ok(counts.to_vec())
 }
 
@@ -84,11 +89,11 @@ fn file_of(name: &str) -> PathBuf {
 }
 
 /// Why there are no counts, unless all is to stop.
-pub(super) fn or_why<T>(counted: Result<T, Ended>) -> Result<Result<T, String>, Ended> {
+pub(super) fn or_why<T>(counted: Result<T, RunError>) -> Result<Result<T, String>, RunError> {
     match counted {
         Ok(counted) => Ok(Ok(counted)),
-        Err(Ended::Stopped) => Err(Ended::Stopped),
-        Err(Ended::Failed(why) | Ended::Skipped(why)) => Ok(Err(why)),
+        Err(RunError::Stopped) => Err(RunError::Stopped),
+        Err(RunError::Failed(why) | RunError::Skipped(why)) => Ok(Err(why)),
     }
 }
 

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::filled::Filled;
+use super::expanded::ExpandedCommand;
 use super::orphans::Known;
 use super::output::Output;
-use super::process::{Process, Talk, describe};
-use super::{Ended, Limits, Ready, Runner, Taken};
+use super::process::{ChildStdio, Process, describe};
+use super::{Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
 use crate::counters::Counters;
 use crate::experiment::Command;
@@ -18,7 +18,7 @@ use crate::protocol::Done;
 
 pub(super) struct CommandRunner {
     command: Command,
-    filled: Filled,
+    expanded: ExpandedCommand,
     output: Output,
     /// The size of the data, or of its input: a command cannot say what it read.
     bytes: u64,
@@ -31,28 +31,37 @@ pub(super) struct CommandRunner {
 
 impl CommandRunner {
     pub(super) fn new(command: Command, limits: Limits, fresh: bool) -> CommandRunner {
-        let (filled, output) = (Filled::default(), Output::Nothing);
-        CommandRunner { command, filled, output, bytes: 0, limits, fresh, no_noop: None }
+        let (expanded, output) = (ExpandedCommand::default(), Output::Nothing);
+        CommandRunner { command, expanded, output, bytes: 0, limits, fresh, no_noop: None }
     }
 
     /// Once; `started` is told its process. Ends what it leaves running.
-    pub(super) fn run(&mut self, n: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended> {
+    pub(super) fn run(
+        &mut self,
+        n: u64,
+        started: &mut dyn FnMut(u32),
+    ) -> Result<RawSample, RunError> {
         let known = Known::now();
         let taken = self.run_and_wait(n, started);
         known.end_others();
         taken
     }
 
-    fn run_and_wait(&mut self, n: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended> {
-        let name = self.filled.name().to_owned();
+    fn run_and_wait(
+        &mut self,
+        n: u64,
+        started: &mut dyn FnMut(u32),
+    ) -> Result<RawSample, RunError> {
+        let name = self.expanded.name().to_owned();
         let failed = |what: &str, error: &dyn std::fmt::Display| {
-            Ended::Failed(format!("{name}: {what}: {error}"))
+            RunError::Failed(format!("{name}: {what}: {error}"))
         };
-        let stdin = input(self.filled.input.as_deref(), &self.limits)?;
+        let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
         let stdout = self.output.stdout().map_err(|error| failed("its output", &error))?;
         let dir = self.limits.dir.as_deref();
         let start_ns = clock::now_ns();
-        let mut process = Process::spawn(&self.filled.argv, Talk::Given(stdin, stdout), &[], dir)?;
+        let mut process =
+            Process::spawn(&self.expanded.argv, ChildStdio::Given(stdin, stdout), &[], dir)?;
         // posix_spawn returns when the new program has taken over.
         let startup_ns = clock::now_ns() - start_ns;
         process.watched = self.output.watched();
@@ -66,24 +75,24 @@ impl CommandRunner {
         if !status.success() {
             let how = describe(status);
             let tail = process.quoted_tail();
-            return Err(Ended::Failed(format!("{name} {how}{tail}")));
+            return Err(RunError::Failed(format!("{name} {how}{tail}")));
         }
         let answer = self.output.answer()?;
         let done = Done { n, wall_ns, ops: 1, bytes: self.bytes, answer, ..Done::default() };
         let used = used.of_tree(&tree);
-        Ok(Taken { done, used, startup_ns: Some(startup_ns), ..Taken::default() })
+        Ok(RawSample { done, used, startup_ns: Some(startup_ns), ..RawSample::default() })
     }
 
     /// What the start and the end of a process cost just now.
-    fn noop_ns(&mut self) -> Result<Option<u64>, Ended> {
+    fn noop_ns(&mut self) -> Result<Option<u64>, RunError> {
         if self.no_noop.is_some() {
             return Ok(None);
         }
-        let argv = self.filled.noop();
+        let argv = self.expanded.noop();
         match noop_ns(&argv, &self.limits) {
             Ok(ns) => Ok(Some(ns)),
-            Err(Ended::Stopped) => Err(Ended::Stopped),
-            Err(Ended::Failed(why) | Ended::Skipped(why)) => {
+            Err(RunError::Stopped) => Err(RunError::Stopped),
+            Err(RunError::Failed(why) | RunError::Skipped(why)) => {
                 self.no_noop = Some(why);
                 Ok(None)
             }
@@ -91,10 +100,10 @@ impl CommandRunner {
     }
 }
 
-fn noop_ns(argv: &[String], limits: &Limits) -> Result<u64, Ended> {
+fn noop_ns(argv: &[String], limits: &Limits) -> Result<u64, RunError> {
     let start_ns = clock::now_ns();
-    let mut process = Process::spawn(argv, Talk::Null, &[], limits.dir.as_deref())?;
-    let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
+    let mut process = Process::spawn(argv, ChildStdio::Null, &[], limits.dir.as_deref())?;
+    let failed = |error: &dyn std::fmt::Display| RunError::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(limits, start_ns + limits.answer_ns)?;
     let wall_ns = clock::now_ns() - start_ns;
     let status = process.end().map_err(|error| failed(&error))?;
@@ -102,23 +111,23 @@ fn noop_ns(argv: &[String], limits: &Limits) -> Result<u64, Ended> {
 }
 
 impl Runner for CommandRunner {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        self.filled = Filled::new(&self.command, arguments);
-        self.output = Output::new(&self.filled.answer, &self.limits)?;
-        let data = arguments.text("file").ok().or(self.filled.input.as_deref());
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        self.expanded = ExpandedCommand::new(&self.command, arguments);
+        self.output = Output::new(&self.expanded.answer, &self.limits)?;
+        let data = arguments.text("file").ok().or(self.expanded.input.as_deref());
         let data = data.and_then(|file| std::fs::metadata(path(file, &self.limits)).ok());
         self.bytes = data.filter(std::fs::Metadata::is_file).map_or(0, |file| file.len());
         Ok(Ready::default())
     }
 
-    fn before(&mut self) -> Result<(), Ended> {
+    fn before(&mut self) -> Result<(), RunError> {
         self.output.clear()
     }
 
-    fn go(&mut self, n: u64, _ops: u64) -> Result<Taken, Ended> {
+    fn go(&mut self, n: u64, _ops: u64) -> Result<RawSample, RunError> {
         let taken = self.run(n, &mut |_| {})?;
         let noop_ns = self.noop_ns()?;
-        Ok(Taken { noop_ns, ..taken })
+        Ok(RawSample { noop_ns, ..taken })
     }
 
     /// Each sample is a process of its own: those before were taken by others.
@@ -145,10 +154,10 @@ pub(super) fn path(word: &str, limits: &Limits) -> PathBuf {
 }
 
 /// The standard input of a command.
-pub(super) fn input(file: Option<&str>, limits: &Limits) -> Result<OwnedFd, Ended> {
+pub(super) fn input(file: Option<&str>, limits: &Limits) -> Result<OwnedFd, RunError> {
     let path = path(file.unwrap_or("/dev/null"), limits);
     let opened = File::open(&path).map(OwnedFd::from);
-    opened.map_err(|error| Ended::Failed(format!("its input {}: {error}", path.display())))
+    opened.map_err(|error| RunError::Failed(format!("its input {}: {error}", path.display())))
 }
 
 #[cfg(test)]

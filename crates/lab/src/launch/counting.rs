@@ -7,48 +7,48 @@ use std::path::PathBuf;
 
 use super::allocations;
 use super::command::input;
-use super::filled::Filled;
+use super::expanded::ExpandedCommand;
 use super::output::Output;
-use super::process::{Process, Talk, describe};
-use super::speaker::Speaker;
-use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Traced};
+use super::process::{ChildStdio, Process, describe};
+use super::worker_client::WorkerClient;
+use super::{Counted, CountingRunner, Limits, Ready, RunError, Runner, Traced};
 use crate::clock;
-use crate::count::{self, Calls, Outside, SYSCALLS, Sources, Tracer, Window};
+use crate::count::{self, Calls, Outside, Sources, Tracer, Window};
 use crate::counters::Counters;
 use crate::experiment::Command;
-use crate::metric::PEAK_RSS;
+use crate::metric::{PEAK_RSS, SYSCALLS};
 use crate::param::Point;
 use crate::protocol::{COUNTING_VARIABLE, Done};
 
 /// A built-in method counts itself, right around its job, and hands the counts over as its metrics.
 pub(super) struct BuiltIn {
-    speaker: Speaker,
+    worker: WorkerClient,
     /// Its allocator sees nothing of what these allocate.
     starts_others: bool,
 }
 
 impl BuiltIn {
-    pub(super) fn new(speaker: Speaker) -> BuiltIn {
-        BuiltIn { speaker, starts_others: false }
+    pub(super) fn new(worker: WorkerClient) -> BuiltIn {
+        BuiltIn { worker, starts_others: false }
     }
 }
 
 impl CountingRunner for BuiltIn {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        self.speaker.prepare(arguments)
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        self.worker.prepare(arguments)
     }
 
-    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
-        let started = faults_of_children(&self.speaker);
-        let done = self.speaker.ask(n, ops, false)?;
-        self.starts_others |= faults_of_children(&self.speaker) > started;
-        let counts = peak_of_tree(&mut self.speaker, started, n, ops, PeakOf::Children)?;
+    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
+        let started = faults_of_children(&self.worker);
+        let done = self.worker.ask(n, ops, false)?;
+        self.starts_others |= faults_of_children(&self.worker) > started;
+        let counts = peak_of_tree(&mut self.worker, started, n, ops, PeakOf::Children)?;
         Ok(Counted { done, counts, same_interval: true })
     }
 
-    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended> {
-        let tracer = Tracer::attach(self.speaker.pid(), Window::Marked);
-        let done = self.speaker.ask(n, ops, tracer.is_ok());
+    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError> {
+        let tracer = Tracer::attach(self.worker.pid(), Window::Marked);
+        let done = self.worker.ask(n, ops, tracer.is_ok());
         Ok(traced(tracer.and_then(Tracer::finish), done?).0)
     }
 
@@ -58,14 +58,14 @@ impl CountingRunner for BuiltIn {
     }
 
     fn bye(&mut self) {
-        self.speaker.bye();
+        self.worker.bye();
     }
 }
 
-/// A worker in any language is counted from outside, from rest to rest. The calls with which it read
-/// its order and wrote its reply are known from a sample that was traced, and taken off.
+/// A worker in any language is counted from outside, from rest to rest. The calls with which it
+/// read its order and wrote its reply are known from a sample that was traced, and taken off.
 pub(super) struct Foreign {
-    speaker: Speaker,
+    worker: WorkerClient,
     sources: Sources,
     outside: Result<Outside, String>,
     of_protocol: Option<u64>,
@@ -77,14 +77,14 @@ pub(super) struct Foreign {
 
 impl Foreign {
     pub(super) fn new(
-        speaker: Speaker,
+        worker: WorkerClient,
         sources: &Sources,
         argv: Vec<String>,
         peak_of: PeakOf,
         limits: Limits,
     ) -> Foreign {
         Foreign {
-            speaker,
+            worker,
             sources: sources.clone(),
             outside: Err(String::new()),
             of_protocol: None,
@@ -95,15 +95,15 @@ impl Foreign {
         }
     }
 
-    fn count_events(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
+    fn count_events(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
         let Ok(outside) = &self.outside else {
-            let done = self.speaker.ask(n, ops, false)?;
+            let done = self.worker.ask(n, ops, false)?;
             return Ok(Counted { done, counts: Vec::new(), same_interval: true });
         };
-        count::settle(self.speaker.pid());
+        count::settle(self.worker.pid());
         let before = outside.read();
-        let done = self.speaker.ask(n, ops, false)?;
-        count::settle(self.speaker.pid());
+        let done = self.worker.ask(n, ops, false)?;
+        count::settle(self.worker.pid());
         let mut counts = difference(&before, &outside.read());
         let of_protocol = self.of_protocol;
         counts.retain_mut(|(metric, count)| {
@@ -119,7 +119,7 @@ impl Foreign {
     }
 
     fn window(&self) -> Result<Window, String> {
-        let [orders, replies] = self.speaker.pipes().map(|pipe| -> Result<PathBuf, String> {
+        let [orders, replies] = self.worker.pipes().map(|pipe| -> Result<PathBuf, String> {
             let pipe = pipe.ok_or("it was asked to end")?;
             let link = format!("/proc/self/fd/{}", pipe.as_raw_fd());
             std::fs::read_link(&link).map_err(|error| format!("{link}: {error}"))
@@ -129,23 +129,23 @@ impl Foreign {
 }
 
 impl CountingRunner for Foreign {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        let ready = self.speaker.prepare(arguments)?;
-        count::settle(self.speaker.pid());
-        self.outside = Outside::of(&self.sources, self.speaker.pid());
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        let ready = self.worker.prepare(arguments)?;
+        count::settle(self.worker.pid());
+        self.outside = Outside::of(&self.sources, self.worker.pid());
         let started = allocations::Worker::start(&self.argv, &self.limits, arguments);
         self.allocations = allocations::or_why(started)?;
         Ok(ready)
     }
 
-    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
-        let started = faults_of_children(&self.speaker);
+    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
+        let started = faults_of_children(&self.worker);
         let mut counted = self.count_events(n, ops)?;
-        counted.counts.extend(peak_of_tree(&mut self.speaker, started, n, ops, self.peak_of)?);
+        counted.counts.extend(peak_of_tree(&mut self.worker, started, n, ops, self.peak_of)?);
         Ok(counted)
     }
 
-    fn allocations(&mut self, n: u64, ops: u64) -> Result<Vec<(&'static str, u64)>, Ended> {
+    fn allocations(&mut self, n: u64, ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
         let Ok(worker) = &mut self.allocations else { return Ok(Vec::new()) };
         match allocations::or_why(worker.count(n, ops))? {
             Ok(counts) => Ok(counts),
@@ -156,10 +156,10 @@ impl CountingRunner for Foreign {
         }
     }
 
-    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended> {
-        count::settle(self.speaker.pid());
-        let tracer = self.window().and_then(|window| Tracer::attach(self.speaker.pid(), window));
-        let done = self.speaker.ask(n, ops, false);
+    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError> {
+        count::settle(self.worker.pid());
+        let tracer = self.window().and_then(|window| Tracer::attach(self.worker.pid(), window));
+        let done = self.worker.ask(n, ops, false);
         let (traced, of_protocol) = traced(tracer.and_then(Tracer::finish), done?);
         self.of_protocol = of_protocol.or(self.of_protocol);
         Ok(traced)
@@ -174,7 +174,7 @@ impl CountingRunner for Foreign {
     }
 
     fn bye(&mut self) {
-        self.speaker.bye();
+        self.worker.bye();
         if let Ok(worker) = &mut self.allocations {
             worker.bye();
         }
@@ -184,7 +184,7 @@ impl CountingRunner for Foreign {
 /// A plain command is counted from the moment it has become itself to its end.
 pub(super) struct Program {
     command: Command,
-    filled: Filled,
+    expanded: ExpandedCommand,
     output: Output,
     sources: Sources,
     limits: Limits,
@@ -199,28 +199,28 @@ const GATE: &str = "read -r go && in=$1 out=$2 && shift 2 && exec \"$@\" <\"$in\
 
 impl Program {
     pub(super) fn new(command: Command, sources: &Sources, limits: Limits) -> Program {
-        let (filled, output) = (Filled::default(), Output::Nothing);
+        let (expanded, output) = (ExpandedCommand::default(), Output::Nothing);
         let sources = sources.clone();
-        Program { command, filled, output, sources, limits, uncountable: None, no_peak: None }
+        Program { command, expanded, output, sources, limits, uncountable: None, no_peak: None }
     }
 
-    fn spawn(&self) -> Result<Process, Ended> {
+    fn spawn(&self) -> Result<Process, RunError> {
         let gate = ["/bin/sh", "-c", GATE, "sh"].map(str::to_owned);
-        let input = self.filled.input.as_deref().unwrap_or("/dev/null").to_owned();
+        let input = self.expanded.input.as_deref().unwrap_or("/dev/null").to_owned();
         let ends = [input, self.output.stdout_path()];
-        let argv = gate.into_iter().chain(ends).chain(self.filled.argv.iter().cloned());
+        let argv = gate.into_iter().chain(ends).chain(self.expanded.argv.iter().cloned());
         let argv: Vec<String> = argv.collect();
         let variables = [(COUNTING_VARIABLE, self.sources.to_variable())];
         let mut process =
-            Process::spawn(&argv, Talk::Pipes, &variables, self.limits.dir.as_deref())?;
+            Process::spawn(&argv, ChildStdio::Pipes, &variables, self.limits.dir.as_deref())?;
         process.watched = self.output.watched();
         Ok(process)
     }
 
     /// Lets the command begin, and waits for its end.
-    fn release(&self, process: &mut Process, n: u64) -> Result<Done, Ended> {
+    fn release(&self, process: &mut Process, n: u64) -> Result<Done, RunError> {
         let failed = |error: &dyn std::fmt::Display| {
-            Ended::Failed(format!("{}: waiting for it: {error}", self.filled.name()))
+            RunError::Failed(format!("{}: waiting for it: {error}", self.expanded.name()))
         };
         let start_ns = clock::now_ns();
         let gate = process.child.stdin.take();
@@ -230,31 +230,31 @@ impl Program {
         Ok(Done { n, wall_ns: clock::now_ns() - start_ns, ops: 1, ..Done::default() })
     }
 
-    fn end(&self, process: &mut Process) -> Result<(), Ended> {
-        let name = self.filled.name();
+    fn end(&self, process: &mut Process) -> Result<(), RunError> {
+        let name = self.expanded.name();
         match process.end() {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => {
                 let tail = process.quoted_tail();
-                Err(Ended::Failed(format!("{name} {}{tail}", describe(status))))
+                Err(RunError::Failed(format!("{name} {}{tail}", describe(status))))
             }
-            Err(error) => Err(Ended::Failed(format!("{name}: waiting for it: {error}"))),
+            Err(error) => Err(RunError::Failed(format!("{name}: waiting for it: {error}"))),
         }
     }
 }
 
 impl CountingRunner for Program {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        self.filled = Filled::new(&self.command, arguments);
-        self.output = Output::new(&self.filled.answer, &self.limits)?;
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        self.expanded = ExpandedCommand::new(&self.command, arguments);
+        self.output = Output::new(&self.expanded.answer, &self.limits)?;
         Ok(Ready::default())
     }
 
-    fn before(&mut self) -> Result<(), Ended> {
+    fn before(&mut self) -> Result<(), RunError> {
         self.output.clear()
     }
 
-    fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, Ended> {
+    fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, RunError> {
         let mut process = self.spawn()?;
         let outside = Outside::after_exec(&self.sources, process.child.id());
         let tracer = Tracer::attach(process.child.id(), Window::Memory);
@@ -270,15 +270,15 @@ impl CountingRunner for Program {
         Ok(Counted { done, counts, same_interval: false })
     }
 
-    fn allocations(&mut self, _n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, Ended> {
+    fn allocations(&mut self, _n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
         if self.uncountable.is_some() {
             return Ok(Vec::new());
         }
-        let stdin = input(self.filled.input.as_deref(), &self.limits)?;
+        let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
         let stdout = self.output.stdout();
-        let stdout = stdout.map_err(|error| Ended::Failed(format!("its output: {error}")))?;
-        let talk = Talk::Given(stdin, stdout);
-        let counted = allocations::of_command(&self.filled.argv, talk, &self.limits);
+        let stdout = stdout.map_err(|error| RunError::Failed(format!("its output: {error}")))?;
+        let stdio = ChildStdio::Given(stdin, stdout);
+        let counted = allocations::of_command(&self.expanded.argv, stdio, &self.limits);
         match allocations::or_why(counted)? {
             Ok(counts) => Ok(counts),
             Err(why) => {
@@ -288,7 +288,7 @@ impl CountingRunner for Program {
         }
     }
 
-    fn trace(&mut self, n: u64, _ops: u64) -> Result<Traced, Ended> {
+    fn trace(&mut self, n: u64, _ops: u64) -> Result<Traced, RunError> {
         let mut process = self.spawn()?;
         let tracer = Tracer::attach(process.child.id(), Window::Program);
         let done = self.release(&mut process, n);
@@ -308,8 +308,8 @@ impl CountingRunner for Program {
 }
 
 /// More than before if processes that it started have ended.
-fn faults_of_children(speaker: &Speaker) -> Option<u64> {
-    Counters::open(speaker.pid()).read().minor_faults_of_children
+fn faults_of_children(worker: &WorkerClient) -> Option<u64> {
+    Counters::open(worker.pid()).read().minor_faults_of_children
 }
 
 /// Whose memory counts of a process that starts others.
@@ -321,22 +321,22 @@ pub(super) enum PeakOf {
     Children,
 }
 
-/// How much memory the largest of the processes of the method had, if it has started any since; from a
-/// sample of its own, as each start and end of a process is stopped for it.
+/// How much memory the largest of the processes of the method had, if it has started any since;
+/// from a sample of its own, as each start and end of a process is stopped for it.
 fn peak_of_tree(
-    speaker: &mut Speaker,
+    worker: &mut WorkerClient,
     started: Option<u64>,
     n: u64,
     ops: u64,
     peak_of: PeakOf,
-) -> Result<Vec<(&'static str, u64)>, Ended> {
-    if faults_of_children(speaker) <= started {
+) -> Result<Vec<(&'static str, u64)>, RunError> {
+    if faults_of_children(worker) <= started {
         return Ok(Vec::new());
     }
-    let mut own = Counters::open(speaker.pid());
+    let mut own = Counters::open(worker.pid());
     own.start();
-    let tracer = Tracer::attach(speaker.pid(), Window::Children);
-    speaker.ask(n, ops, false)?;
+    let tracer = Tracer::attach(worker.pid(), Window::Children);
+    worker.ask(n, ops, false)?;
     let own_peak = own.read().peak_rss_bytes;
     // Where it cannot be watched, the timing pass has said that the peak is not known.
     let peak = tracer.and_then(Tracer::finish).ok().and_then(|calls| calls.peak_rss_bytes);

@@ -2,23 +2,23 @@
 
 use std::os::fd::OwnedFd;
 
-use super::process::{Process, Talk, describe};
-use super::{Ended, Limits};
+use super::process::{ChildStdio, Process, describe};
+use super::{Limits, RunError};
 use crate::clock::{self, Cpu};
 use crate::stop::Stop;
 
-/// Runs a command from `input` to `output`, which it closes, and waits for its end. What it and all that it
-/// waited for used, its start included.
-pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu, Ended> {
+/// Runs a command from `input` to `output`, which it closes, and waits for its end. What it and all
+/// that it waited for used, its start included.
+pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu, RunError> {
     // The lab that waits for the method sets the limit.
     let limits = Limits { answer_ns: u64::MAX, dir: None, stop: Stop::default() };
-    let mut process = Process::spawn(argv, Talk::Given(input, output), &[], None)?;
-    let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
+    let mut process = Process::spawn(argv, ChildStdio::Given(input, output), &[], None)?;
+    let failed = |error: &dyn std::fmt::Display| RunError::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(&limits, clock::now_ns().saturating_add(u64::MAX >> 1))?;
     let (status, used) = process.end_with_usage().map_err(|error| failed(&error))?;
     if !status.success() {
         let tail = process.quoted_tail();
-        return Err(Ended::Failed(format!("{} {}{tail}", argv[0], describe(status))));
+        return Err(RunError::Failed(format!("{} {}{tail}", argv[0], describe(status))));
     }
     Ok(used.cpu)
 }
@@ -62,8 +62,8 @@ mod tests {
             let null = || std::fs::File::open("/dev/null").unwrap().into();
             filter(&argv, null(), null()).unwrap_err()
         };
-        assert_eq!(run(&["/no/such"]), Ended::Skipped("/no/such is not installed".to_owned()));
+        assert_eq!(run(&["/no/such"]), RunError::Skipped("/no/such is not installed".to_owned()));
         let failed = run(&["sh", "-c", "echo reason >&2; exit 3"]);
-        assert!(matches!(&failed, Ended::Failed(text) if text.contains("reason")), "{failed:?}");
+        assert!(matches!(&failed, RunError::Failed(text) if text.contains("reason")), "{failed:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! A method of which every sample is taken in a new process, and is the first one of it.
 
-use super::speaker::Speaker;
-use super::{Ended, Fresh, Limits, Ready, Runner, Taken};
+use super::worker_client::WorkerClient;
+use super::{ColdStart, Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
 use crate::param::Point;
 use crate::protocol::FRESH_VARIABLE;
@@ -28,30 +28,30 @@ impl FreshRunner {
 
 impl Runner for FreshRunner {
     /// A first process says what holds for all: that the method can be had, and its digest.
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        let mut speaker = Speaker::start(&self.argv, &[], self.limits.clone())?;
-        let ready = speaker.prepare(arguments)?;
-        self.missing = speaker.missing();
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        let mut worker = WorkerClient::start(&self.argv, &[], self.limits.clone())?;
+        let ready = worker.prepare(arguments)?;
+        self.missing = worker.missing();
         self.arguments = arguments.clone();
-        speaker.bye();
+        worker.bye();
         Ok(ready)
     }
 
     /// One operation, however many are asked for: a second one would touch nothing first.
-    fn go(&mut self, n: u64, _ops: u64) -> Result<Taken, Ended> {
+    fn go(&mut self, n: u64, _ops: u64) -> Result<RawSample, RunError> {
         let fresh = [(FRESH_VARIABLE, "yes".to_owned())];
         let start_ns = clock::now_ns();
-        let mut speaker = Speaker::start(&self.argv, &fresh, self.limits.clone())?;
-        let hello_ns = speaker.hello_ns();
+        let mut worker = WorkerClient::start(&self.argv, &fresh, self.limits.clone())?;
+        let hello_ns = worker.hello_ns();
         let prepare_ns = clock::now_ns();
-        speaker.prepare(&self.arguments)?;
+        worker.prepare(&self.arguments)?;
         let fresh =
-            Fresh { startup_ns: hello_ns - start_ns, prepare_ns: clock::now_ns() - prepare_ns };
-        let taken = speaker.go(n, 1);
-        self.has_died = speaker.has_died();
+            ColdStart { startup_ns: hello_ns - start_ns, prepare_ns: clock::now_ns() - prepare_ns };
+        let taken = worker.go(n, 1);
+        self.has_died = worker.has_died();
         let taken = taken?;
-        speaker.bye();
-        Ok(Taken { fresh: Some(fresh), ..taken })
+        worker.bye();
+        Ok(RawSample { fresh: Some(fresh), ..taken })
     }
 
     fn has_died(&self) -> bool {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::{Ended, Limits};
+use super::{Limits, RunError};
 use crate::experiment::Answer;
 
 /// What a command may print at most, where its output is its answer.
@@ -26,12 +26,12 @@ pub(super) enum Output {
 }
 
 impl Output {
-    pub(super) fn new(answer: &Answer, limits: &Limits) -> Result<Output, Ended> {
+    pub(super) fn new(answer: &Answer, limits: &Limits) -> Result<Output, RunError> {
         match answer {
             Answer::None => Ok(Output::Nothing),
             Answer::Output => memory()
                 .map(Output::Memory)
-                .map_err(|error| Ended::Failed(format!("a file in memory: {error}"))),
+                .map_err(|error| RunError::Failed(format!("a file in memory: {error}"))),
             Answer::File(path) => {
                 let dir = limits.dir.as_deref().unwrap_or(Path::new(""));
                 Ok(Output::File(dir.join(path)))
@@ -40,7 +40,7 @@ impl Output {
     }
 
     /// Removes what an earlier sample has left.
-    pub(super) fn clear(&mut self) -> Result<(), Ended> {
+    pub(super) fn clear(&mut self) -> Result<(), RunError> {
         let cleared = match self {
             Output::Nothing => Ok(()),
             Output::Memory(memory) => memory.set_len(0).and_then(|()| memory.rewind()),
@@ -49,7 +49,7 @@ impl Output {
                 removed => removed,
             },
         };
-        cleared.map_err(|error| Ended::Failed(format!("removing {}: {error}", self.name())))
+        cleared.map_err(|error| RunError::Failed(format!("removing {}: {error}", self.name())))
     }
 
     /// For the standard output of the command.
@@ -80,7 +80,7 @@ impl Output {
         }
     }
 
-    pub(super) fn answer(&mut self) -> Result<Option<String>, Ended> {
+    pub(super) fn answer(&mut self) -> Result<Option<String>, RunError> {
         let answered = match self {
             Output::Nothing => return Ok(None),
             Output::Memory(memory) => memory.rewind().and_then(|()| answer_of(memory)),
@@ -89,12 +89,12 @@ impl Output {
                 Ok(metadata) if metadata.is_file() => File::open(path).and_then(answer_of),
                 Ok(_) => Err(io::Error::other("it is not a file")),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    return Err(Ended::Failed(format!("it left no file {}", self.name())));
+                    return Err(RunError::Failed(format!("it left no file {}", self.name())));
                 }
                 Err(error) => Err(error),
             },
         };
-        let failed = |error| Ended::Failed(format!("the answer in {}: {error}", self.name()));
+        let failed = |error| RunError::Failed(format!("the answer in {}: {error}", self.name()));
         answered.map(Some).map_err(failed)
     }
 

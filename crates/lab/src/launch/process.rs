@@ -13,7 +13,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 
 use super::output::OUTPUT_LIMIT_BYTES;
-use super::{Ended, Limits};
+use super::{Limits, RunError};
 use crate::clock::{self, TreeUsage};
 use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE, FRESH_VARIABLE};
 
@@ -34,7 +34,7 @@ pub(super) struct Process {
 }
 
 /// Where the child's standard input and output go.
-pub(super) enum Talk {
+pub(super) enum ChildStdio {
     Pipes,
     Null,
     /// From the first, to the second.
@@ -46,16 +46,16 @@ impl Process {
     /// The child finds these variables in its environment; those of the counting pass in no other.
     pub(super) fn spawn(
         argv: &[String],
-        talk: Talk,
+        stdio: ChildStdio,
         variables: &[(&str, String)],
         dir: Option<&Path>,
-    ) -> Result<Process, Ended> {
+    ) -> Result<Process, RunError> {
         let (name, arguments) =
-            argv.split_first().ok_or_else(|| Ended::Failed("an empty command".to_owned()))?;
-        let (stdin, stdout) = match talk {
-            Talk::Pipes => (Stdio::piped(), Stdio::piped()),
-            Talk::Null => (Stdio::null(), Stdio::null()),
-            Talk::Given(stdin, stdout) => (stdin.into(), stdout.into()),
+            argv.split_first().ok_or_else(|| RunError::Failed("an empty command".to_owned()))?;
+        let (stdin, stdout) = match stdio {
+            ChildStdio::Pipes => (Stdio::piped(), Stdio::piped()),
+            ChildStdio::Null => (Stdio::null(), Stdio::null()),
+            ChildStdio::Given(stdin, stdout) => (stdin.into(), stdout.into()),
         };
         #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
         let mut command = Command::new(name);
@@ -74,8 +74,8 @@ impl Process {
             .process_group(0)
             .spawn();
         let mut child = spawned.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Ended::Skipped(format!("{name} is not installed")),
-            _ => Ended::Failed(format!("{name} could not be started: {error}")),
+            io::ErrorKind::NotFound => RunError::Skipped(format!("{name} is not installed")),
+            _ => RunError::Failed(format!("{name} could not be started: {error}")),
         })?;
         let stderr = child.stderr.take();
         let process = Process {
@@ -88,7 +88,7 @@ impl Process {
         };
         if let Some(stderr) = &process.stderr {
             set_nonblocking(stderr)
-                .map_err(|error| Ended::Failed(format!("standard error of {name}: {error}")))?;
+                .map_err(|error| RunError::Failed(format!("standard error of {name}: {error}")))?;
         }
         Ok(process)
     }
@@ -99,20 +99,20 @@ impl Process {
         fd: BorrowedFd<'_>,
         limits: &Limits,
         deadline_ns: u64,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), RunError> {
         loop {
             if limits.stop.signal().is_some() {
-                return Err(Ended::Stopped);
+                return Err(RunError::Stopped);
             }
             let printed = self.watched.as_ref().and_then(|file| file.metadata().ok());
             if printed.is_some_and(|printed| printed.len() > OUTPUT_LIMIT_BYTES) {
                 let limit = crate::param::bytes(OUTPUT_LIMIT_BYTES);
-                return Err(Ended::Failed(format!("it printed more than {limit}, killed")));
+                return Err(RunError::Failed(format!("it printed more than {limit}, killed")));
             }
             let now_ns = clock::now_ns();
             if now_ns >= deadline_ns {
                 let limit_s = limits.answer_ns as f64 / 1e9;
-                return Err(Ended::Failed(format!(
+                return Err(RunError::Failed(format!(
                     "no answer within {limit_s} s, killed{}",
                     self.quoted_tail()
                 )));
@@ -129,7 +129,7 @@ impl Process {
             };
             match poll(&mut fds, Some(&timeout)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(Ended::Failed(format!("poll: {error}"))),
+                Err(error) => return Err(RunError::Failed(format!("poll: {error}"))),
             }
             let readable = !fds[0].revents().is_empty();
             if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
@@ -142,9 +142,13 @@ impl Process {
     }
 
     /// Waits until it has ended, without reaping it.
-    pub(super) fn wait_for_exit(&mut self, limits: &Limits, deadline_ns: u64) -> Result<(), Ended> {
+    pub(super) fn wait_for_exit(
+        &mut self,
+        limits: &Limits,
+        deadline_ns: u64,
+    ) -> Result<(), RunError> {
         let exit = exit_of(self.pid())
-            .map_err(|error| Ended::Failed(format!("{}: waiting for it: {error}", self.name)))?;
+            .map_err(|error| RunError::Failed(format!("{}: waiting for it: {error}", self.name)))?;
         self.wait_for(exit.as_fd(), limits, deadline_ns)
     }
 
@@ -220,7 +224,8 @@ impl Process {
     fn take_stderr(&mut self) {
         let Some(stderr) = &self.stderr else { return };
         let mut buffer = [0; 16 << 10];
-        // A child that floods is drained a few buffers at a time, so that the deadline is still looked at.
+        // A child that floods is drained a few buffers at a time, so that the deadline is still
+        // looked at.
         for _ in 0..16 {
             match rustix::io::read(stderr, &mut buffer) {
                 Ok(0) => {

@@ -18,7 +18,7 @@ pub trait Launch {
         experiment: &str,
         method: &Method,
         has_digest: bool,
-    ) -> Result<Box<dyn Runner>, Ended>;
+    ) -> Result<Box<dyn Runner>, RunError>;
 
     /// For the counting pass.
     fn start_counting(
@@ -26,27 +26,27 @@ pub trait Launch {
         experiment: &str,
         method: &Method,
         sources: &Sources,
-    ) -> Result<Box<dyn CountingRunner>, Ended>;
+    ) -> Result<Box<dyn CountingRunner>, RunError>;
 
     /// For the round that is recorded.
     fn start_traced(
         &mut self,
         experiment: &str,
         method: &Method,
-    ) -> Result<Box<dyn TracedRunner>, Ended>;
+    ) -> Result<Box<dyn TracedRunner>, RunError>;
 }
 
 /// A started method, set up for one point.
 pub trait Runner {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended>;
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
     /// What has to be done right before a sample, and before the cache is brought into its state.
-    fn before(&mut self) -> Result<(), Ended> {
+    fn before(&mut self) -> Result<(), RunError> {
         Ok(())
     }
 
     /// Takes one sample of `ops` operations.
-    fn go(&mut self, n: u64, ops: u64) -> Result<Taken, Ended>;
+    fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError>;
 
     /// After a sample that failed: whether the method died, and did not say what cannot be.
     fn has_died(&self) -> bool;
@@ -60,24 +60,24 @@ pub trait Runner {
 
 /// A method started to be counted, set up for one point.
 pub trait CountingRunner {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended>;
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
     /// What has to be done right before each of the following.
-    fn before(&mut self) -> Result<(), Ended> {
+    fn before(&mut self) -> Result<(), RunError> {
         Ok(())
     }
 
     /// Takes one sample with the counters of the kernel and of the processor.
-    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended>;
+    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError>;
 
-    /// Takes the sample again with its allocations counted. Nothing where that cannot be, or where the
-    /// method tells them.
-    fn allocations(&mut self, _n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, Ended> {
+    /// Takes the sample again with its allocations counted. Nothing where that cannot be, or where
+    /// the method tells them.
+    fn allocations(&mut self, _n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
         Ok(Vec::new())
     }
 
     /// Takes one sample in which every system call is looked at; its times mean nothing.
-    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended>;
+    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError>;
 
     /// What could be counted on this machine but not of this method, and why.
     fn missing(&self) -> Vec<(&'static str, String)> {
@@ -93,15 +93,16 @@ pub trait TracedRunner {
     /// Of a method that lives longer than a sample.
     fn pid(&self) -> Option<u32>;
 
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended>;
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
     /// What has to be done right before the job.
-    fn before(&mut self) -> Result<(), Ended> {
+    fn before(&mut self) -> Result<(), RunError> {
         Ok(())
     }
 
     /// Does the job once; `started` is told of a process that is only for this.
-    fn go(&mut self, n: u64, ops: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended>;
+    fn go(&mut self, n: u64, ops: u64, started: &mut dyn FnMut(u32))
+    -> Result<RawSample, RunError>;
 
     /// Asks it to end; dropping it makes sure.
     fn bye(&mut self);
@@ -129,9 +130,10 @@ pub struct Ready {
     pub digest: Option<String>,
 }
 
-/// What one sample used, by the method's own account and by the kernel's. Whole sample, not per operation.
+/// What one sample used, by the method's own account and by the kernel's. Whole sample, not per
+/// operation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Taken {
+pub struct RawSample {
     pub done: Done,
     pub used: Reading,
     /// Of a plain command: until the new program runs.
@@ -139,12 +141,12 @@ pub struct Taken {
     /// Of a plain command: the whole life of one that does nothing, started in the same way.
     pub noop_ns: Option<u64>,
     /// Of a process that was started for this sample.
-    pub fresh: Option<Fresh>,
+    pub fresh: Option<ColdStart>,
 }
 
 /// What came before the first sample of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fresh {
+pub struct ColdStart {
     /// From the start of the process to its `hello`.
     pub startup_ns: u64,
     /// From `prepare` to `ready`.
@@ -153,7 +155,7 @@ pub struct Fresh {
 
 /// Why a method takes no more samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunError {
     Skipped(String),
     Failed(String),
     /// A signal asked the whole run to stop.

@@ -1,33 +1,38 @@
 //! The methods' processes in the round that is recorded: who they are must be known while they run.
 
 use super::command::CommandRunner;
-use super::speaker::Speaker;
-use super::{Ended, Ready, Runner, Taken, TracedRunner};
+use super::worker_client::WorkerClient;
+use super::{RawSample, Ready, RunError, Runner, TracedRunner};
 use crate::param::Point;
 
 /// A method in a long-lived process.
-pub(super) struct TracedSpeaker {
-    pub(super) speaker: Speaker,
+pub(super) struct TracedWorker {
+    pub(super) worker: WorkerClient,
     /// Whether it knows that it is to tell when its job began.
     pub(super) built_in: bool,
 }
 
-impl TracedRunner for TracedSpeaker {
+impl TracedRunner for TracedWorker {
     fn pid(&self) -> Option<u32> {
-        Some(self.speaker.pid())
+        Some(self.worker.pid())
     }
 
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        self.speaker.prepare(arguments)
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        self.worker.prepare(arguments)
     }
 
-    fn go(&mut self, n: u64, ops: u64, _started: &mut dyn FnMut(u32)) -> Result<Taken, Ended> {
-        let done = self.speaker.ask(n, ops, self.built_in)?;
-        Ok(Taken { done, ..Taken::default() })
+    fn go(
+        &mut self,
+        n: u64,
+        ops: u64,
+        _started: &mut dyn FnMut(u32),
+    ) -> Result<RawSample, RunError> {
+        let done = self.worker.ask(n, ops, self.built_in)?;
+        Ok(RawSample { done, ..RawSample::default() })
     }
 
     fn bye(&mut self) {
-        self.speaker.bye();
+        self.worker.bye();
     }
 }
 
@@ -37,15 +42,20 @@ impl TracedRunner for CommandRunner {
         None
     }
 
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         Runner::prepare(self, arguments)
     }
 
-    fn before(&mut self) -> Result<(), Ended> {
+    fn before(&mut self) -> Result<(), RunError> {
         Runner::before(self)
     }
 
-    fn go(&mut self, n: u64, _ops: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended> {
+    fn go(
+        &mut self,
+        n: u64,
+        _ops: u64,
+        started: &mut dyn FnMut(u32),
+    ) -> Result<RawSample, RunError> {
         self.run(n, started)
     }
 

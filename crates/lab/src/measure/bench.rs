@@ -5,10 +5,10 @@ use anyhow::Result;
 use super::job::{Job, Progress, Record};
 use crate::cache;
 use crate::experiment::{Data, How, Method};
-use crate::launch::{Ended, Launch, Stop};
+use crate::launch::{Launch, RunError, Stop};
 use crate::param::Point;
 use crate::protocol::Done;
-use crate::run::{CacheState, Cell, Note, Pass, Run, Sample};
+use crate::run::{CacheState, Cell, Pass, Run, Sample, Warning};
 
 pub(crate) struct Bench<'a> {
     pub(crate) job: &'a Job<'a>,
@@ -43,24 +43,24 @@ pub(crate) fn unless_stopped<T>(ended: Result<T, Halt>) -> Result<Option<T>> {
 }
 
 /// Why a method takes no more samples, where the run goes on without it.
-pub(crate) fn reason(ended: Ended) -> Result<String, Halt> {
+pub(crate) fn reason(ended: RunError) -> Result<String, Halt> {
     match ended {
-        Ended::Stopped => Err(Halt::Stopped),
-        Ended::Failed(why) | Ended::Skipped(why) => Ok(why),
+        RunError::Stopped => Err(Halt::Stopped),
+        RunError::Failed(why) | RunError::Skipped(why) => Ok(why),
     }
 }
 
 /// Where a sample stands in its session or pass.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) round: u32,
     pub(super) slot: u32,
     pub(super) warm_up: bool,
 }
 
-impl Place {
+impl Position {
     pub(super) fn sample(self, pass: Pass, session: u32, done: &Done) -> Sample {
-        let Place { round, slot, warm_up } = self;
+        let Position { round, slot, warm_up } = self;
         Sample {
             pass,
             session,
@@ -87,11 +87,11 @@ impl<'a> Bench<'a> {
     }
 
     /// The method of a cell, with the index of its point and data.
-    pub(crate) fn method(&self, cell: usize) -> Result<(&'a Method, usize), Ended> {
+    pub(crate) fn method(&self, cell: usize) -> Result<(&'a Method, usize), RunError> {
         let cell = &self.run.cells[cell];
         let method = self.job.methods.iter().find(|method| method.name == cell.method);
         let point = self.run.points.iter().position(|point| cell.point.is_part_of(point));
-        let missing = || Ended::Failed(format!("there is no method {} now", cell.method));
+        let missing = || RunError::Failed(format!("there is no method {} now", cell.method));
         Ok((method.ok_or_else(missing)?, point.unwrap_or_default()))
     }
 
@@ -128,13 +128,12 @@ impl<'a> Bench<'a> {
         self.run.cells.iter().map(is_one).collect()
     }
 
-    /// Why a metric is missing: of one method, or of all. It is said once.
-    pub(crate) fn note_missing(&mut self, method: Option<&str>, metric: &str, why: &str) {
-        let about = format!("{metric}: ");
-        let known = |n: &Note| n.method.as_deref() == method && n.text.starts_with(&about);
+    /// Why a metric or another part is missing: of one method, or of all. It is said once.
+    pub(crate) fn note_missing(&mut self, method: Option<&str>, what: &str, why: &str) {
+        let new = Warning { method: method.map(str::to_owned), ..Warning::missing(what, why) };
+        let known = |old: &Warning| old.kind == new.kind && old.method == new.method;
         if !self.run.notes.iter().any(known) {
-            let method = method.map(str::to_owned);
-            self.run.notes.push(Note { method, point: None, text: about + why });
+            self.run.notes.push(new);
         }
     }
 

@@ -1,20 +1,22 @@
-//! The counting pass: after all times are taken, some samples per cell in fresh processes, in which is
-//! counted what costs time to count. What goes wrong here costs a cell its counts and nothing else.
+//! The counting pass: after all times are taken, some samples per cell in fresh processes, in which
+//! is counted what costs time to count. What goes wrong here costs a cell its counts and nothing
+//! else.
 
 use anyhow::Result;
 
-use super::bench::{Bench, Halt, Place, reason};
-use super::course;
+use super::bench::{Bench, Halt, Position, reason};
 use super::job::Progress;
 use super::order::order;
+use super::schedule;
 use crate::clock;
-use crate::count::{ALLOCATION_METRICS, SYSCALLS, Sources};
-use crate::launch::{Counted, CountingRunner, Ended, Traced};
-use crate::metric::{PEAK_RSS, is_counted_apart, per_operation};
+use crate::count::{ALLOCATION_METRICS, Sources};
+use crate::launch::{Counted, CountingRunner, RunError, Traced};
+use crate::metric::{PEAK_RSS, SYSCALLS, is_counted_apart, per_operation};
 use crate::run::{Cell, Pass, Run, Status};
+use crate::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
-/// All samples have numbers of four digits: a worker that reads its orders byte by byte makes as many
-/// system calls for each.
+/// All samples have numbers of four digits: a worker that reads its orders byte by byte makes as
+/// many system calls for each.
 const FIRST_NUMBER: u64 = 1000;
 /// Looking at each of so many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
@@ -49,7 +51,7 @@ fn slow(bench: &Bench<'_>) -> Vec<bool> {
         walls.next().unwrap_or_default() as u64
     });
     let samples_ns: Vec<u64> = samples_ns.collect();
-    course::slow(&samples_ns, &bench.are_of_reference(), bench.run.plan.time_limit_ns)
+    schedule::slow(&samples_ns, &bench.are_of_reference(), bench.run.plan.time_limit_ns)
 }
 
 struct Counting<'a, 'b> {
@@ -84,9 +86,9 @@ struct Live {
 }
 
 impl Live {
-    /// One sample; its allocations are those of another one, if the method does not tell them: what a
-    /// runtime tells of itself is better than what is seen of it from outside.
-    fn count(&mut self) -> Result<Counted, Ended> {
+    /// One sample; its allocations are those of another one, if the method does not tell them: what
+    /// a runtime tells of itself is better than what is seen of it from outside.
+    fn count(&mut self) -> Result<Counted, RunError> {
         self.runner.before()?;
         let mut counted = self.runner.count(self.n, self.ops)?;
         let own = |name: &String| ALLOCATION_METRICS.contains(&name.as_str());
@@ -127,7 +129,7 @@ impl Counting<'_, '_> {
         Ok(())
     }
 
-    fn prepare(&mut self, cell: usize) -> Result<Live, Ended> {
+    fn prepare(&mut self, cell: usize) -> Result<Live, RunError> {
         let (method, point) = self.bench.method(cell)?;
         let experiment = self.bench.job.experiment.name;
         let mut runner = self.bench.launch.start_counting(experiment, method, &self.sources)?;
@@ -135,8 +137,8 @@ impl Counting<'_, '_> {
         Ok(Live { runner, ops: self.bench.ops(cell), n: FIRST_NUMBER, point, untraced: None })
     }
 
-    /// The first sample of a process does what the others need not do again. The second one tells the
-    /// calls by name, unless all of them will.
+    /// The first sample of a process does what the others need not do again. The second one tells
+    /// the calls by name, unless all of them will.
     fn warm_up(&mut self, cell: usize) -> Result<(), Halt> {
         if self.slow[cell] {
             if let State::Live(live) = &mut self.cells[cell] {
@@ -145,7 +147,7 @@ impl Counting<'_, '_> {
             }
             return Ok(());
         }
-        self.sample(cell, Place { round: 0, slot: 0, warm_up: true })?;
+        self.sample(cell, Position { round: 0, slot: 0, warm_up: true })?;
         if !self.sources.counts_syscalls() {
             return Ok(());
         }
@@ -190,13 +192,13 @@ impl Counting<'_, '_> {
             let order = order(self.bench.run.plan.seed, u32::MAX, round, left.len());
             for (slot, cell) in order.into_iter().filter(|cell| left[*cell] > i).enumerate() {
                 self.bench.check_stop()?;
-                self.sample(cell, Place { round, slot: slot as u32, warm_up: false })?;
+                self.sample(cell, Position { round, slot: slot as u32, warm_up: false })?;
             }
         }
         Ok(())
     }
 
-    fn sample(&mut self, index: usize, place: Place) -> Result<(), Halt> {
+    fn sample(&mut self, index: usize, position: Position) -> Result<(), Halt> {
         let State::Live(live) = &mut self.cells[index] else { return Ok(()) };
         self.bench.evict(live.point);
         live.n += 1;
@@ -210,12 +212,12 @@ impl Counting<'_, '_> {
         // The first sample of a process takes another time than those after it.
         counted.same_interval &= !self.bench.run.plan.fresh;
         let mut values = values(&counted);
-        let by_ptrace = !place.warm_up && !self.sources.counts_syscalls() && !self.slow[index];
+        let by_ptrace = !position.warm_up && !self.sources.counts_syscalls() && !self.slow[index];
         if by_ptrace && let Some(per_op) = self.trace(index)? {
             values.retain(|(name, _)| *name != SYSCALLS);
             values.push((SYSCALLS, per_op));
         }
-        let sample = place.sample(Pass::Counting, self.session, &counted.done);
+        let sample = position.sample(Pass::Counting, self.session, &counted.done);
         self.bench.push(index, sample, &values)?;
         Ok(())
     }
@@ -296,10 +298,10 @@ impl Counting<'_, '_> {
                 self.bench.note_missing(Some(&method), metric, &why);
             }
             if let Some(why) = lost.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
-                self.bench.note_missing(Some(&method), "fewer counts", &why);
+                self.bench.note_missing(Some(&method), FEWER_COUNTS, &why);
             }
             if let Some(why) = untraced.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
-                self.bench.note_missing(Some(&method), "no system calls by name", &why);
+                self.bench.note_missing(Some(&method), CALLS_BY_NAME, &why);
             }
         }
         forget_known_peaks(self.bench.run);
@@ -307,29 +309,24 @@ impl Counting<'_, '_> {
         if !user_only.is_empty() {
             let text = "what the kernel does for a method is left out; see \
                         kernel.perf_event_paranoid";
-            self.bench.note_missing(
-                None,
-                &format!("counters of the processor ({user_only})"),
-                text,
-            );
+            self.bench.note_missing(None, &format!("{PROCESSOR_COUNTERS} ({user_only})"), text);
         }
     }
 }
 
-/// The timing pass does not know the peak of processes that a method starts, and says why. Where this pass knows it
-/// at all points of the method, that is no longer so.
+/// The timing pass does not know the peak of processes that a method starts, and says why. Where
+/// this pass knows it at all points of the method, that is no longer so.
 fn forget_known_peaks(run: &mut Run) {
-    let unknown = format!("{PEAK_RSS}: ");
     run.notes.retain(|note| {
         let of = |cell: &&Cell| Some(cell.method.as_str()) == note.method.as_deref();
         let cells = || run.cells.iter().filter(of).filter(|cell| cell.n(Pass::Timing) > 0);
         let known = cells().any(|cell| has(cell, PEAK_RSS))
             && cells().all(|cell| cell.counted(PEAK_RSS).next().is_some());
-        !(known && note.text.starts_with(&unknown))
+        !(known && note.missing_metric().is_some_and(|(metric, _)| metric == PEAK_RSS))
     });
 }
 
-fn lost(ended: Ended) -> Result<State, Halt> {
+fn lost(ended: RunError) -> Result<State, Halt> {
     reason(ended).map(State::Lost)
 }
 

@@ -1,42 +1,19 @@
 //! The random order of the methods in a round, a function of the stored seed alone.
 
+use crate::random::SplitMix64;
+
 /// A uniformly random order of `0..n` for this round of this session.
 pub(crate) fn order(seed: u64, session: u32, round: u32, n: usize) -> Vec<usize> {
     let mut random = SplitMix64(
         seed ^ (u64::from(session) << 32 | u64::from(round)).wrapping_mul(0x9e37_79b9_7f4a_7c15),
     );
     // The first output of neighbouring seeds is well mixed, but not independent of the seed's bits.
-    random.next();
+    random.draw();
     let mut order: Vec<usize> = (0..n).collect();
     for i in (1..n).rev() {
         order.swap(i, random.below(i as u64 + 1) as usize);
     }
     order
-}
-
-/// Steele, Lea, Flood: Fast splittable pseudorandom number generators (OOPSLA 2014).
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform below `n`, without the bias of a plain remainder: draws in the last, incomplete run
-    /// of `n` numbers are drawn again.
-    fn below(&mut self, n: u64) -> u64 {
-        let limit = u64::MAX - u64::MAX % n;
-        loop {
-            let draw = self.next();
-            if draw < limit {
-                return draw % n;
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use super::job::INTERRUPTED;
 use crate::experiment::Data;
-use crate::launch::{Ended, Taken};
+use crate::launch::{RawSample, RunError};
 use crate::run::{CacheState, Cell, Role, Sample};
 
 /// A warm file needs no device; a cold one must come from it.
 pub(super) fn disproved_by_device(
     cache: CacheState,
-    taken: &Taken,
+    taken: &RawSample,
     data: &Data,
     bypasses_cache: bool,
 ) -> Option<String> {
@@ -32,20 +32,20 @@ pub(super) fn disproved_by_device(
     }
 }
 
-pub(super) fn clock_stood(taken: &Taken) -> Option<String> {
+pub(super) fn clock_stood(taken: &RawSample) -> Option<String> {
     (taken.done.wall_ns == 0).then(|| "too short: its own clock did not move".to_owned())
 }
 
-pub(super) fn wrong_payload(cell: &Cell, data: &Data, taken: &Taken) -> Option<Ended> {
+pub(super) fn wrong_payload(cell: &Cell, data: &Data, taken: &RawSample) -> Option<RunError> {
     let expected = u128::from(data.payload_bytes?) * u128::from(taken.done.ops);
     let got = u128::from(taken.done.bytes);
     // A plain command cannot say what it handed over, and a yardstick may hand over nothing.
     let says = taken.startup_ns.is_none();
     (says && cell.role == Role::Contender && got != expected)
-        .then(|| Ended::Failed(format!("handed over {got} bytes instead of {expected}")))
+        .then(|| RunError::Failed(format!("handed over {got} bytes instead of {expected}")))
 }
 
-pub(super) fn never_proved(cell: &Cell) -> Option<Ended> {
+pub(super) fn never_proved(cell: &Cell) -> Option<RunError> {
     let is_aside = |sample: &&Sample| sample.not_counted.as_deref() == Some(INTERRUPTED);
     let own = cell.samples.iter().filter(|sample| !is_aside(sample));
     let last = own.rev().take(UNPROVED_LIMIT);
@@ -53,7 +53,7 @@ pub(super) fn never_proved(cell: &Cell) -> Option<Ended> {
     if reasons.len() < UNPROVED_LIMIT || cell.samples.iter().any(Sample::counts) {
         return None;
     }
-    Some(Ended::Skipped(format!(
+    Some(RunError::Skipped(format!(
         "{} samples in a row did not count: {}; --cache as-is takes them as they are",
         reasons.len(),
         reasons[0]

@@ -77,13 +77,7 @@ mod tests {
             seed: 1,
             cache: CacheState::AsIs,
             sample_limit_ns: 1,
-            data_dir: None,
-            counting: 0,
-            fresh: false,
-            definition: None,
-            metric_versions: std::collections::BTreeMap::new(),
-            measures: Vec::new(),
-            imported: None,
+            ..Plan::default()
         };
         let sample = |session, round| crate::run::Sample {
             pass: Pass::Timing,

@@ -3,16 +3,16 @@
 use anyhow::Result;
 
 use super::batch::{Batch, LONG_NS, shared_ops};
-use super::bench::{Bench, Halt, Place};
-use super::course::Course;
+use super::bench::{Bench, Halt, Position};
 use super::job::Progress;
 use super::order::order;
 use super::proof::{clock_stood, disproved_by_device, never_proved, wrong_payload};
+use super::schedule::Schedule;
 use super::values::{all_values, missing};
 use crate::cache;
 use crate::clock;
 use crate::experiment::{How, Method};
-use crate::launch::{Ended, Runner};
+use crate::launch::{RunError, Runner};
 use crate::metric;
 use crate::run::{CacheState, Cell, Pass, Role, Sample, Status};
 
@@ -26,7 +26,7 @@ pub(super) struct Session<'a, 'b> {
     /// By cell; none: not started, or ended. Those of which every sample is a process of its own
     /// stay from session to session.
     pub(super) live: &'a mut Vec<Option<Live>>,
-    pub(super) course: &'a mut Course,
+    pub(super) schedule: &'a mut Schedule,
 }
 
 /// A started method.
@@ -55,7 +55,7 @@ impl Session<'_, '_> {
     pub(super) fn run(mut self) -> Result<(), Halt> {
         let ended = self.prepare_all().and_then(|()| self.rounds());
         for (cell, live) in self.live.iter_mut().enumerate() {
-            if !self.course.stays(cell)
+            if !self.schedule.stays(cell)
                 && let Some(mut live) = live.take()
             {
                 live.bye();
@@ -73,7 +73,7 @@ impl Session<'_, '_> {
             if self.bench.run.cells[cell].status != Status::Measured || self.live[cell].is_some() {
                 continue;
             }
-            if self.course.is_first() {
+            if self.schedule.is_first() {
                 // Later ones are short: where the rounds stand stays on the screen.
                 let method = &self.bench.run.cells[cell].method;
                 self.bench.record.progress(&Progress::Preparing { method, done, of });
@@ -83,7 +83,7 @@ impl Session<'_, '_> {
                 Err(ended) => self.end(cell, ended)?,
             }
             self.bench.changed(cell)?;
-            if self.course.ops[cell].is_none() {
+            if self.schedule.ops[cell].is_none() {
                 self.find_ops(cell)?;
             }
         }
@@ -94,27 +94,27 @@ impl Session<'_, '_> {
         });
         let samples_ns: Vec<u64> = samples_ns.collect();
         let reference = self.bench.are_of_reference();
-        self.course.learn(&samples_ns, &reference, clock::now_ns());
+        self.schedule.learn(&samples_ns, &reference, clock::now_ns());
         Ok(())
     }
 
-    fn prepare(&mut self, index: usize) -> Result<Live, Ended> {
+    fn prepare(&mut self, index: usize) -> Result<Live, RunError> {
         let (method, point) = self.bench.method(index)?;
         if let Some(reason) = &self.bench.data[point].unfit {
-            return Err(Ended::Skipped(reason.clone()));
+            return Err(RunError::Skipped(reason.clone()));
         }
         // One of an older program does not know that, and its newer side is to do the same.
         let is_old = |method: &Method| matches!(method.how, How::Old { .. });
-        let has_digest = self.course.digests[index] && !self.bench.job.methods.iter().any(is_old);
+        let has_digest = self.schedule.digests[index] && !self.bench.job.methods.iter().any(is_old);
         let experiment = self.bench.job.experiment.name;
         let mut runner = self.bench.launch.start(experiment, method, has_digest)?;
         let ready = runner.prepare(&self.bench.arguments(method, point))?;
         let cell = &mut self.bench.run.cells[index];
         cell.language = ready.language;
         if cell.digest.is_some() && ready.digest.is_some() && cell.digest != ready.digest {
-            return Err(Ended::Failed("the bytes it hands over differ between sessions".into()));
+            return Err(RunError::Failed("the bytes it hands over differ between sessions".into()));
         }
-        self.course.digests[index] |= ready.digest.is_some();
+        self.schedule.digests[index] |= ready.digest.is_some();
         cell.digest = ready.digest.or(cell.digest.take());
         let bypasses_cache = method.bypasses_cache;
         let is_command = method.how.is_command();
@@ -151,8 +151,8 @@ impl Session<'_, '_> {
         for _ in 0..12 {
             let mut shortest_ns = u64::MAX;
             for _ in 0..2 {
-                let place = Place { round: 0, slot: 0, warm_up: true };
-                self.sample(cell, place)?;
+                let position = Position { round: 0, slot: 0, warm_up: true };
+                self.sample(cell, position)?;
                 let Some(live) = &self.live[cell] else { return Ok(()) };
                 shortest_ns = shortest_ns.min(live.last.0);
                 if shortest_ns > LONG_NS {
@@ -181,7 +181,7 @@ impl Session<'_, '_> {
         };
         let batches: Vec<Batch> = self.live.iter().enumerate().filter_map(batch).collect();
         for (batch, ops) in batches.iter().zip(shared_ops(&batches)) {
-            let ops = *self.course.ops[batch.cell].get_or_insert(ops);
+            let ops = *self.schedule.ops[batch.cell].get_or_insert(ops);
             if let Some(live) = &mut self.live[batch.cell] {
                 live.ops = ops;
             }
@@ -189,23 +189,23 @@ impl Session<'_, '_> {
     }
 
     fn rounds(&mut self) -> Result<(), Halt> {
-        let warm_up = self.course.warm_up();
+        let warm_up = self.schedule.warm_up();
         for round in 0.. {
-            let most = warm_up.saturating_add(self.course.session_rounds());
+            let most = warm_up.saturating_add(self.schedule.session_rounds());
             if round >= most {
                 break;
             }
             let counts = round >= warm_up;
             let now_ns = clock::now_ns();
             if counts {
-                self.course.starts(now_ns);
+                self.schedule.starts(now_ns);
             }
-            if round > warm_up && !self.course.has_time(now_ns) {
+            if round > warm_up && !self.schedule.has_time(now_ns) {
                 break;
             }
-            self.bench.record.progress(&self.course.progress(now_ns));
+            self.bench.record.progress(&self.schedule.progress(now_ns));
             self.round(round, !counts)?;
-            self.course.took(clock::now_ns() - now_ns, counts);
+            self.schedule.took(clock::now_ns() - now_ns, counts);
             if self.live.iter().all(Option::is_none) {
                 break;
             }
@@ -218,12 +218,12 @@ impl Session<'_, '_> {
         let order = order(self.bench.run.plan.seed, self.number, round, self.bench.run.cells.len());
         let alive: Vec<usize> =
             order.into_iter().filter(|cell| self.live[*cell].is_some()).collect();
-        let alive = alive.into_iter().filter(|cell| self.course.takes_part(*cell, warm_up));
+        let alive = alive.into_iter().filter(|cell| self.schedule.takes_part(*cell, warm_up));
         let alive: Vec<usize> = alive.collect();
         for (slot, cell) in alive.into_iter().enumerate() {
             self.bench.check_stop()?;
-            let place = Place { round, slot: slot as u32, warm_up };
-            self.sample(cell, place)?;
+            let position = Position { round, slot: slot as u32, warm_up };
+            self.sample(cell, position)?;
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl Session<'_, '_> {
     }
 
     /// Takes one sample; what goes wrong ends the cell, not the run.
-    fn sample(&mut self, index: usize, place: Place) -> Result<(), Halt> {
+    fn sample(&mut self, index: usize, position: Position) -> Result<(), Halt> {
         let Some(live) = &mut self.live[index] else { return Ok(()) };
         if let Err(ended) = live.runner.before() {
             self.end(index, ended)?;
@@ -282,9 +282,9 @@ impl Session<'_, '_> {
         let wall_ns = taken.done.wall_ns;
         live.last = (wall_ns, taken.done.ops);
         live.tells_device_bytes = taken.used.device_read_bytes.is_some();
-        let sample = place.sample(Pass::Timing, self.number, &taken.done);
+        let sample = position.sample(Pass::Timing, self.number, &taken.done);
         self.bench.push(index, Sample { not_counted, ..sample }, &all_values(&taken))?;
-        self.course.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
+        self.schedule.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
         if let Some(ended) = wrong.or_else(|| never_proved(&self.bench.run.cells[index])) {
             self.end(index, ended)?;
             self.bench.changed(index)?;
@@ -292,12 +292,12 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn end(&mut self, cell: usize, ended: Ended) -> Result<(), Halt> {
+    fn end(&mut self, cell: usize, ended: RunError) -> Result<(), Halt> {
         self.live[cell] = None;
         self.bench.run.cells[cell].status = match ended {
-            Ended::Skipped(reason) => Status::Skipped(reason),
-            Ended::Failed(reason) => Status::Failed(reason),
-            Ended::Stopped => return Err(Halt::Stopped),
+            RunError::Skipped(reason) => Status::Skipped(reason),
+            RunError::Failed(reason) => Status::Failed(reason),
+            RunError::Stopped => return Err(Halt::Stopped),
         };
         Ok(())
     }

@@ -1,19 +1,19 @@
 //! From what a sample used to the values of its metrics, and why others are missing.
 
 use crate::counters::{AROUND_NS, COMPUTED_SHARE};
-use crate::launch::{Fresh, Taken};
+use crate::launch::{ColdStart, RawSample};
 use crate::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
 
 /// All values of a sample of the timing pass: what the method says itself replaces what was seen
 /// from outside.
-pub(super) fn all_values(taken: &Taken) -> Vec<(&str, f64)> {
+pub(super) fn all_values(taken: &RawSample) -> Vec<(&str, f64)> {
     let own = || taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
     let seen = values(taken).into_iter().filter(|(name, _)| !own().any(|(own, _)| own == *name));
     seen.chain(own()).collect()
 }
 
 /// The metrics of the timing pass of one sample, per operation. What could not be had is left out.
-pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
+pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
     let (done, used) = (&taken.done, &taken.used);
     let ops = done.ops.max(1) as f64;
     let wall_ns = done.wall_ns as f64;
@@ -43,7 +43,7 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
     ];
     let per_op = per_op.iter().filter(|(name, _)| known(name));
     values.extend(per_op.filter_map(|(name, total)| Some((*name, (*total)? as f64 / ops))));
-    if let Some(Fresh { startup_ns, prepare_ns }) = taken.fresh {
+    if let Some(ColdStart { startup_ns, prepare_ns }) = taken.fresh {
         let [startup_ns, prepare_ns] = [startup_ns as f64, prepare_ns as f64];
         values.push(("startup_ns", startup_ns));
         values.push(("prepare_ns", prepare_ns));
@@ -55,7 +55,7 @@ pub fn values(taken: &Taken) -> Vec<(&'static str, f64)> {
 
 /// What is not known of a sample for a reason that only the sample shows, and the reason. Of a
 /// plain command the kernel gives the sums with `wait4`; a worker may tell its own.
-fn unknown(taken: &Taken) -> impl Iterator<Item = (&'static str, &'static str)> {
+fn unknown(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static str)> {
     let used = &taken.used;
     let is_command = taken.startup_ns.is_some();
     let several_compute = used.computed_in_main_thread() == Some(false);
@@ -94,7 +94,7 @@ const OF_ONE_PROCESS: &[&str] =
     &[CPU, "run_queue_wait_ns", PEAK_RSS, "voluntary_switches", "involuntary_switches"];
 
 /// The metrics that a sample lacks for a reason that only the sample shows, each once.
-pub(super) fn missing(taken: &Taken) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn missing(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static str)> {
     let told = |name: &str| taken.done.metrics.iter().any(|(told, _)| told == name);
     let mut said: Vec<&str> = Vec::new();
     unknown(taken).filter(move |(name, _)| {
@@ -110,7 +110,7 @@ pub(super) fn missing(taken: &Taken) -> impl Iterator<Item = (&'static str, &'st
 ///
 /// Only of a sample whose wait is known for the timed interval itself: told by the method, or that
 /// of a plain command. Seen from outside, a worker's wait includes that before and after.
-fn wall_less_wait_ns(taken: &Taken) -> Option<f64> {
+fn wall_less_wait_ns(taken: &RawSample) -> Option<f64> {
     let (done, used) = (&taken.done, &taken.used);
     let ops = done.ops as f64;
     let own = |name: &str| done.metrics.iter().find(|(n, _)| n == name).map(|(_, ns)| ns * ops);

@@ -1,8 +1,8 @@
 //! What a definition got wrong before it was mended. A run keeps the versions of the metrics with which it was
 //! measured; what an older version is known to have got wrong is left out when the run is loaded.
 
-use super::PEAK_RSS;
-use crate::run::{Cell, Note, Run};
+use super::{PEAK_RSS, THROUGHPUT};
+use crate::run::{Cell, Run, Warning};
 
 /// How a method of a stored run did its job, as far as definitions differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,6 @@ struct Mended {
     of: &'static [Ran],
     why: &'static str,
 }
-
-const THROUGHPUT: &str = "throughput_bytes_per_s";
 
 const MENDED: &[Mended] = &[
     Mended {
@@ -115,8 +113,7 @@ fn leave_out(run: &mut Run, at: usize, metric: &str, why: &str) {
     if cell.values.remove(metric).is_none() {
         return;
     }
-    let text = format!("{metric}: {OLDER}, which {why}");
-    let note = Note { method: Some(cell.method.clone()), point: None, text };
+    let note = Warning::missing(metric, format!("{OLDER}, which {why}")).of_method(&cell.method);
     if !run.notes.contains(&note) {
         run.notes.push(note);
     }
@@ -125,7 +122,7 @@ fn leave_out(run: &mut Run, at: usize, metric: &str, why: &str) {
 /// The methods and metrics of which values were left out when the run was loaded.
 pub fn left_out(run: &Run) -> impl Iterator<Item = (&str, &str)> {
     run.notes.iter().filter_map(|note| {
-        let (metric, why) = note.text.split_once(": ")?;
+        let (metric, why) = note.missing_metric()?;
         note.method.as_deref().filter(|_| why.starts_with(OLDER)).map(|method| (method, metric))
     })
 }

@@ -4,7 +4,7 @@
 //! back down leaves both ends alike.
 
 use super::median;
-use super::random::Random;
+use crate::random::SplitMix64;
 
 /// The chance that something is found in a series without a change.
 pub const CHANGE_ALPHA: f64 = 0.02;
@@ -18,7 +18,7 @@ const NEIGHBOURS_DIFFER: f64 = 3.841;
 /// what wanders is a change, too. NaN must not occur.
 pub fn changes(values: &[f64]) -> Vec<usize> {
     let mut found = Vec::new();
-    let mut random = Random(0x5eed_1e7e1);
+    let mut random = SplitMix64(0x5eed_1e7e1);
     split(values, 0, &mut random, &mut found);
     found.sort_unstable();
     while let Some(weakest) = weakest(values, &found) {
@@ -44,7 +44,7 @@ fn cut(values: &[f64]) -> Option<usize> {
     Some(fits.min_by(|a, b| a.0.total_cmp(&b.0))?.1)
 }
 
-fn split(values: &[f64], start: usize, random: &mut Random, found: &mut Vec<usize>) {
+fn split(values: &[f64], start: usize, random: &mut SplitMix64, found: &mut Vec<usize>) {
     let n = values.len();
     if n < 2 * LEAST {
         return;
@@ -140,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn series(seed: u64, levels: &[(usize, f64)]) -> Vec<f64> {
-        let mut random = Random(seed);
+        let mut random = SplitMix64(seed);
         let values = levels.iter().flat_map(|(n, level)| std::iter::repeat_n(*level, *n));
         values.map(|level| level + random.normal()).collect()
     }
@@ -187,8 +187,8 @@ mod tests {
 
     /// A step of twelve standard deviations up or down, at a place that the seed decides.
     fn with_step(seed: u64) -> (Vec<f64>, usize) {
-        let mut random = Random(seed ^ 0x57e9);
-        let mut below = |n: u64| (random.next() % n) as usize;
+        let mut random = SplitMix64(seed ^ 0x57e9);
+        let mut below = |n: u64| (random.draw() % n) as usize;
         let (before, after) = (6 + below(19), 6 + below(19));
         let height = if below(2) == 0 { 12.0 } else { -12.0 };
         (series(seed, &[(before, 0.0), (after, height)]), before)

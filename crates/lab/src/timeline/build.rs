@@ -55,7 +55,7 @@ fn process(
         })
         .collect();
     if threads.is_empty() {
-        // Nothing was recorded of it, as when it had ended between two looks.
+        // Nothing was recorded of it, as when it had ended between two polls.
         threads.push(Thread { tid: pid, name: name.clone(), spans: jobs, faults: Vec::new() });
     }
     Process { pid, name, phases, threads }

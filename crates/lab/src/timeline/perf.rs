@@ -9,7 +9,7 @@ use super::ring::Ring;
 use super::shared::{Shared, TimelineSources, rest};
 use crate::clock;
 use crate::count::tracepoint::{self, Format};
-use crate::count::{Happening, NEEDS_RIGHTS, name, open_on_cpu};
+use crate::count::{NEEDS_RIGHTS, PerfEvent, name, open_on_cpu};
 
 /// The largest that is granted; without root only the last may be.
 const RING_SIZES_BYTES: [usize; 3] = [4 << 20, 1 << 20, 128 << 10];
@@ -19,15 +19,15 @@ const EVENTS_MAX: usize = 1_000_000;
 /// A page fault that comes so soon after another is shown with it.
 const NEAR_NS: u64 = 10_000;
 
-pub(super) struct Happenings {
+pub(super) struct PerfRecorder {
     rings: Vec<Ring>,
     layout: Layout,
     sources: TimelineSources,
 }
 
-impl Happenings {
+impl PerfRecorder {
     /// The error says why the scheduling cannot be told, and what would help.
-    pub(super) fn open() -> Result<Happenings, String> {
+    pub(super) fn open() -> Result<PerfRecorder, String> {
         let mut layout = Layout::default();
         let mut sources = TimelineSources::default();
         let switch = tracepoint::format("sched/sched_switch")?;
@@ -40,13 +40,13 @@ impl Happenings {
         if !known {
             return Err("this kernel's tracepoint sched:sched_switch is not known".to_owned());
         }
-        let mut kinds = vec![Happening::TracepointAndTasks(switch.id)];
-        kinds.extend(wakeups.iter().map(|format| Happening::Tracepoint(format.id)));
+        let mut kinds = vec![PerfEvent::TracepointAndTasks(switch.id)];
+        kinds.extend(wakeups.iter().map(|format| PerfEvent::Tracepoint(format.id)));
         match calls(&mut layout) {
-            Ok(calls) => kinds.extend(calls.map(Happening::Tracepoint)),
+            Ok(calls) => kinds.extend(calls.map(PerfEvent::Tracepoint)),
             Err(why) => sources.no_calls = Some(why),
         }
-        kinds.push(Happening::PageFault);
+        kinds.push(PerfEvent::PageFault);
         let mut rings = Vec::new();
         for cpu in online_cpus().map_err(|error| format!("the CPUs: {error}"))? {
             rings.push(ring(&kinds, cpu).map_err(|error| match error.raw_os_error() {
@@ -54,7 +54,7 @@ impl Happenings {
                 _ => format!("perf events of CPU {cpu}: {error}"),
             })?);
         }
-        Ok(Happenings { rings, layout, sources })
+        Ok(PerfRecorder { rings, layout, sources })
     }
 
     pub(super) fn sources(&self) -> &TimelineSources {
@@ -100,7 +100,7 @@ fn calls(layout: &mut Layout) -> Result<[u64; 2], String> {
     Ok([begins.id, ends.id])
 }
 
-fn ring(kinds: &[Happening], cpu: u32) -> io::Result<Ring> {
+fn ring(kinds: &[PerfEvent], cpu: u32) -> io::Result<Ring> {
     let mut events = kinds.iter().map(|kind| open_on_cpu(*kind, cpu));
     let first = events.next().unwrap_or_else(|| Err(io::ErrorKind::InvalidInput.into()))?;
     let mut ring = Ring::of(first, &RING_SIZES_BYTES)?;

@@ -1,22 +1,22 @@
-//! Records without rights: looks at the threads again and again.
+//! Records without rights: polls the threads.
 
-use super::looks::PAUSE_NS;
 use super::recording::Recording;
 use super::shared::{Shared, rest};
+use super::threads::PAUSE_NS;
 use crate::clock;
 
 pub(super) fn record(shared: &Shared) -> Recording {
     loop {
         let finishes = shared.finishes();
         let start_ns = clock::now_ns();
-        look(shared);
+        poll_once(shared);
         if finishes {
-            return shared.looks().finish();
+            return shared.states().finish();
         }
         rest(start_ns, 4, PAUSE_NS);
     }
 }
 
-pub(super) fn look(shared: &Shared) {
-    shared.looks().look(&shared.processes());
+pub(super) fn poll_once(shared: &Shared) {
+    shared.states().poll(&shared.processes());
 }

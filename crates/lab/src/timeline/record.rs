@@ -1,7 +1,7 @@
 //! The records of a ring as data; see `perf_event_open(2)`, "MMAP layout". Pure: it reads bytes
 //! only.
 
-use crate::count::tracepoint::{Format, Place};
+use crate::count::tracepoint::{FieldLayout, Format};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,10 +48,10 @@ pub(super) enum Record {
 /// How the tracepoints write what happened.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
-    pub(super) switch: Option<(u64, [Place; 3])>,
-    pub(super) wakeups: Vec<(u64, Place)>,
-    pub(super) call_begins: Option<(u64, Place)>,
-    pub(super) call_ends: Option<(u64, Place)>,
+    pub(super) switch: Option<(u64, [FieldLayout; 3])>,
+    pub(super) wakeups: Vec<(u64, FieldLayout)>,
+    pub(super) call_begins: Option<(u64, FieldLayout)>,
+    pub(super) call_ends: Option<(u64, FieldLayout)>,
 }
 
 // The types of linux/perf_event.h.
@@ -117,7 +117,7 @@ impl Layout {
         let raw = body.get(28..)?.get(..u32_at(body, 24)? as usize)?;
         // A tracepoint's own bytes begin with its number; a page fault has none.
         let id = u64::from(u16::from_ne_bytes(raw.get(..2)?.try_into().ok()?));
-        let of = |known: Option<(u64, Place)>| {
+        let of = |known: Option<(u64, FieldLayout)>| {
             known.filter(|(known, _)| *known == id).and_then(|(_, place)| place.read(raw))
         };
         let record = if id == 0 {

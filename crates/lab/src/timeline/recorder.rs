@@ -1,11 +1,11 @@
 //! Records what the threads of the children do, on a thread of its own: every event from the kernel
-//! where the rights allow, else by looking again and again.
+//! where the rights allow, else by polling.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use super::perf::Happenings;
+use super::perf::PerfRecorder;
 use super::poll;
 use super::recording::Recording;
 use super::shared::{Shared, TimelineSources};
@@ -13,8 +13,8 @@ use super::shared::{Shared, TimelineSources};
 impl TimelineSources {
     /// Tries what there is.
     pub fn look() -> TimelineSources {
-        match Happenings::open() {
-            Ok(happenings) => happenings.sources().clone(),
+        match PerfRecorder::open() {
+            Ok(recorder) => recorder.sources().clone(),
             Err(why) => TimelineSources::sampled(&why),
         }
     }
@@ -39,12 +39,12 @@ impl Recorder {
         Ok(Recorder { thread: Some(thread), shared, sources })
     }
 
-    /// A child has been started. Where only looks are possible, the first one is here: on a busy
+    /// A child has been started. Where threads are polled, the first poll is here: on a busy
     /// machine the thread may not have its turn before the child has ended.
     pub(crate) fn watch(&self, process: u32) {
         self.shared.add(process);
         if self.sources.sampled.is_some() {
-            poll::look(&self.shared);
+            poll::poll_once(&self.shared);
         }
     }
 
@@ -62,16 +62,16 @@ impl Drop for Recorder {
 
 /// The rings are opened here, as they belong to this thread.
 fn record(shared: &Shared, ready: &Sender<TimelineSources>) -> Recording {
-    let opened = Happenings::open();
+    let opened = PerfRecorder::open();
     let sources = match &opened {
-        Ok(happenings) => happenings.sources().clone(),
+        Ok(recorder) => recorder.sources().clone(),
         Err(why) => TimelineSources::sampled(why),
     };
     if ready.send(sources).is_err() {
         return Recording::default();
     }
     match opened {
-        Ok(happenings) => happenings.record(shared),
+        Ok(recorder) => recorder.record(shared),
         Err(_) => poll::record(shared),
     }
 }
@@ -86,7 +86,7 @@ mod tests {
         let recorder = Recorder { thread, shared, sources: TimelineSources::sampled("no rights") };
         let own = std::process::id();
         recorder.watch(own);
-        let recording = recorder.shared.looks().finish();
+        let recording = recorder.shared.states().finish();
         assert!(recording.states.contains_key(&own), "{recording:?}");
     }
 }

@@ -11,10 +11,11 @@ use super::shared::TimelineSources;
 use super::spans::{Category, Span, Timeline};
 use crate::clock;
 use crate::experiment::Data;
-use crate::launch::{Ended, Launch, Stop, Taken, TracedRunner};
+use crate::launch::{Launch, RawSample, RunError, Stop, TracedRunner};
 use crate::measure::{Bench, Halt, Job, Progress, Record, order, reason, unless_stopped};
 use crate::protocol::JOB_START;
 use crate::run::{Pass, Run, Status};
+use crate::warning::TIMELINE;
 
 /// The orders of the timing pass and of the counting pass have other numbers.
 const ROUND: u32 = u32::MAX;
@@ -82,7 +83,7 @@ impl Round<'_, '_> {
     fn known<T>(
         &mut self,
         cell: usize,
-        job: impl FnOnce(&mut Self) -> Result<T, Ended>,
+        job: impl FnOnce(&mut Self) -> Result<T, RunError>,
     ) -> Result<Option<T>, Halt> {
         self.bench.check_stop()?;
         let ended = match job(self) {
@@ -90,13 +91,13 @@ impl Round<'_, '_> {
             Err(ended) => ended,
         };
         let method = self.bench.run.cells[cell].method.clone();
-        self.bench.note_missing(Some(&method), "timeline", &reason(ended)?);
+        self.bench.note_missing(Some(&method), TIMELINE, &reason(ended)?);
         Ok(None)
     }
 
     /// Starts and prepares a method, and lets it do the job once; none if it was not measured
     /// either.
-    fn prepare(&mut self, index: usize) -> Result<Option<Live>, Ended> {
+    fn prepare(&mut self, index: usize) -> Result<Option<Live>, RunError> {
         let cell = &self.bench.run.cells[index];
         if cell.status != Status::Measured || cell.n(Pass::Timing) == 0 {
             return Ok(None);
@@ -121,7 +122,13 @@ impl Round<'_, '_> {
         Ok(Some(live))
     }
 
-    fn sample(&mut self, index: usize, live: &mut Live, n: u64, name: &str) -> Result<(), Ended> {
+    fn sample(
+        &mut self,
+        index: usize,
+        live: &mut Live,
+        n: u64,
+        name: &str,
+    ) -> Result<(), RunError> {
         live.runner.before()?;
         self.bench.evict(live.point);
         let mut pid = live.runner.pid();
@@ -170,7 +177,7 @@ fn phase(name: &str, start_ns: u64, end_ns: u64) -> Span {
 }
 
 /// What was timed, where the method tells when that began.
-fn job_of(taken: &Taken) -> Option<Span> {
+fn job_of(taken: &RawSample) -> Option<Span> {
     let (_, start_ns) = taken.done.metrics.iter().find(|(name, _)| name == JOB_START)?;
     let start_ns = *start_ns as u64;
     Some(Span {
@@ -188,12 +195,12 @@ fn explain(bench: &mut Bench<'_>, sources: &TimelineSources, lost: u64) {
             "scheduling was looked at about every millisecond, and system calls and page faults are \
              missing: {why}"
         );
-        bench.note_missing(None, "timeline", &text);
+        bench.note_missing(None, TIMELINE, &text);
     } else if let Some(why) = &sources.no_calls {
-        bench.note_missing(None, "timeline", &format!("system calls are missing: {why}"));
+        bench.note_missing(None, TIMELINE, &format!("system calls are missing: {why}"));
     }
     if lost > 0 {
-        bench.note_missing(None, "timeline", &format!("{lost} events were lost; it has gaps"));
+        bench.note_missing(None, TIMELINE, &format!("{lost} events were lost; it has gaps"));
     }
 }
 

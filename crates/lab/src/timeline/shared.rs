@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::looks::Looks;
+use super::threads::ThreadStates;
 use crate::clock;
 
 /// From where a timeline can be had here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimelineSources {
-    /// Why the scheduling is looked at instead of told.
+    /// Why the scheduling is sampled and not recorded.
     pub sampled: Option<String>,
     /// Why there are no system calls.
     pub no_calls: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Shared {
     finish: AtomicBool,
     /// Of the children that were told so far.
     processes: Mutex<Vec<u32>>,
-    looks: Mutex<Looks>,
+    states: Mutex<ThreadStates>,
 }
 
 impl Shared {
@@ -34,8 +34,8 @@ impl Shared {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn looks(&self) -> MutexGuard<'_, Looks> {
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn states(&self) -> MutexGuard<'_, ThreadStates> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn finish(&self) {

@@ -18,7 +18,9 @@ fn values(cell: &Cell, metric: &str) -> Vec<f64> {
 
 fn why<'a>(run: &'a Run, method: &str) -> Option<&'a str> {
     let mut notes = run.notes.iter().filter(|note| note.method.as_deref() == Some(method));
-    notes.find_map(|note| note.text.strip_prefix("allocations: "))
+    notes
+        .find_map(|note| note.missing_metric().filter(|(name, _)| *name == "allocations"))
+        .map(|(_, why)| why)
 }
 
 /// A worker in Python of which the job is `job`, with the C library as `libc`.

@@ -77,8 +77,8 @@ fn a_worker_that_dies_late_keeps_its_figures_and_is_compared_by_what_it_shares()
     assert_eq!((&family.compared, family.reference), (&vec![0, 1], Some(0)));
     let decision = analysis.decision(family, 1).unwrap();
     assert_eq!(decision.ratio, Some(1.0), "{decision:?}");
-    let note = analysis.notes.iter().find(|note| note.text.contains(&reason)).unwrap();
-    assert!(note.text.ends_with("its samples until then count"), "{}", note.text);
+    let note = analysis.notes.iter().find(|note| note.to_string().contains(&reason)).unwrap();
+    assert!(note.to_string().ends_with("its samples until then count"), "{}", note.to_string());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use lab::experiment::{Command, How, Method};
-use lab::launch::{Launch, Launcher, Runner, Stop, Taken};
+use lab::launch::{Launch, Launcher, RawSample, Runner, Stop};
 use lab::measure::values;
 use lab::param::Point;
 use lab::run::Plan;
@@ -33,7 +33,7 @@ fn started(method: &Method) -> Box<dyn Runner> {
     runner
 }
 
-fn value(taken: &Taken, name: &str) -> Option<f64> {
+fn value(taken: &RawSample, name: &str) -> Option<f64> {
     let told = taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
     told.chain(values(taken)).find(|(known, _)| *known == name).map(|(_, value)| value)
 }
@@ -119,9 +119,9 @@ fn what_is_not_known_of_a_tree_has_its_reason() {
     let command = shell("command", &format!("sh -c '{BURN}'; true"));
     let run = run(vec![script("worker", &by_a_child()), command], Plan { counting: 0, ..plan(2) });
     let why = |method: &str, metric: &str| {
-        let of = |note: &&lab::run::Note| note.method.as_deref() == Some(method);
+        let of = |note: &&lab::run::Warning| note.method.as_deref() == Some(method);
         let start = format!("{metric}: ");
-        run.notes.iter().filter(of).filter(|note| note.text.starts_with(&start)).count()
+        run.notes.iter().filter(of).filter(|note| note.to_string().starts_with(&start)).count()
     };
     assert_eq!(why("worker", "cpu_ns"), 1, "{:?}", run.notes);
     assert_eq!(why("worker", "peak_rss_bytes"), 1, "{:?}", run.notes);
@@ -151,7 +151,7 @@ fn the_peak_of_a_worker_that_starts_others_is_that_of_the_largest_of_them() {
     };
     let [small, large] = [known("small", 100_000.0), known("large", 20e6)];
     assert!(small < 20e6 && large < 200e6, "{small} {large}");
-    assert!(!run.notes.iter().any(|note| note.text.starts_with("peak_rss_bytes")));
+    assert!(!run.notes.iter().any(|note| note.to_string().starts_with("peak_rss_bytes")));
 }
 
 #[test]

@@ -32,9 +32,10 @@ fn by_name(cell: &Cell) -> &BTreeMap<String, f64> {
 /// Not on this machine: without ptrace there are no names, without tracepoint and ptrace no numbers.
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 pub(crate) fn traced(run: &Run) -> bool {
-    let refused = run.notes.iter().find(|note| note.text.contains("ptrace is not permitted"));
+    let refused =
+        run.notes.iter().find(|note| note.to_string().contains("ptrace is not permitted"));
     if let Some(note) = refused {
-        println!("skipped: {}", note.text);
+        println!("skipped: {note}");
     }
     refused.is_none()
 }
@@ -136,7 +137,7 @@ fn no_counting_pass_is_no_counts() {
     let run = counted(vec![script("a", GOOD)], 0);
     let cell = cell(&run, "a");
     assert_eq!((cell.n(Pass::Counting), syscalls(cell).len()), (0, 0));
-    assert!(run.notes.iter().all(|note| !note.text.contains("PMU")), "{:?}", run.notes);
+    assert!(run.notes.iter().all(|note| !note.to_string().contains("PMU")), "{:?}", run.notes);
 }
 
 #[test]
@@ -157,8 +158,8 @@ fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
         let cell = cell(&run, name);
         assert_eq!((&cell.status, cell.counted("wall_ns").count()), (&Status::Measured, 3));
         let reason = "the counting pass failed: ended with exit status";
-        let told = |note: &&lab::run::Note| note.method.as_deref() == Some(name);
-        let told = run.notes.iter().filter(told).any(|note| note.text.contains(reason));
+        let told = |note: &&lab::run::Warning| note.method.as_deref() == Some(name);
+        let told = run.notes.iter().filter(told).any(|note| note.to_string().contains(reason));
         assert_eq!(told, name != "good", "{name}: {:?}", run.notes);
     }
     assert_eq!(cell(&run, "good").n(Pass::Counting), 5);
@@ -173,7 +174,8 @@ fn a_child_that_hangs_while_it_is_watched_is_killed() {
     let run = run(vec![script("a", &hang)], plan);
     let cell = cell(&run, "a");
     assert_eq!((&cell.status, cell.n(Pass::Counting)), (&Status::Measured, 0));
-    let about = |note: &lab::run::Note| note.text.contains("no answer within 0.3 s, killed");
+    let about =
+        |note: &lab::run::Warning| note.to_string().contains("no answer within 0.3 s, killed");
     assert!(run.notes.iter().any(about), "{:?}", run.notes);
 }
 
@@ -222,7 +224,7 @@ fn what_is_missing_has_a_reason() {
     let run = counted(vec![script("a", GOOD)], 1);
     let sources = Sources::look();
     for (metric, why) in sources.missing() {
-        let about = |note: &lab::run::Note| note.text.starts_with(&format!("{metric}: "));
+        let about = |note: &lab::run::Warning| note.to_string().starts_with(&format!("{metric}: "));
         let told = run.notes.iter().any(about);
         let had = cell(&run, "a").counted(metric).count() == 1;
         assert!(told || had, "{metric} is missing ({why}): {:?}", run.notes);
@@ -262,9 +264,9 @@ fn the_peak_of_a_command_is_that_of_its_largest_process() {
         method("script", How::Command(script)),
     ];
     let run = run(methods, Plan { counting: 2, ..plan(1) });
-    let refused = |note: &lab::run::Note| note.text.starts_with("peak_rss_bytes: ");
+    let refused = |note: &lab::run::Warning| note.to_string().starts_with("peak_rss_bytes: ");
     if let Some(note) = run.notes.iter().find(|note| refused(note)) {
-        assert!(note.text.contains("ptrace"), "{}", note.text);
+        assert!(note.to_string().contains("ptrace"), "{}", note.to_string());
         return;
     }
     let peaks = |name: &str| -> Vec<f64> {
@@ -280,8 +282,8 @@ fn the_peak_of_a_command_is_that_of_its_largest_process() {
 }
 
 fn why_no_peak(run: &Run, method: &str) -> Vec<String> {
-    let of = |note: &&lab::run::Note| note.method.as_deref() == Some(method);
-    let notes = run.notes.iter().filter(of).map(|note| note.text.clone());
+    let of = |note: &&lab::run::Warning| note.method.as_deref() == Some(method);
+    let notes = run.notes.iter().filter(of).map(|note| note.to_string().clone());
     notes.filter(|text| text.starts_with("peak_rss_bytes: ")).collect()
 }
 

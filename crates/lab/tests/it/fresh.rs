@@ -43,7 +43,7 @@ fn what_a_command_has_no_part_of_has_a_reason() {
     let run = run(vec![script("a", GOOD), command], fresh(3));
     for metric in ["prepare_ns", "first_touch_ns", "total_ns"] {
         let text = format!("{metric}: a plain command is not prepared");
-        let about = |note: &lab::run::Note| note.text.starts_with(&text);
+        let about = |note: &lab::run::Warning| note.to_string().starts_with(&text);
         assert!(run.notes.iter().any(about), "{metric}: {:?}", run.notes);
     }
     assert_eq!(cell(&run, "true").counted("startup_ns").count(), 3);

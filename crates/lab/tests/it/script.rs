@@ -57,13 +57,7 @@ pub(crate) fn plan(rounds: u32) -> Plan {
         seed: 7,
         cache: CacheState::AsIs,
         sample_limit_ns: 1_200_000_000_000,
-        data_dir: None,
-        counting: 0,
-        fresh: false,
-        definition: None,
-        metric_versions: std::collections::BTreeMap::new(),
-        measures: Vec::new(),
-        imported: None,
+        ..Plan::default()
     }
 }
 

@@ -14,7 +14,7 @@ use byte_stream::{ErrorKind, Stream};
 
 use super::line::Line;
 use super::part::{Note, Noted, Part};
-use super::{Cat, tell};
+use super::{Cat, report};
 use crate::atomic_file::{AtomicFile, Target};
 
 impl Cat {
@@ -83,7 +83,7 @@ impl Cat {
             let checked = stream
                 .and_then(|mut stream| stream.for_each_chunk(|_| ControlFlow::<()>::Continue(())));
             if let Err(error) = checked {
-                tell(&error, url);
+                report(&error, url);
                 part.remove();
                 ended = ExitCode::FAILURE;
             }
@@ -134,7 +134,7 @@ impl Cat {
             Ok(_) => Some(ExitCode::SUCCESS),
             Err(error) if from.is_some() && error.kind() == ErrorKind::Changed => None,
             Err(error) => {
-                tell(&error, url);
+                report(&error, url);
                 if error.kind() == ErrorKind::Digest {
                     part.remove();
                 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use lab::analyze::OLD;
 use lab::experiment::{Data, Ending, Experiment, How, MakeData, Method, OldSide};
-use lab::launch::{Ended, Launch, Launcher, Stop};
+use lab::launch::{Launch, Launcher, RunError, Stop};
 use lab::run::Role;
 
 use crate::experiments::{self, Catalogue, custom};
@@ -146,9 +146,9 @@ fn has(launcher: &mut Launcher, experiment: &str, method: &Method) -> Result<boo
             worker.bye();
             Ok(true)
         }
-        Err(Ended::Stopped) => bail!("stopped by a signal"),
-        Err(Ended::Failed(why)) if why.contains("there is no method") => Ok(false),
-        Err(Ended::Failed(why) | Ended::Skipped(why)) => {
+        Err(RunError::Stopped) => bail!("stopped by a signal"),
+        Err(RunError::Failed(why)) if why.contains("there is no method") => Ok(false),
+        Err(RunError::Failed(why) | RunError::Skipped(why)) => {
             let version = lab::protocol::VERSION;
             bail!("--against {program}: as a worker of protocol {version} it cannot be used: {why}")
         }

@@ -11,6 +11,7 @@ use crate::numbers;
 use crate::reference::{self, Figure};
 use crate::report::compare::Side;
 use crate::report::published::{self, Beside};
+use crate::report::view::{View, view};
 use crate::report::{self, Layout};
 
 /// A side beside a published one.
@@ -92,8 +93,7 @@ fn other_payload(run: &Run, published: &reference::Published) -> Option<String> 
 /// The p50 of every metric of every method.
 fn of_run(side: &Side, other: &str) -> Beside {
     let run = &side.runs[0];
-    let figures =
-        if run.experiment == numbers::EXPERIMENT { of_numbers(run, other) } else { of_cells(run) };
+    let figures = if view(run) == View::Rows { of_numbers(run, other) } else { of_cells(run) };
     let model = run.environment.facts.get("cpu_model").and_then(|model| model.as_str());
     Beside {
         name: side.name.clone(),

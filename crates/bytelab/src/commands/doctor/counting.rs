@@ -1,10 +1,11 @@
 //! What can be counted on this machine: each way is tried on a known number of system calls, or of
 //! allocations.
 
-use lab::count::{Sources, TimelineSources};
-use lab::launch::{CountingRunner, Ended, Launch, Stop};
+use lab::count::Sources;
+use lab::launch::{CountingRunner, Launch, RunError, Stop};
 use lab::metric::Metric;
 use lab::param::Point;
+use lab::timeline::TimelineSources;
 
 use super::finding::Finding;
 use crate::experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
@@ -146,9 +147,9 @@ fn started(method: &str, sources: &Sources) -> Result<Box<dyn CountingRunner>, S
     Ok(runner)
 }
 
-fn why(ended: Ended) -> String {
+fn why(ended: RunError) -> String {
     match ended {
-        Ended::Skipped(why) | Ended::Failed(why) => why,
-        Ended::Stopped => "stopped".to_owned(),
+        RunError::Skipped(why) | RunError::Failed(why) => why,
+        RunError::Stopped => "stopped".to_owned(),
     }
 }

@@ -3,10 +3,10 @@
 use anyhow::{Context as _, Result};
 use lab::clock;
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure, trace};
+use lab::measure::{Job, Progress, Record, measure};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Plan, Run};
-use lab::trace::Timeline;
+use lab::timeline::{Timeline, trace};
 
 use crate::experiments::self_test::experiment;
 use crate::measuring::{NewRun, PreparedRun, ProgressLine, Start, prepare_run};

@@ -1,6 +1,6 @@
 //! The counting pass held against known numbers of system calls and of allocations.
 
-use lab::run::{Note, Run};
+use lab::run::{Run, Warning};
 
 use super::bench::{Check, find, median, or_why, show};
 use crate::experiments::self_test::{
@@ -99,12 +99,12 @@ fn judge(known: u32, [n, bytes]: [Option<f64>; 2], whose: &str) -> (bool, String
 
 /// Adds why they were not counted.
 fn or_why_uncounted(found: String, run: &Run, method: &str) -> String {
-    let about = |note: &&Note| {
-        ["syscalls: ", "allocations: "].iter().any(|metric| note.text.starts_with(metric))
+    let about = |note: &&Warning| {
+        note.missing_metric().is_some_and(|(name, _)| ["syscalls", "allocations"].contains(&name))
             && note.method.as_deref().is_none_or(|name| name == method)
     };
     match run.notes.iter().find(about) {
-        Some(note) => format!("{found}: {}", note.text),
+        Some(note) => format!("{found}: {note}"),
         None => or_why(found, run, method),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use lab::analyze::{Comparison, Verdict, analyze};
-use lab::launch::{Helper, Stop};
+use lab::launch::{ServerProcess, Stop};
 use lab::run::{CacheState, Run};
 
 use super::bench::{AA, Bench, Check, Effort};
@@ -209,12 +209,12 @@ fn of_metrics(run: &Run, method: &str) -> Vec<(&'static str, Comparison)> {
 }
 
 /// Processes that want a CPU all the time, so many for each CPU, until they are dropped.
-fn burners(of_each: u32, stop: &Stop) -> Result<Vec<Helper>> {
+fn burners(of_each: u32, stop: &Stop) -> Result<Vec<ServerProcess>> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let program = std::env::current_exe().context("finding this program")?;
     let argv = [program.to_string_lossy().as_ref(), BURN, "0", "0"].map(str::to_owned);
     let start = |_| {
-        Helper::start(&argv, 0, stop)
+        ServerProcess::start(&argv, 0, stop)
             .map_err(|ended| anyhow!("starting a process that wants a CPU: {ended:?}"))
     };
     (0..cpus * of_each as usize).map(start).collect()

@@ -1,6 +1,6 @@
 //! The timeline held against a known number of threads.
 
-use lab::trace::{Category, Timeline};
+use lab::timeline::{Category, Timeline};
 
 use super::bench::Check;
 use crate::experiments::self_test::THREADS;

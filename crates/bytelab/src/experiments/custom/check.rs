@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use lab::experiment::{Answer, Experiment};
-use lab::threshold::Threshold;
+use lab::run::Threshold;
 
 use super::data::{DataHooks, Source};
 use super::file::{At, Content, DataTable, File, From, Scalar};

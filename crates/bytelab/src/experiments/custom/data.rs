@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::experiment::{Command, Data, Ending};
-use lab::launch::{Ended, Hook, hook};
+use lab::launch::{Hook, RunError, hook};
 use lab::param::{Point, parse_bytes};
 use lab::stop::Stop;
 use lab::template::fill;
@@ -90,8 +90,8 @@ impl DataHooks {
         let dir = Some(self.dir.clone());
         let run = hook(&Hook { name, command, dir, limit_ns: HOOK_LIMIT_NS }, arguments, stop);
         run.map_err(|ended| match ended {
-            Ended::Stopped => anyhow!("stopped by a signal in hook {name}"),
-            Ended::Skipped(why) | Ended::Failed(why) => anyhow!(why),
+            RunError::Stopped => anyhow!("stopped by a signal in hook {name}"),
+            RunError::Skipped(why) | RunError::Failed(why) => anyhow!(why),
         })
     }
 }

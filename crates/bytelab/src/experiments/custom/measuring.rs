@@ -2,7 +2,7 @@
 
 use lab::experiment::Method;
 use lab::param::parse_bytes;
-use lab::threshold::{RATIO, Threshold};
+use lab::run::{RATIO, Threshold};
 
 use super::file::{At, CacheWord, PlanTable, Scalar, ThresholdTable, Words};
 use super::place::{Mistake, suggestion};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use lab::experiment::{Data, Skip, skip};
 use lab::param::{Point, bytes};
+use lab::random::XorShift64;
 use lab::stop::Stop;
 
 use super::folder::{Folder, folder};
@@ -85,11 +86,11 @@ fn file(path: &Path, size: u64, stop: &Stop) -> Result<()> {
     enough_space(path, size)?;
     let doing = || format!("writing {}", path.display());
     let mut file = File::create_new(path).or_refuse(doing)?;
-    let mut state = 0x9e37_79b9_7f4a_7c15 ^ size;
+    let mut random = XorShift64(0x9e37_79b9_7f4a_7c15 ^ size);
     let mut left = size;
     while left > 0 {
         stop.check()?;
-        let block = random_block(&mut state);
+        let block = random_block(&mut random);
         let len = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         file.write_all(&block[..len]).or_refuse(doing)?;
         left -= len as u64;
@@ -98,13 +99,10 @@ fn file(path: &Path, size: u64, stop: &Stop) -> Result<()> {
 }
 
 /// Bytes that no device compresses or finds twice.
-pub(super) fn random_block(state: &mut u64) -> Vec<u8> {
+pub(super) fn random_block(random: &mut XorShift64) -> Vec<u8> {
     let mut block = Vec::with_capacity(1 << 20);
     while block.len() < 1 << 20 {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        block.extend_from_slice(&state.to_ne_bytes());
+        block.extend_from_slice(&random.draw().to_ne_bytes());
     }
     block
 }

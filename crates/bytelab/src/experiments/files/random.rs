@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use lab::experiment::{Method, Task, Work, skip};
 use lab::param::Point;
+use lab::random::XorShift64;
 use memmap2::Mmap;
 
 use crate::experiments::shared::aligned_buffer::Buffer;
@@ -122,12 +123,9 @@ impl From for &File {
 /// Fisher and Yates, by xorshift64 from a fixed seed.
 fn order(n: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..n.max(1)).collect();
-    let mut x = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = XorShift64(0x9e37_79b9_7f4a_7c15);
     for i in (1..order.len()).rev() {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        order.swap(i, (x % (i as u64 + 1)) as usize);
+        order.swap(i, (random.draw() % (i as u64 + 1)) as usize);
     }
     order
 }

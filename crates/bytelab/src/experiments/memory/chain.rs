@@ -4,6 +4,7 @@
 
 use anyhow::{Context, Result, ensure};
 use lab::clock::now_ns;
+use lab::random::XorShift64;
 
 use super::pages::Pages;
 
@@ -122,13 +123,10 @@ impl Links<'_> {
     fn random(&mut self, lines: usize) -> Result<()> {
         let mut next: Vec<usize> = Vec::new();
         next.try_reserve_exact(lines).context("the order of the lines does not fit into memory")?;
-        let mut random = 0x9e37_79b9_7f4a_7c15_u64 ^ lines as u64;
+        let mut random = XorShift64(0x9e37_79b9_7f4a_7c15 ^ lines as u64);
         next.push(0);
         for line in 1..lines {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let before = ((u128::from(random) * line as u128) >> 64) as usize;
+            let before = ((u128::from(random.draw()) * line as u128) >> 64) as usize;
             next.push(next[before]);
             next[before] = line;
         }

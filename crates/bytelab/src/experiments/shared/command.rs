@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use anyhow::{Result, anyhow};
 use lab::clock::Cpu;
 use lab::experiment::skip;
-use lab::launch::{Ended, filter};
+use lab::launch::{RunError, filter};
 
 /// A program that is not there is found out before the timing. The name may be absolute.
 pub(crate) fn must_be_installed(program: &str) -> Result<()> {
@@ -17,8 +17,8 @@ pub(crate) fn must_be_installed(program: &str) -> Result<()> {
 /// Runs it to its end. What it used, its start included.
 pub(crate) fn run(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu> {
     filter(argv, input, output).map_err(|ended| match ended {
-        Ended::Skipped(reason) => skip(reason),
-        Ended::Failed(reason) => anyhow!(reason),
-        Ended::Stopped => anyhow!("stopped"),
+        RunError::Skipped(reason) => skip(reason),
+        RunError::Failed(reason) => anyhow!(reason),
+        RunError::Stopped => anyhow!("stopped"),
     })
 }

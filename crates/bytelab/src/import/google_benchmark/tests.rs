@@ -30,7 +30,7 @@ fn repetitions_are_samples_and_times_are_in_ns() {
     assert_eq!(cell(&run, "BM_threads/real_time/threads:2").about, "two <b>threads</b>");
     assert_eq!(run.started, "2026-11-22T00:55:42Z");
     assert_eq!(run.environment.facts["cpu_threads"], 2);
-    assert!(run.notes.iter().any(|note| note.text.contains("without optimisation")));
+    assert!(run.notes.iter().any(|note| note.to_string().contains("without optimisation")));
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn aggregates_are_the_last_resort_and_called_so() {
     assert_eq!(copy.samples.len(), 1);
     assert!(copy.values["wall_stddev_ns"][0] > 0.0);
     let note = "only aggregates are in the file: the one value is the median of 5 repetitions";
-    assert!(run.notes.iter().any(|n| n.text == note), "{:?}", run.notes);
+    assert!(run.notes.iter().any(|n| n.to_string() == note), "{:?}", run.notes);
 }
 
 #[test]

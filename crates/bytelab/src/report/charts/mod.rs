@@ -8,8 +8,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use lab::analyze::{Analysis, Comparison, Verdict};
-use lab::metric::{METRICS, unit};
+use lab::analyze::{Analysis, Comparison};
+use lab::metric::{METRICS, title, unit};
 use lab::param::{Point, Value};
 use lab::run::{self, Role, Run};
 use serde::Serialize;
@@ -225,17 +225,7 @@ fn metrics(shown: &[(Run, Analysis)]) -> Vec<Metric> {
 }
 
 fn metric(name: &str) -> Metric {
-    let title = match name {
-        rows::WALL => "wall time".to_owned(),
-        rows::WALL_LESS_WAIT => "wall time less the wait for a CPU".to_owned(),
-        "cpu_ns" => "CPU time".to_owned(),
-        "peak_rss_bytes" => "peak memory (RSS)".to_owned(),
-        _ => {
-            let words =
-                ["_bytes_per_s", "_bytes", "_ns"].iter().find_map(|end| name.strip_suffix(*end));
-            clean(&words.unwrap_or(name).replace('_', " ")).into_owned()
-        }
-    };
+    let title = clean(&title(name)).into_owned();
     let stored = unit(name);
     let units = match Unit::ladder(stored) {
         [] => vec![(stored, 1.0)],
@@ -273,14 +263,7 @@ fn ratio(cell: usize, comparison: &Comparison) -> Option<Relative> {
         ratio,
         low: comparison.low,
         high: comparison.high,
-        verdict: match comparison.verdict {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Same => "same",
-            Verdict::Undecided => "undecided",
-            Verdict::WrongAnswer => "wrong answer",
-            Verdict::Missing => "missing",
-        },
+        verdict: comparison.verdict.word(),
     })
 }
 

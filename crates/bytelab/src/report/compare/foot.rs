@@ -1,7 +1,7 @@
 //! What stands below the tables of two sides: what only one of them has, what is no ratio and why, and the
 //! doubts.
 
-use lab::analyze::{Change, Sides, Verdict};
+use lab::analyze::{Effect, RunComparison, Verdict};
 use lab::metric::left_out;
 use lab::run::{Imported, Run};
 use lab::stats::RUNS_A_SIDE;
@@ -10,7 +10,7 @@ use super::Side;
 use crate::report::page::{Page, Style};
 use crate::report::units::point as shown;
 
-pub(super) fn write(page: &mut Page, a: &Side, b: &Side, sides: &Sides) {
+pub(super) fn write(page: &mut Page, a: &Side, b: &Side, sides: &RunComparison) {
     page.blank();
     for alone in &sides.alone {
         let side = alone.side.to_uppercase();
@@ -21,7 +21,7 @@ pub(super) fn write(page: &mut Page, a: &Side, b: &Side, sides: &Sides) {
     let mut told: Vec<&str> = Vec::new();
     for line in sides.lines.iter().filter(|line| line.decides) {
         let wrong =
-            |change: &&Change| matches!(change.verdict, Verdict::WrongAnswer | Verdict::Missing);
+            |change: &&Effect| matches!(change.verdict, Verdict::WrongAnswer | Verdict::Missing);
         let changes = [Some(&line.absolute), line.relative.as_ref()];
         for change in changes.into_iter().flatten().filter(wrong) {
             let reason = change.reason.as_deref().unwrap_or("not available");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use lab::analyze::{Alone, Checked, Line, Sides};
+use lab::analyze::{Checked, MetricChange, RunComparison, Unmatched};
 use lab::run::SCHEMA;
 use serde::Serialize;
 use serde_json::Value;
@@ -19,8 +19,8 @@ struct Document<'a> {
     a: SideJson<'a>,
     b: SideJson<'a>,
     differences: Vec<DifferenceJson>,
-    comparisons: &'a [Line],
-    alone: &'a [Alone],
+    comparisons: &'a [MetricChange],
+    alone: &'a [Unmatched],
     notes: Vec<String>,
     /// What --fail found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,12 @@ struct DifferenceJson {
     b: Value,
 }
 
-pub(crate) fn json(a: &Side, b: &Side, sides: &Sides, gate: Option<&Checked>) -> Result<String> {
+pub(crate) fn json(
+    a: &Side,
+    b: &Side,
+    sides: &RunComparison,
+    gate: Option<&Checked>,
+) -> Result<String> {
     let differences = different(a, b).into_iter();
     compact(&Document {
         schema: SCHEMA,

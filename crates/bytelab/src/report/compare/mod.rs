@@ -8,9 +8,9 @@ mod tests;
 
 use std::collections::HashMap;
 
-use lab::analyze::{Change, Checked, Half, Line, Sides, Verdict};
+use lab::analyze::{Checked, Effect, MetricChange, RunComparison, SideSummary, Verdict};
 use lab::environment::{Difference, differences};
-use lab::metric;
+use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, short_heading};
 use lab::param::Point;
 use lab::run::{Role, Run};
 
@@ -58,7 +58,7 @@ const DIFFERENCES_MAX: usize = 20;
 pub(crate) fn text(
     a: &Side,
     b: &Side,
-    sides: &Sides,
+    sides: &RunComparison,
     gated: Option<&Checked>,
     layout: &Layout,
 ) -> String {
@@ -153,18 +153,18 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
 /// The lines of one point.
 struct Family<'a> {
     point: &'a Point,
-    lines: Vec<&'a Line>,
+    lines: Vec<&'a MetricChange>,
 }
 
 impl<'a> Family<'a> {
     /// A line per method.
-    fn deciding(&self) -> impl Iterator<Item = &'a Line> {
+    fn deciding(&self) -> impl Iterator<Item = &'a MetricChange> {
         self.lines.iter().copied().filter(|line| line.decides)
     }
 }
 
 /// In the order in which the points come.
-fn families(sides: &Sides) -> Vec<Family<'_>> {
+fn families(sides: &RunComparison) -> Vec<Family<'_>> {
     let mut families: Vec<Family<'_>> = Vec::new();
     let mut known: HashMap<&Point, usize> = HashMap::new();
     for line in &sides.lines {
@@ -226,15 +226,15 @@ fn distributions(page: &mut Page, family: &Family<'_>) {
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 
-fn percentile(half: &Half, p: f64) -> Option<f64> {
+fn percentile(half: &SideSummary, p: f64) -> Option<f64> {
     half.percentiles.iter().find(|percentile| (percentile.p - p).abs() < 0.01).map(|p| p.value)
 }
 
-fn of_ratio(change: &Change) -> String {
+fn of_ratio(change: &Effect) -> String {
     change.ratio.map_or(NONE.to_owned(), |value| ratio(value, 3))
 }
 
-fn bounds(change: &Change) -> String {
+fn bounds(change: &Effect) -> String {
     match (change.low, change.high) {
         (Some(low), Some(high)) => format!("{}–{}", ratio(low, 3), ratio(high, 3)),
         _ => String::new(),
@@ -242,7 +242,7 @@ fn bounds(change: &Change) -> String {
 }
 
 /// Relative to the reference where there is one: that is what a machine's speed does not touch.
-fn verdict(line: &Line) -> (String, Style) {
+fn verdict(line: &MetricChange) -> (String, Style) {
     let change = line.relative.as_ref().unwrap_or(&line.absolute);
     let relative = if line.relative.is_some() { "" } else { " (absolute)" };
     match change.verdict {
@@ -279,30 +279,23 @@ fn across_points(page: &mut Page, families: &[Family<'_>]) {
 }
 
 /// The other metrics that a reader decides by.
-const METRICS: [(&str, &str); 6] = [
-    ("wall_ns", "wall"),
-    ("cpu_ns", "CPU"),
-    ("throughput_bytes_per_s", "bytes/s"),
-    ("peak_rss_bytes", "RSS"),
-    ("syscalls", "sys"),
-    ("allocations", "alloc"),
-];
+const METRICS: [&str; 6] = [WALL, CPU, THROUGHPUT, PEAK_RSS, SYSCALLS, ALLOCATIONS];
 
 /// A line per method, a column per metric.
 fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
     let all = || families.iter().flat_map(|family| &family.lines);
     let there = |name: &str| all().any(|line| line.metric == name);
-    let metrics: Vec<(&str, &str)> = METRICS.into_iter().filter(|(name, _)| there(name)).collect();
+    let metrics: Vec<&str> = METRICS.into_iter().filter(|name| there(name)).collect();
     if metrics.len() < 2 {
         return;
     }
     page.blank();
     page.line(&[(Style::Bold, "B/A by metric (* shown to differ)")]);
-    let headings: Vec<&str> = metrics.iter().map(|(_, heading)| *heading).collect();
+    let headings: Vec<&str> = metrics.iter().map(|name| short_heading(name)).collect();
     let mut grid = Grid::new(&[&["method"][..], &headings].concat(), false);
     for family in families {
         for line in family.deciding() {
-            let of = |(name, _): &(&str, &str)| {
+            let of = |name: &&str| {
                 let mut own = family.lines.iter();
                 let own = own.find(|own| own.metric == *name && own.method == line.method);
                 own.map_or(NONE.to_owned(), |own| {

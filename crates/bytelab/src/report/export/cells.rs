@@ -6,7 +6,7 @@ use std::fmt;
 use lab::analyze::{Analysis, Summary};
 use lab::metric::METRICS;
 use lab::param::Point;
-use lab::run::{Cell, Run, Sample, Status};
+use lab::run::{Cell, Run, Sample};
 
 use super::super::page::{clean, steers};
 use super::super::rows;
@@ -41,8 +41,9 @@ impl<'a> Exported<'a> {
             let summary = rows::summary(analysis, index);
             let wrong_answer = summary.is_some_and(|summary| summary.wrong_answer);
             let refused = match &cell.status {
-                Status::Skipped(reason) => Some(format!("skipped: {reason}")),
-                Status::Failed(reason) if !cell.has_figures() => Some(format!("failed: {reason}")),
+                status if !cell.has_figures() => {
+                    Some(format!("{}: {}", status.word(), status.reason().unwrap_or_default()))
+                }
                 _ if wrong_answer => Some("wrong answer".to_owned()),
                 _ => {
                     let has_time = finite(cell, WALL).next().is_some();

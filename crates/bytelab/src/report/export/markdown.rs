@@ -9,6 +9,7 @@ use lab::run::Run;
 use super::super::foot::Foot;
 use super::super::page::{Layout, Page, clean};
 use super::super::varying::Varying;
+use super::super::view::{View, view};
 use super::super::{across, answer, numbers, rows, size_sweep, table, thresholds};
 use super::{Format, Kind};
 
@@ -26,7 +27,7 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> io::Result<Vec<String>> {
     let varying = Varying::of_run(run);
-    if run.experiment == crate::numbers::EXPERIMENT {
+    if view(run) == View::Rows {
         out.write_all(numbers::markdown(run, analysis, &[]).as_bytes())?;
         return Ok(Vec::new());
     }

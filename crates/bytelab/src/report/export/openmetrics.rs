@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use lab::metric::{METRICS, unit};
-use lab::run::Status;
 
 use super::cells::{Entry, Exported, Number};
 use super::{Format, Kind};
@@ -36,12 +35,9 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
         writeln!(out, "# TYPE bytelab_cell info\n# HELP bytelab_cell What became of each method.")?;
     }
     for (entry, labels) in &cells {
-        let (status, reason) = match &entry.cell.status {
-            Status::Measured => ("measured", entry.refused.as_deref().unwrap_or_default()),
-            Status::Skipped(reason) => ("skipped", reason.as_str()),
-            Status::Failed(reason) => ("failed", reason.as_str()),
-        };
-        let more = self::labels(&[("status", status), ("reason", reason)]);
+        let status = &entry.cell.status;
+        let reason = status.reason().or(entry.refused.as_deref()).unwrap_or_default();
+        let more = self::labels(&[("status", status.word()), ("reason", reason)]);
         writeln!(out, "bytelab_cell_info{{{labels},{more}}} 1")?;
     }
     let mut taken = BTreeSet::from(["bytelab_run".to_owned(), "bytelab_cell".to_owned()]);

@@ -20,6 +20,7 @@ use super::charts::{self, Charts};
 use super::head::{self, minute};
 use super::page::clean;
 use super::varying::Varying;
+use super::view::{View, view};
 use super::{answer, numbers, rows, size_sweep, units};
 
 const STYLE: &str = include_str!("page.css");
@@ -40,7 +41,7 @@ pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
     html.raw("<body>\n<main>\n");
     question(&mut html, shown);
     html.raw("<section id=\"figures\" aria-labelledby=\"figures-heading\">\n<h2 id=\"figures-heading\">Figures</h2>\n");
-    if shown.iter().all(|(run, _)| run.experiment == crate::numbers::EXPERIMENT) {
+    if shown.iter().all(|(run, _)| view(run) == View::Rows) {
         table::numbers(&mut html, shown);
     } else {
         table::results(&mut html, shown);
@@ -168,7 +169,7 @@ fn question(html: &mut Html, shown: &[(Run, Analysis)]) {
 }
 
 fn answers(run: &Run, analysis: &Analysis, varying: &Varying<'_>) -> Vec<String> {
-    if run.experiment == crate::numbers::EXPERIMENT {
+    if view(run) == View::Rows {
         return numbers::answers(run);
     }
     let all = rows::all(run, analysis);

@@ -27,7 +27,7 @@ pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
             if !about.trim().is_empty() {
                 html.element("<b>", about.trim(), "</b>: ");
             }
-            html.element("", &note.text, "</li>\n");
+            html.element("", &note.to_string(), "</li>\n");
         }
         html.raw("</ul>\n");
     }

@@ -1,11 +1,12 @@
 //! The table of results: a row for each method at each point of each run.
 
-use lab::analyze::Analysis;
-use lab::metric::unit;
+use lab::analyze::{Analysis, Verdict};
+use lab::metric::{heading, unit};
 use lab::param::{Point, Value};
-use lab::run::{Run, Status};
+use lab::run::Run;
 
-use super::super::rows::{self, Row, Rows, THROUGHPUT, WALL};
+use super::super::rows::{self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL};
+use super::super::table::Standing;
 use super::super::units::{NONE, Unit, amount, ratio};
 use super::super::{Varying, charts, numbers, table};
 use super::Html;
@@ -161,20 +162,13 @@ fn columns(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Vec<Colu
         };
         columns.push(Column::new(name, "", lines.iter().map(value)));
     }
-    columns.extend(figures(lines, WALL, "wall"));
+    columns.extend(figures(lines, WALL));
     columns.push(interval(lines));
     columns.extend(ratios(lines));
-    for (name, heading) in [
-        ("cpu_ns", "CPU"),
-        ("peak_rss_bytes", "peak RSS"),
-        (THROUGHPUT, "throughput"),
-        ("syscalls", "system calls"),
-        ("allocations", "allocations"),
-        ("startup_ns", "start-up"),
-        ("prepare_ns", "prepare"),
-        ("total_ns", "total"),
-    ] {
-        columns.extend(figures(lines, name, heading));
+    for name in
+        [CPU, PEAK_RSS, THROUGHPUT, SYSCALLS, ALLOCATIONS, "startup_ns", "prepare_ns", "total_ns"]
+    {
+        columns.extend(figures(lines, name));
     }
     let n = |line: &Line<'_>| {
         let n = rows::metric(line.row.summary, WALL).map_or(0, |summary| summary.n);
@@ -185,7 +179,7 @@ fn columns(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Vec<Colu
 }
 
 /// Of a metric that a row has; in one unit unless that would make some of it unreadable.
-fn figures(lines: &[Line<'_>], name: &str, heading: &str) -> Option<Column> {
+fn figures(lines: &[Line<'_>], name: &str) -> Option<Column> {
     let values: Vec<Option<f64>> =
         lines.iter().map(|line| line.row.p50(name).map(|p50| p50.value)).collect();
     values.iter().flatten().next()?;
@@ -196,7 +190,7 @@ fn figures(lines: &[Line<'_>], name: &str, heading: &str) -> Option<Column> {
         (Some(value), None) => Cell::number(amount(self::unit(name), *value), *value),
     };
     let shown = unit.map_or("", |unit| unit.name);
-    Some(Column::new(heading, shown, values.iter().map(cell)))
+    Some(Column::new(heading(name), shown, values.iter().map(cell)))
 }
 
 /// None: each value has a unit of its own.
@@ -233,14 +227,13 @@ fn ratios(lines: &[Line<'_>]) -> Vec<Column> {
         _ => Cell::text(""),
     };
     let verdict = |line: &Line<'_>| {
-        let (word, _) = table::verdict(line.rows, line.row);
-        let class = match word.as_str() {
-            word if word.starts_with("faster") => "faster",
-            word if word.starts_with("slower") => "slower",
-            "wrong answer" => "wrong",
+        let class = match Standing::of(line.rows, line.row) {
+            Standing::Compared(Verdict::Faster) => "faster",
+            Standing::Compared(Verdict::Slower) => "slower",
+            Standing::Compared(Verdict::WrongAnswer) => "wrong",
             _ => "quiet",
         };
-        Cell { text: word, key: None, class }
+        Cell { text: table::verdict(line.rows, line.row).0, key: None, class }
     };
     vec![
         Column::new("ratio", "", lines.iter().map(value)),
@@ -255,13 +248,9 @@ fn not_measured(html: &mut Html, shown: &[(Run, Analysis)]) {
         let varying = Varying::of_run(run);
         let of = if shown.len() > 1 { format!(" in {}", charts::name(run)) } else { String::new() };
         for cell in &run.cells {
-            let (word, reason) = match &cell.status {
-                Status::Measured => continue,
-                Status::Skipped(reason) => ("skipped", reason),
-                Status::Failed(reason) => ("failed", reason),
-            };
+            let Some(reason) = cell.status.reason() else { continue };
             let at = varying.of(&cell.point);
-            lines.push(format!("{}{at}{of}: {word}, {reason}", cell.method));
+            lines.push(format!("{}{at}{of}: {}, {reason}", cell.method, cell.status.word()));
         }
     }
     if lines.is_empty() {

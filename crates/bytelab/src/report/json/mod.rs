@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use lab::analyze::{Across, Analysis, CellSummary, Comparison, Summary, ThresholdOutcome};
+use lab::analyze::{Analysis, CellSummary, Comparison, ParamComparison, Summary, ThresholdOutcome};
 use lab::param::Point;
-use lab::run::{Cell, Environment, Note, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
+use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
 use serde::{Serialize, Serializer};
 
 use super::numbers::{self, RowJson};
@@ -46,7 +46,7 @@ struct Document<'a> {
     points: &'a [Point],
     cells: Cells<'a>,
     comparisons: &'a [Comparison],
-    across: &'a [Across],
+    across: &'a [ParamComparison],
     /// Of the user's own experiments only.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     thresholds: &'a [ThresholdOutcome],
@@ -129,17 +129,12 @@ struct CellJson<'a> {
 
 impl<'a> CellJson<'a> {
     fn of(cell: &'a Cell, summary: Option<&'a CellSummary>) -> CellJson<'a> {
-        let (status, reason) = match &cell.status {
-            Status::Measured => ("measured", None),
-            Status::Skipped(reason) => ("skipped", Some(reason.as_str())),
-            Status::Failed(reason) => ("failed", Some(reason.as_str())),
-        };
         CellJson {
             method: &cell.method,
             about: &cell.about,
             point: &cell.point,
-            status,
-            reason,
+            status: cell.status.word(),
+            reason: cell.status.reason(),
             language: cell.language.as_deref(),
             role: cell.role,
             pareto: summary.is_some_and(|summary| summary.pareto),
@@ -313,20 +308,20 @@ impl Serialize for Families<'_> {
     }
 }
 
-struct Notes<'a>(&'a [Note]);
+struct Notes<'a>(&'a [Warning]);
 
 impl Serialize for Notes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct NoteJson<'a> {
-            text: &'a str,
+            text: String,
             #[serde(skip_serializing_if = "Option::is_none")]
             method: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             point: Option<&'a Point>,
         }
         serializer.collect_seq(self.0.iter().map(|note| NoteJson {
-            text: &note.text,
+            text: note.to_string(),
             method: note.method.as_deref(),
             point: note.point.as_ref(),
         }))

@@ -14,6 +14,7 @@ use super::export::escaped;
 use super::page::Layout;
 use super::page::{Page, Style};
 use super::units::amount;
+use super::view::{View, view};
 use crate::numbers::Row;
 use crate::reference::published;
 
@@ -193,13 +194,12 @@ pub(super) struct RowJson {
 
 /// The rows of a run of `numbers`; none of any other.
 pub(super) fn json(run: &Run) -> Option<Vec<RowJson>> {
-    (run.experiment == crate::numbers::EXPERIMENT)
-        .then(|| numbers(run).iter().map(row_json).collect())
+    (view(run) == View::Rows).then(|| numbers(run).iter().map(row_json).collect())
 }
 
 /// What there is to doubt about the rows of a run of `numbers`; none of any other.
 pub(super) fn doubts(run: &Run, analysis: &Analysis) -> Option<Vec<String>> {
-    (run.experiment == crate::numbers::EXPERIMENT).then(|| {
+    (view(run) == View::Rows).then(|| {
         let all = notes::all(run, analysis, &numbers(run)).into_iter();
         all.map(|(about, text)| about + &text).collect()
     })

@@ -2,21 +2,16 @@
 
 use lab::analyze::Analysis;
 use lab::analyze::latency::{MachineLoad, OTHERS, STEAL};
-use lab::run::{Note, Run};
+use lab::run::{Run, Warning, WarningKind};
 
 use super::row::Number;
 use crate::numbers::row;
 
-/// Said here of all rows at once: a sample that waited is left out, and nothing is compared.
-const WAITED: &str = "waited for a CPU";
-/// Why a row was not measured stands before the notes.
-const NOT_MEASURED: [&str; 2] = ["skipped (", "failed ("];
-
 /// Which row each is about, and its text.
 pub(super) fn all(run: &Run, analysis: &Analysis, numbers: &[Number]) -> Vec<(String, String)> {
-    let said_here = |note: &&Note| {
-        let begins = |words: &&str| note.text.starts_with(words);
-        !begins(&WAITED) && !NOT_MEASURED.iter().any(begins)
+    // A sample that waited is left out, and why a row was not measured stands before the notes.
+    let said_here = |note: &&Warning| {
+        !matches!(note.kind, WarningKind::Waited | WarningKind::Failed(_) | WarningKind::Skipped(_))
     };
     let own = own(run, numbers).map(|text| (String::new(), text));
     own.chain(analysis.notes.iter().filter(said_here).map(of_row)).collect()
@@ -51,13 +46,14 @@ fn loaded(load: &MachineLoad) -> Option<String> {
     ))
 }
 
-fn of_row(note: &Note) -> (String, String) {
+fn of_row(note: &Warning) -> (String, String) {
     let name = note.point.as_ref().and_then(|point| point.text("row").ok());
     let about = name.map(|name| row(name).map_or(name, |row| row.title.trim()));
     // What is noted once of a method is here of one row or more.
     let some = note.method.as_ref().map(|_| "some rows");
     let about = about.or(some).map_or(String::new(), |about| format!("{about}: "));
-    (about, note.text.replace(" cells of 1 method (row)", " rows"))
+    let n = note.cells.as_ref().map_or(0, |cells| cells.n);
+    (about, note.with_cells(&format!("{n} rows")))
 }
 
 /// Named one by one are so many at most.

@@ -1,7 +1,7 @@
 //! What a cell of `numbers` says: the percentiles of its row, and how far they can be trusted.
 
 use lab::analyze::latency::{Figures, MachineLoad, figures};
-use lab::run::{Cell, Run, Status};
+use lab::run::{Cell, Run};
 
 use crate::numbers::{Row, row};
 
@@ -22,8 +22,9 @@ pub(super) fn numbers(run: &Run) -> Vec<Number> {
 fn number(cell: &Cell, load: &MachineLoad) -> Option<Number> {
     let row = row(cell.point.text("row").ok()?)?;
     let figures = match &cell.status {
-        Status::Skipped(reason) => Err(format!("skipped: {reason}")),
-        Status::Failed(reason) if !cell.has_figures() => Err(format!("failed: {reason}")),
+        status if !cell.has_figures() => {
+            Err(format!("{}: {}", status.word(), status.reason().unwrap_or_default()))
+        }
         _ => figures(cell, row.quantity, load).ok_or_else(|| "no sample that counts".to_owned()),
     };
     let size_bytes = cell.counted("size_bytes").map(|(_, bytes)| bytes).next();

@@ -1,4 +1,4 @@
-use lab::run::{Note, Pass, Sample, Status};
+use lab::run::{Cells, Pass, Sample, Status, Warning, WarningKind};
 
 use super::super::fixture::Fixture;
 use unicode_width::UnicodeWidthStr;
@@ -129,12 +129,13 @@ fn p50_has_students_interval_of_the_sessions() {
 fn doubted() -> Run {
     let mut run = run("l1-load", &[1.25; 30], 0.0);
     let mut note = |point, text: &str| {
-        run.notes.push(Note { method: Some("row".to_owned()), point, text: text.to_owned() });
+        run.notes.push(Warning { point, ..Warning::noted(text).of_method("row") });
     };
     note(Some(run.cells[0].point.clone()), "drift: 9 % | later *samples*");
     note(None, "peak_rss_bytes: not known");
-    let text = "two modes in 12 cells of 1 method (row): look at the plot".to_owned();
-    run.notes.push(Note { method: None, point: None, text });
+    let cells = Some(Cells { n: 12, methods: vec!["row".to_owned()] });
+    let advice = "look at the plot".to_owned();
+    run.notes.push(Warning { cells, advice, ..Warning::new(WarningKind::Modes, "") });
     run
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
 use lab::metric;
 use lab::param::Point;
-use lab::run::{CacheState, Cell, Environment, Note, Pass, Plan, Role, Run, Sample, Status};
+use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, Sample, Status};
 
 pub(crate) struct Fixture {
     pub(crate) run: Run,
@@ -249,7 +249,8 @@ impl Fixture {
     pub(crate) fn note(&mut self, method: Option<&str>, point: Option<usize>, text: &str) {
         let point = point.map(|i| self.run.points[i].clone());
         let method = method.map(str::to_owned);
-        self.analysis.notes.push(Note { method, point, text: text.to_owned() });
+        let text = serde_json::json!({"method": method, "point": point, "text": text});
+        self.analysis.notes.push(serde_json::from_value(text).unwrap());
     }
 
     pub(crate) fn last(&mut self) -> (&mut Cell, &mut CellSummary) {
@@ -288,12 +289,6 @@ fn plan() -> Plan {
         seed: 1,
         cache: CacheState::Warm,
         sample_limit_ns: 60_000_000_000,
-        data_dir: None,
-        counting: 0,
-        fresh: false,
-        definition: None,
-        metric_versions: std::collections::BTreeMap::new(),
-        measures: Vec::new(),
-        imported: None,
+        ..Plan::default()
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lab::run::{Cell, Environment, Listed, Note, Pass, Plan, Run, Sample};
+use lab::run::{Cell, Environment, Listed, Pass, Plan, Run, Sample, Warning};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::columns::{self, Values, to_json};
@@ -124,7 +124,7 @@ impl Store for Sqlite {
         id: &str,
         complete: bool,
         environment: &Environment,
-        notes: &[Note],
+        notes: &[Warning],
     ) -> Result<()> {
         self.write(|transaction| {
             let run = existing(transaction, id)?;
@@ -216,7 +216,7 @@ fn begin(transaction: &Transaction<'_>, run: &Run) -> Result<String> {
 fn put_cell(transaction: &Transaction<'_>, run: i64, position: usize, cell: &Cell) -> Result<()> {
     let Cell { method, about, role, language, point, status, digest, .. } = cell;
     let syscalls_by_name = cell.syscalls_by_name.as_ref().map(to_json).transpose()?;
-    let (word, reason) = columns::status_words(status);
+    let (word, reason) = (status.word(), status.reason());
     transaction
         .prepare_cached(
             "INSERT INTO cell (run, position, method, about, role, language, point, status, reason,

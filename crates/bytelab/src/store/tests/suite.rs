@@ -3,8 +3,8 @@
 use lab::param::Point;
 use lab::run::Threshold;
 use lab::run::{
-    CacheState, Cell, Definition, Environment, Imported, Machine, Measure, Note, Pass, Plan, Role,
-    Run, SCHEMA, Sample, Status,
+    CacheState, Cell, Definition, Environment, Imported, Machine, Measure, Pass, Plan, Role, Run,
+    SCHEMA, Sample, Status, Warning,
 };
 
 use crate::store::Store;
@@ -139,7 +139,7 @@ fn check_stored(store: &mut dyn Store, expected: &Run) {
 fn a_run_comes_back_whole(store: &mut dyn Store) {
     let mut run = new_run("whole");
     run.label = Some("before".to_owned());
-    run.notes = vec![Note { method: None, point: None, text: "a doubt".to_owned() }];
+    run.notes = vec![Warning::noted("a doubt")];
     run.cells[1].role = Role::Yardstick;
     for round in 0..5 {
         run.cells[0].push(new_sample(round, 0), &new_values(round));
@@ -181,7 +181,7 @@ fn a_run_grows_while_it_is_measured(store: &mut dyn Store) {
     run.complete = true;
     run.environment = environment("late");
     let point = Some(run.points[0].clone());
-    run.notes = vec![Note { method: Some("late".to_owned()), point, text: "drift".to_owned() }];
+    run.notes = vec![Warning { point, ..Warning::noted("drift").of_method("late") }];
     store.finish(&run.id, true, &run.environment, &run.notes).unwrap();
     check_stored(store, &run);
 }
@@ -199,7 +199,7 @@ fn unusual_texts_and_numbers_come_back(store: &mut dyn Store) {
     let mut run = new_run("un'usual\"; DROP TABLE run; --");
     let texts = ["", "NUL \0 inside", "\u{1f9ea} λ \u{202e}", "\r\n\t\\", "$1 ?1 :a %s"];
     run.label = Some(texts[1].to_owned());
-    run.notes = texts.map(|text| Note { method: None, point: None, text: text.to_owned() }).into();
+    run.notes = texts.map(Warning::noted).into();
     run.points[0].set(texts[2], texts[1]);
     for text in texts {
         let mut cell = new_cell(text, &run.points[0]);

@@ -10,7 +10,7 @@ use crate::param::{Point, Value};
 use crate::run::{Cell, Role, Run, Status};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Alone {
+pub struct Unmatched {
     pub method: String,
     pub role: Role,
     pub point: Point,
@@ -27,8 +27,8 @@ pub(super) type InRun<'a> = (usize, &'a Cell);
 pub(super) struct Match<'a> {
     pub(super) method: &'a str,
     pub(super) role: Role,
-    /// The full point whose cells it is compared with, without the places that differ; of several the
-    /// first.
+    /// The full point whose cells it is compared with, without the places that differ; of several
+    /// the first.
     pub(super) family: Point,
     /// The values of the params that it reads.
     point: Point,
@@ -81,7 +81,7 @@ pub(super) fn matches<'a>(
     a: &'a [Run],
     b: &'a [Run],
     places: &[&str],
-) -> (Vec<Match<'a>>, Vec<Alone>) {
+) -> (Vec<Match<'a>>, Vec<Unmatched>) {
     let moved: Vec<&str> = places.iter().copied().filter(|place| moved(a, b, place)).collect();
     let mut full: Vec<Point> = Vec::new();
     for point in a.iter().chain(b).flat_map(|run| &run.points) {
@@ -120,7 +120,7 @@ pub(super) fn matches<'a>(
             Status::Failed(reason) => Some(format!("failed there: {reason}")),
             Status::Measured => None,
         });
-        alone.push(Alone { method: method.to_owned(), role, point, side, reason });
+        alone.push(Unmatched { method: method.to_owned(), role, point, side, reason });
     }
     (matches, alone)
 }

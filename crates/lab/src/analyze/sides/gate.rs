@@ -1,23 +1,25 @@
-//! Whether side b of stored runs is slower than side a by more than is allowed, by the intervals of the
-//! comparison itself. Nothing is measured again, so that nothing is confirmed either.
+//! Whether side b of stored runs is slower than side a by more than is allowed, by the intervals of
+//! the comparison itself. Nothing is measured again, so that nothing is confirmed either.
 
-use super::{Change, Line, Sides, sign};
+use super::{Effect, MetricChange, RunComparison, sign};
 use crate::analyze::check::{is_time, log_limit, outcome};
 use crate::analyze::{Allowed, CheckLine, Checked, Outcome, Verdict};
 use crate::metric::WALL;
 use crate::param::Point;
 use crate::run::Role;
 
-/// Every contender that side a has and whose answer was right there, in every metric that has a limit. Times are compared relative to the reference,
-/// and those of the reference as they are, which on another machine tells nothing.
-pub fn gate(sides: &Sides, allowed: &[Allowed], same_machine: bool) -> Checked {
+/// Every contender that side a has and whose answer was right there, in every metric that has a
+/// limit. Times are compared relative to the reference, and those of the reference as they are,
+/// which on another machine tells nothing.
+pub fn gate(sides: &RunComparison, allowed: &[Allowed], same_machine: bool) -> Checked {
     let mut lines = Vec::new();
     let is_gated =
-        |line: &&Line| line.decides && line.role == Role::Contender && !line.wrong_before;
+        |line: &&MetricChange| line.decides && line.role == Role::Contender && !line.wrong_before;
     for of_method in sides.lines.iter().filter(is_gated) {
-        let is_it = |line: &&Line| line.method == of_method.method && line.point == of_method.point;
+        let is_it =
+            |line: &&MetricChange| line.method == of_method.method && line.point == of_method.point;
         for allowed in allowed {
-            let has_metric = |line: &&Line| match allowed.metric.as_str() {
+            let has_metric = |line: &&MetricChange| match allowed.metric.as_str() {
                 WALL => line.decides,
                 metric => line.metric == metric,
             };
@@ -64,8 +66,13 @@ fn without_ratio(method: &str, point: &Point, allowed: &Allowed, reason: String)
     }
 }
 
-fn of_line(sides: &Sides, line: &Line, allowed: &Allowed, same_machine: bool) -> CheckLine {
-    let middle = |half: &super::Half| {
+fn of_line(
+    sides: &RunComparison,
+    line: &MetricChange,
+    allowed: &Allowed,
+    same_machine: bool,
+) -> CheckLine {
+    let middle = |half: &super::SideSummary| {
         half.percentiles.iter().find(|percentile| percentile.p >= 50.0).map(|p| p.value)
     };
     let change = line.relative.as_ref().unwrap_or(&line.absolute);
@@ -89,7 +96,7 @@ fn of_line(sides: &Sides, line: &Line, allowed: &Allowed, same_machine: bool) ->
 }
 
 /// By the interval of the comparison.
-fn decided(change: &Change, metric: &str, percent: f64) -> (Outcome, Option<String>) {
+fn decided(change: &Effect, metric: &str, percent: f64) -> (Outcome, Option<String>) {
     let (limit, sign) = (log_limit(metric, percent), sign(metric));
     let Some((low, high)) = change.low.zip(change.high) else {
         return match change.verdict {

@@ -13,7 +13,7 @@ fn side(seed: u64, slow: &[f64], mmap: f64) -> Vec<Run> {
     (0..).zip(slow).map(of).collect()
 }
 
-fn line<'a>(sides: &'a Sides, method: &str, metric: &str) -> &'a Line {
+fn line<'a>(sides: &'a RunComparison, method: &str, metric: &str) -> &'a MetricChange {
     sides.lines.iter().find(|line| line.method == method && line.metric == metric).unwrap()
 }
 
@@ -46,7 +46,7 @@ fn relative_to_the_reference_the_speed_of_the_machine_is_out() {
     let relative = mmap.relative.as_ref().unwrap();
     assert_eq!(mmap.reference.as_deref(), Some("read"));
     close(relative.ratio, 1.0, 0.01);
-    let width = |change: &Change| change.high.unwrap() / change.low.unwrap();
+    let width = |change: &Effect| change.high.unwrap() / change.low.unwrap();
     assert!(width(relative) < 1.05 && width(&mmap.absolute) > 2.0, "{mmap:?}");
     close(mmap.absolute.ratio, 1.7, 0.02);
 }

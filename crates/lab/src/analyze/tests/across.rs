@@ -11,8 +11,8 @@ fn at(values: &[(&str, Value)], wall_ns: Vec<f64>) -> Cell {
 }
 
 fn lines(cells: Vec<Cell>) -> Vec<String> {
-    let line = |across: &Across| {
-        let Across { param, value, reference_value, comparison } = across;
+    let line = |across: &ParamComparison| {
+        let ParamComparison { param, value, reference_value, comparison } = across;
         let size = comparison.point.number("size").unwrap();
         format!("{param} {size}: {value} to {reference_value} {:?}", comparison.verdict)
     };

@@ -91,7 +91,7 @@ proptest! {
             prop_assert!(!family.best.is_empty());
             prop_assert!(family.pareto.iter().all(|cell| family.compared.contains(cell)));
         }
-        prop_assert!(analysis.notes.iter().all(|note| !note.text.contains('\n')));
+        prop_assert!(analysis.notes.iter().all(|note| !note.to_string().contains('\n')));
         prop_assert!(serde_json::to_string(&analysis).is_ok());
     }
 }

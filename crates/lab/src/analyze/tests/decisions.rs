@@ -126,7 +126,7 @@ fn a_wrong_answer_has_no_ratio_and_is_no_reference() {
     assert_eq!(wrong.reason.as_deref(), Some("answer 2 instead of 1"));
     assert!(!analysis.cells[0].pareto);
     assert_eq!(analysis.families[0].best, [2]);
-    assert!(analysis.notes.iter().any(|note| note.text.contains("a takes its place")));
+    assert!(analysis.notes.iter().any(|note| note.to_string().contains("a takes its place")));
 }
 
 #[test]

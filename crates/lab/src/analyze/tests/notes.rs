@@ -1,12 +1,12 @@
 //! Doubts are noted where there is a reason, and only there.
 
 use super::*;
-use crate::run::Note;
+use crate::run::Warning;
 
 fn notes(run: &Run) -> Vec<String> {
-    let line = |note: Note| match note.method {
-        Some(method) => format!("{method}: {}", note.text),
-        None => note.text,
+    let line = |note: Warning| match &note.method {
+        Some(method) => format!("{method}: {note}"),
+        None => note.to_string(),
     };
     analyze(run).notes.into_iter().map(line).collect()
 }
@@ -27,7 +27,7 @@ fn calm() -> Vec<Cell> {
 fn a_calm_run_has_no_notes_but_its_own() {
     check(&run(calm()), &[]);
     let mut own = run(calm());
-    own.notes.push(Note { method: None, point: None, text: "its own".to_owned() });
+    own.notes.push(Warning::noted("its own"));
     check(&own, &["its own"]);
     check(&run(Vec::new()), &[]);
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::experiment::Data;
-use crate::launch::Taken;
+use crate::launch::RawSample;
 use crate::param::Point;
 
 /// Of a file of 1000 bytes of which `payload_bytes` are handed over, if that is known.
@@ -14,7 +14,7 @@ fn disproved(
     std::io::Write::write_all(&mut file, &[7; 1000]).unwrap();
     let (files, payload_bytes) = (vec![file.path().to_owned()], payload_bytes.into());
     let data = Data { files, payload_bytes, ..Data::default() };
-    let mut taken = Taken::default();
+    let mut taken = RawSample::default();
     taken.used.device_read_bytes = read_bytes.into();
     disproved_by_device(cache, &taken, &data, bypasses_cache).unwrap_or_default()
 }
@@ -81,10 +81,10 @@ fn a_payload_that_no_count_can_hold_is_wrong_too() {
     let cell = Cell::new("x", Point::default());
     let data = Data { payload_bytes: Some(1 << 40), ..Data::default() };
     let check = |ops, bytes, expected: Option<&str>| {
-        let mut taken = Taken::default();
+        let mut taken = RawSample::default();
         (taken.done.ops, taken.done.bytes) = (ops, bytes);
         let wrong = wrong_payload(&cell, &data, &taken);
-        assert_eq!(wrong, expected.map(|why| Ended::Failed(why.to_owned())));
+        assert_eq!(wrong, expected.map(|why| RunError::Failed(why.to_owned())));
     };
     check(2, 2 << 40, None);
     check(2, 1 << 40, Some("handed over 1099511627776 bytes instead of 2199023255552"));

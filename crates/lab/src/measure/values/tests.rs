@@ -12,7 +12,7 @@ fn value(name: &str, at_rest: bool) -> Option<f64> {
         at_rest,
         ..Reading::default()
     };
-    let taken = Taken { done, used, ..Taken::default() };
+    let taken = RawSample { done, used, ..RawSample::default() };
     values(&taken).into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
@@ -29,7 +29,8 @@ fn the_cpu_time_of_a_process_that_is_still_on_a_cpu_is_not_known() {
     }
 }
 
-/// Of a worker that has so many threads and used so much CPU time, so much of it in the main thread.
+/// Of a worker that has so many threads and used so much CPU time, so much of it in the main
+/// thread.
 fn of_threads(threads: u64, main_ns: u64, cpu_ns: u64) -> Vec<&'static str> {
     let used = Reading {
         cpu_ns: Some(cpu_ns),
@@ -42,7 +43,7 @@ fn of_threads(threads: u64, main_ns: u64, cpu_ns: u64) -> Vec<&'static str> {
         ..Reading::default()
     };
     let done = Done { n: 1, wall_ns: 10_000_000, ops: 1, ..Done::default() };
-    let taken = Taken { done, used, ..Taken::default() };
+    let taken = RawSample { done, used, ..RawSample::default() };
     let known: Vec<&str> = values(&taken).into_iter().map(|(name, _)| name).collect();
     let names = ["run_queue_wait_ns", "voluntary_switches", "involuntary_switches"];
     for name in names {
@@ -65,7 +66,7 @@ fn what_is_read_of_the_main_thread_does_not_stand_for_several() {
 }
 
 /// A sample of 1 ms of which the main thread computed so much, and waited for a CPU so long.
-fn taken(computed_ns: u64, waited_ns: f64) -> Taken {
+fn taken(computed_ns: u64, waited_ns: f64) -> RawSample {
     let metrics = [("run_queue_wait_ns", waited_ns), ("cpu_ns", computed_ns as f64)];
     let metrics = metrics.map(|(name, ns)| (name.to_owned(), ns)).to_vec();
     let done = Done { wall_ns: 1_000_000, ops: 1, metrics, ..Done::default() };
@@ -76,14 +77,15 @@ fn taken(computed_ns: u64, waited_ns: f64) -> Taken {
         at_rest: true,
         ..Reading::default()
     };
-    Taken { done, used, ..Taken::default() }
+    RawSample { done, used, ..RawSample::default() }
 }
 
 #[test]
 fn a_time_without_the_wait_is_of_a_thread_that_computed_all_of_it() {
     assert_eq!(wall_less_wait_ns(&taken(1_000_000, 0.0)), Some(1e6));
     assert_eq!(wall_less_wait_ns(&taken(400_000, 600_000.0)), Some(4e5));
-    // A part of it the thread waited for something else: whose wait for a CPU that was is not known.
+    // A part of it the thread waited for something else: whose wait for a CPU that was is not
+    // known.
     assert_eq!(wall_less_wait_ns(&taken(380_000, 600_000.0)), None);
     // More than there can be.
     assert_eq!(wall_less_wait_ns(&taken(500_000, 600_000.0)), None);

@@ -8,9 +8,8 @@ use lab::analyze::{
     foresee_pairs,
 };
 use lab::param::Point;
+use lab::random::SplitMix64;
 use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
-
-use super::simulate::Random;
 
 /// What a machine does to the logs of times, as standard deviations.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +53,7 @@ pub(crate) struct Checked {
 /// the first is not ok.
 pub(crate) fn checks(shared: Shared, checked: Checked, sets: u32) -> Shares {
     let Checked { methods, earlier, factor } = checked;
-    let mut random = Random::new(11);
+    let mut random = SplitMix64(11);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
     let mut shares = Shares::default();
     for _ in 0..sets {
@@ -91,7 +90,7 @@ impl Shares {
 /// Of many checks of old and new in the same rounds with `wall=5%`. One of the methods takes `factor` of the time of its old
 /// side, the others did not change. A second run as in [`checks`].
 pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> Shares {
-    let mut random = Random::new(13);
+    let mut random = SplitMix64(13);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
     let mut shares = Shares::default();
     for _ in 0..sets {
@@ -108,7 +107,7 @@ pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> S
 
 /// The factor that the median of some past checks says would be found in four of five, where one did not change.
 pub(crate) fn foreseen(shared: Shared, methods: usize, rounds: u32) -> f64 {
-    let mut random = Random::new(14);
+    let mut random = SplitMix64(14);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
     let cells: Vec<(String, Point)> =
         (0..methods).map(|i| (format!("m{i}"), Point::default())).collect();
@@ -119,7 +118,7 @@ pub(crate) fn foreseen(shared: Shared, methods: usize, rounds: u32) -> f64 {
 
 /// So many methods and the old side of each. What a run does to one of them (where files and memory came to lie)
 /// it does to both sides, which do the same work on the same data; processes and rounds differ.
-fn both_sides(shared: Shared, methods: usize, factor: f64, random: &mut Random) -> Run {
+fn both_sides(shared: Shared, methods: usize, factor: f64, random: &mut SplitMix64) -> Run {
     let [_, of_session, of_round] = shared.method;
     let same_run = Shared { method: [0.0, of_session, of_round], ..shared };
     let mut both = run(same_run, 2 * methods - 1, 1.0, random);
@@ -136,7 +135,7 @@ fn both_sides(shared: Shared, methods: usize, factor: f64, random: &mut Random) 
 /// How often one method that did not change is said to differ between two sides of so many runs:
 /// absolutely, and relative to the reference.
 pub(crate) fn sides(shared: Shared, runs: usize, sets: u32) -> [f64; 2] {
-    let mut random = Random::new(12);
+    let mut random = SplitMix64(12);
     let mut alarms = [0u32; 2];
     for _ in 0..sets {
         let mut side = || (0..runs).map(|_| run(shared, 1, 1.0, &mut random)).collect();
@@ -151,7 +150,7 @@ pub(crate) fn sides(shared: Shared, runs: usize, sets: u32) -> [f64; 2] {
 }
 
 /// The reference and so many methods more.
-fn run(shared: Shared, methods: usize, factor: f64, random: &mut Random) -> Run {
+fn run(shared: Shared, methods: usize, factor: f64, random: &mut SplitMix64) -> Run {
     let Shared { machine, method: [of_run, of_session, of_round], .. } = shared;
     let speed = machine[0] * random.normal();
     let sessions: Vec<f64> = (0..SESSIONS).map(|_| machine[1] * random.normal()).collect();
@@ -162,7 +161,7 @@ fn run(shared: Shared, methods: usize, factor: f64, random: &mut Random) -> Run 
             let process = of_session * random.normal();
             for round in 0..ROUNDS {
                 // One in ten waits for a neighbour.
-                let spike = if random.chance(0.1) { 3.0 * of_round * random.unit() } else { 0.0 };
+                let spike = if random.unit() < 0.1 { 3.0 * of_round * random.unit() } else { 0.0 };
                 let noise = of_round * random.normal() + spike;
                 let wall_ns = 1e6 * (speed + common + own + process + noise).exp();
                 cell.push(sample(session, round), &[("wall_ns", wall_ns)]);
@@ -200,13 +199,7 @@ pub(crate) fn plan() -> Plan {
         seed: 1,
         cache: CacheState::Warm,
         sample_limit_ns: 1,
-        data_dir: None,
-        counting: 0,
-        fresh: false,
-        definition: None,
-        metric_versions: std::collections::BTreeMap::new(),
-        measures: Vec::new(),
-        imported: None,
+        ..Plan::default()
     }
 }
 

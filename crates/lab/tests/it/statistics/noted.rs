@@ -1,10 +1,10 @@
 //! Runs of methods that differ in nothing, simulated, and which notes on their samples are shown all the same.
 
 use lab::analyze::analyze;
+use lab::random::SplitMix64;
 use lab::run::{Cell, Pass, Run};
 
 use super::gate::{cell, of_cells, sample};
-use super::simulate::Random;
 
 /// The notes that follow from what was sampled, by what they begin with.
 pub(crate) const KINDS: [&str; 5] =
@@ -25,7 +25,7 @@ const METHODS: usize = 14;
 const ROUND_SD: f64 = 0.03;
 
 impl Rounds {
-    fn draw(self, random: &mut Random) -> f64 {
+    fn draw(self, random: &mut SplitMix64) -> f64 {
         let bell = random.normal();
         match self {
             Rounds::Normal => bell,
@@ -38,7 +38,7 @@ impl Rounds {
 }
 
 /// A run of 14 equal methods whose processes differ by `spread` times what their rounds do.
-pub(crate) fn noise(design: [u32; 2], rounds: Rounds, spread: f64, random: &mut Random) -> Run {
+pub(crate) fn noise(design: [u32; 2], rounds: Rounds, spread: f64, random: &mut SplitMix64) -> Run {
     let mut cells: Vec<Cell> = (0..METHODS).map(|i| cell(format!("m{i}"))).collect();
     let [sessions, of_session] = design;
     for session in 0..sessions {
@@ -65,7 +65,7 @@ pub(crate) fn noise(design: [u32; 2], rounds: Rounds, spread: f64, random: &mut 
     of_cells(cells)
 }
 
-fn order(n: usize, random: &mut Random) -> Vec<u32> {
+fn order(n: usize, random: &mut SplitMix64) -> Vec<u32> {
     let mut keys: Vec<(f64, u32)> = (0..n as u32).map(|slot| (random.unit(), slot)).collect();
     keys.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     keys.into_iter().map(|(_, slot)| slot).collect()
@@ -74,7 +74,7 @@ fn order(n: usize, random: &mut Random) -> Vec<u32> {
 /// Which kinds of notes a run has.
 pub(crate) fn kinds(run: &Run) -> [bool; KINDS.len()] {
     let notes = analyze(run).notes;
-    KINDS.map(|kind| notes.iter().any(|note| note.text.starts_with(kind)))
+    KINDS.map(|kind| notes.iter().any(|note| note.to_string().starts_with(kind)))
 }
 
 /// The share of runs of pure noise that show each kind of note.
@@ -84,7 +84,7 @@ pub(crate) fn false_notes(
     spread: f64,
     runs: u32,
 ) -> [f64; KINDS.len()] {
-    let mut random = Random::new(0x0a7e ^ u64::from(design[0] * 100 + design[1]));
+    let mut random = SplitMix64(0x0a7e ^ u64::from(design[0] * 100 + design[1]));
     let mut shown = [0u32; KINDS.len()];
     for _ in 0..runs {
         let found = kinds(&noise(design, rounds, spread, &mut random));

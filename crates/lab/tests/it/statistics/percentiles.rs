@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
+use lab::random::SplitMix64;
 use lab::stats::{percentile_interval, rank_interval};
 use statrs::distribution::{ContinuousCDF, Normal};
-
-use super::simulate::Random;
 
 const SETS: u32 = 2000;
 const PERCENTILES: [f64; 4] = [25.0, 50.0, 75.0, 90.0];
@@ -13,7 +12,7 @@ const PERCENTILES: [f64; 4] = [25.0, 50.0, 75.0, 90.0];
 /// Misses below and above, of each percentile, where rounds are normal and processes differ by `spread` times as much.
 fn misses(design: [u32; 2], spread: f64) -> [[u32; 2]; PERCENTILES.len()] {
     let mut random =
-        Random::new(0x9e ^ spread.to_bits() ^ u64::from(design[0]) << 8 ^ u64::from(design[1]));
+        SplitMix64(0x9e ^ spread.to_bits() ^ u64::from(design[0]) << 8 ^ u64::from(design[1]));
     let mut missed = [[0; 2]; PERCENTILES.len()];
     for _ in 0..SETS {
         let sessions = sessions(design, spread, &mut random);
@@ -27,7 +26,7 @@ fn misses(design: [u32; 2], spread: f64) -> [[u32; 2]; PERCENTILES.len()] {
     missed
 }
 
-fn sessions([sessions, rounds]: [u32; 2], spread: f64, random: &mut Random) -> Vec<Vec<f64>> {
+fn sessions([sessions, rounds]: [u32; 2], spread: f64, random: &mut SplitMix64) -> Vec<Vec<f64>> {
     let mut session = || {
         let process = spread * random.normal();
         (0..rounds).map(|_| (0.03 * (process + random.normal())).exp()).collect()
@@ -63,7 +62,7 @@ fn intervals_of_percentiles_hold_the_truth_however_much_processes_differ() {
 /// A simulator in which the ranks of all samples did as well would prove nothing.
 #[test]
 fn ranks_of_all_samples_miss_the_truth_where_processes_differ() {
-    let mut random = Random::new(5);
+    let mut random = SplitMix64(5);
     let mut held = 0;
     for _ in 0..SETS {
         let mut all = sessions([10, 10], 0.5, &mut random).concat();

@@ -1,6 +1,7 @@
 //! A machine that is shared with others, simulated: two methods, seven kinds of noise, in rounds or
 //! one after the other. The true effect is known, so that every answer can be judged.
 
+use lab::random::SplitMix64;
 use lab::stats::by_session;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +70,7 @@ pub(crate) fn rates(
     seed: u64,
 ) -> Rates {
     let n = sessions * rounds;
-    let mut random = Random::new(seed ^ (noise as u64) << 32 ^ (n as u64) << 40);
+    let mut random = SplitMix64(seed ^ (noise as u64) << 32 ^ (n as u64) << 40);
     let (mut false_alarms, mut given, mut covered, mut found) = (0, 0, 0, 0);
     let effect = 0.02f64.ln_1p();
     for _ in 0..sets {
@@ -97,7 +98,7 @@ pub(crate) fn rates(
 /// The share of claims where two equal programs are `spread` times as far apart from process to
 /// process as from round to round.
 pub(crate) fn false_alarms_of_processes(spread: f64, sessions: u32, rounds: u32, sets: u32) -> f64 {
-    let mut random = Random::new(7);
+    let mut random = SplitMix64(7);
     let mut false_alarms = 0;
     for _ in 0..sets {
         let mut session = |_| -> Vec<f64> {
@@ -113,7 +114,7 @@ pub(crate) fn false_alarms_of_processes(spread: f64, sessions: u32, rounds: u32,
 
 /// The same of rounds of a single process, each of which is taken as if it were a session.
 pub(crate) fn false_alarms_of_rounds(spread: f64, rounds: u32, sets: u32) -> f64 {
-    let mut random = Random::new(8);
+    let mut random = SplitMix64(8);
     let mut false_alarms = 0;
     for _ in 0..sets {
         let process = spread * random.normal();
@@ -132,12 +133,12 @@ fn interval(differences: &[f64], rounds: usize) -> Option<(f64, f64)> {
 }
 
 /// Of n rounds of two equal methods, the logs of the ratios of their times.
-fn differences(noise: Noise, order: Order, n: usize, random: &mut Random) -> Vec<f64> {
+fn differences(noise: Noise, order: Order, n: usize, random: &mut SplitMix64) -> Vec<f64> {
     let mut machine = Machine::new(noise, 2 * n, random);
     match order {
         Order::Rounds => (0..n)
             .map(|_| {
-                let b_first = random.chance(0.5);
+                let b_first = random.unit() < 0.5;
                 let (first, second) = (machine.sample(0, random), machine.sample(1, random));
                 if b_first { first - second } else { second - first }
             })
@@ -159,23 +160,23 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(noise: Noise, samples: usize, random: &mut Random) -> Machine {
-        let (level, neighbour) = (0.05 * random.normal(), random.chance(0.3));
+    fn new(noise: Noise, samples: usize, random: &mut SplitMix64) -> Machine {
+        let (level, neighbour) = (0.05 * random.normal(), random.unit() < 0.3);
         Machine { noise, time: 0.0, step: 1.0 / samples as f64, level, neighbour }
     }
 
     /// The log of a time, where the undisturbed one is 0.
-    fn sample(&mut self, slot: u32, random: &mut Random) -> f64 {
+    fn sample(&mut self, slot: u32, random: &mut SplitMix64) -> f64 {
         self.time += self.step;
         // First-order wandering with a memory of about 50 samples.
         self.level = 0.98 * self.level + 0.05 * (1.0 - 0.98f64.powi(2)).sqrt() * random.normal();
         let changes = if self.neighbour { 0.07 } else { 0.03 };
-        self.neighbour ^= random.chance(changes);
+        self.neighbour ^= random.unit() < changes;
         let bell = random.normal();
         match self.noise {
             Noise::Independent => 0.03 * bell,
-            Noise::Spikes if random.chance(0.1) => 0.02 * bell + (1.0 + random.unit()).ln(),
-            Noise::TwoModes if random.chance(0.3) => 0.02 * bell + 1.22f64.ln(),
+            Noise::Spikes if random.unit() < 0.1 => 0.02 * bell + (1.0 + random.unit()).ln(),
+            Noise::TwoModes if random.unit() < 0.3 => 0.02 * bell + 1.22f64.ln(),
             Noise::Spikes | Noise::TwoModes => 0.02 * bell,
             Noise::Wander => 0.01 * bell + self.level,
             Noise::Neighbour if self.neighbour => 0.01 * bell + 1.4f64.ln(),
@@ -186,43 +187,11 @@ impl Machine {
     }
 }
 
-/// `SplitMix64` (Steele, Lea and Flood 2014).
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In [0, 1).
-    pub(crate) fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    pub(crate) fn chance(&mut self, probability: f64) -> bool {
-        self.unit() < probability
-    }
-
-    /// Box and Muller 1958.
-    pub(crate) fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.unit()).cos()
-    }
-}
-
 /// The share of tables of equal methods with a false verdict at 95 % for the whole table. Each method's
 /// processes differ by `spread` times what its rounds do; the reference is in all comparisons.
 pub(crate) fn false_tables(table: Table, spread: f64, sets: u32) -> f64 {
     let Table { methods, sessions, rounds } = table;
-    let mut random = Random::new(0x7ab1e ^ (methods as u64) << 32 ^ spread.to_bits());
+    let mut random = SplitMix64(0x7ab1e ^ (methods as u64) << 32 ^ spread.to_bits());
     let alpha = 0.05 / (methods - 1) as f64;
     let mut false_tables = 0;
     for _ in 0..sets {

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lab::launch::{Ended, Helper};
+use lab::launch::{RunError, ServerProcess};
 use lab::param::Point;
 use lab::stop::Stop;
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ const LIMIT_NS: u64 = 30_000_000_000;
 
 pub(in super::super) struct Server {
     /// Dropped first.
-    _helper: Helper,
+    _helper: ServerProcess,
     directory: TempDir,
     secure: bool,
     port: u16,
@@ -46,8 +46,10 @@ pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> 
         own(directory.path(), stop)
     };
     let (helper, port) = started.map_err(|ended| match ended {
-        Ended::Skipped(reason) | Ended::Failed(reason) => anyhow!("the server {kind}: {reason}"),
-        Ended::Stopped => anyhow!("stopped by a signal"),
+        RunError::Skipped(reason) | RunError::Failed(reason) => {
+            anyhow!("the server {kind}: {reason}")
+        }
+        RunError::Stopped => anyhow!("stopped by a signal"),
     })?;
     Ok(Server { _helper: helper, directory, secure, port })
 }
@@ -66,10 +68,10 @@ impl Server {
     }
 }
 
-type Started = Result<(Helper, u16), Ended>;
+type Started = Result<(ServerProcess, u16), RunError>;
 
-fn argv(kind: &str, directory: &Path) -> Result<Vec<String>, Ended> {
-    let failed = |what: &str| Ended::Failed(what.to_owned());
+fn argv(kind: &str, directory: &Path) -> Result<Vec<String>, RunError> {
+    let failed = |what: &str| RunError::Failed(what.to_owned());
     let program = std::env::current_exe().map_err(|_| failed("this program is not to be found"))?;
     let program = program.to_str().ok_or_else(|| failed("this program's path is not UTF-8"))?;
     let directory = directory.to_str().ok_or_else(|| failed("its directory is not UTF-8"))?;
@@ -77,9 +79,10 @@ fn argv(kind: &str, directory: &Path) -> Result<Vec<String>, Ended> {
 }
 
 fn own(directory: &Path, stop: &Stop) -> Started {
-    let mut helper = Helper::start(&argv("own", directory)?, LIMIT_NS, stop)?;
+    let mut helper = ServerProcess::start(&argv("own", directory)?, LIMIT_NS, stop)?;
     let line = helper.line()?;
-    let port = line.parse().map_err(|_| Ended::Failed(format!("said {line} instead of a port")))?;
+    let port =
+        line.parse().map_err(|_| RunError::Failed(format!("said {line} instead of a port")))?;
     Ok((helper, port))
 }
 
@@ -96,7 +99,7 @@ fn nginx(directory: &Path, secure: bool, stop: &Stop) -> Result<Started> {
     let text = configuration(directory, port, secure);
     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
     let start = || {
-        let mut helper = Helper::start(&argv("nginx", directory)?, LIMIT_NS, stop)?;
+        let mut helper = ServerProcess::start(&argv("nginx", directory)?, LIMIT_NS, stop)?;
         helper.until(|| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok())?;
         Ok((helper, port))
     };

@@ -1,14 +1,15 @@
-//! A built-in method's process counts its own events right around the job: nothing of the protocol and
-//! of the worker is in the numbers.
+//! A built-in method's process counts its own events right around the job: nothing of the protocol
+//! and of the worker is in the numbers.
 #![expect(unsafe_code, reason = "a mark is a system call that does nothing, which no crate offers")]
 
+use super::Target;
 use super::event::{Event, Kind};
-use super::{SYSCALLS, Target};
 use crate::clock;
+use crate::metric::SYSCALLS;
 use crate::protocol::COUNTING_VARIABLE;
 
-/// The events of this process, in the order in which they are read before the job; after it they are
-/// read in the opposite order, so that the system calls are those of the job and one reading.
+/// The events of this process, in the order in which they are read before the job; after it they
+/// are read in the opposite order, so that the system calls are those of the job and one reading.
 pub(crate) struct OwnCounts {
     events: Vec<Event>,
     /// By event: what an empty job counts.

@@ -1,17 +1,17 @@
-//! How the time of a run is shared out: how many sessions it is worth to start, when each of them ends,
-//! and what one hands on to the next. Knows no clock: it is told the time.
+//! How the time of a run is shared out: how many sessions it is worth to start, when each of them
+//! ends, and what one hands on to the next. Knows no clock: it is told the time.
 
 use super::job::Progress;
 use crate::run::Plan;
 
 /// Each session costs the rounds that warm it up, and so should have this many that count.
 const ROUNDS_PER_SESSION: u32 = 3;
-/// A sample that takes more than this part of all the time, and that many times as long as those of most cells,
-/// is taken once in a session.
+/// A sample that takes more than this part of all the time, and that many times as long as those of
+/// most cells, is taken once in a session.
 const SLOW_PART: u64 = 30;
 const SLOW_TIMES: u64 = 10;
-/// With fewer than five sessions there is no verdict; a sixth makes the intervals a third shorter. At the levels of
-/// many methods Student's interval of six is still wide: twice that of ten.
+/// With fewer than five sessions there is no verdict; a sixth makes the intervals a third shorter.
+/// At the levels of many methods Student's interval of six is still wide: twice that of ten.
 const LEAST_SESSIONS: &[u32] = &[6, 5];
 const LEAST_SESSIONS_OF_MANY: &[u32] = &[10, 8, 6, 5];
 const MANY: usize = 8;
@@ -24,7 +24,7 @@ pub fn at_most_ns(plan: &Plan) -> u64 {
 }
 
 #[derive(Default)]
-pub(super) struct Course {
+pub(super) struct Schedule {
     /// By cell, how many operations a sample holds: found once, so that all samples are alike.
     pub(super) ops: Vec<Option<u64>>,
     /// By cell, whether one of its processes has given its digest.
@@ -41,7 +41,8 @@ pub(super) struct Course {
     sessions: u32,
     /// Of each session, as planned.
     rounds: u32,
-    /// By cell, whether every sample is a process of its own: it is started and warmed up only once.
+    /// By cell, whether every sample is a process of its own: it is started and warmed up only
+    /// once.
     stays: Vec<bool>,
     /// What a warm-up round of a session after the first takes, in parts of a round of all.
     warm_share: f64,
@@ -55,13 +56,15 @@ pub(super) struct Course {
     session_began_ns: u64,
     /// What starting the processes of a session takes.
     start_ns: Option<u64>,
-    /// When the first round that counts began, and what the first round took, also if it was a warm-up.
+    /// When the first round that counts began, and what the first round took, also if it was a
+    /// warm-up.
     started_ns: Option<u64>,
     round_ns: Option<u64>,
     /// Rounds of the session in hand that count, and those that have warmed it up.
     taken: u32,
     warmed: u32,
-    /// Rounds that count which a run that was stopped does not need any more, and those of all sessions since.
+    /// Rounds that count which a run that was stopped does not need any more, and those of all
+    /// sessions since.
     before: u32,
     counted: u32,
     /// How many rounds were taken, and their time without what is slow.
@@ -69,8 +72,8 @@ pub(super) struct Course {
     paced_ns: u64,
 }
 
-/// By cell, whether it is slow: the slow ones share the time of the run with the others, and must not take it all.
-/// The reference, which all are compared with, is never slow.
+/// By cell, whether it is slow: the slow ones share the time of the run with the others, and must
+/// not take it all. The reference, which all are compared with, is never slow.
 pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec<bool> {
     let mut sorted: Vec<u64> = samples_ns.iter().copied().filter(|ns| *ns > 0).collect();
     sorted.sort_unstable();
@@ -80,12 +83,12 @@ pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec
     samples_ns.iter().zip(reference).map(is_slow).collect()
 }
 
-impl Course {
+impl Schedule {
     /// For so many sessions of the plan, and cells that stay from one to the next, or do not.
-    pub(super) fn new(plan: &Plan, sessions: u32, stays: Vec<bool>) -> Course {
+    pub(super) fn new(plan: &Plan, sessions: u32, stays: Vec<bool>) -> Schedule {
         let planned = plan.sessions.max(1);
         let limit_ns = u128::from(plan.time_limit_ns) * u128::from(sessions) / u128::from(planned);
-        Course {
+        Schedule {
             ops: vec![None; stays.len()],
             digests: vec![false; stays.len()],
             limit_ns: limit_ns.try_into().unwrap_or(u64::MAX),
@@ -96,7 +99,7 @@ impl Course {
             stays,
             warm_up: plan.warm_up,
             before: planned.saturating_sub(sessions).saturating_mul(plan.rounds),
-            ..Course::default()
+            ..Schedule::default()
         }
     }
 
@@ -114,8 +117,8 @@ impl Course {
         if self.begun > 1 && self.stays.iter().all(|stays| *stays) { 0 } else { self.warm_up }
     }
 
-    /// Whether a session is begun: there must be time to start its processes, to warm them up and for a round.
-    /// The slow ones take part in it if there is time for them, too.
+    /// Whether a session is begun: there must be time to start its processes, to warm them up and
+    /// for a round. The slow ones take part in it if there is time for them, too.
     pub(super) fn begins_session(&mut self, now_ns: u64) -> bool {
         self.began_ns.get_or_insert(now_ns);
         let session_ns = self.session_ns(1);
@@ -142,8 +145,8 @@ impl Course {
         self.started_ns.get_or_insert(now_ns);
     }
 
-    /// The processes of a session are started. How long the samples of each cell take, and which are of the
-    /// reference, is told once, so that all sessions are alike.
+    /// The processes of a session are started. How long the samples of each cell take, and which
+    /// are of the reference, is told once, so that all sessions are alike.
     pub(super) fn learn(&mut self, samples_ns: &[u64], reference: &[bool], now_ns: u64) {
         let took_ns = now_ns.saturating_sub(self.session_began_ns);
         if self.start_ns.is_some() {
@@ -164,8 +167,8 @@ impl Course {
         }
     }
 
-    /// Whether the cell takes part in the next round. What is slow, and what stays, is not warmed up again in
-    /// each session.
+    /// Whether the cell takes part in the next round. What is slow, and what stays, is not warmed
+    /// up again in each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
         if warm_up && self.begun > 1 && self.stays(cell) {
             return false;
@@ -188,8 +191,8 @@ impl Course {
         self.warmed += u32::from(!counts);
     }
 
-    /// The rounds of a session, at most: where fewer sessions are worth it, each has more. Sessions of one round
-    /// stay so, as there the round is the unit.
+    /// The rounds of a session, at most: where fewer sessions are worth it, each has more. Sessions
+    /// of one round stay so, as there the round is the unit.
     pub(super) fn session_rounds(&self) -> u32 {
         let worth = self.worth_sessions();
         if self.rounds > 1 && worth < self.sessions {
@@ -199,8 +202,8 @@ impl Course {
         }
     }
 
-    /// Whether the session in hand has time for another round: at least half of it must fit. All of it must fit
-    /// into what the run takes at most.
+    /// Whether the session in hand has time for another round: at least half of it must fit. All of
+    /// it must fit into what the run takes at most.
     pub(super) fn has_time(&self, now_ns: u64) -> bool {
         let worth = self.worth_sessions();
         let round_ns = self.round_ns.unwrap_or_default();
@@ -231,15 +234,16 @@ impl Course {
         }
     }
 
-    /// The time that the rounds which are left will take, if one goes on to take as long as those before. The
-    /// first round tells.
+    /// The time that the rounds which are left will take, if one goes on to take as long as those
+    /// before. The first round tells.
     fn left_ns(&self, now_ns: u64) -> Option<u64> {
         let round_ns = self.paced_ns.checked_div(self.paced)?;
         let rounds_ns = |rounds: u32| round_ns.saturating_mul(u64::from(rounds));
         let worth = self.worth_sessions();
         let start_ns = self.start_ns.unwrap_or_default();
         let warm_ns = rounds_ns(self.warm_up().saturating_sub(self.warmed));
-        // What is left of this session and the ones after it, where each has so many rounds that count.
+        // What is left of this session and the ones after it, where each has so many rounds that
+        // count.
         let of_sessions = |sessions: u32, rounds: u32| {
             let more = u64::from(sessions.saturating_sub(self.begun));
             let session_ns =
@@ -267,8 +271,9 @@ impl Course {
         self.started_ns.map_or(0, |started_ns| now_ns.saturating_sub(started_ns))
     }
 
-    /// All that were asked for, or as many as the time allows when a round is long. Before they are fewer than
-    /// can be compared as wholes, the run takes longer; where that is not enough either, one is left.
+    /// All that were asked for, or as many as the time allows when a round is long. Before they are
+    /// fewer than can be compared as wholes, the run takes longer; where that is not enough either,
+    /// one is left.
     fn worth_sessions(&self) -> u32 {
         if self.round_ns.is_none() {
             return self.sessions;
@@ -294,8 +299,8 @@ impl Course {
         sessions.min(self.sessions).max(1)
     }
 
-    /// What a round takes, by the first one, so that all sessions are alike. Where a round is a session, by all so
-    /// far: none is the longer for it that the first one was slow.
+    /// What a round takes, by the first one, so that all sessions are alike. Where a round is a
+    /// session, by all so far: none is the longer for it that the first one was slow.
     fn pace_ns(&self) -> u64 {
         let first_ns = self.round_ns.unwrap_or_default();
         if self.rounds > 1 {
@@ -313,7 +318,8 @@ impl Course {
         if self.stays.len() > MANY { LEAST_SESSIONS_OF_MANY } else { LEAST_SESSIONS }
     }
 
-    /// What a session takes in which this many rounds count, with those that warm it up and without what is slow.
+    /// What a session takes in which this many rounds count, with those that warm it up and without
+    /// what is slow.
     fn session_ns(&self, counted: u32) -> u64 {
         let round_ns = self.pace_ns();
         let counted_ns = round_ns.saturating_mul(u64::from(counted));

@@ -1,31 +1,31 @@
-//! A process that methods need beside them, such as the server that they read from. It ends when it is dropped, and
-//! with the lab.
+//! A process that methods need beside them, such as the server that they read from. It ends when it
+//! is dropped, and with the lab.
 
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::process::{Process, Talk};
-use super::{Ended, Limits, Stop};
+use super::process::{ChildStdio, Process};
+use super::{Limits, RunError, Stop};
 use crate::clock;
 
 /// A helper that has started but need not be ready.
-pub struct Helper {
+pub struct ServerProcess {
     process: Process,
     limits: Limits,
 }
 
-impl Helper {
+impl ServerProcess {
     /// Starts it; it gets so long for whatever it is asked for.
-    pub fn start(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<Helper, Ended> {
+    pub fn start(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<ServerProcess, RunError> {
         let limits = Limits { answer_ns: limit_ns, stop: stop.clone(), dir: None };
-        Ok(Helper { process: Process::spawn(argv, Talk::Pipes, &[], None)?, limits })
+        Ok(ServerProcess { process: Process::spawn(argv, ChildStdio::Pipes, &[], None)?, limits })
     }
 
     /// The first line that it writes to its standard output.
-    pub fn line(&mut self) -> Result<String, Ended> {
+    pub fn line(&mut self) -> Result<String, RunError> {
         let Some(output) = self.process.child.stdout.take() else {
-            return Err(Ended::Failed("its standard output is not a pipe".to_owned()));
+            return Err(RunError::Failed("its standard output is not a pipe".to_owned()));
         };
         let deadline_ns = clock::now_ns().saturating_add(self.limits.answer_ns);
         let mut line = Vec::new();
@@ -33,10 +33,10 @@ impl Helper {
             self.process.wait_for(output.as_fd(), &self.limits, deadline_ns)?;
             let mut byte = [0];
             match rustix::io::read(&output, &mut byte) {
-                Ok(0) => return Err(Ended::Failed(self.process.died())),
+                Ok(0) => return Err(RunError::Failed(self.process.died())),
                 Ok(_) => line.push(byte[0]),
                 Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(Ended::Failed(format!("reading its output: {error}"))),
+                Err(error) => return Err(RunError::Failed(format!("reading its output: {error}"))),
             }
         }
         self.process.child.stdout = Some(output);
@@ -44,22 +44,22 @@ impl Helper {
     }
 
     /// Tries again and again until there is something; an error if it dies or takes too long.
-    pub fn until<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> Result<T, Ended> {
+    pub fn until<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> Result<T, RunError> {
         let deadline_ns = clock::now_ns().saturating_add(self.limits.answer_ns);
         loop {
             if let Some(found) = ready() {
                 return Ok(found);
             }
             if self.limits.stop.signal().is_some() {
-                return Err(Ended::Stopped);
+                return Err(RunError::Stopped);
             }
             let now_ns = clock::now_ns();
             if now_ns >= deadline_ns {
-                return Err(Ended::Failed("it is not ready in time".to_owned()));
+                return Err(RunError::Failed("it is not ready in time".to_owned()));
             }
             // Pauses for a millisecond while it lives.
             if self.process.wait_until_exit(now_ns + 1_000_000) {
-                return Err(Ended::Failed(self.process.died()));
+                return Err(RunError::Failed(self.process.died()));
             }
         }
     }
@@ -89,9 +89,9 @@ pub fn become_program(argv: &[&str]) -> std::io::Error {
 mod tests {
     use super::*;
 
-    fn start(script: &str) -> Helper {
+    fn start(script: &str) -> ServerProcess {
         let argv = ["sh", "-c", script].map(str::to_owned);
-        Helper::start(&argv, 20_000_000_000, &Stop::default()).unwrap()
+        ServerProcess::start(&argv, 20_000_000_000, &Stop::default()).unwrap()
     }
 
     #[test]
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn a_helper_that_dies_says_why() {
-        let died = |ended: Ended| match ended {
-            Ended::Failed(text) => text,
+        let died = |ended: RunError| match ended {
+            RunError::Failed(text) => text,
             other => panic!("{other:?}"),
         };
         let text = died(start("echo reason >&2; exit 3").line().unwrap_err());

@@ -5,16 +5,17 @@ use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-use super::filled::Filled;
-use super::process::{Process, Talk, describe};
-use super::{Ended, Limits, Stop};
+use super::expanded::ExpandedCommand;
+use super::process::{ChildStdio, Process, describe};
+use super::{Limits, RunError, Stop};
 use crate::clock;
 use crate::experiment::Command;
 use crate::param::Point;
 
-/// Runs it with its standard output thrown away; what goes wrong is told with the end of its standard error.
-pub fn complete(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<(), Ended> {
-    run(argv, Talk::Null, &Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() })
+/// Runs it with its standard output thrown away; what goes wrong is told with the end of its
+/// standard error.
+pub fn run_to_end(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<(), RunError> {
+    run(argv, ChildStdio::Null, &Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() })
 }
 
 /// A command around the measuring, such as one that makes the data.
@@ -28,74 +29,75 @@ pub struct Hook<'a> {
 }
 
 /// Runs a hook with the values of a point.
-pub fn hook(hook: &Hook<'_>, arguments: &Point, stop: &Stop) -> Result<(), Ended> {
-    let filled = Filled::new(hook.command, arguments);
+pub fn hook(hook: &Hook<'_>, arguments: &Point, stop: &Stop) -> Result<(), RunError> {
+    let expanded = ExpandedCommand::new(hook.command, arguments);
     let limits = Limits { answer_ns: hook.limit_ns, dir: hook.dir.clone(), stop: stop.clone() };
     let output = std::fs::File::options().write(true).open("/dev/null");
-    let output = output.map_err(|error| Ended::Failed(format!("/dev/null: {error}")));
-    let input = super::command::input(filled.input.as_deref(), &limits);
-    let ran = input.and_then(|input| Ok(Talk::Given(input, output?.into())));
-    ran.and_then(|talk| run(&filled.argv, talk, &limits)).map_err(|ended| match ended {
-        Ended::Skipped(why) => Ended::Skipped(format!("hook {}: {why}", hook.name)),
-        Ended::Failed(why) => Ended::Failed(format!("hook {}: {why}", hook.name)),
-        Ended::Stopped => Ended::Stopped,
+    let output = output.map_err(|error| RunError::Failed(format!("/dev/null: {error}")));
+    let input = super::command::input(expanded.input.as_deref(), &limits);
+    let ran = input.and_then(|input| Ok(ChildStdio::Given(input, output?.into())));
+    ran.and_then(|stdio| run(&expanded.argv, stdio, &limits)).map_err(|ended| match ended {
+        RunError::Skipped(why) => RunError::Skipped(format!("hook {}: {why}", hook.name)),
+        RunError::Failed(why) => RunError::Failed(format!("hook {}: {why}", hook.name)),
+        RunError::Stopped => RunError::Stopped,
     })
 }
 
-fn run(argv: &[String], talk: Talk, limits: &Limits) -> Result<(), Ended> {
-    let mut process = Process::spawn(argv, talk, &[], limits.dir.as_deref())?;
-    let failed = |error: &dyn std::fmt::Display| Ended::Failed(format!("{}: {error}", argv[0]));
+fn run(argv: &[String], stdio: ChildStdio, limits: &Limits) -> Result<(), RunError> {
+    let mut process = Process::spawn(argv, stdio, &[], limits.dir.as_deref())?;
+    let failed = |error: &dyn std::fmt::Display| RunError::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(limits, clock::now_ns().saturating_add(limits.answer_ns))?;
     let status = process.end().map_err(|error| failed(&error))?;
     if status.success() {
         return Ok(());
     }
     let (how, tail) = (describe(status), process.quoted_tail());
-    Err(Ended::Failed(format!("{} {how}{tail}", argv[0])))
+    Err(RunError::Failed(format!("{} {how}{tail}", argv[0])))
 }
 
-/// Of what a command says more is not kept.
+/// Output beyond this is discarded.
 const OUTPUT_BYTES: u64 = 64 << 10;
 
 /// Runs it to its end without input, and gives what it says on its standard output.
-pub fn output(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<String, Ended> {
+pub fn output(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<String, RunError> {
     let limits = Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() };
-    let failed = |error: io::Error| Ended::Failed(format!("{}: {error}", argv[0]));
+    let failed = |error: io::Error| RunError::Failed(format!("{}: {error}", argv[0]));
     let ends = || -> io::Result<_> { Ok((File::open("/dev/null")?, io::pipe()?)) };
     let (input, (reader, writer)) = ends().map_err(failed)?;
-    let mut process = Process::spawn(argv, Talk::Given(input.into(), writer.into()), &[], None)?;
-    let text = hear(&reader, &mut process, &limits, clock::now_ns() + limit_ns)?;
+    let mut process =
+        Process::spawn(argv, ChildStdio::Given(input.into(), writer.into()), &[], None)?;
+    let text = receive(&reader, &mut process, &limits, clock::now_ns() + limit_ns)?;
     let status = process.end().map_err(failed)?;
     if status.success() {
         return Ok(text);
     }
     let (how, tail) = (describe(status), process.quoted_tail());
-    Err(Ended::Failed(format!("{} {how}{tail}", argv[0])))
+    Err(RunError::Failed(format!("{} {how}{tail}", argv[0])))
 }
 
-fn hear(
+fn receive(
     mut reader: &PipeReader,
     process: &mut Process,
     limits: &Limits,
     deadline_ns: u64,
-) -> Result<String, Ended> {
-    let mut heard = Vec::new();
+) -> Result<String, RunError> {
+    let mut text = Vec::new();
     loop {
         process.wait_for(reader.as_fd(), limits, deadline_ns)?;
         let mut buffer = [0; 4 << 10];
         match reader.read(&mut buffer) {
             Ok(0) => break,
-            Ok(n) if (heard.len() as u64) < OUTPUT_BYTES => heard.extend_from_slice(&buffer[..n]),
+            Ok(n) if (text.len() as u64) < OUTPUT_BYTES => text.extend_from_slice(&buffer[..n]),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Ended::Failed(format!("reading its output: {error}"))),
+            Err(error) => return Err(RunError::Failed(format!("reading its output: {error}"))),
         }
     }
     // It closes its output before it ends, or as it ends.
     if !process.wait_until_exit(deadline_ns) {
-        return Err(Ended::Failed("closed its output and did not end; killed".to_owned()));
+        return Err(RunError::Failed("closed its output and did not end; killed".to_owned()));
     }
-    Ok(String::from_utf8_lossy(&heard).into_owned())
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 #[cfg(test)]
@@ -106,7 +108,7 @@ mod tests {
         let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
         match (output(&argv, 60_000_000_000, &Stop::default()), expected) {
             (Ok(text), Ok(expected)) => assert_eq!(text, expected),
-            (Err(Ended::Failed(text) | Ended::Skipped(text)), Err(expected)) => {
+            (Err(RunError::Failed(text) | RunError::Skipped(text)), Err(expected)) => {
                 assert!(text.contains(expected), "{text}");
             }
             (other, _) => panic!("{other:?}"),

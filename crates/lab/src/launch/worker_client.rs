@@ -4,8 +4,8 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{ChildStdin, ChildStdout};
 
-use super::process::{Process, Talk, set_nonblocking};
-use super::{BUILT_IN, Ended, Limits, Ready, Runner, Taken};
+use super::process::{ChildStdio, Process, set_nonblocking};
+use super::{BUILT_IN, Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
 use crate::counters::Counters;
 use crate::metric;
@@ -18,12 +18,12 @@ const COARSE_CLOCK_NS: u64 = 20_000_000;
 /// The whole numbers up to this one have a double of their own.
 const COUNT_MAX: f64 = 9_007_199_254_740_992.0;
 
-pub(super) struct Speaker {
+pub(super) struct WorkerClient {
     process: Process,
     orders: Option<ChildStdin>,
     replies: ChildStdout,
     /// What was read and not yet understood.
-    heard: Vec<u8>,
+    buffer: Vec<u8>,
     counters: Counters,
     language: Option<String>,
     hello_ns: u64,
@@ -31,50 +31,52 @@ pub(super) struct Speaker {
     is_built_in: bool,
 }
 
-impl Speaker {
+impl WorkerClient {
     pub(super) fn start(
         argv: &[String],
         variables: &[(&str, String)],
         limits: Limits,
-    ) -> Result<Speaker, Ended> {
-        let mut process = Process::spawn(argv, Talk::Pipes, variables, limits.dir.as_deref())?;
+    ) -> Result<WorkerClient, RunError> {
+        let mut process =
+            Process::spawn(argv, ChildStdio::Pipes, variables, limits.dir.as_deref())?;
         let orders = process.child.stdin.take();
         let Some(replies) = process.child.stdout.take() else {
-            return Err(Ended::Failed("its standard output is not a pipe".to_owned()));
+            return Err(RunError::Failed("its standard output is not a pipe".to_owned()));
         };
-        set_nonblocking(&replies).map_err(|error| Ended::Failed(format!("its output: {error}")))?;
+        set_nonblocking(&replies)
+            .map_err(|error| RunError::Failed(format!("its output: {error}")))?;
         let counters = Counters::open(process.child.id());
-        let mut speaker = Speaker {
+        let mut worker = WorkerClient {
             process,
             orders,
             replies,
-            heard: Vec::new(),
+            buffer: Vec::new(),
             counters,
             language: None,
             hello_ns: 0,
             limits,
             is_built_in: argv.get(1).is_some_and(|word| word == BUILT_IN),
         };
-        match speaker.hear()? {
-            Reply::Hello { language, .. } => speaker.language = language,
+        match worker.receive()? {
+            Reply::Hello { language, .. } => worker.language = language,
             other => return Err(out_of_turn("hello", &other)),
         }
-        speaker.hello_ns = clock::now_ns();
+        worker.hello_ns = clock::now_ns();
         // Before its first turn on a CPU some counters of a process are not there yet.
-        speaker.counters = Counters::open(speaker.process.child.id());
-        Ok(speaker)
+        worker.counters = Counters::open(worker.process.child.id());
+        Ok(worker)
     }
 
     /// One sample, and nothing else. A child that says what cannot be is out.
-    pub(super) fn ask(&mut self, n: u64, ops: u64, marked: bool) -> Result<Done, Ended> {
-        let failed = |reason: String| Err(Ended::Failed(reason));
-        if !self.heard.is_empty() {
-            let early = String::from_utf8_lossy(&self.heard).into_owned();
+    pub(super) fn ask(&mut self, n: u64, ops: u64, marked: bool) -> Result<Done, RunError> {
+        let failed = |reason: String| Err(RunError::Failed(reason));
+        if !self.buffer.is_empty() {
+            let early = String::from_utf8_lossy(&self.buffer).into_owned();
             return failed(format!("protocol: said {} unasked", quote(early.trim_end())));
         }
         let start_ns = clock::now_ns();
-        self.say(&Order::Go { n, ops, marked })?;
-        let done = match self.hear()? {
+        self.send(&Order::Go { n, ops, marked })?;
+        let done = match self.receive()? {
             Reply::Done(done) => done,
             other => return Err(out_of_turn("done", &other)),
         };
@@ -107,63 +109,64 @@ impl Speaker {
         [self.orders.as_ref().map(AsFd::as_fd), Some(self.replies.as_fd())]
     }
 
-    fn say(&mut self, order: &Order) -> Result<(), Ended> {
+    fn send(&mut self, order: &Order) -> Result<(), RunError> {
         let line = order.to_string();
         let sent = match &mut self.orders {
             Some(orders) => orders.write_all(line.as_bytes()),
             None => Err(std::io::ErrorKind::BrokenPipe.into()),
         };
-        sent.map_err(|_| Ended::Failed(self.process.died()))
+        sent.map_err(|_| RunError::Failed(self.process.died()))
     }
 
     /// The next reply; a `skip` or a `fail` ends the method.
-    fn hear(&mut self) -> Result<Reply, Ended> {
+    fn receive(&mut self) -> Result<Reply, RunError> {
         let deadline_ns = clock::now_ns() + self.limits.answer_ns;
         let line = loop {
-            if let Some(end) = self.heard.iter().position(|b| *b == b'\n') {
-                break self.heard.drain(..=end).collect::<Vec<u8>>();
+            if let Some(end) = self.buffer.iter().position(|b| *b == b'\n') {
+                break self.buffer.drain(..=end).collect::<Vec<u8>>();
             }
-            if self.heard.len() > LINE_LIMIT_BYTES {
-                let start = String::from_utf8_lossy(&self.heard[..64]).into_owned();
+            if self.buffer.len() > LINE_LIMIT_BYTES {
+                let start = String::from_utf8_lossy(&self.buffer[..64]).into_owned();
                 let limit = crate::param::bytes(LINE_LIMIT_BYTES as u64);
-                return Err(Ended::Failed(format!("a line over {limit}: {}", quote(&start))));
+                return Err(RunError::Failed(format!("a line over {limit}: {}", quote(&start))));
             }
             self.process.wait_for(self.replies.as_fd(), &self.limits, deadline_ns)?;
             let mut buffer = [0; 4 << 10];
             match rustix::io::read(&self.replies, &mut buffer) {
-                Ok(0) => return Err(Ended::Failed(self.process.died())),
-                Ok(n) => self.heard.extend_from_slice(&buffer[..n]),
+                Ok(0) => return Err(RunError::Failed(self.process.died())),
+                Ok(n) => self.buffer.extend_from_slice(&buffer[..n]),
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(Ended::Failed(format!("reading its output: {error}"))),
+                Err(error) => return Err(RunError::Failed(format!("reading its output: {error}"))),
             }
         };
         let line = String::from_utf8_lossy(&line);
         match Reply::parse(&line) {
-            Ok(Reply::Skip(reason)) => Err(Ended::Skipped(reason)),
-            Ok(Reply::Fail(reason)) => Err(Ended::Failed(reason)),
+            Ok(Reply::Skip(reason)) => Err(RunError::Skipped(reason)),
+            Ok(Reply::Fail(reason)) => Err(RunError::Failed(reason)),
             Ok(reply) => Ok(reply),
             Err(reason) => {
-                Err(Ended::Failed(format!("protocol: {reason}{}", self.process.quoted_tail())))
+                Err(RunError::Failed(format!("protocol: {reason}{}", self.process.quoted_tail())))
             }
         }
     }
 }
 
-impl Runner for Speaker {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
-        self.say(&Order::prepare(arguments))?;
-        match self.hear()? {
+impl Runner for WorkerClient {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        self.send(&Order::prepare(arguments))?;
+        match self.receive()? {
             Reply::Ready { digest } => Ok(Ready { language: self.language.clone(), digest }),
             other => Err(out_of_turn("ready", &other)),
         }
     }
 
-    fn go(&mut self, n: u64, ops: u64) -> Result<Taken, Ended> {
-        // Not the reading after the last sample: runtimes compile, collect and write between samples.
+    fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
+        // Not the reading after the last sample: runtimes compile, collect and write between
+        // samples.
         let before = self.counters.start();
         let done = self.ask(n, ops, false)?;
         let used = self.counters.read().since(&before);
-        Ok(Taken { done, used, ..Taken::default() })
+        Ok(RawSample { done, used, ..RawSample::default() })
     }
 
     fn has_died(&self) -> bool {
@@ -175,12 +178,12 @@ impl Runner for Speaker {
     }
 
     fn bye(&mut self) {
-        let _ = self.say(&Order::Bye);
+        let _ = self.send(&Order::Bye);
         self.orders = None;
     }
 }
 
-impl Drop for Speaker {
+impl Drop for WorkerClient {
     /// One that was asked to end gets a moment to do so; then its group is killed.
     fn drop(&mut self) {
         if self.orders.is_none() {
@@ -213,7 +216,7 @@ fn impossible(done: &Done, n: u64, most: u64) -> Option<String> {
         .then(|| format!("protocol: says that it did {claimed} operations when asked for {most}"))
 }
 
-fn out_of_turn(expected: &str, reply: &Reply) -> Ended {
+fn out_of_turn(expected: &str, reply: &Reply) -> RunError {
     let said = reply.to_string();
-    Ended::Failed(format!("protocol: said {} instead of {expected}", quote(said.trim_end())))
+    RunError::Failed(format!("protocol: said {} instead of {expected}", quote(said.trim_end())))
 }

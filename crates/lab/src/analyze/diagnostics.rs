@@ -1,14 +1,14 @@
-//! The notes on a run's samples: each one line, a doubt and what to do about it. One kind of doubt
-//! about many methods is one note.
+//! The warnings about a run's samples: each one line, a doubt and what to do about it. One kind of doubt
+//! about many methods is one warning.
 
 use std::collections::BTreeMap;
 
 use super::compare::is_single_threaded;
-use super::note::{Found, Kind, note, percent};
+use super::found::{Found, percent, warn};
 use super::wait::{WAIT_SHARE, wait_share};
 use super::{Comparison, Family, noise};
 use crate::metric::{WALL, WALL_LESS_WAIT};
-use crate::run::{Imported, Note, Pass, Role, Run, Sample, Status};
+use crate::run::{Imported, Pass, Role, Run, Sample, Status, Warning, WarningKind};
 use crate::stats;
 
 /// From so many families on, chance alone is likely to give a false verdict.
@@ -19,17 +19,17 @@ const STEAL_SHARE: f64 = 0.01;
 const COUNTING_SHARE: f64 = 0.02;
 const COUNTING_WALL: &str = "counting_wall_ns";
 
-pub(super) fn notes(
+pub(super) fn warnings(
     run: &Run,
     wrong: &[Option<String>],
     families: &[Family],
     comparisons: &[Comparison],
-) -> Vec<Note> {
+) -> Vec<Warning> {
     let mut notes = Vec::new();
     imported(run, &mut notes);
     let wrong = wrong.iter().enumerate().filter_map(|(i, why)| Some((i, why.clone()?))).collect();
     let advice = "it does another job: do not use its times";
-    note(run, Kind { what: "wrong answer", advice }, wrong, &mut notes);
+    warn(run, &WarningKind::WrongAnswer, advice, wrong, &mut notes);
     not_measured(run, &mut notes);
     replaced_references(run, families, &mut notes);
     not_counted(run, &mut notes);
@@ -37,12 +37,13 @@ pub(super) fn notes(
     waiting(run, families, &mut notes);
     steal(run, &mut notes);
     counting_disturbs(run, &mut notes);
-    noise::notes(run, families, &mut notes);
+    noise::warnings(run, families, &mut notes);
     chance(families, &mut notes);
+    notes.sort_by(|a, b| a.kind.cmp(&b.kind));
     notes
 }
 
-fn imported(run: &Run, notes: &mut Vec<Note>) {
+fn imported(run: &Run, notes: &mut Vec<Warning>) {
     let Some(Imported { tool, file }) = &run.plan.imported else { return };
     let machine =
         if run.environment.fingerprint.is_empty() { "the machine is not known; " } else { "" };
@@ -51,28 +52,28 @@ fn imported(run: &Run, notes: &mut Vec<Note>) {
          measured in rounds, so that there is no verdict between them: import five such files a side, \
          and compare the labels"
     );
-    notes.push(Note { method: None, point: None, text });
+    notes.push(Warning::new(WarningKind::Imported, text));
 }
 
 /// Methods that were skipped or failed for the same reason share a note.
-fn not_measured(run: &Run, notes: &mut Vec<Note>) {
-    let mut reasons: BTreeMap<(String, &str), Found> = BTreeMap::new();
+fn not_measured(run: &Run, notes: &mut Vec<Warning>) {
+    let mut reasons: BTreeMap<(WarningKind, &str), Found> = BTreeMap::new();
     for (i, cell) in run.cells.iter().enumerate() {
-        let reason = match &cell.status {
+        let kind = match &cell.status {
             Status::Measured => continue,
-            Status::Skipped(reason) => format!("skipped ({reason})"),
-            Status::Failed(reason) => format!("failed ({reason})"),
+            Status::Skipped(reason) => WarningKind::Skipped(reason.clone()),
+            Status::Failed(reason) => WarningKind::Failed(reason.clone()),
         };
         let advice =
             if cell.has_figures() { "its samples until then count" } else { "it has no verdict" };
-        reasons.entry((reason, advice)).or_default().push((i, String::new()));
+        reasons.entry((kind, advice)).or_default().push((i, String::new()));
     }
-    for ((reason, advice), found) in reasons {
-        note(run, Kind { what: &reason, advice }, found, notes);
+    for ((kind, advice), found) in reasons {
+        warn(run, &kind, advice, found, notes);
     }
 }
 
-fn replaced_references(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
+fn replaced_references(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     let mut told = Vec::new();
     for family in families {
         let contender = |i: &&usize| run.cells[**i].role == Role::Contender;
@@ -85,15 +86,14 @@ fn replaced_references(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
         }
         told.push((*first, now));
         let [first, now] = [*first, now].map(|cell| run.cells[cell].method.as_str());
-        notes.push(Note {
-            method: Some(first.to_owned()),
-            point: (families.len() > 1).then(|| family.point.clone()),
-            text: format!("the reference cannot be compared with; {now} takes its place"),
-        });
+        let point = (families.len() > 1).then(|| family.point.clone());
+        let text = format!("the reference cannot be compared with; {now} takes its place");
+        let warning = Warning::new(WarningKind::Reference, text).of_method(first);
+        notes.push(Warning { point, ..warning });
     }
 }
 
-fn not_counted(run: &Run, notes: &mut Vec<Note>) {
+fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
     let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
         let timed = |sample: &&Sample| sample.pass == Pass::Timing && !sample.warm_up;
         let taken = || cell.samples.iter().filter(timed);
@@ -101,14 +101,12 @@ fn not_counted(run: &Run, notes: &mut Vec<Note>) {
         let first = reasons.first()?;
         Some((i, format!("{} of {}, {first}", reasons.len(), taken().count())))
     });
-    let kind = Kind {
-        what: "samples that do not count",
-        advice: "they are kept, but in no number shown; free memory, or measure with --cache as-is",
-    };
-    note(run, kind, found.collect(), notes);
+    let advice =
+        "they are kept, but in no number shown; free memory, or measure with --cache as-is";
+    warn(run, &WarningKind::NotCounted, advice, found.collect(), notes);
 }
 
-fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
+fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) {
     if !run.in_rounds() {
         return;
     }
@@ -117,11 +115,11 @@ fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Note>) {
         .filter(|c| c.decides && c.ratio.is_some() && c.low.is_none())
         .filter_map(|c| Some((c.cell, c.reason.clone()?)));
     let advice = "measure more --sessions, or give more --time";
-    note(run, Kind { what: "no verdict", advice }, found.collect(), notes);
+    warn(run, &WarningKind::NoVerdict, advice, found.collect(), notes);
 }
 
 /// The wait for a CPU: taken out where that can be done for all methods of a table, else part of the wall time.
-fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
+fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     let (mut taken_out, mut left_in) = (Found::new(), Found::new());
     for (i, cell) in run.cells.iter().enumerate() {
         let Some(share) = wait_share(cell).filter(|share| *share > WAIT_SHARE) else { continue };
@@ -130,12 +128,11 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Note>) {
         let list = if out { &mut taken_out } else { &mut left_in };
         list.push((i, waited(share)));
     }
-    let what = "waited for a CPU";
     let advice = "verdicts take this wait out (wall_less_wait_ns)";
-    note(run, Kind { what, advice }, taken_out, notes);
+    warn(run, &WarningKind::Waited, advice, taken_out, notes);
     let advice = "the wait is in the wall time, by which verdicts are: not all methods of the table \
                   computed in one thread all the time; measure on a quieter machine";
-    note(run, Kind { what, advice }, left_in, notes);
+    warn(run, &WarningKind::Waited, advice, left_in, notes);
 }
 
 /// A thread cannot wait longer than the job takes: what is more is of several threads, or, where the wait is read from
@@ -147,7 +144,7 @@ fn waited(share: f64) -> String {
     format!("{share:.1} times its wall time, in several threads or also before and after the job")
 }
 
-fn steal(run: &Run, notes: &mut Vec<Note>) {
+fn steal(run: &Run, notes: &mut Vec<Warning>) {
     let share = run.environment.facts.get("steal_share").and_then(serde_json::Value::as_f64);
     if let Some(share) = share.filter(|share| *share > STEAL_SHARE) {
         let text = format!(
@@ -155,12 +152,12 @@ fn steal(run: &Run, notes: &mut Vec<Note>) {
              another time, or on a machine that is not shared",
             percent(share)
         );
-        notes.push(Note { method: None, point: None, text });
+        notes.push(Warning::new(WarningKind::Steal, text));
     }
 }
 
 /// Counting took time, or the method did something else in the counting pass: by more than sessions differ.
-fn counting_disturbs(run: &Run, notes: &mut Vec<Note>) {
+fn counting_disturbs(run: &Run, notes: &mut Vec<Warning>) {
     let counted = run.cells.iter().filter(|cell| cell.counted(COUNTING_WALL).next().is_some());
     let alpha = noise::ALPHA / counted.count().max(1) as f64;
     let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
@@ -172,14 +169,11 @@ fn counting_disturbs(run: &Run, notes: &mut Vec<Note>) {
         let differs = p < alpha && change.is_finite() && change.abs() > COUNTING_SHARE;
         differs.then(|| (i, format!("{:+.0} % wall time", 100.0 * change)))
     });
-    let kind = Kind {
-        what: "the counting pass ran at another speed",
-        advice: "counts are taken in it, times are not",
-    };
-    note(run, kind, found.collect(), notes);
+    let advice = "counts are taken in it, times are not";
+    warn(run, &WarningKind::CountingSpeed, advice, found.collect(), notes);
 }
 
-fn chance(families: &[Family], notes: &mut Vec<Note>) {
+fn chance(families: &[Family], notes: &mut Vec<Warning>) {
     let n = families.iter().filter(|family| family.compared.len() > 1).count();
     if n >= FAMILIES_MANY {
         let text = format!(
@@ -187,6 +181,6 @@ fn chance(families: &[Family], notes: &mut Vec<Note>) {
              measure a surprising one again",
             (n as f64 * 0.05).ceil()
         );
-        notes.push(Note { method: None, point: None, text });
+        notes.push(Warning::new(WarningKind::Chance, text));
     }
 }

@@ -5,15 +5,15 @@ use crate::param::Point;
 use crate::template::fill;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Filled {
+pub(super) struct ExpandedCommand {
     pub(super) argv: Vec<String>,
     pub(super) input: Option<String>,
     pub(super) answer: Answer,
     pub(super) shell: bool,
 }
 
-impl Filled {
-    pub(super) fn new(command: &Command, arguments: &Point) -> Filled {
+impl ExpandedCommand {
+    pub(super) fn new(command: &Command, arguments: &Point) -> ExpandedCommand {
         let plain = |word: &String| fill(word, arguments, str::to_owned);
         let mut argv: Vec<String> = command.argv.iter().map(plain).collect();
         if command.shell {
@@ -25,7 +25,7 @@ impl Filled {
             other => other.clone(),
         };
         let input = command.input.as_ref().map(plain);
-        Filled { argv, input, answer, shell: command.shell }
+        ExpandedCommand { argv, input, answer, shell: command.shell }
     }
 
     /// What the command is called in errors.
@@ -64,9 +64,9 @@ mod tests {
     fn in_a_script_a_value_is_one_word() {
         let script = vec!["cat {file} | head -c {size}; echo $HOME".to_owned()];
         let command = Command { argv: script, shell: true, ..Command::default() };
-        let filled = Filled::new(&command, &point());
+        let expanded = ExpandedCommand::new(&command, &point());
         let script = "cat '/a {size} b' | head -c 7; echo $HOME";
-        assert_eq!(filled.argv, ["/bin/sh", "-c", script]);
+        assert_eq!(expanded.argv, ["/bin/sh", "-c", script]);
         assert_eq!(quoted("it's $(x)"), r"'it'\''s $(x)'");
         assert_eq!(quoted(""), "''");
     }

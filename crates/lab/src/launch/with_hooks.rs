@@ -1,11 +1,13 @@
 //! A method with commands around its samples, which are not timed.
 
-use super::complete::{Hook, hook};
-use super::{Counted, CountingRunner, Ended, Limits, Ready, Runner, Taken, Traced, TracedRunner};
+use super::run_to_end::{Hook, hook};
+use super::{
+    Counted, CountingRunner, Limits, RawSample, Ready, RunError, Runner, Traced, TracedRunner,
+};
 use crate::experiment::{Command, Hooks, Method};
 use crate::param::Point;
 
-pub(super) struct Hooked<R: ?Sized> {
+pub(super) struct WithHooks<R: ?Sized> {
     inner: Box<R>,
     hooks: Hooks,
     method: String,
@@ -13,41 +15,46 @@ pub(super) struct Hooked<R: ?Sized> {
     arguments: Point,
 }
 
-impl<R: ?Sized> Hooked<R> {
-    pub(super) fn new(inner: Box<R>, hooks: &Hooks, method: &Method, limits: Limits) -> Hooked<R> {
+impl<R: ?Sized> WithHooks<R> {
+    pub(super) fn new(
+        inner: Box<R>,
+        hooks: &Hooks,
+        method: &Method,
+        limits: Limits,
+    ) -> WithHooks<R> {
         let (hooks, method) = (hooks.clone(), method.name.clone());
-        Hooked { inner, hooks, method, limits, arguments: Point::default() }
+        WithHooks { inner, hooks, method, limits, arguments: Point::default() }
     }
 
-    fn setup(&mut self, arguments: &Point) -> Result<(), Ended> {
+    fn setup(&mut self, arguments: &Point) -> Result<(), RunError> {
         self.arguments = arguments.clone();
         self.arguments.set("method", self.method.as_str());
         self.run("setup", self.hooks.setup.as_ref())
     }
 
-    fn prepare_sample(&self) -> Result<(), Ended> {
+    fn prepare_sample(&self) -> Result<(), RunError> {
         self.run("prepare", self.hooks.prepare.as_ref())
     }
 
-    fn run(&self, name: &str, command: Option<&Command>) -> Result<(), Ended> {
+    fn run(&self, name: &str, command: Option<&Command>) -> Result<(), RunError> {
         let Some(command) = command else { return Ok(()) };
         let Limits { answer_ns, dir, stop } = &self.limits;
         hook(&Hook { name, command, dir: dir.clone(), limit_ns: *answer_ns }, &self.arguments, stop)
     }
 }
 
-impl Runner for Hooked<dyn Runner> {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+impl Runner for WithHooks<dyn Runner> {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.setup(arguments)?;
         self.inner.prepare(arguments)
     }
 
-    fn before(&mut self) -> Result<(), Ended> {
+    fn before(&mut self) -> Result<(), RunError> {
         self.inner.before()?;
         self.prepare_sample()
     }
 
-    fn go(&mut self, n: u64, ops: u64) -> Result<Taken, Ended> {
+    fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
         self.inner.go(n, ops)
     }
 
@@ -64,26 +71,26 @@ impl Runner for Hooked<dyn Runner> {
     }
 }
 
-impl CountingRunner for Hooked<dyn CountingRunner> {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+impl CountingRunner for WithHooks<dyn CountingRunner> {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.setup(arguments)?;
         self.inner.prepare(arguments)
     }
 
-    fn before(&mut self) -> Result<(), Ended> {
+    fn before(&mut self) -> Result<(), RunError> {
         self.inner.before()?;
         self.prepare_sample()
     }
 
-    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, Ended> {
+    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
         self.inner.count(n, ops)
     }
 
-    fn allocations(&mut self, n: u64, ops: u64) -> Result<Vec<(&'static str, u64)>, Ended> {
+    fn allocations(&mut self, n: u64, ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
         self.inner.allocations(n, ops)
     }
 
-    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, Ended> {
+    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError> {
         self.inner.trace(n, ops)
     }
 
@@ -96,22 +103,27 @@ impl CountingRunner for Hooked<dyn CountingRunner> {
     }
 }
 
-impl TracedRunner for Hooked<dyn TracedRunner> {
+impl TracedRunner for WithHooks<dyn TracedRunner> {
     fn pid(&self) -> Option<u32> {
         self.inner.pid()
     }
 
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, Ended> {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.setup(arguments)?;
         self.inner.prepare(arguments)
     }
 
-    fn before(&mut self) -> Result<(), Ended> {
+    fn before(&mut self) -> Result<(), RunError> {
         self.inner.before()?;
         self.prepare_sample()
     }
 
-    fn go(&mut self, n: u64, ops: u64, started: &mut dyn FnMut(u32)) -> Result<Taken, Ended> {
+    fn go(
+        &mut self,
+        n: u64,
+        ops: u64,
+        started: &mut dyn FnMut(u32),
+    ) -> Result<RawSample, RunError> {
         self.inner.go(n, ops, started)
     }
 

@@ -2,11 +2,11 @@ use super::*;
 
 const LIMIT_NS: u64 = 30_000_000_000;
 
-fn course(warm_up: u32, sessions: u32) -> Course {
+fn schedule(warm_up: u32, sessions: u32) -> Schedule {
     let at_most_ns = TIMES_AT_MOST * LIMIT_NS;
     let limit_ns = LIMIT_NS;
     let (rounds, stays, warm_share) = (100 / sessions, vec![false], 1.0);
-    Course {
+    Schedule {
         limit_ns,
         at_most_ns,
         sessions,
@@ -14,12 +14,12 @@ fn course(warm_up: u32, sessions: u32) -> Course {
         stays,
         warm_share,
         warm_up,
-        ..Course::default()
+        ..Schedule::default()
     }
 }
 
-/// The counted rounds of each session of a run of 30 s, whose processes start and whose rounds are taken in
-/// so many ms; and the seconds that it takes.
+/// The counted rounds of each session of a run of 30 s, whose processes start and whose rounds are
+/// taken in so many ms; and the seconds that it takes.
 fn simulate(sessions: u32, start_ms: u64, round_ms: u64) -> (Vec<u32>, u64) {
     let (taken, seconds, _) = simulate_warmed(1, sessions, start_ms, round_ms);
     (taken, seconds)
@@ -33,23 +33,23 @@ fn simulate_warmed(
     round_ms: u64,
 ) -> (Vec<u32>, u64, Vec<Progress<'static>>) {
     let (start_ns, round_ns) = (start_ms * 1_000_000, round_ms * 1_000_000);
-    let mut course = course(warm_up, sessions);
+    let mut schedule = schedule(warm_up, sessions);
     let (mut now_ns, mut taken, mut shown) = (0, Vec::new(), Vec::new());
-    while course.begins_session(now_ns) {
+    while schedule.begins_session(now_ns) {
         // In the first one, also a sample of each.
         now_ns += start_ns + if taken.is_empty() { round_ns } else { 0 };
-        course.learn(&[round_ns], &[true], now_ns);
+        schedule.learn(&[round_ns], &[true], now_ns);
         for _ in 0..warm_up {
-            shown.push(course.progress(now_ns));
+            shown.push(schedule.progress(now_ns));
             now_ns += round_ns;
-            course.took(round_ns, false);
+            schedule.took(round_ns, false);
         }
-        course.starts(now_ns);
+        schedule.starts(now_ns);
         let mut rounds = 0;
-        while rounds < course.session_rounds() && (rounds == 0 || course.has_time(now_ns)) {
-            shown.push(course.progress(now_ns));
+        while rounds < schedule.session_rounds() && (rounds == 0 || schedule.has_time(now_ns)) {
+            shown.push(schedule.progress(now_ns));
             now_ns += round_ns;
-            course.took(round_ns, true);
+            schedule.took(round_ns, true);
             rounds += 1;
         }
         taken.push(rounds);
@@ -77,22 +77,23 @@ fn what_is_slow_beside_the_others_takes_part_once_in_a_session() {
     assert_eq!(of(&[0, 0]), [false; 2]);
 }
 
-/// In how many rounds of each session a cell of samples of so many ms takes part, beside others of 10 ms.
+/// In how many rounds of each session a cell of samples of so many ms takes part, beside others of
+/// 10 ms.
 fn check_slow(sample_ms: u64, expected: &[u32]) {
     let samples_ns = [10_000_000, 10_000_000, 10_000_000, sample_ms * 1_000_000];
-    let mut course = course(1, 10);
+    let mut schedule = schedule(1, 10);
     let (mut now_ns, mut taken) = (0, Vec::new());
-    while course.begins_session(now_ns) {
+    while schedule.begins_session(now_ns) {
         now_ns += 100_000_000;
-        course.learn(&samples_ns, &[true, false, false, false], now_ns);
-        assert!(!course.takes_part(3, true), "it is warmed up");
-        course.took(30_000_000, false);
-        course.starts(now_ns);
+        schedule.learn(&samples_ns, &[true, false, false, false], now_ns);
+        assert!(!schedule.takes_part(3, true), "it is warmed up");
+        schedule.took(30_000_000, false);
+        schedule.starts(now_ns);
         let (mut rounds, mut own) = (0, 0);
-        while rounds < course.session_rounds() && (rounds == 0 || course.has_time(now_ns)) {
-            let takes_part = u32::from(course.takes_part(3, false));
+        while rounds < schedule.session_rounds() && (rounds == 0 || schedule.has_time(now_ns)) {
+            let takes_part = u32::from(schedule.takes_part(3, false));
             now_ns += 30_000_000 + u64::from(takes_part) * samples_ns[3];
-            course.took(30_000_000, true);
+            schedule.took(30_000_000, true);
             (rounds, own) = (rounds + 1, own + takes_part);
         }
         taken.push(own);
@@ -120,50 +121,51 @@ fn short_rounds_are_taken_in_all_sessions_and_long_ones_in_few() {
     check(1, 600, &[50]);
 }
 
-/// Of commands, a round is a session: two of ten seconds have a verdict after six rounds, and short ones are
-/// taken until the time is over.
+/// Of commands, a round is a session: two of ten seconds have a verdict after six rounds, and short
+/// ones are taken until the time is over.
 #[test]
 fn sessions_of_commands_are_started_and_warmed_up_once() {
     for (round_ms, sessions) in [(1, 100), (200, 100), (1000, 30), (10_000, 6), (20_000, 1)] {
         let plan_rounds = 1;
-        let mut course = Course { rounds: plan_rounds, ..course(1, 100) };
-        (course.stays, course.warm_share) = (vec![true], 0.0);
+        let mut schedule = Schedule { rounds: plan_rounds, ..schedule(1, 100) };
+        (schedule.stays, schedule.warm_share) = (vec![true], 0.0);
         let (mut now_ns, mut taken, round_ns) = (0, 0, round_ms * 1_000_000);
-        while course.begins_session(now_ns) {
-            course.learn(&[round_ns], &[true], now_ns);
-            for _ in 0..course.warm_up() {
-                course.took(round_ns, false);
+        while schedule.begins_session(now_ns) {
+            schedule.learn(&[round_ns], &[true], now_ns);
+            for _ in 0..schedule.warm_up() {
+                schedule.took(round_ns, false);
             }
-            course.starts(now_ns);
-            assert_eq!(course.session_rounds(), 1);
+            schedule.starts(now_ns);
+            assert_eq!(schedule.session_rounds(), 1);
             now_ns += round_ns;
-            course.took(round_ns, true);
+            schedule.took(round_ns, true);
             taken += 1;
         }
         assert_eq!(taken, sessions, "{round_ms} ms");
     }
 }
 
-/// As many as decide something at the level of a large table, as far as three times the time allows.
+/// As many as decide something at the level of a large table, as far as three times the time
+/// allows.
 #[test]
 fn many_methods_have_ten_sessions() {
     for (round_ms, sessions) in
         [(1500, 10), (2500, 10), (4000, 10), (5000, 8), (7000, 5), (20_000, 1)]
     {
-        let mut course = Course { stays: vec![false; 27], ..course(1, 20) };
+        let mut schedule = Schedule { stays: vec![false; 27], ..schedule(1, 20) };
         let (mut now_ns, mut taken, round_ns) = (0, 0, round_ms * 1_000_000);
-        while course.begins_session(now_ns) {
+        while schedule.begins_session(now_ns) {
             now_ns += if taken == 0 { round_ns } else { 0 };
-            course.learn(&[round_ns], &[true], now_ns);
+            schedule.learn(&[round_ns], &[true], now_ns);
             now_ns += round_ns;
-            course.took(round_ns, false);
-            course.starts(now_ns);
-            for round in 0..course.session_rounds() {
-                if round > 0 && !course.has_time(now_ns) {
+            schedule.took(round_ns, false);
+            schedule.starts(now_ns);
+            for round in 0..schedule.session_rounds() {
+                if round > 0 && !schedule.has_time(now_ns) {
                     break;
                 }
                 now_ns += round_ns;
-                course.took(round_ns, true);
+                schedule.took(round_ns, true);
             }
             taken += 1;
         }
@@ -172,7 +174,8 @@ fn many_methods_have_ten_sessions() {
     }
 }
 
-/// Six rounds at the least, in sessions enough to be compared as wholes, within three times the time.
+/// Six rounds at the least, in sessions enough to be compared as wholes, within three times the
+/// time.
 #[test]
 fn rounds_of_some_seconds_are_enough_for_a_verdict() {
     for (start_ms, round_ms) in [(500, 1000), (2000, 2000), (2000, 3000), (4000, 4000)] {

@@ -1,5 +1,5 @@
-//! What can be seen of threads from outside without rights: how they stand when one looks, and for
-//! how long they ran and waited since the last look.
+//! What can be seen of threads from outside without rights: their states when they are polled, and
+//! for how long they ran and waited since the last poll.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,28 +8,28 @@ use super::recording::{Recording, State, Task};
 use crate::count::tree::{self, Stat};
 use crate::{clock, counters};
 
-/// Between two looks; longer if a look takes longer than a fifth of that.
+/// Between two polls; longer if a poll takes longer than a fifth of that.
 pub(super) const PAUSE_NS: u64 = 1_000_000;
 
 /// How long a thread ran and waited for a CPU.
 type Times = (u64, u64);
 
-/// What was seen so far, at all looks.
-pub(super) struct Looks {
+/// What all polls so far have shown.
+pub(super) struct ThreadStates {
     recording: Recording,
     last: BTreeMap<u32, Times>,
     last_ns: u64,
 }
 
-impl Default for Looks {
+impl Default for ThreadStates {
     fn default() -> Self {
         let (recording, last) = (Recording::default(), BTreeMap::new());
-        Looks { recording, last, last_ns: clock::now_ns() }
+        ThreadStates { recording, last, last_ns: clock::now_ns() }
     }
 }
 
-impl Looks {
-    pub(super) fn look(&mut self, processes: &[u32]) {
+impl ThreadStates {
+    pub(super) fn poll(&mut self, processes: &[u32]) {
         let now_ns = clock::now_ns();
         let mut seen = BTreeMap::new();
         for (thread, task) in threads(processes) {
@@ -69,7 +69,7 @@ fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
     found
 }
 
-/// What it was most of the time since the last look. While it runs, the kernel's account of it is
+/// What it was most of the time since the last poll. While it runs, the kernel's account of it is
 /// as old as the last tick: then it may have run although that does not tell so.
 fn state(sleeps: bool, (ran, waited): Times, (ran_now, waited_now): Times) -> State {
     let (ran_ns, waited_ns) = (ran_now.saturating_sub(ran), waited_now.saturating_sub(waited));
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_tells_what_a_thread_mostly_did() {
+    fn a_poll_shows_what_a_thread_mostly_did() {
         assert_eq!(state(true, (5, 5), (5, 5)), State::Blocked);
         assert_eq!(state(true, (5, 5), (900_005, 5)), State::Running);
         assert_eq!(state(false, (5, 5), (5, 5)), State::Running);
