@@ -13,6 +13,7 @@ mod sampler;
 mod simd;
 mod sink;
 mod streaming;
+mod threads;
 mod watch;
 
 mod error;
