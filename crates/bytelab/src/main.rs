@@ -104,7 +104,7 @@ fn dispatch(cli: Cli, asked: Option<Asked>, experiments: &[Experiment]) -> Resul
         Task::Fleece(args) => tools::fleece::run(&args),
         Task::Doctor { json } => doctor::print(json),
         Task::SelfTest(args) => self_test::run(&args),
-        Task::Cat(args) => tools::cat::run(args),
+        Task::Cat(args) => Ok(tools::cat::run(args)),
         Task::History(args) => history::run(&args, cli.store, &layout()),
         Task::Compare(args) => compare::run(&args, cli.store, &experiments::all(), &layout()),
         Task::Check(mut args) => {
