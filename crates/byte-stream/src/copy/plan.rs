@@ -27,14 +27,18 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<Plan> {
+    pub(super) fn new(
+        input: BorrowedFd<'_>,
+        known: Option<Kind>,
+        output: BorrowedFd<'_>,
+    ) -> Result<Plan> {
         let from = fstat(input).map_err(Error::io)?;
         let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;
         let appends = appends(output)?;
         if is_endless(input, &from, output, &to, appends)? {
             return Err(endless());
         }
-        let from_kind = kind(input, &from);
+        let from_kind = known.unwrap_or_else(|| kind(input, &from));
         let is_file = matches!(from_kind, Kind::Regular | Kind::InMemory);
         let size = is_file.then_some(from.st_size as u64);
         let position = tell(input).unwrap_or(0);

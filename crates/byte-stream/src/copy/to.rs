@@ -88,6 +88,7 @@ impl Stream {
             on_progress: self.on_progress.take(),
             cancel: self.cancel.clone(),
             most_bytes: (self.limit_bytes < u64::MAX).then_some(most),
+            kind: Some(self.choice.kind),
             ..CopyOptions::default()
         };
         let Some(input) = self.source.fd() else { return Ok(()) };

@@ -175,7 +175,7 @@ fn empty_json_lines_have_no_key_and_no_weight() {
         Sampler::probability(1.0).per("a"),
         Sampler::exactly(3).weighted_by("a"),
     ] {
-        let out = sample(&sampler, &[path.clone()], Format::JsonLines);
+        let out = sample(&sampler, std::slice::from_ref(&path), Format::JsonLines);
         assert_eq!(out, "{\"a\":1}\n{\"a\":2}\n{\"a\":2}\n");
     }
 }

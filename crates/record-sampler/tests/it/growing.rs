@@ -41,9 +41,10 @@ fn a_file_that_grows_gives_the_sample_of_what_was_there() {
         (CSV, Method::Auto, &text),
     ] {
         for is_all in [false, true] {
-            let sampler = || match is_all {
-                true => Sampler::probability(1.0).by(method),
-                false => Sampler::exactly(100_000).by(method),
+            let sampler = || {
+                let sampler =
+                    if is_all { Sampler::probability(1.0) } else { Sampler::exactly(100_000) };
+                sampler.by(method)
             };
             std::fs::write(&path[0], text).unwrap();
             let expected = sample(&sampler(), &path, format);
