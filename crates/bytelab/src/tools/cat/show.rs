@@ -41,6 +41,7 @@ pub(super) struct ShowArgs {
 }
 
 /// Rewrites bytes as the options say. The state continues from one input to the next.
+#[expect(clippy::struct_excessive_bools, reason = "options, and the state of a text")]
 pub(super) struct Shown {
     numbers_all: bool,
     numbers_filled: bool,

@@ -98,7 +98,7 @@ pub(super) enum MethodFlag {
     /// Lines at random offsets, long ones refused as often as they are favoured: exact, and nothing
     /// is counted
     Probe,
-    /// io_uring with many reads in flight: for records of a fixed size on a device
+    /// `io_uring` with many reads in flight: for records of a fixed size on a device
     #[cfg(target_os = "linux")]
     Uring,
     /// One pass over all records
