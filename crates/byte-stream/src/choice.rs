@@ -77,7 +77,8 @@ pub enum Cached {
     Yes,
     /// At least one of the three probed bytes is not cached.
     No,
-    /// The input is not in the page cache, or the kernel cannot report it.
+    /// The input is not in the page cache, the kernel cannot report it, or the file is so small that
+    /// it makes no difference.
     Unknown,
 }
 
@@ -124,7 +125,7 @@ pub(crate) fn choose(
     let size_bytes = is_file.then(|| (stat.st_size as u64).saturating_sub(position));
     let cached = match (kind, size_bytes) {
         (Kind::InMemory, _) => Cached::Yes,
-        (Kind::Regular, Some(size)) if size > 0 => cached(fd, position, size),
+        (Kind::Regular, Some(size)) if size > BUFFER_BYTES as u64 => cached(fd, position, size),
         _ => Cached::Unknown,
     };
     // Uncached input depends on read-ahead, which a mapping triggers page by page.

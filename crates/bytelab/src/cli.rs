@@ -81,7 +81,7 @@ impl Task {
             Task::Fleece(args) => fleece::run(&args, context),
             Task::Doctor(args) => doctor::run(&args, context),
             Task::SelfTest(args) => self_test::run(&args, context),
-            Task::Cat(args) => cat::run(args, context),
+            Task::Cat(args) => Ok(cat::run(args, context)),
             Task::History(args) => history::run(&args, context),
             Task::Show(args) => show::run(&args, context),
             Task::Compare(args) => compare::run(&args, context),

@@ -59,7 +59,7 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
         definition = Some(declared.definition);
         experiments.push(declared.experiment);
     }
-    let matches = command.get_matches();
+    let matches = command.try_get_matches().unwrap_or_else(|error| refuse(&error));
     let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let of_task = TASKS.iter().find_map(|task| matches.subcommand_matches(task));
     let Some(of_task) = of_task else { return Ok(cli) };
@@ -105,6 +105,15 @@ fn file_named(command: &Command) -> Option<(&'static str, String)> {
         custom::is_file_name(name).then(|| (*task, name.to_owned()))
     };
     TASKS.iter().find_map(of_task)
+}
+
+/// Prints the error, or the help, and ends. Wrong use of `cat` is a status of 1, as in POSIX.
+#[expect(clippy::exit, reason = "as clap itself does")]
+fn refuse(error: &clap::Error) -> ! {
+    let _ = error.print();
+    let is_cat = std::env::args_os().nth(1).is_some_and(|task| task == "cat");
+    let wrong_use = if is_cat { 1 } else { 2 };
+    std::process::exit(if error.use_stderr() { wrong_use } else { 0 })
 }
 
 /// What a file declares, and its params as flags of the task.

@@ -20,7 +20,7 @@ pub enum ErrorKind {
     Write,
     /// There are fewer records than required.
     TooFew,
-    /// A file became larger, smaller or newer while it was read.
+    /// A file was truncated or overwritten while it was read.
     Changed,
     /// The bytes do not follow the format: an unclosed quote, a partial record.
     Malformed,

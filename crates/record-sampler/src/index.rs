@@ -10,6 +10,7 @@ use std::thread;
 
 use crate::input::{Access, PlainFile, Window};
 use crate::simd::count_lines;
+use crate::threads::start;
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
@@ -54,7 +55,7 @@ impl LineIndex {
             }
         };
         thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..threads).map_while(|_| start(scope, work)).collect();
             others.into_iter().fold(work(), |result: Result<()>, other| {
                 let joined = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 result.and(joined)

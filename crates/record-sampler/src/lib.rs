@@ -14,6 +14,7 @@ mod sampler;
 mod simd;
 mod sink;
 mod streaming;
+mod threads;
 mod watch;
 
 mod error;

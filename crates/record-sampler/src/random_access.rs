@@ -117,11 +117,12 @@ impl Ranked {
                 let index = LineIndex::count(access, file.size, &self.watch).map_err(named)?;
                 self.bytes_read += file.size;
                 if sampler.keeps_index {
-                    // The count may be that of a file that was changing.
-                    file.check_unchanged().map_err(named)?;
-                    self.note = match index.store(&input.path, file) {
-                        Ok(()) => "the index was made".to_owned(),
-                        Err(error) => format!("the index was not kept: {error}"),
+                    self.note = match file.growth().map_err(named)? {
+                        0 => match index.store(&input.path, file) {
+                            Ok(()) => "the index was made".to_owned(),
+                            Err(error) => format!("the index was not kept: {error}"),
+                        },
+                        _ => "the index was not kept: the file is growing".to_owned(),
                     };
                 }
                 index
@@ -271,7 +272,7 @@ fn headers(population: &Population) -> Result<Vec<u8>> {
 fn first_line(file: &PlainFile, population: &Population) -> Result<Vec<u8>> {
     let copy =
         file.file.try_clone().map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e))?;
-    let reader = crate::input::FileReader { file: copy, offset: 0 };
+    let reader = crate::input::FileReader { file: copy, offset: 0, end: file.size };
     let mut records = Records::new(reader, population.format, population.max_record);
     let found = records.find()?;
     Ok(found.map(|found| records.bytes(&found).to_vec()).unwrap_or_default())

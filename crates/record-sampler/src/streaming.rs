@@ -144,6 +144,9 @@ impl Chooser<'_> {
         };
         let mut reservoir = WeightedReservoir::new(rng, n as usize);
         while let Some(record) = scan.next()? {
+            if picker.as_ref().is_some_and(|picker| picker.is_blank(record.bytes)) {
+                continue;
+            }
             let of_record = |error: Error| error.in_record(record.rank);
             let weight = match (weight, &picker) {
                 (Some(Weight::Function(function)), _) => function(record.bytes),
@@ -161,6 +164,9 @@ impl Chooser<'_> {
         let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
         let mut strata = Strata::new(self.sampler.seed, quota);
         while let Some(record) = scan.next()? {
+            if picker.is_blank(record.bytes) {
+                continue;
+            }
             let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
             strata.offer(&key, || (record.rank, self.held(&record)));
         }
@@ -219,6 +225,9 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
     let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
     let mut sizes = Sizes::default();
     while let Some(record) = scan.next()? {
+        if picker.is_blank(record.bytes) {
+            continue;
+        }
         let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
         sizes.count(&key);
     }

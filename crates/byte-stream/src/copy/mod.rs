@@ -18,6 +18,7 @@ use std::os::fd::AsFd;
 
 use crate::Result;
 use crate::cancel::Cancel;
+use crate::choice::Kind;
 use crate::progress::{OnProgress, Progress};
 
 use self::job::{Job, STEP, STEP_MAX};
@@ -73,6 +74,8 @@ pub struct CopyOptions {
     cancel: Option<Cancel>,
     /// The largest number of bytes to copy.
     most_bytes: Option<u64>,
+    /// The kind of the input, if it is known.
+    kind: Option<Kind>,
 }
 
 impl CopyOptions {
@@ -156,7 +159,7 @@ impl CopyOptions {
     /// ```
     pub fn copy(&mut self, input: impl AsFd, output: impl AsFd) -> Result<Copied> {
         let (input, output) = (input.as_fd(), output.as_fd());
-        let plan = Plan::new(input, output)?;
+        let plan = Plan::new(input, self.kind, output)?;
         let mut job = Job {
             input,
             output,

@@ -13,7 +13,10 @@ use crate::{Error, Result};
 
 /// Copies to the end of the input, or of the requested bytes.
 pub(super) fn copy(job: &mut Job<'_>, method: CopyMethod) -> Result<()> {
-    let mut buffer = (method == CopyMethod::ReadWrite).then(|| Buffer::new(BUFFER_BYTES));
+    // One byte more than a small file, so that one read returns all of it.
+    let size = job.total.map_or(BUFFER_BYTES as u64, |total| total.saturating_add(1));
+    let size = size.clamp(512, BUFFER_BYTES as u64) as usize;
+    let mut buffer = (method == CopyMethod::ReadWrite).then(|| Buffer::new(size));
     // After another method usually only the end of the input remains to be seen, which needs no
     // large buffer.
     let mut first = [0; 512];

@@ -10,6 +10,9 @@ use super::method::CopyMethod;
 use crate::choice::{Kind, kind};
 use crate::{Error, ErrorKind, Result};
 
+/// Files of less than this are read and written, where no blocks can be shared.
+const SMALL_BYTES: u64 = 64 << 10;
+
 pub(super) struct Plan {
     methods: &'static [CopyMethod],
     /// Bytes left of a regular input.
@@ -24,19 +27,26 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<Plan> {
+    pub(super) fn new(
+        input: BorrowedFd<'_>,
+        known: Option<Kind>,
+        output: BorrowedFd<'_>,
+    ) -> Result<Plan> {
         let from = fstat(input).map_err(Error::io)?;
         let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;
-        refuse_endless(input, output)?;
-        let from_kind = kind(input, &from);
+        let appends = appends(output)?;
+        if is_endless(input, &from, output, &to, appends)? {
+            return Err(endless());
+        }
+        let from_kind = known.unwrap_or_else(|| kind(input, &from));
         let is_file = matches!(from_kind, Kind::Regular | Kind::InMemory);
         let size = is_file.then_some(from.st_size as u64);
         let position = tell(input).unwrap_or(0);
         let to_regular = FileType::from_raw_mode(to.st_mode) == FileType::RegularFile;
-        let appends = appends(output)?;
+        let size_bytes = size.map(|size| size.saturating_sub(position));
         Ok(Plan {
-            methods: methods(from_kind, output, &to, appends),
-            size_bytes: size.map(|size| size.saturating_sub(position)),
+            methods: methods(from_kind, size_bytes, output, &to, appends),
+            size_bytes,
             can_keep_holes: is_file && to_regular && !appends,
             #[cfg(target_os = "linux")]
             from_socket: from_kind == Kind::Socket,
@@ -50,7 +60,13 @@ impl Plan {
 }
 
 /// The order follows the results of the experiment `copying`.
-fn methods(from: Kind, output: BorrowedFd<'_>, to: &Stat, appends: bool) -> &'static [CopyMethod] {
+fn methods(
+    from: Kind,
+    size: Option<u64>,
+    output: BorrowedFd<'_>,
+    to: &Stat,
+    appends: bool,
+) -> &'static [CopyMethod] {
     let to_kind = kind(output, to);
     // The kernel refuses to splice to a file in append mode (EINVAL), and would split packets
     // anywhere.
@@ -62,6 +78,10 @@ fn methods(from: Kind, output: BorrowedFd<'_>, to: &Stat, appends: bool) -> &'st
         // Terminals and similar devices only accept writes; /dev/null takes pages without reading
         // them.
         Kind::Character if !is_null(to) => &[CopyMethod::ReadWrite],
+        // One read and one write cost less than a pipe.
+        Kind::Pipe | Kind::Socket | Kind::Character if size.is_some_and(|n| n < SMALL_BYTES) => {
+            &[CopyMethod::ReadWrite]
+        }
         _ if from == Kind::Virtual || from == Kind::Character => &[CopyMethod::ReadWrite],
         // A direct splice holds the lock of the pipe while the kernel looks for pages, and its
         // reader would wait.
@@ -93,16 +113,27 @@ fn is_null(to: &Stat) -> bool {
 pub(super) fn refuse_endless(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> Result<()> {
     let from = fstat(input).map_err(Error::io)?;
     let to = fstat(output).map_err(|errno| Error::io(errno).of_output())?;
+    if is_endless(input, &from, output, &to, appends(output)?)? { Err(endless()) } else { Ok(()) }
+}
+
+fn is_endless(
+    input: BorrowedFd<'_>,
+    from: &Stat,
+    output: BorrowedFd<'_>,
+    to: &Stat,
+    appends: bool,
+) -> Result<bool> {
     let is_same = (from.st_dev, from.st_ino) == (to.st_dev, to.st_ino);
     if !is_same || FileType::from_raw_mode(from.st_mode) != FileType::RegularFile {
-        return Ok(());
+        return Ok(false);
     }
     let reads_at = tell(input).map_err(Error::io)?;
-    let writes_at = if appends(output)? { Ok(to.st_size as u64) } else { tell(output) };
-    if reads_at < writes_at.map_err(|errno| Error::io(errno).of_output())? {
-        return Err(Error::new(ErrorKind::SameFile, "input file is output file"));
-    }
-    Ok(())
+    let writes_at = if appends { Ok(to.st_size as u64) } else { tell(output) };
+    Ok(reads_at < writes_at.map_err(|errno| Error::io(errno).of_output())?)
+}
+
+fn endless() -> Error {
+    Error::new(ErrorKind::SameFile, "input file is output file")
 }
 
 fn appends(output: BorrowedFd<'_>) -> Result<bool> {

@@ -35,17 +35,21 @@ impl Stream {
     }
 
     fn copy_all(&mut self, output: BorrowedFd<'_>) -> Result<()> {
-        if let Some(input) = self.source.fd() {
+        let has_chunk = self.taken < self.source.chunk().len();
+        let is_unseen = matches!(self.source, Source::Read(_))
+            && self.check.is_none()
+            && self.state == State::Open;
+        // `copy_unseen` checks it itself.
+        if (has_chunk || !is_unseen)
+            && let Some(input) = self.source.fd()
+        {
             refuse_endless(input, output)?;
         }
         // Bytes that were read already come first.
-        if self.taken < self.source.chunk().len() {
+        if has_chunk {
             self.write_chunk(output)?;
         }
-        if matches!(self.source, Source::Read(_))
-            && self.check.is_none()
-            && self.state == State::Open
-        {
+        if is_unseen {
             return self.copy_unseen(output);
         }
         while self.next_chunk_to(output)? {}
@@ -84,6 +88,7 @@ impl Stream {
             on_progress: self.on_progress.take(),
             cancel: self.cancel.clone(),
             most_bytes: (self.limit_bytes < u64::MAX).then_some(most),
+            kind: Some(self.choice.kind),
             ..CopyOptions::default()
         };
         let Some(input) = self.source.fd() else { return Ok(()) };

@@ -46,6 +46,24 @@ impl Encoding {
             _ => None,
         }
     }
+
+    /// The encoding of data that begin with these bytes, at least four of them. Brotli has no magic
+    /// number.
+    ///
+    /// ```
+    /// use byte_stream::decode::Encoding;
+    /// assert_eq!(Encoding::from_magic(&[0x1f, 0x8b, 8, 0]), Some(Encoding::Gzip));
+    /// assert_eq!(Encoding::from_magic(b"text"), None);
+    /// ```
+    pub fn from_magic(bytes: &[u8]) -> Option<Encoding> {
+        match bytes {
+            // RFC 1952, 2.3.1: the magic number, and the only method.
+            [0x1f, 0x8b, 8, ..] => Some(Encoding::Gzip),
+            // RFC 8878, 3.1.1.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Encoding::Zstd),
+            _ => None,
+        }
+    }
 }
 
 /// Decodes the bytes of `R`.

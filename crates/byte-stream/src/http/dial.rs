@@ -201,7 +201,7 @@ mod tests {
         let (_listener, _queued, dead) = dead();
         let cancel = crate::Cancel::new().unwrap();
         cancel.cancel();
-        let limits = Timeouts { cancel: Some(cancel), ..timeouts(Duration::from_secs(60)) };
+        let limits = Timeouts { cancel: Some(cancel), ..timeouts(Duration::from_mins(1)) };
         let error = dial_any("host", &[dead, dead], &limits).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
     }

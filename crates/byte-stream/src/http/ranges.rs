@@ -64,6 +64,7 @@ struct State {
 }
 
 /// How a resource is received.
+#[expect(clippy::large_enum_variant, reason = "it is moved once, into the body")]
 pub(crate) enum Opened {
     Parts(Ranges),
     Whole(Raw),

@@ -65,6 +65,24 @@ fn a_way_that_does_not_fit_falls_back_without_loss() {
 }
 
 #[test]
+fn a_small_file_is_read_and_written_and_its_cache_is_not_probed() {
+    let dir = tempfile::tempdir().unwrap();
+    for (len, is_small) in [(0, true), (4096, true), ((64 << 10) - 1, true), (64 << 10, false)] {
+        let path = dir.path().join("small");
+        std::fs::write(&path, bytes(len)).unwrap();
+        for to in [To::Pipe, To::Null, To::Unix] {
+            let output = Output::new(to, dir.path());
+            let copied = copy(File::open(&path).unwrap(), &output.fd).unwrap();
+            let is_plain = copied.chosen == CopyMethod::ReadWrite;
+            assert_eq!((is_plain, copied.bytes), (is_small, len as u64), "{to:?} {len}");
+            assert!(output.bytes().is_none_or(|got| got == bytes(len)));
+        }
+        let choice = byte_stream::Stream::open(&path).unwrap().choice();
+        assert_eq!(choice.cached, byte_stream::Cached::Unknown);
+    }
+}
+
+#[test]
 fn the_cheap_ways_are_the_ones_that_are_taken() {
     let dir = tempfile::tempdir().unwrap();
     let finished = |from, to| {

@@ -8,6 +8,7 @@ mod bad_input;
 mod cat;
 mod cat_download;
 mod cat_resume;
+mod cat_show;
 mod check;
 mod circles;
 mod compare;

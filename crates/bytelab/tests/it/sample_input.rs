@@ -98,3 +98,19 @@ fn a_damaged_zstd_file_gives_no_sample_with_success() {
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
     assert!(ran.stderr.contains("a.zst: reading at offset "), "{}", ran.stderr);
 }
+
+#[test]
+fn more_files_than_the_soft_limit_of_descriptors_are_sampled() {
+    let world = World::new();
+    for i in 0..100 {
+        std::fs::write(world.path(&format!("f{i}")), "line\n").unwrap();
+    }
+    let program = world.command(&[]).get_program().to_owned();
+    #[expect(clippy::disallowed_methods, reason = "only a shell sets a limit before the program")]
+    let mut shell = std::process::Command::new("sh");
+    let script = "ulimit -S -n 64; exec \"$0\" sample -n 100 \"$1\"/f*";
+    let output = shell.args(["-c", script]).arg(program).arg(world.path("")).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert_eq!(output.stdout, "line\n".repeat(100).as_bytes());
+}

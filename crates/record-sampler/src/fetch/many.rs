@@ -11,6 +11,7 @@ use std::thread;
 use super::{LineFile, fetch_lines, next_below};
 use crate::input::Window;
 use crate::sink::{Place, Sink};
+use crate::threads::start;
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
@@ -48,7 +49,11 @@ pub(crate) fn fetch_many<I: Iterator<Item = u64>>(
     let (jobs, taken) = sync_channel::<Job>(2 * threads);
     let taken = Mutex::new(taken);
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(file, &taken))).collect();
+        let worker = |_| start(scope, || work(file, &taken));
+        let workers: Vec<_> = (0..threads).map_while(worker).collect();
+        if workers.is_empty() {
+            return fetch_lines(file, &mut file.window(), ranks, sink, watch);
+        }
         let result = deal(file, &jobs, 2 * threads, ranks, sink, watch);
         // The threads end when the channel of jobs is closed.
         drop(jobs);

@@ -1,9 +1,11 @@
 //! Draws ranks in a thread of its own while the records of earlier ranks are fetched.
 
 use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::Ranks;
+use crate::threads::start;
 
 /// Drawing fewer ranks takes less time than starting a thread.
 const LEAST: u64 = 1 << 15;
@@ -13,7 +15,7 @@ const HELD: usize = 4;
 
 /// Runs `work` with these ranks, of which about `expected` are to come.
 pub(crate) fn with_prefetched_ranks<T>(
-    mut ranks: Ranks<'_>,
+    ranks: Ranks<'_>,
     expected: u64,
     work: impl FnOnce(Ranks<'_>) -> T,
 ) -> T {
@@ -21,9 +23,12 @@ pub(crate) fn with_prefetched_ranks<T>(
     if expected < LEAST || processors < 2 {
         return work(ranks);
     }
+    let ranks = Mutex::new(Some(ranks));
+    let take = || ranks.lock().unwrap_or_else(PoisonError::into_inner).take();
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel::<Vec<u64>>(HELD);
-        scope.spawn(move || {
+        let drawer = start(scope, move || {
+            let Some(mut ranks) = take() else { return };
             loop {
                 let batch: Vec<u64> = ranks.by_ref().take(AT_ONCE).collect();
                 // Sending fails if the work was cancelled.
@@ -32,7 +37,10 @@ pub(crate) fn with_prefetched_ranks<T>(
                 }
             }
         });
-        work(Box::new(receiver.into_iter().flatten()))
+        match drawer {
+            Some(_) => work(Box::new(receiver.into_iter().flatten())),
+            None => work(take().unwrap_or_else(|| Box::new(std::iter::empty()))),
+        }
     })
 }
 

@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind, Result};
 /// Each read in flight has a buffer for a record.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
-/// Whether the kernel supports io_uring and permits it to this process.
+/// Whether the kernel supports `io_uring` and permits it to this process.
 pub(super) fn is_allowed() -> bool {
     static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
     *IS_ALLOWED.get_or_init(|| IoUring::new(1).is_ok())

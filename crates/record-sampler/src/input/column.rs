@@ -85,6 +85,15 @@ impl Picker {
         }
     }
 
+    /// Whether this is an empty line of JSON Lines, which is no record with columns.
+    pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
+        match self {
+            Picker::Field { .. } => false,
+            #[cfg(feature = "json")]
+            Picker::Member(_) => record.trim_ascii().is_empty(),
+        }
+    }
+
     /// The column as a weight.
     pub(crate) fn weight(&self, record: &[u8]) -> Result<f64> {
         weight(&self.pick(record)?)
@@ -109,9 +118,27 @@ fn member<'r>(record: &[u8], name: &str) -> Result<Cow<'r, [u8]>> {
         .map_err(|error| Error::new(ErrorKind::Malformed, format!("is not JSON: {error}")))?;
     match value.get(name) {
         Some(Value::String(text)) => Ok(Cow::Owned(text.as_bytes().to_vec())),
+        Some(Value::Number(number)) if number.is_f64() => {
+            let text = long_integer(record, name).unwrap_or_else(|| number.to_string());
+            Ok(Cow::Owned(text.into_bytes()))
+        }
         Some(value) => Ok(Cow::Owned(value.to_string().into_bytes())),
         None => Err(bad(format!("has no member {name}"))),
     }
+}
+
+/// The digits of an integer that does not fit into 64 bits, which as a floating point number would
+/// be equal to others.
+#[cfg(feature = "json")]
+fn long_integer(record: &[u8], name: &str) -> Option<String> {
+    use std::collections::HashMap;
+
+    use serde_json::value::RawValue;
+
+    let members: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_slice(record).ok()?;
+    let text = members.get(name)?.get();
+    let is_integer = text.strip_prefix('-').unwrap_or(text).bytes().all(|b| b.is_ascii_digit());
+    (is_integer && text.len() > 18).then(|| text.to_owned())
 }
 
 /// The fields of a CSV record without their quotes.

@@ -10,6 +10,7 @@ mod records;
 mod scan;
 mod window;
 
+use std::fmt::Write;
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -124,7 +125,7 @@ impl Population {
         for path in paths {
             population
                 .inputs
-                .push(Input::open(path.as_ref()).map_err(|e| e.with_path(path.as_ref()))?);
+                .push(Input::open(path.as_ref(), format).map_err(|e| e.with_path(path.as_ref()))?);
         }
         Ok(population)
     }
@@ -153,7 +154,9 @@ impl Population {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn push_stream(&mut self, name: impl Into<PathBuf>, reader: impl Read + Send + 'static) {
-        let source = Source::Stream(Some(Box::new(reader)));
+        let reader =
+            if self.format.is_text() { compressed::sniffed(reader) } else { Box::new(reader) };
+        let source = Source::Stream(Some(reader));
         self.inputs.push(Input { path: name.into(), source });
     }
 
@@ -231,14 +234,21 @@ impl Population {
         Some(files.collect())
     }
 
-    /// Verifies that no file has changed since it was opened.
-    pub(crate) fn check_unchanged(&self) -> Result<()> {
+    /// Verifies that no file has changed since it was opened, but for bytes that were appended to
+    /// it: they are not part of the population. Returns a note about them.
+    pub(crate) fn check_unchanged(&self) -> Result<String> {
+        let mut note = String::new();
         for input in &self.inputs {
             if let Source::File(file) = &input.source {
-                file.check_unchanged().map_err(|error| error.with_path(&input.path))?;
+                let growth = file.growth().map_err(|error| error.with_path(&input.path))?;
+                if growth > 0 {
+                    let name = input.path.display();
+                    let _ =
+                        write!(note, "; {name} has grown by {growth} bytes, which are left out");
+                }
             }
         }
-        Ok(())
+        Ok(note)
     }
 }
 
@@ -255,18 +265,20 @@ fn check_format(format: Format) -> Result<()> {
 }
 
 impl Input {
-    fn open(path: &Path) -> Result<Input> {
+    fn open(path: &Path, format: Format) -> Result<Input> {
         let io = |error| Error::caused(ErrorKind::Io, "", error);
         let file = File::open(path).map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
         if metadata.is_dir() {
             return Err(Error::new(ErrorKind::BadRequest, "is a directory"));
         }
-        let source = match compressed::decoder(path, &file).map_err(io)? {
+        let is_file = metadata.is_file() && !may_hold_more(&metadata);
+        // Records of a fixed size may begin with any bytes.
+        let may_sniff = is_file && format.is_text();
+        let source = match compressed::decoder(path, &file, may_sniff).map_err(io)? {
             Some(decoder) => Source::Stream(Some(decoder)),
-            None if metadata.is_file() && !may_hold_more(&metadata) => {
-                Source::File(PlainFile::new(file, &metadata))
-            }
+            None if is_file => Source::File(PlainFile::new(file, &metadata)),
+            None if format.is_text() => Source::Stream(Some(compressed::sniffed(file))),
             None => Source::Stream(Some(Box::new(file))),
         };
         Ok(Input { path: path.to_owned(), source })
@@ -301,13 +313,16 @@ impl PlainFile {
         Ok(if start == *BOM { BOM.len() as u64 } else { 0 })
     }
 
-    pub(crate) fn check_unchanged(&self) -> Result<()> {
+    /// The number of bytes that were appended since the file was opened. It is an error if the file
+    /// was truncated, or written to and not appended to.
+    pub(crate) fn growth(&self) -> Result<u64> {
         let metadata =
             self.file.metadata().map_err(|error| Error::caused(ErrorKind::Io, "", error))?;
-        if metadata.len() == self.size && modified_ns(&metadata) == self.modified_ns {
-            return Ok(());
+        match metadata.len().checked_sub(self.size) {
+            Some(0) if modified_ns(&metadata) != self.modified_ns => Err(self.changed(self.size)),
+            Some(growth) => Ok(growth),
+            None => Err(self.changed(metadata.len())),
         }
-        Err(self.changed(metadata.len()))
     }
 
     fn changed(&self, size: u64) -> Error {

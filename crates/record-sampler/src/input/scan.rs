@@ -147,10 +147,10 @@ impl<'a> Scan<'a> {
         let reader: Box<dyn Read + Send> = match &mut input.source {
             Source::File(file) => {
                 let copy = file.file.try_clone();
-                let file = copy.map_err(|e| {
+                let copy = copy.map_err(|e| {
                     Error::caused(ErrorKind::Io, "opening it again", e).with_path(&input.path)
                 })?;
-                Box::new(FileReader { file, offset: 0 })
+                Box::new(FileReader { file: copy, offset: 0, end: file.size })
             }
             Source::Stream(stream) => stream.take().ok_or_else(|| {
                 Error::new(ErrorKind::BadRequest, "passes by only once, and has been read")
@@ -176,15 +176,17 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// A file from its start, independent of other readers.
+/// A file from its start to where it ended when it was opened, independent of other readers.
 pub(crate) struct FileReader {
     pub(crate) file: File,
     pub(crate) offset: u64,
+    pub(crate) end: u64,
 }
 
 impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.file.read_at(buffer, self.offset)?;
+        let left = buffer.len().min((self.end - self.offset) as usize);
+        let n = self.file.read_at(&mut buffer[..left], self.offset)?;
         self.offset += n as u64;
         Ok(n)
     }

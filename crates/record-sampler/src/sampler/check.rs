@@ -16,6 +16,12 @@ impl Sampler {
         if self.keeps_index && !population.format.is_lines() {
             return bad("only lines and JSON Lines have an index");
         }
+        #[cfg(all(feature = "uring", target_os = "linux"))]
+        if self.method == Method::Uring
+            && (population.format.is_text() || population.files().is_none())
+        {
+            return bad("a ring of reads is for records of a fixed size in files");
+        }
         if let Method::Probe { min_len } = self.method {
             let is_lines = population.format.is_lines() && population.files().is_some();
             let is_plain = self.choices().iter().all(|is_asked| !is_asked) && !population.header;

@@ -151,8 +151,9 @@ fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stat
     let is_finding = |error: &Error| {
         !matches!(error.kind(), ErrorKind::Io | ErrorKind::Write | ErrorKind::Stopped)
     };
-    if result.as_ref().err().is_none_or(is_finding) {
-        population.check_unchanged()?;
+    if result.as_ref().is_err_and(|error| !is_finding(error)) {
+        return result;
     }
-    result
+    let note = population.check_unchanged()?;
+    result.map(|stats| Stats { reason: stats.reason + &note, ..stats })
 }

@@ -164,3 +164,27 @@ fn a_split_sends_each_record_to_one_output() {
         }
     }
 }
+
+#[test]
+fn empty_json_lines_have_no_key_and_no_weight() {
+    let text = "\n{\"a\":1}\n\n \r\n{\"a\":2}\n\n{\"a\":2}\n\n";
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "lines.jsonl", text);
+    for sampler in [
+        Sampler::at_most(9).per("a"),
+        Sampler::probability(1.0).per("a"),
+        Sampler::exactly(3).weighted_by("a"),
+    ] {
+        let out = sample(&sampler, std::slice::from_ref(&path), Format::JsonLines);
+        assert_eq!(out, "{\"a\":1}\n{\"a\":2}\n{\"a\":2}\n");
+    }
+}
+
+#[test]
+fn integers_beyond_64_bits_are_keys_of_their_own() {
+    let lines = (0..4).map(|i| format!("{{\"id\":1844674407370955161{i}00}}\n"));
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "lines.jsonl", lines.collect::<String>());
+    let out = sample(&Sampler::exactly(1).per("id"), &[path], Format::JsonLines);
+    assert_eq!(out.lines().count(), 4);
+}

@@ -98,3 +98,27 @@ fn garbage_behind_the_end_is_an_error() {
         assert_eq!(all(&path, Format::Lines).unwrap_err().kind(), ErrorKind::Io, "{name}");
     }
 }
+
+#[test]
+fn a_compressed_file_without_a_suffix_is_decoded() {
+    let dir = tempfile::tempdir().unwrap();
+    let expected = text(1000);
+    for (name, bytes) in [("gzip", gzip(&expected)), ("zstd", zstd(&expected))] {
+        let path = file(dir.path(), name, &bytes);
+        assert!(all(&path, Format::Lines).unwrap() == expected, "{name}");
+        let mut population = Population::stream(std::io::Cursor::new(bytes), Format::Lines);
+        let mut out = Vec::new();
+        Sampler::probability(1.0).write(&mut population, &mut out).unwrap();
+        assert!(out == expected.as_bytes(), "{name} as a stream");
+    }
+    // Records of a fixed size may begin with any bytes, and so may a short text.
+    let fixed = b"\x1f\x8b\x08\x00\x28\xb5\x2f\xfd";
+    let path = file(dir.path(), "fixed", fixed);
+    let mut population = Population::open([&path], Format::Fixed(4)).unwrap();
+    assert_eq!(Sampler::exactly(2).records(&mut population).unwrap().concat(), fixed);
+    for short in [&b""[..], b"\x1f", b"a", b"\x28\xb5\x2f"] {
+        let mut population = Population::stream(short, Format::Lines);
+        let records = Sampler::probability(1.0).records(&mut population).unwrap();
+        assert_eq!(records.concat(), short);
+    }
+}

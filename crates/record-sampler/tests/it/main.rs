@@ -7,6 +7,7 @@ mod choices;
 #[cfg(feature = "decode")]
 mod compressed;
 mod files;
+mod growing;
 mod headers;
 mod huge;
 mod index;

@@ -2,7 +2,7 @@
 
 use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
 
-use crate::files::{file, sample};
+use crate::files::{CSV, file, sample};
 
 #[test]
 fn a_ring_gives_the_same_records() {
@@ -43,4 +43,20 @@ fn a_cut_file_and_a_full_output_end_a_ring() {
     let mut full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let error = Sampler::exactly(50_000).by(Method::Uring).write(&mut population, &mut full);
     assert!([ErrorKind::Write, ErrorKind::Io].contains(&error.unwrap_err().kind()));
+}
+
+#[test]
+fn a_ring_for_other_records_than_those_of_a_fixed_size_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "lines", "a\n");
+    let refused = |mut population: Population| {
+        let sampler = Sampler::exactly(1).by(Method::Uring);
+        let error = sampler.write(&mut population, &mut Vec::new()).unwrap_err();
+        let text = "a ring of reads is for records of a fixed size in files";
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::BadRequest, text));
+    };
+    for format in [Format::Lines, Format::JsonLines, CSV] {
+        refused(Population::open([&path], format).unwrap());
+    }
+    refused(Population::stream(&b"aa"[..], Format::Fixed(1)));
 }

@@ -5,6 +5,7 @@ mod download;
 mod line;
 mod name;
 mod part;
+mod show;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -17,9 +18,13 @@ use anyhow::{Context as _, Result, ensure};
 use byte_stream::{Error, ErrorKind, Options, Stream};
 use clap::Args;
 use lab::param::parse_bytes;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::FileType;
+use rustix::io::Errno;
 
 use self::line::Line;
 use self::name::name;
+use self::show::{ShowArgs, Shown};
 use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
 
@@ -44,6 +49,8 @@ pub(crate) struct CatArgs {
     /// Show progress on standard error
     #[arg(long)]
     progress: bool,
+    #[command(flatten)]
+    show: ShowArgs,
     #[command(flatten)]
     http: HttpArgs,
 }
@@ -82,7 +89,15 @@ enum Failed {
     BrokenPipe,
 }
 
-pub(crate) fn run(mut args: CatArgs, _: &Context) -> Result<ExitCode> {
+/// Wrong use is an exit status of 1, as with the POSIX utility.
+pub(crate) fn run(args: CatArgs, _: &Context) -> ExitCode {
+    start(args).unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "bytelab cat: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn start(mut args: CatArgs) -> Result<ExitCode> {
     if args.inputs.is_empty() {
         args.inputs.push("-".into());
     }
@@ -117,9 +132,10 @@ impl Cat {
     /// One input after the other. One that fails does not stop the others.
     fn all(&self, output: BorrowedFd<'_>) -> ExitCode {
         let (mut exit, mut done) = (ExitCode::SUCCESS, 0);
+        let mut shown = Shown::new(&self.args.show);
         for input in &self.args.inputs {
             let left = self.args.limit.map(|limit| limit.saturating_sub(done));
-            match self.one(input, left, output) {
+            match self.one(input, left, &mut shown, output) {
                 Ok(bytes) => done += bytes,
                 Err(Failed::Input) => exit = ExitCode::FAILURE,
                 Err(Failed::Output) => return ExitCode::FAILURE,
@@ -131,13 +147,18 @@ impl Cat {
                 Err(Failed::BrokenPipe) => return exit,
             }
         }
-        exit
+        let rest = shown.as_mut().map_or(&b""[..], Shown::end);
+        match write_all(output, rest) {
+            Err(Failed::Output) => ExitCode::FAILURE,
+            _ => exit,
+        }
     }
 
     fn one(
         &self,
         input: &OsString,
         limit: Option<u64>,
+        shown: &mut Option<Shown>,
         output: BorrowedFd<'_>,
     ) -> Result<u64, Failed> {
         if input == "-"
@@ -150,11 +171,15 @@ impl Cat {
         let copied = self
             .options(limit, line.as_ref())
             .and_then(|options| self.digested(options).open(input.as_os_str()))
-            .and_then(|mut stream| stream.copy_to(output));
+            .map_err(|error| report(&error, input))
+            .and_then(|mut stream| match shown {
+                None => stream.copy_to(output).map_err(|error| report(&error, input)),
+                Some(shown) => show(&mut stream, input, shown, output),
+            });
         if let Some(line) = line {
             line.end(copied.as_ref().ok().copied());
         }
-        copied.map_err(|error| report(&error, input))
+        copied
     }
 
     /// The digest is not in it: it may be that of more than one stream.
@@ -189,6 +214,51 @@ impl Cat {
             None => options,
         }
     }
+}
+
+/// Copies the stream as the options show it.
+fn show(
+    stream: &mut Stream,
+    input: &OsString,
+    shown: &mut Shown,
+    output: BorrowedFd<'_>,
+) -> Result<u64, Failed> {
+    if is_output(input, output) {
+        cat_says(&name(input), "input file is output file");
+        return Err(Failed::Input);
+    }
+    while let Some(chunk) = stream.next_chunk().map_err(|error| report(&error, input))? {
+        write_all(output, shown.take(chunk))?;
+    }
+    Ok(stream.offset())
+}
+
+/// Whether the input is the regular file, with content, that is written to: it might never end.
+fn is_output(input: &OsString, output: BorrowedFd<'_>) -> bool {
+    let from = if input == "-" { rustix::fs::fstat(io::stdin()) } else { rustix::fs::stat(input) };
+    let (Ok(from), Ok(to)) = (from, rustix::fs::fstat(output)) else { return false };
+    let is_file = FileType::from_raw_mode(to.st_mode) == FileType::RegularFile;
+    is_file && (from.st_dev, from.st_ino) == (to.st_dev, to.st_ino) && from.st_size > 0
+}
+
+fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Failed> {
+    while !bytes.is_empty() {
+        match rustix::io::write(output, bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                let mut polled = [PollFd::from_borrowed_fd(output, PollFlags::OUT)];
+                // An error of it is that of the next write.
+                let _ = poll(&mut polled, None);
+            }
+            Err(Errno::PIPE) => return Err(Failed::BrokenPipe),
+            Err(errno) => {
+                cat_says("write error", &text_of(&errno.into()));
+                return Err(Failed::Output);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// One line on standard error, as `cat` words it.

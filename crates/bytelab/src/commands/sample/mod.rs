@@ -15,6 +15,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
@@ -52,6 +53,7 @@ pub(crate) fn run(args: &SampleArgs, _: &Context) -> ExitCode {
 fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(lab::clock::now_ns);
     sigbus::report()?;
+    raise_descriptor_limit();
     let bar = bar(source::progress_total_bytes(args));
     let on_progress = bar.clone();
     let sampler = args.sampler(seed).watched(move |bytes| {
@@ -68,6 +70,12 @@ fn draw(args: &SampleArgs) -> Result<()> {
         print_stats(&stats, seed)?;
     }
     Ok(())
+}
+
+/// Every file stays open, and the soft limit is often 1024. What is not allowed is left as it is.
+fn raise_descriptor_limit() {
+    let limits = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, ..limits });
 }
 
 fn records(

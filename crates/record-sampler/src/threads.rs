@@ -1,0 +1,53 @@
+//! Starts threads, which the system may refuse.
+
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+/// The thread, or `None` if the system allows no more of them.
+pub(crate) fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    builder().spawn_scoped(scope, work).ok()
+}
+
+#[cfg(not(test))]
+fn builder() -> Builder {
+    Builder::new()
+}
+
+#[cfg(test)]
+std::thread_local! {
+    /// Threads get a stack that no address space has room for, and so fail to start.
+    static IS_REFUSED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+#[cfg(test)]
+fn builder() -> Builder {
+    let stack_size = if IS_REFUSED.get() { 1 << 47 } else { 1 << 20 };
+    Builder::new().stack_size(stack_size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, Population, Sampler};
+
+    #[test]
+    fn a_sample_needs_no_thread_but_the_first() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let line = "x".repeat(49) + "\n";
+        std::fs::write(file.path(), line.repeat(500_000)).unwrap();
+        let draw = || {
+            let mut population = Population::open([file.path()], Format::Lines).unwrap();
+            let mut out = Vec::new();
+            Sampler::exactly(300_000).write(&mut population, &mut out).unwrap();
+            out
+        };
+        let expected = draw();
+        IS_REFUSED.set(true);
+        let refused = std::thread::scope(|scope| start(scope, || ()).is_none());
+        let got = draw();
+        IS_REFUSED.set(false);
+        assert!(refused && got == expected);
+    }
+}
