@@ -61,10 +61,14 @@ impl<'a> Value<'a> {
     /// ```
     #[inline(always)]
     pub fn as_str(self) -> Option<&'a str> {
-        if self.source.context.is_none_or(|context| context.proof == Proof::NONE) {
-            return self.look_at_text();
+        let is_proved = self.source.context.is_some_and(|context| context.proof != Proof::NONE);
+        if !is_proved && let Some(text) = self.short_ascii() {
+            return Some(text);
         }
         let bytes = self.as_str_bytes()?;
+        if !is_proved {
+            return look_at(bytes);
+        }
         debug_assert!(
             from_utf8(bytes).is_ok(),
             "the check has let a string pass that is not UTF-8"
@@ -78,22 +82,19 @@ impl<'a> Value<'a> {
 impl<'a> Value<'a> {
     /// Most strings are short and ASCII: then one look at 16 bytes is enough.
     #[inline(always)]
-    fn look_at_text(self) -> Option<&'a str> {
-        let start: Option<&[u8; 16]> = self.source.bytes.get(self.at..)?.first_chunk();
-        if let Some(start) = start
-            && let len = usize::from(start[0].wrapping_sub(0x40))
-            && len < 15
-            && u128::from_le_bytes(*start) & HIGH_BITS[len] == 0
-        {
-            // SAFETY: none of the bytes after the header has its highest bit set, so they are ASCII, which is UTF-8.
-            return Some(unsafe { from_utf8_unchecked(&start[1..1 + len]) });
+    fn short_ascii(self) -> Option<&'a str> {
+        let start: &[u8; 16] = self.source.bytes.get(self.at..)?.first_chunk()?;
+        let len = usize::from(start[0].wrapping_sub(0x40));
+        if len >= 15 || u128::from_le_bytes(*start) & HIGH_BITS[len] != 0 {
+            return None;
         }
-        look_at(self.as_str_bytes()?)
+        // SAFETY: none of the bytes after the header has its highest bit set, so they are ASCII, which is UTF-8.
+        Some(unsafe { from_utf8_unchecked(&start[1..1 + len]) })
     }
 }
 
 /// The text, if the bytes are UTF-8; nearly always they are ASCII, which is seen sooner.
-#[inline(never)]
+#[inline]
 fn look_at(bytes: &[u8]) -> Option<&str> {
     if !is_ascii(bytes) {
         return from_utf8(bytes).ok();
