@@ -33,15 +33,15 @@ enum Open<'a> {
 /// Where a visited value is in its parent.
 ///
 /// ```
-/// use fleece_codec::{fleece, Doc, Place};
+/// use fleece_codec::{fleece, Doc, PathStep};
 /// let doc = Doc::open(fleece!([7]))?;
-/// let places: Vec<Place> = doc.root().deep_iter().map(|visit| visit.place).collect();
-/// assert!(matches!(places[..], [Place::Root, Place::Item(0)]));
+/// let steps: Vec<PathStep> = doc.root().deep_iter().map(|visit| visit.step).collect();
+/// assert!(matches!(steps[..], [PathStep::Root, PathStep::Item(0)]));
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Place<'a> {
+pub enum PathStep<'a> {
     /// It is where the walk began.
     Root,
     /// It is the item of an array, counted from 0.
@@ -65,7 +65,7 @@ pub struct Visit<'a> {
     /// The value.
     pub value: Value<'a>,
     /// Where it is in its parent.
-    pub place: Place<'a>,
+    pub step: PathStep<'a>,
     /// How many collections are around it.
     pub depth: usize,
 }
@@ -115,7 +115,7 @@ impl<'a> Iterator for DeepIter<'a> {
     fn next(&mut self) -> Option<Visit<'a>> {
         if let Some(root) = self.root.take() {
             self.last = Some(root);
-            return Some(Visit { value: root, place: Place::Root, depth: 0 });
+            return Some(Visit { value: root, step: PathStep::Root, depth: 0 });
         }
         if let Some(last) = self.last.take().filter(|_| self.open.len() < self.depth_max) {
             if let Some(array) = last.as_array() {
@@ -129,13 +129,13 @@ impl<'a> Iterator for DeepIter<'a> {
             let next = match self.open.last_mut()? {
                 Open::Array(items, index) => items.next().map(|value| {
                     *index += 1;
-                    (Place::Item(*index - 1), value)
+                    (PathStep::Item(*index - 1), value)
                 }),
-                Open::Dict(pairs) => pairs.next().map(|(key, value)| (Place::Key(key), value)),
+                Open::Dict(pairs) => pairs.next().map(|(key, value)| (PathStep::Key(key), value)),
             };
-            if let Some((place, value)) = next {
+            if let Some((step, value)) = next {
                 self.last = Some(value);
-                return Some(Visit { value, place, depth });
+                return Some(Visit { value, step, depth });
             }
             self.open.pop();
         }

@@ -1,7 +1,7 @@
 //! Dicts: lookup by binary search, and iteration in the order of storage.
 
 use crate::array::Slots;
-use crate::inherit::Merge;
+use crate::delta_merge::Merge;
 use crate::key::{Key, Needle};
 use crate::limits::GENERATIONS;
 use crate::shared_keys::SharedKeys;

@@ -54,7 +54,7 @@ impl<B: AsRef<[u8]>> Doc<B> {
     /// use std::sync::Arc;
     /// let base: Arc<[u8]> = fleece!({"name": "Ada", "born": 1815, "died": 1852}).into();
     /// let base_doc = Doc::open(base.clone())?;
-    /// let mut edit = fleece_codec::Edit::of_dict(base_doc.root().as_dict().unwrap());
+    /// let mut edit = fleece_codec::Edit::from_dict(base_doc.root().as_dict().unwrap());
     /// edit.set("born", 1816);
     /// let mut encoder = Encoder::amend_extern(base.clone())?;
     /// encoder.write_edit(&edit)?;

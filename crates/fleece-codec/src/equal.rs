@@ -68,7 +68,7 @@ impl<'a> Comparison<'a> {
             Kind::String | Kind::Data => self.payload(a, b),
             // The same bytes are equal, unless there is a NaN in them, which is not worth the time to look for.
             Kind::Array | Kind::Dict => {
-                if !is_same(a, b) && self.classes.join(Node::of(a), Node::of(b)) {
+                if !is_same(a, b) && self.classes.join(Node::new(a), Node::new(b)) {
                     self.open.push((a, b));
                 }
                 true
@@ -81,7 +81,7 @@ impl<'a> Comparison<'a> {
         if own.len() != other.len() || own.len() <= SHORT_BYTES {
             return own == other;
         }
-        !self.classes.join(Node::of(a), Node::of(b)) || self.spend(own.len()) && own == other
+        !self.classes.join(Node::new(a), Node::new(b)) || self.spend(own.len()) && own == other
     }
 
     fn collection(&mut self, a: Value<'a>, b: Value<'a>) -> bool {
@@ -115,7 +115,7 @@ struct Node {
 }
 
 impl Node {
-    fn of(value: Value<'_>) -> Self {
+    fn new(value: Value<'_>) -> Self {
         let context = value.source.context.map_or(0, |context| core::ptr::from_ref(context).addr());
         Self { byte: value.source.bytes.as_ptr().addr() + value.at, context }
     }
@@ -155,7 +155,7 @@ impl Classes {
 }
 
 fn is_same(a: Value<'_>, b: Value<'_>) -> bool {
-    core::ptr::eq(a.source.bytes, b.source.bytes) && Node::of(a) == Node::of(b)
+    core::ptr::eq(a.source.bytes, b.source.bytes) && Node::new(a) == Node::new(b)
 }
 
 pub(crate) fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {

@@ -24,7 +24,7 @@ impl Value<'_> {
             (0, tag::STRING | tag::DATA) => {
                 varint(bytes, at + 1).map_or(at + 1, |(len, start)| start.saturating_add(len))
             }
-            (0, _) => Layout::of(bytes, at).map_or(at + 2, |layout| layout.end),
+            (0, _) => Layout::from_header(bytes, at).map_or(at + 2, |layout| layout.end),
             (size, _) => at + size,
         };
         at.min(bytes.len())..end.min(bytes.len())

@@ -128,7 +128,7 @@ fn names<'d>(doc: &'d Doc<&[u8]>, name: impl Fn(Value<'d>) -> Option<Value<'d>>)
 
 fn amend(base: &Arc<[u8]>, doc: &Doc<&[u8]>) -> usize {
     let people = doc.root().as_array().expect("an array of people");
-    let mut edit = Edit::of_dict(people.get(500).and_then(Value::as_dict).expect("a person"));
+    let mut edit = Edit::from_dict(people.get(500).and_then(Value::as_dict).expect("a person"));
     edit.set("name", "Ada");
     let mut encoder = Encoder::amend_append(base.clone()).expect("it is a document");
     encoder.write_edit(&edit).expect("it can be written");

@@ -3,9 +3,9 @@
 //! Pointers lead backwards, so a scan from the end towards the start meets every value after all that refer to it: one bit a
 //! collection says that it is referred to, one a string that it was looked at; each is looked at once however many refer to it.
 
-mod follow;
+mod fast_path;
 pub(crate) mod layout;
-mod plain;
+mod pointers;
 pub(crate) mod proof;
 mod rules;
 mod scan;
@@ -186,7 +186,7 @@ impl CheckOptions {
         } else {
             let mut scan = Scan::new(bytes.as_ref(), 0, self);
             let finished = scan.run()?;
-            let proof = Proof::of(&scan, finished);
+            let proof = Proof::from_scan(&scan, finished);
             Doc::open(bytes)?.with_proof(proof)
         };
         Ok(match &self.keys {

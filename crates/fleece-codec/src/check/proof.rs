@@ -36,7 +36,7 @@ impl Proof {
     pub(crate) const NONE: Self = Self(false);
 
     /// What a scan of a document without a base proves when it has come to its end.
-    pub(super) fn of(scan: &Scan<'_>, _finished: Finished) -> Self {
+    pub(super) fn from_scan(scan: &Scan<'_>, _finished: Finished) -> Self {
         Self(scan.looks_at_strings() && scan.start == 0)
     }
 

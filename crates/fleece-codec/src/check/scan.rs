@@ -1,7 +1,7 @@
 //! The scan from the end of a document to its start.
 
+use super::fast_path::{Marks, follow_items, follow_pairs};
 use super::layout::Layout;
-use super::plain::{Marks, follow_items, follow_pairs};
 use super::utf8::{HIGH_BITS, is_utf8};
 use super::{CheckOptions, Rules};
 use crate::Result;
@@ -177,7 +177,7 @@ impl<'a> Scan<'a> {
     }
 
     fn collection(&mut self, at: usize, outer_depth: u16, is_dict: bool) -> Result<()> {
-        let Some(layout) = Layout::of(self.bytes, at) else {
+        let Some(layout) = Layout::from_header(self.bytes, at) else {
             return Err(Error::at(ErrorKind::BadLength, at, "a count is malformed"));
         };
         let Layout { first, end, wide } = layout;

@@ -43,7 +43,7 @@ impl Encoder {
     /// let base = fleece!({"born": 1815, "died": 1852, "name": "Ada"});
     /// let base: std::sync::Arc<[u8]> = base.into();
     /// let base_doc = Doc::open(base.clone())?;
-    /// let mut edit = Edit::of_dict(base_doc.root().as_dict().unwrap());
+    /// let mut edit = Edit::from_dict(base_doc.root().as_dict().unwrap());
     /// edit.set("born", 0);
     /// let mut encoder = Encoder::amend_append(base.clone())?;
     /// encoder.write_edit(&edit)?;

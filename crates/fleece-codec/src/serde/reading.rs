@@ -141,5 +141,5 @@ fn end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at)? >> 4 <= tag::DATA {
         return varint(bytes, at + 1).map(|(len, start)| start + len);
     }
-    Layout::of(bytes, at).map(|layout| layout.end)
+    Layout::from_header(bytes, at).map(|layout| layout.end)
 }

@@ -30,7 +30,7 @@ fn amend(
     if let Some(keys) = opened_with {
         doc = doc.with_shared_keys(Arc::new(keys.clone()));
     }
-    let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
     change(&mut edit);
     let mut encoder = Encoder::amend_append(base.clone())?;
     if let Some(keys) = written_with {
@@ -201,7 +201,7 @@ fn a_dict_with_shared_keys_is_not_edited_without_the_table_where_others_have_tex
     let dict = doc.root().at(0).and_then(fleece_codec::Value::as_dict).unwrap();
     // The others change nothing that this dict has.
     for change in &CHANGES[..2] {
-        let mut edit = Edit::of_dict(dict);
+        let mut edit = Edit::from_dict(dict);
         change(&mut edit);
         let mut encoder = Encoder::amend_append(base.clone()).unwrap();
         let error = encoder.write_edit(&edit).unwrap_err();

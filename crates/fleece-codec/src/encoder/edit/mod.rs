@@ -24,7 +24,7 @@ use core::fmt;
 /// let base: Arc<[u8]> = fleece!({"name": "Ada", "tags": ["poet", "analyst"], "born": 1815, "died": 1852}).into();
 /// let doc = Doc::open(base.clone())?;
 ///
-/// let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+/// let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
 /// edit.remove("died");
 /// edit.entry("tags").push("countess");
 ///
@@ -68,12 +68,12 @@ impl<'a> Edit<'a> {
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!({"a": 1}))?;
-    /// let edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    /// let edit = Edit::from_dict(doc.root().as_dict().unwrap());
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
-    pub fn of_dict(dict: Dict<'a>) -> Self {
+    pub fn from_dict(dict: Dict<'a>) -> Self {
         let value = Value { source: dict.slots.source, at: dict.at };
-        Self(Node::Dict(Arc::new(DictEdit::of(Some((value, dict))))))
+        Self(Node::Dict(Arc::new(DictEdit::new(Some((value, dict))))))
     }
 
     /// An array with the items of another one.
@@ -81,10 +81,10 @@ impl<'a> Edit<'a> {
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!([1]))?;
-    /// let edit = Edit::of_array(doc.root().as_array().unwrap());
+    /// let edit = Edit::from_array(doc.root().as_array().unwrap());
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
-    pub fn of_array(array: Array<'a>) -> Self {
+    pub fn from_array(array: Array<'a>) -> Self {
         Self(Node::Array(Arc::new(array.iter().map(Edit::from).collect())))
     }
 
@@ -188,7 +188,7 @@ impl<'a> Edit<'a> {
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit, Encoder};
     /// let doc = Doc::open(fleece!([1, 2, 3]))?;
-    /// let mut edit = Edit::of_array(doc.root().as_array().unwrap());
+    /// let mut edit = Edit::from_array(doc.root().as_array().unwrap());
     /// edit.items().remove(0);
     /// edit.items()[0] = Edit::from("two");
     /// # let mut encoder = Encoder::new();
@@ -198,7 +198,7 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn items(&mut self) -> &mut Vec<Edit<'a>> {
         if let Node::Value(value) = self.0 {
-            *self = value.as_array().map_or_else(Self::new_array, Self::of_array);
+            *self = value.as_array().map_or_else(Self::new_array, Self::from_array);
         } else if !matches!(self.0, Node::Array(..)) {
             *self = Self::new_array();
         }
@@ -214,7 +214,7 @@ impl<'a> Edit<'a> {
                 Node::Value(value) => value.as_dict().map(|dict| (value, dict)),
                 _ => None,
             };
-            *self = Self(Node::Dict(Arc::new(DictEdit::of(original))));
+            *self = Self(Node::Dict(Arc::new(DictEdit::new(original))));
         }
         match &mut self.0 {
             Node::Dict(dict) => Arc::make_mut(dict),
@@ -224,7 +224,7 @@ impl<'a> Edit<'a> {
 }
 
 impl<'a> DictEdit<'a> {
-    fn of(original: Option<(Value<'a>, Dict<'a>)>) -> Self {
+    fn new(original: Option<(Value<'a>, Dict<'a>)>) -> Self {
         Self { original, changes: BTreeMap::new() }
     }
 

@@ -66,7 +66,7 @@ impl Scan<'_> {
     pub(super) fn parents(&mut self, at: usize) -> Result<()> {
         let mut dict = at;
         for _ in 0..GENERATIONS {
-            let layout = Layout::of(self.bytes, dict).ok_or_else(|| bad_length(dict))?;
+            let layout = Layout::from_header(self.bytes, dict).ok_or_else(|| bad_length(dict))?;
             let is_child =
                 layout.first < layout.end && u16_at(self.bytes, layout.first) == Some(PARENT_KEY);
             if !is_child {
@@ -155,7 +155,7 @@ impl Scan<'_> {
             let (len, start) = varint(self.bytes, at + 1).ok_or_else(|| bad_length(at))?;
             return Ok(start + len);
         }
-        Layout::of(self.bytes, at).map(|layout| layout.end).ok_or_else(|| bad_length(at))
+        Layout::from_header(self.bytes, at).map(|layout| layout.end).ok_or_else(|| bad_length(at))
     }
 }
 
