@@ -20,7 +20,8 @@ pub struct DeepIter<'a> {
     /// The value that was visited last and whose children come next.
     last: Option<Value<'a>>,
     open: Vec<Open<'a>>,
-    /// Each collection within another one begins at another place, so deeper values are only in collections that contain themselves.
+    /// Each collection within another one begins at another place, so deeper values are only in
+    /// collections that contain themselves.
     depth_max: usize,
 }
 
@@ -71,11 +72,13 @@ pub struct Visit<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// This value and all values within it, parents before children, in the order of storage. Needs no recursion.
+    /// This value and all values within it, parents before children, in the order of storage. Needs
+    /// no recursion.
     ///
-    /// A value that is referred to several times is visited as often, so the walk over foreign data, checked or not, may be without end:
-    /// `take` bounds it. Nothing is left out, however deep it is, but in collections that contain themselves, which no checked document
-    /// has: these are not entered once more than there are bytes.
+    /// A value that is referred to several times is visited as often, so the walk over foreign
+    /// data, checked or not, may be without end: `take` bounds it. Nothing is left out, however
+    /// deep it is, but in collections that contain themselves, which no checked document has: these
+    /// are not entered once more than there are bytes.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};

@@ -13,8 +13,9 @@ use core::fmt;
 
 /// A Fleece document in any kind of byte buffer.
 ///
-/// [`open`](Doc::open) is for data that you trust and costs nothing; [`check`](Doc::check) is for all other data. Even on unchecked data no
-/// function of this crate panics or leaves the bytes; it may only give a wrong answer.
+/// [`open`](Doc::open) is for data that you trust and costs nothing; [`check`](Doc::check) is for
+/// all other data. Even on unchecked data no function of this crate panics or leaves the bytes; it
+/// may only give a wrong answer.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};
@@ -47,7 +48,8 @@ impl<B: AsRef<[u8]>> Doc<B> {
         }
     }
 
-    /// Opens the delta that an [`Encoder`](crate::Encoder) made in extern mode, together with the document it amends.
+    /// Opens the delta that an [`Encoder`](crate::Encoder) made in extern mode, together with the
+    /// document it amends.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc, Encoder};

@@ -7,13 +7,16 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-/// Values are equal if they mean the same: numbers by value (`2` is `2.0`; NaN is unlike anything), strings and data by bytes, arrays by
-/// their items, dicts by names and values. How they are encoded, shared or inherited does not matter.
+/// Values are equal if they mean the same: numbers by value (`2` is `2.0`; NaN is unlike anything),
+/// strings and data by bytes, arrays by their items, dicts by names and values. How they are
+/// encoded, shared or inherited does not matter.
 ///
-/// What is shared is compared once, so that two small documents that hold very much are soon compared, too; so are arrays that contain
-/// themselves, of which only unchecked data has any: they are equal if no way into them leads to a difference. It takes a number of steps
-/// that is at most eight times that of the bytes. Values that are not shown to be equal by then are unequal: only crafted data has such, in
-/// which collections overlap, or very many dicts have the same large parent.
+/// What is shared is compared once, so that two small documents that hold very much are soon
+/// compared, too; so are arrays that contain themselves, of which only unchecked data has any: they
+/// are equal if no way into them leads to a difference. It takes a number of steps that is at most
+/// eight times that of the bytes. Values that are not shown to be equal by then are unequal: only
+/// crafted data has such, in which collections overlap, or very many dicts have the same large
+/// parent.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc};
@@ -41,12 +44,14 @@ impl PartialEq for Value<'_> {
     }
 }
 
-/// A checked document has at most four slots for each of its bytes, and each is looked at once; those of a parent, once for each child.
+/// A checked document has at most four slots for each of its bytes, and each is looked at once;
+/// those of a parent, once for each child.
 const STEPS_PER_BYTE: usize = 8;
 /// Longer strings and data are compared once, however many refer to them.
 const SHORT_BYTES: usize = 64;
 
-/// What must be equal for two values to be so: in the end all of it is, or the first difference was found.
+/// What must be equal for two values to be so: in the end all of it is, or the first difference was
+/// found.
 struct Comparison<'a> {
     /// Pairs of collections that are taken for equal and are yet to be compared.
     open: Vec<(Value<'a>, Value<'a>)>,
@@ -66,7 +71,8 @@ impl<'a> Comparison<'a> {
             Kind::Bool => a.as_bool() == b.as_bool(),
             Kind::Number => equal_numbers(a.number(), b.number()),
             Kind::String | Kind::Data => self.payload(a, b),
-            // The same bytes are equal, unless there is a NaN in them, which is not worth the time to look for.
+            // The same bytes are equal, unless there is a NaN in them, which is not worth the time
+            // to look for.
             Kind::Array | Kind::Dict => {
                 if !is_same(a, b) && self.classes.join(Node::new(a), Node::new(b)) {
                     self.open.push((a, b));
@@ -107,7 +113,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Where a value is: in memory, and in whose context. The same bytes mean something else with other shared keys or another base.
+/// Where a value is: in memory, and in whose context. The same bytes mean something else with other
+/// shared keys or another base.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Node {
     byte: usize,
@@ -121,8 +128,8 @@ impl Node {
     }
 }
 
-/// Values that are taken for equal, in classes: what is equal to the same is equal. So there are fewer comparisons than values, and none
-/// is made again while it is under way.
+/// Values that are taken for equal, in classes: what is equal to the same is equal. So there are
+/// fewer comparisons than values, and none is made again while it is under way.
 #[derive(Default)]
 struct Classes {
     /// From a value to another one of its class, and so on to the one that stands for the class.

@@ -1,6 +1,8 @@
-//! Instructions of the codec's jobs, which are the same on a busy machine: `examples/instructions/run` counts them with valgrind.
+//! Instructions of the codec's jobs, which are the same on a busy machine:
+//! `examples/instructions/run` counts them with valgrind.
 //!
-//! `cargo run --release --example instructions JOB REPEATS` does one job so often; without arguments it lists the jobs.
+//! `cargo run --release --example instructions JOB REPEATS` does one job so often; without
+//! arguments it lists the jobs.
 
 #![expect(clippy::print_stdout, reason = "the list of jobs is what it is for")]
 

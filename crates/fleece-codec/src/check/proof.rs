@@ -1,17 +1,23 @@
-//! The proof that the strings of a document are UTF-8, which only a complete check makes, and all `unsafe` code of the crate, which rests on it.
+//! The proof that the strings of a document are UTF-8, which only a complete check makes, and all
+//! `unsafe` code of the crate, which rests on it.
 //!
-//! Looking at each text again, after the check did, makes the traversal of 1000 people take 1.5 times as many instructions; the figures are in
-//! the README. What the proof says, and why it holds:
+//! Looking at each text again, after the check did, makes the traversal of 1000 people take 1.5
+//! times as many instructions; the figures are in the README. What the proof says, and why it
+//! holds:
 //!
-//! * **What it says**: each string that is reached from the root of a document by slots alone is UTF-8. The [`Context`] of a
-//!   [`Source`](crate::wire::Source) carries it from the root to each value, key and item that is reached so; a value that is reached
-//!   otherwise ([`Doc::value_at`](crate::Doc::value_at), or in the base of a delta) has a context without it.
-//! * **The check looks at all of them**: each slot of each collection that a slot leads to is followed, and each string that a slot leads to
-//!   is looked at; see [`Scan::run`](super::scan::Scan). It follows pointers as reading does: a slot with the top bit clear is the value,
-//!   else the distance counts from the slot, and with the extern bit and without a base it has 15 bits. The tests and the fuzz target
-//!   `structure` hold the check against plainly written rules and against what reading reaches, and builds with debug assertions look at
-//!   each text again.
-//! * **The bytes stay the same**: only buffers that are [`StableBytes`] are checked, and a document does not lend its buffer mutably.
+//! * **What it says**: each string that is reached from the root of a document by slots alone is
+//!   UTF-8. The [`Context`] of a [`Source`](crate::wire::Source) carries it from the root to each
+//!   value, key and item that is reached so; a value that is reached otherwise
+//!   ([`Doc::value_at`](crate::Doc::value_at), or in the base of a delta) has a context without it.
+//! * **The check looks at all of them**: each slot of each collection that a slot leads to is
+//!   followed, and each string that a slot leads to is looked at; see
+//!   [`Scan::run`](super::scan::Scan). It follows pointers as reading does: a slot with the top bit
+//!   clear is the value, else the distance counts from the slot, and with the extern bit and
+//!   without a base it has 15 bits. The tests and the fuzz target `structure` hold the check
+//!   against plainly written rules and against what reading reaches, and builds with debug
+//!   assertions look at each text again.
+//! * **The bytes stay the same**: only buffers that are [`StableBytes`] are checked, and a document
+//!   does not lend its buffer mutably.
 
 #![expect(unsafe_code, reason = "a checked text is handed over without looking at it again")]
 
@@ -52,7 +58,8 @@ impl Proof {
 impl<'a> Value<'a> {
     /// The text, if this is a string of valid UTF-8.
     ///
-    /// In a document that [`Doc::check`](crate::Doc::check) accepted this takes constant time; else it looks at every byte.
+    /// In a document that [`Doc::check`](crate::Doc::check) accepted this takes constant time; else
+    /// it looks at every byte.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -73,8 +80,8 @@ impl<'a> Value<'a> {
             from_utf8(bytes).is_ok(),
             "the check has let a string pass that is not UTF-8"
         );
-        // SAFETY: the source has the proof, so a check of these very bytes found that this string, which was reached by slots from the
-        // root, is UTF-8.
+        // SAFETY: the source has the proof, so a check of these very bytes found that this string,
+        // which was reached by slots from the root, is UTF-8.
         Some(unsafe { from_utf8_unchecked(bytes) })
     }
 }
@@ -88,7 +95,8 @@ impl<'a> Value<'a> {
         if len >= 15 || u128::from_le_bytes(*start) & HIGH_BITS[len] != 0 {
             return None;
         }
-        // SAFETY: none of the bytes after the header has its highest bit set, so they are ASCII, which is UTF-8.
+        // SAFETY: none of the bytes after the header has its highest bit set, so they are ASCII,
+        // which is UTF-8.
         Some(unsafe { from_utf8_unchecked(&start[1..1 + len]) })
     }
 }
@@ -103,14 +111,17 @@ fn look_at(bytes: &[u8]) -> Option<&str> {
     Some(unsafe { from_utf8_unchecked(bytes) })
 }
 
-/// A buffer whose `as_ref` returns the same bytes each time, whatever happens in between, as long as it is not lent mutably.
+/// A buffer whose `as_ref` returns the same bytes each time, whatever happens in between, as long
+/// as it is not lent mutably.
 ///
-/// What is to be checked must be such: texts of a checked document are not looked at again. All owned and borrowed buffers of the standard
-/// library are; of another one, such as a memory map, pass the slice: `Doc::check(&map[..])`.
+/// What is to be checked must be such: texts of a checked document are not looked at again. All
+/// owned and borrowed buffers of the standard library are; of another one, such as a memory map,
+/// pass the slice: `Doc::check(&map[..])`.
 ///
 /// # Safety
 ///
-/// `as_ref` must return equal bytes in all calls that have no mutable borrow of the buffer in between; also after the buffer was moved.
+/// `as_ref` must return equal bytes in all calls that have no mutable borrow of the buffer in
+/// between; also after the buffer was moved.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc, StableBytes};
@@ -147,7 +158,8 @@ mod tests {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
-    /// The texts and keys of a document in which each way to store a string occurs, read in each way there is.
+    /// The texts and keys of a document in which each way to store a string occurs, read in each
+    /// way there is.
     #[test]
     fn texts_of_checked_documents_are_what_was_written() {
         let long = "é".repeat(100);
@@ -202,7 +214,8 @@ mod tests {
         assert!(checked.iter().all(|text| text == "a text of some letters"));
     }
 
-    /// Whatever is not reached by slots is looked at: here the middle of a string, in which a string seems to begin.
+    /// Whatever is not reached by slots is looked at: here the middle of a string, in which a
+    /// string seems to begin.
     #[test]
     fn a_value_at_any_offset_is_looked_at() {
         let checked = || Doc::check(fleece!(["xA\u{80}B\u{fff}abc"])).unwrap();
@@ -216,7 +229,8 @@ mod tests {
         }
     }
 
-    /// Values are passed around by the million: what is proved is in their context, and takes no room of its own.
+    /// Values are passed around by the million: what is proved is in their context, and takes no
+    /// room of its own.
     #[test]
     fn a_value_takes_four_words() {
         assert_eq!(size_of::<crate::Value<'_>>(), 4 * size_of::<usize>());

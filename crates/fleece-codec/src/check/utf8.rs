@@ -19,7 +19,8 @@ pub(super) fn is_utf8(bytes: &[u8]) -> bool {
     is_ascii(bytes) || from_utf8(bytes).is_ok()
 }
 
-/// The last block overlaps the one before, so that lengths do not make for different ways through the code.
+/// The last block overlaps the one before, so that lengths do not make for different ways through
+/// the code.
 #[inline]
 pub(super) fn is_ascii(bytes: &[u8]) -> bool {
     let high_bits = |block: &[u8; 16]| u128::from_le_bytes(*block) & HIGH_BIT_OF_ALL;

@@ -15,8 +15,8 @@ const PATCHED_TEXT_BYTES: usize = 60;
 
 /// What must change in `old` to make it `new`, as JSON text; `{}` if nothing.
 ///
-/// The text is what the original's `FLApplyJSONDelta` reads. An array that changed is written whole. Data becomes base64, as in all
-/// JSON.
+/// The text is what the original's `FLApplyJSONDelta` reads. An array that changed is written
+/// whole. Data becomes base64, as in all JSON.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc};

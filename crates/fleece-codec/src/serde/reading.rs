@@ -1,4 +1,5 @@
-//! Reading of slots for `serde`: of bytes that were not checked, each value is checked when it is reached.
+//! Reading of slots for `serde`: of bytes that were not checked, each value is checked when it is
+//! reached.
 
 use crate::Result;
 use crate::array::Slots;
@@ -12,7 +13,8 @@ use core::cell::Cell;
 
 /// What holds for all values of one call.
 pub(super) struct Reading {
-    /// How many items and pairs may still be visited: of a small document in which collections are shared there may be very many.
+    /// How many items and pairs may still be visited: of a small document in which collections are
+    /// shared there may be very many.
     values_left: Cell<usize>,
     /// The slots are read as they are: the document was checked, or the caller did not want that.
     is_checked: Cell<bool>,
@@ -74,7 +76,8 @@ impl Reading {
         self.is_checked.get()
     }
 
-    /// Checks all of the document, if it must be sound and that was not done before: where something is met that is not plain.
+    /// Checks all of the document, if it must be sound and that was not done before: where
+    /// something is met that is not plain.
     #[cold]
     pub(super) fn check(&self, bytes: &[u8]) -> Result<()> {
         if !self.is_checked() {
@@ -104,8 +107,8 @@ impl Reading {
     }
 }
 
-/// Where the slot at `at` leads, if it holds a value that ends with it, or a plain pointer to one that ends before it. Where all was checked
-/// before, ends are not looked at.
+/// Where the slot at `at` leads, if it holds a value that ends with it, or a plain pointer to one
+/// that ends before it. Where all was checked before, ends are not looked at.
 #[inline(always)]
 fn sound_target(bytes: &[u8], at: usize, wide: bool, is_checked: bool) -> Option<usize> {
     let (target, room) = if wide {

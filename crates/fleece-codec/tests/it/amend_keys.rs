@@ -1,4 +1,5 @@
-//! Amendments of documents with shared keys: with their table all is there, with another or none it is an error.
+//! Amendments of documents with shared keys: with their table all is there, with another or none it
+//! is an error.
 
 use fleece_codec::{Doc, Edit, Encoder, ErrorKind, Result, SharedKeys, json};
 use std::sync::Arc;
@@ -19,7 +20,8 @@ fn base(mut keys: Option<SharedKeys>) -> (Arc<[u8]>, Option<SharedKeys>) {
     (bytes.into(), encoder.take_shared_keys())
 }
 
-/// Amends a base that was opened with one table by an encoder with another one, and gives the whole document with that table.
+/// Amends a base that was opened with one table by an encoder with another one, and gives the whole
+/// document with that table.
 fn amend(
     base: &Arc<[u8]>,
     opened_with: Option<&SharedKeys>,

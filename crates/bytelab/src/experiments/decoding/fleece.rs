@@ -1,5 +1,6 @@
-//! fleece-codec: read in place, by name or with keys that remember where they were found. Texts and keys are handed over as `&str`, as all
-//! others do; the library looks at each of them then, even after a check.
+//! fleece-codec: read in place, by name or with keys that remember where they were found. Texts and
+//! keys are handed over as `&str`, as all others do; the library looks at each of them then, even
+//! after a check.
 
 use std::borrow::Cow;
 
@@ -74,7 +75,8 @@ impl Format for FleeceKey {
                 Step::Index(index) => format!("[{index}]"),
             })
             .collect();
-        // A path that does not parse, such as one with an empty key, leads to the root: the answer tells.
+        // A path that does not parse, such as one with an empty key, leads to the root: the answer
+        // tells.
         Path::new(&text).or_else(|_| Path::new("$")).expect("the root is a path")
     }
 

@@ -1,4 +1,5 @@
-//! Every built-in method on little data: the same answers and the same digest, and the README knows it.
+//! Every built-in method on little data: the same answers and the same digest, and the README knows
+//! it.
 
 use lab::experiment::How;
 use lab::param::Point;

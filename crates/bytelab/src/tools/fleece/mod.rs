@@ -1,4 +1,5 @@
-//! `bytelab fleece`: converts, checks and looks into Fleece documents. All knowledge of the format is the library's.
+//! `bytelab fleece`: converts, checks and looks into Fleece documents. All knowledge of the format
+//! is the library's.
 
 mod cblite;
 mod convert;
@@ -46,7 +47,8 @@ enum Task {
     },
     /// The value at a path such as people[123].name, as JSON
     Get {
-        /// Keys separated by `.`, items as `[index]`, from the end if below 0; or a JSON Pointer, `/people/123/name`
+        /// Keys separated by `.`, items as `[index]`, from the end if below 0; or a JSON Pointer,
+        /// `/people/123/name`
         #[arg(
             required_unless_present = "cblite",
             default_value_if("cblite", ArgPredicate::IsPresent, "")
@@ -193,7 +195,8 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// A document, checked if it is not trusted; then each key that is a number has a name in the table, if there is one.
+/// A document, checked if it is not trusted; then each key that is a number has a name in the
+/// table, if there is one.
 fn opened(input: &Input, trusted: bool, keys: Option<Arc<SharedKeys>>) -> Result<Doc<&[u8]>> {
     let bytes = input.bytes.as_slice();
     let wrong = |error: Error| refused(&format!("{}: {error}", input.name));

@@ -15,8 +15,8 @@ use core::fmt;
 
 /// A dict or array to be written, made from an existing one and a few changes, or from nothing.
 ///
-/// Written by an encoder that amends the document of the original, it takes little more than the changes: a dict then inherits from the
-/// original dict, and unchanged items are referred to.
+/// Written by an encoder that amends the document of the original, it takes little more than the
+/// changes: a dict then inherits from the original dict, and unchanged items are referred to.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc, Edit, Encoder};
@@ -183,7 +183,8 @@ impl<'a> Edit<'a> {
         self.items().push(item.into());
     }
 
-    /// The items, to be changed, removed or inserted. What is not an array becomes an empty one first.
+    /// The items, to be changed, removed or inserted. What is not an array becomes an empty one
+    /// first.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit, Encoder};
@@ -232,7 +233,8 @@ impl<'a> DictEdit<'a> {
         self.original.and_then(|(_, dict)| dict.get(key))
     }
 
-    /// Whether a pair may have this name that a lookup does not find without the right table; then writing the edit is an error.
+    /// Whether a pair may have this name that a lookup does not find without the right table; then
+    /// writing the edit is an error.
     fn may_hold(&self, key: &str) -> bool {
         let mut pairs = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
         pairs.any(|(name, _)| name.as_bytes().is_none_or(|name| name == key.as_bytes()))
@@ -248,7 +250,8 @@ impl<'a> DictEdit<'a> {
         first.any(|(key, _)| key.shared_index().is_some())
     }
 
-    /// Whether a shared key has no name in the table that the document was opened with. Numbers come first.
+    /// Whether a shared key has no name in the table that the document was opened with. Numbers
+    /// come first.
     fn lacks_names(&self) -> bool {
         let pairs = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
         let mut numbers = pairs.take_while(|(key, _)| key.shared_index().is_some());

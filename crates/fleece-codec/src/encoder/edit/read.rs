@@ -103,7 +103,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// The pairs in order of their names, if this is a dict; a pair whose name is not UTF-8 is not among them.
+    /// The pairs in order of their names, if this is a dict; a pair whose name is not UTF-8 is not
+    /// among them.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
@@ -207,8 +208,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Whether this may be other than the value it was made of: false only for a value as it is and a dict no pair of which was set,
-    /// removed or opened with [`entry`](Self::entry).
+    /// Whether this may be other than the value it was made of: false only for a value as it is and
+    /// a dict no pair of which was set, removed or opened with [`entry`](Self::entry).
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};

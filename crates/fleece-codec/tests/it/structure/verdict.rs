@@ -1,4 +1,5 @@
-//! The check of a document that was laid out, held against the rules. The fuzzer has this file, too.
+//! The check of a document that was laid out, held against the rules. The fuzzer has this file,
+//! too.
 
 use super::generator::Laid;
 use super::oracle::Oracle;
@@ -27,7 +28,8 @@ fn checked(laid: &Laid) -> Result<Doc<&[u8]>, ErrorKind> {
 /// Panics if the check does not say what the rules say.
 pub(crate) fn compare(laid: &Laid) -> Verdict {
     if let (Ok(doc), Ok(copy)) = (Doc::open(&laid.bytes), Doc::open(laid.bytes.clone())) {
-        // Whatever is in it, and even if not all of it is sound, there is an answer, the same from both sides.
+        // Whatever is in it, and even if not all of it is sound, there is an answer, the same from
+        // both sides.
         assert_eq!(doc.root() == copy.root(), copy.root() == doc.root(), "{laid:02x?}");
     }
     if laid.start == 0 {
@@ -123,8 +125,8 @@ impl<'de> Visitor<'de> for Everything {
     }
 }
 
-/// Reads all that the root leads to: each string is text, each key has a name or a number, and nothing is met that the rules
-/// did not come to.
+/// Reads all that the root leads to: each string is text, each key has a name or a number, and
+/// nothing is met that the rules did not come to.
 fn read(doc: &Doc<&[u8]>, oracle: &Oracle<'_>) {
     let mut met = BTreeSet::new();
     let mut open = vec![doc.root()];
