@@ -107,12 +107,10 @@ impl<B: AsRef<[u8]>> Doc<B> {
     #[must_use]
     pub fn with_shared_keys(mut self, keys: Arc<SharedKeys>) -> Self {
         let base = self.context.take().and_then(|context| context.base);
-        let keyed = |proof| Context { keys: Some(keys.clone()), proof, ..Context::default() };
-        let mut context = Box::new(keyed(self.proof));
-        if self.proof != Proof::NONE {
-            context.unproved = Some(Box::new(keyed(Proof::NONE)));
-        }
-        self.context = Some(context);
+        let unproved = (self.proof != Proof::NONE)
+            .then(|| Box::new(Context { keys: Some(keys.clone()), ..Context::default() }));
+        let context = Context { keys: Some(keys), base: None, proof: self.proof, unproved };
+        self.context = Some(Box::new(context));
         if let Some(base) = base {
             self.set_base(base.bytes.clone());
         }

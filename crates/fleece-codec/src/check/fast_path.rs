@@ -141,7 +141,8 @@ impl Marks<'_> {
         let Some(header) = u16_at(bytes, target.at) else { return false };
         let count = usize::from(header & 0x07FF);
         let shift = usize::from(header >> 11 & 1) + usize::from(header >> 12 & 1);
-        if count == LONG_COUNT || 2 + (2 * count << shift) > target.distance || self.depth == DEEP {
+        if count == LONG_COUNT || 2 + ((2 * count) << shift) > target.distance || self.depth == DEEP
+        {
             return false;
         }
         let (Some(word), Some(depth)) =

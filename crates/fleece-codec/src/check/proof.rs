@@ -93,13 +93,14 @@ impl<'a> Value<'a> {
     #[inline(always)]
     fn short_ascii(self) -> Option<&'a str> {
         let start: &[u8; 16] = self.source.bytes.get(self.at..)?.first_chunk()?;
-        let len = usize::from(start[0].wrapping_sub(0x40));
+        let [header, text @ ..] = start;
+        let len = usize::from(header.wrapping_sub(0x40));
         if len >= 15 || u128::from_le_bytes(*start) & HIGH_BITS[len] != 0 {
             return None;
         }
         // SAFETY: none of the bytes after the header has its highest bit set, so they are ASCII,
         // which is UTF-8.
-        Some(unsafe { from_utf8_unchecked(&start[1..1 + len]) })
+        Some(unsafe { from_utf8_unchecked(&text[..len]) })
     }
 }
 

@@ -17,9 +17,10 @@ use core::ops::ControlFlow;
 /// A document to amend.
 pub(super) struct Amended {
     bytes: Arc<[u8]>,
-    /// Why no dict can be written, if anything: its keys would be others than those of the same
-    /// name in the base. `None` until the first dict is begun.
-    mismatch: Option<Option<&'static str>>,
+    /// Why no dict can be written, if anything: its keys would be others than those of the same name
+    /// in the base. Known from the first dict on.
+    mismatch: Option<&'static str>,
+    is_matched: bool,
     /// Whether the first key near the end that could be a number is one.
     has_shared_keys: Option<bool>,
     /// Identity and length of a table that came with a value of the base and says the same as the
@@ -60,8 +61,13 @@ impl Encoder {
         Doc::open(&base)?;
         let mut encoder = Self::new();
         encoder.start = base.len();
-        encoder.base =
-            Some(Amended { bytes: base, mismatch: None, has_shared_keys: None, agreed: None });
+        encoder.base = Some(Amended {
+            bytes: base,
+            mismatch: None,
+            is_matched: false,
+            has_shared_keys: None,
+            agreed: None,
+        });
         encoder.load_base();
         Ok(encoder)
     }
@@ -122,18 +128,23 @@ impl Encoder {
     pub(super) fn base_mismatch(&mut self) -> Option<&'static str> {
         let base = self.base.as_mut()?;
         let table = self.shared_keys.as_ref();
-        let (bytes, has_shared_keys) = (&base.bytes, &mut base.has_shared_keys);
-        *base.mismatch.get_or_insert_with(|| match table {
-            Some(table) => mismatch(bytes, table),
-            None => has_shared_keys.or_else(|| first_key(bytes))?.then_some(NO_TABLE),
-        })
+        if !base.is_matched {
+            base.is_matched = true;
+            base.mismatch = if let Some(table) = table {
+                mismatch(&base.bytes, table)
+            } else {
+                let is_shared = base.has_shared_keys.or_else(|| first_key(&base.bytes));
+                is_shared.unwrap_or(false).then_some(NO_TABLE)
+            };
+        }
+        base.mismatch
     }
 
     /// Forgets what was found out about the keys of the base, because there is another table now,
     /// or none.
     pub(super) fn forget_mismatch(&mut self) {
         if let Some(base) = &mut self.base {
-            (base.agreed, base.mismatch) = (None, None);
+            (base.agreed, base.is_matched) = (None, false);
         }
     }
 

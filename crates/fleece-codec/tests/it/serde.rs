@@ -105,6 +105,7 @@ fn data_without_end_is_refused() {
 /// `{"a": [?]}`, where the item is a pointer that leads nowhere.
 const BROKEN: [u8; 12] = [0x60, 0x01, 0x80, 0x00, 0x70, 0x01, 0x41, b'a', 0x80, 0x04, 0x80, 0x03];
 
+#[expect(clippy::unnecessary_wraps, reason = "serde calls it so")]
 fn swallow<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
     Ok(Vec::<u8>::deserialize(deserializer).ok().map(|items| items[0]))
 }
