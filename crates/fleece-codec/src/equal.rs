@@ -105,7 +105,7 @@ impl<'a> Comparison<'a> {
             })
     }
 
-    /// Whether so many steps may still be taken.
+    /// Whether this many steps may still be taken.
     fn spend(&mut self, steps: usize) -> bool {
         let left = self.steps_left.checked_sub(steps);
         self.steps_left = left.unwrap_or(0);

@@ -51,7 +51,7 @@ pub enum ErrorKind {
     Syntax,
     /// A path or JSON Pointer is malformed.
     BadPath,
-    /// A value is not of the type that was asked for.
+    /// A value is not of the expected type.
     WrongType,
     /// The message of a `Serialize` or `Deserialize` implementation.
     Custom,

@@ -34,8 +34,8 @@ impl Value<'_> {
 }
 
 impl<B: AsRef<[u8]>> Doc<B> {
-    /// The value at an offset that [`Value::offset`] told. At any other even offset it is whatever
-    /// the bytes there mean; `None` beyond the data, at odd offsets and at pointers.
+    /// The value at an offset that [`Value::offset`] returned. At any other even offset it is
+    /// whatever the bytes there mean; `None` beyond the data, at odd offsets and at pointers.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc};

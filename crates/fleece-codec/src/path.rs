@@ -249,7 +249,7 @@ impl fmt::Display for Path {
 }
 
 impl<'a> Value<'a> {
-    /// The value at the end of a [`Path`], which is parsed anew; `None` also if it is malformed.
+    /// The value at the end of a [`Path`], which each call parses; `None` also if it is malformed.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};

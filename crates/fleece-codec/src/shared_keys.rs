@@ -50,8 +50,8 @@ fn next_identity() -> u64 {
     NEXT.fetch_add(1, Relaxed)
 }
 
-/// Here keys remember nothing, and there is no room for so many tables that two could be mistaken
-/// for each other.
+/// Here keys remember nothing, and there is no memory for as many tables as would be needed for two
+/// to be mistaken for each other.
 #[cfg(not(target_has_atomic = "64"))]
 fn next_identity() -> u64 {
     use core::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -38,7 +38,7 @@ pub enum Kind {
 /// A value inside a document: a slice and an offset, copied freely.
 ///
 /// The `as_` methods are strict, `None` unless the value is of that type. The `to_` methods are
-/// Fleece's lenient conversions and always answer. On bytes that nobody checked, each of them may
+/// Fleece's lenient conversions and always answer. On unchecked bytes, each of them may
 /// be wrong but none can panic.
 ///
 /// ```

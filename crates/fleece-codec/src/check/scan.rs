@@ -82,7 +82,7 @@ impl<'a> Scan<'a> {
             return Err(Error::at(ErrorKind::BadPointer, trailer, "no pointer to the root"));
         }
         self.pending = vec![0; len / 128 + 1];
-        // Where UTF-8 is not asked for, all strings are as good as looked at.
+        // Where UTF-8 is not required, all strings count as looked at.
         self.checked = vec![if self.utf8 { 0 } else { u64::MAX }; len / 128 + 1];
         self.depths = vec![0; len / 4 + 1];
         self.slot(trailer, false, 0)?;

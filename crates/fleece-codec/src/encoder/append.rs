@@ -120,7 +120,7 @@ impl Encoder {
         }
     }
 
-    /// Takes what went wrong so far.
+    /// Takes the first error.
     #[inline]
     pub(crate) fn take_failure(&mut self) -> Result<()> {
         match self.failure.take() {

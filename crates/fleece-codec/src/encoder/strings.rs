@@ -104,8 +104,8 @@ const FREE: Entry = Entry { packed: [0; 2], at: NOWHERE, document: 0 };
 /// The place of a string that was not written yet.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 const FIRST_CAPACITY: usize = 256;
-/// After so many documents in a row that used less than one of so many entries, the table is made
-/// anew: a large one is slow, because the entries that are in use are far from each other.
+/// After this many documents in a row that used less than one of `SPARSE_ENTRIES` entries, a new
+/// table is made: a large one is slow, because the entries in use are far from each other.
 const SPARSE_DOCUMENTS_MAX: u32 = 8;
 const SPARSE_ENTRIES: usize = 64;
 
@@ -173,7 +173,7 @@ impl StringTable {
     }
 }
 
-/// A seed that nobody outside knows, so that no input can be made whose strings all collide.
+/// A random seed, so that no input can be made whose strings all collide.
 #[cfg(feature = "std")]
 pub(crate) fn random() -> u64 {
     use core::hash::{BuildHasher, Hasher};

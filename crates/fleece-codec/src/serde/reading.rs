@@ -46,7 +46,7 @@ impl Reading {
         Ok(reading)
     }
 
-    /// The depth of what is within a collection at this depth, which has so many items or pairs.
+    /// The depth of what is within a collection at this depth, which has `len` items or pairs.
     #[inline]
     pub(super) fn enter(&self, depth: usize, len: usize) -> Result<usize> {
         let Some(values_left) = self.values_left.get().checked_sub(len) else {

@@ -302,7 +302,7 @@ impl Drop for Edit<'_> {
 }
 
 impl Edit<'_> {
-    /// Moves what nobody else holds out of this.
+    /// Moves out of this what no other edit shares.
     fn take_inner(&mut self, open: &mut Vec<Self>) {
         match &mut self.0 {
             Node::Array(items) => {

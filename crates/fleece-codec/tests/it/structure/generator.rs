@@ -236,7 +236,7 @@ impl<C: Choices> Layout<'_, C> {
         self.know(at, at + 4, 6);
     }
 
-    /// A value of two bytes, and what nobody need look at in the rest of a wide slot.
+    /// A value of two bytes, and anything in the rest of a wide slot, which is not read.
     fn inline(&mut self, open: Open, is_key: bool) {
         let at = self.bytes.len();
         let words: [[u8; 2]; 11] = [

@@ -4,7 +4,7 @@
 use super::generator::Laid;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// At most so many dicts are parents of each other.
+/// The greatest number of dicts that are parents of each other.
 const GENERATIONS_MAX: usize = 64;
 
 pub(crate) struct Oracle<'b> {
