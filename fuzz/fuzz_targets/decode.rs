@@ -61,7 +61,7 @@ fn amend(bytes: &[u8]) {
     let base: Arc<[u8]> = bytes.into();
     let doc = Doc::check(base.clone()).expect("it checked before");
     let mut edit = match doc.root().as_dict() {
-        Some(dict) => Edit::of_dict(dict),
+        Some(dict) => Edit::from_dict(dict),
         None => Edit::from(doc.root()),
     };
     edit.set("name", "new");

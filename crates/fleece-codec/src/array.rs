@@ -156,7 +156,8 @@ pub(crate) struct Slots<'a> {
     pub(crate) source: Source<'a>,
     /// Offset of the first slot.
     pub(crate) first: usize,
-    /// Items of an array, pairs of a dict, as the header says. Lookups need no more; what takes time for each is [`clamped`](Self::clamped).
+    /// Items of an array, pairs of a dict, as the header says. Lookups need no more; what takes
+    /// time for each is [`clamped`](Self::clamped).
     pub(crate) count: usize,
     pub(crate) wide: bool,
 }

@@ -8,8 +8,9 @@ use crate::value::Value;
 use alloc::string::String;
 use core::fmt;
 
-/// Prints the JSON text; with `{:#}` indented by two spaces. NaN and the infinities are `null`. What has no JSON text, such as a shared key
-/// without a name, and what has far too long a one, prints as with `{:?}`.
+/// Prints the JSON text; with `{:#}` indented by two spaces. NaN and the infinities are `null`.
+/// What has no JSON text, such as a shared key without a name, and what has far too long a one,
+/// prints as with `{:?}`.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};

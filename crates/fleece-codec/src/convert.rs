@@ -5,7 +5,8 @@ use crate::timestamp;
 use crate::value::{Kind, Value};
 
 impl Value<'_> {
-    /// Fleece's idea of truth: false for `null`, `undefined`, `false`, and numbers whose integer part is 0; true for all else.
+    /// Fleece's idea of truth: false for `null`, `undefined`, `false`, and numbers whose integer
+    /// part is 0; true for all else.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -22,7 +23,8 @@ impl Value<'_> {
         }
     }
 
-    /// Any value as an integer: `true` is 1, floats lose their fraction and saturate, unsigned ones keep their bits, all else is 0.
+    /// Any value as an integer: `true` is 1, floats lose their fraction and saturate, unsigned ones
+    /// keep their bits, all else is 0.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -62,7 +64,8 @@ impl Value<'_> {
         self.as_f64().unwrap_or_else(|| f64::from(u8::from(self.first_byte() == 0x38)))
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z: a number as it is, a string read as an ISO-8601 date.
+    /// Milliseconds since 1970-01-01T00:00:00Z: a number as it is, a string read as an ISO-8601
+    /// date.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};

@@ -20,7 +20,8 @@ pub struct DeepIter<'a> {
     /// The value that was visited last and whose children come next.
     last: Option<Value<'a>>,
     open: Vec<Open<'a>>,
-    /// Each collection within another one begins at another place, so deeper values are only in collections that contain themselves.
+    /// Each collection within another one begins at another place, so deeper values are only in
+    /// collections that contain themselves.
     depth_max: usize,
 }
 
@@ -33,15 +34,15 @@ enum Open<'a> {
 /// Where a visited value is in its parent.
 ///
 /// ```
-/// use fleece_codec::{fleece, Doc, Place};
+/// use fleece_codec::{fleece, Doc, PathStep};
 /// let doc = Doc::open(fleece!([7]))?;
-/// let places: Vec<Place> = doc.root().deep_iter().map(|visit| visit.place).collect();
-/// assert!(matches!(places[..], [Place::Root, Place::Item(0)]));
+/// let steps: Vec<PathStep> = doc.root().deep_iter().map(|visit| visit.step).collect();
+/// assert!(matches!(steps[..], [PathStep::Root, PathStep::Item(0)]));
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Place<'a> {
+pub enum PathStep<'a> {
     /// It is where the walk began.
     Root,
     /// It is the item of an array, counted from 0.
@@ -65,17 +66,19 @@ pub struct Visit<'a> {
     /// The value.
     pub value: Value<'a>,
     /// Where it is in its parent.
-    pub place: Place<'a>,
+    pub step: PathStep<'a>,
     /// How many collections are around it.
     pub depth: usize,
 }
 
 impl<'a> Value<'a> {
-    /// This value and all values within it, parents before children, in the order of storage. Needs no recursion.
+    /// This value and all values within it, parents before children, in the order of storage. Needs
+    /// no recursion.
     ///
-    /// A value that is referred to several times is visited as often, so the walk over foreign data, checked or not, may be without end:
-    /// `take` bounds it. Nothing is left out, however deep it is, but in collections that contain themselves, which no checked document
-    /// has: these are not entered once more than there are bytes.
+    /// A value that is referred to several times is visited as often, so the walk over foreign
+    /// data, checked or not, may be without end: `take` bounds it. Nothing is left out, however
+    /// deep it is, but in collections that contain themselves, which no checked document has: these
+    /// are not entered once more than there are bytes.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -115,7 +118,7 @@ impl<'a> Iterator for DeepIter<'a> {
     fn next(&mut self) -> Option<Visit<'a>> {
         if let Some(root) = self.root.take() {
             self.last = Some(root);
-            return Some(Visit { value: root, place: Place::Root, depth: 0 });
+            return Some(Visit { value: root, step: PathStep::Root, depth: 0 });
         }
         if let Some(last) = self.last.take().filter(|_| self.open.len() < self.depth_max) {
             if let Some(array) = last.as_array() {
@@ -129,13 +132,13 @@ impl<'a> Iterator for DeepIter<'a> {
             let next = match self.open.last_mut()? {
                 Open::Array(items, index) => items.next().map(|value| {
                     *index += 1;
-                    (Place::Item(*index - 1), value)
+                    (PathStep::Item(*index - 1), value)
                 }),
-                Open::Dict(pairs) => pairs.next().map(|(key, value)| (Place::Key(key), value)),
+                Open::Dict(pairs) => pairs.next().map(|(key, value)| (PathStep::Key(key), value)),
             };
-            if let Some((place, value)) = next {
+            if let Some((step, value)) = next {
                 self.last = Some(value);
-                return Some(Visit { value, place, depth });
+                return Some(Visit { value, step, depth });
             }
             self.open.pop();
         }

@@ -1,7 +1,7 @@
 //! Dicts: lookup by binary search, and iteration in the order of storage.
 
 use crate::array::Slots;
-use crate::inherit::Merge;
+use crate::delta_merge::Merge;
 use crate::key::{Key, Needle};
 use crate::limits::GENERATIONS;
 use crate::shared_keys::SharedKeys;
@@ -12,8 +12,9 @@ use core::fmt;
 
 /// A dict inside a document. Pairs are sorted by key: shared keys by number, then strings by bytes.
 ///
-/// A dict may have a *parent*, whose pairs it inherits; all functions but [`parent`](Dict::parent) show the whole. Of a chain of parents
-/// 63 are read at most; [`Doc::check`](crate::Doc::check) refuses more.
+/// A dict may have a *parent*, whose pairs it inherits; all functions but [`parent`](Dict::parent)
+/// show the whole. Of a chain of parents 63 are read at most; [`Doc::check`](crate::Doc::check)
+/// refuses more.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};
@@ -60,7 +61,8 @@ impl<'a> Dict<'a> {
 
     /// The value of `key`, by binary search.
     ///
-    /// Of duplicate keys any one may be found. To look up one key in many dicts, [`get_key`](Self::get_key) is faster.
+    /// Of duplicate keys any one may be found. To look up one key in many dicts,
+    /// [`get_key`](Self::get_key) is faster.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -170,7 +172,8 @@ impl<'a> Dict<'a> {
         }
     }
 
-    /// A pair of this very dict; `undefined` in a dict with a parent means that the pair was deleted.
+    /// A pair of this very dict; `undefined` in a dict with a parent means that the pair was
+    /// deleted.
     #[inline(always)]
     fn own(self, index: usize) -> Option<Value<'a>> {
         let value = self.slots.get(2 * index + 1)?;

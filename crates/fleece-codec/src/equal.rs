@@ -7,13 +7,16 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-/// Values are equal if they mean the same: numbers by value (`2` is `2.0`; NaN is unlike anything), strings and data by bytes, arrays by
-/// their items, dicts by names and values. How they are encoded, shared or inherited does not matter.
+/// Values are equal if they mean the same: numbers by value (`2` is `2.0`; NaN is unlike anything),
+/// strings and data by bytes, arrays by their items, dicts by names and values. How they are
+/// encoded, shared or inherited does not matter.
 ///
-/// What is shared is compared once, so that two small documents that hold very much are soon compared, too; so are arrays that contain
-/// themselves, of which only unchecked data has any: they are equal if no way into them leads to a difference. It takes a number of steps
-/// that is at most eight times that of the bytes. Values that are not shown to be equal by then are unequal: only crafted data has such, in
-/// which collections overlap, or very many dicts have the same large parent.
+/// What is shared is compared once, so that two small documents that hold very much are soon
+/// compared, too; so are arrays that contain themselves, of which only unchecked data has any: they
+/// are equal if no way into them leads to a difference. It takes a number of steps that is at most
+/// eight times that of the bytes. Values that are not shown to be equal by then are unequal: only
+/// crafted data has such, in which collections overlap, or very many dicts have the same large
+/// parent.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc};
@@ -41,12 +44,14 @@ impl PartialEq for Value<'_> {
     }
 }
 
-/// A checked document has at most four slots for each of its bytes, and each is looked at once; those of a parent, once for each child.
+/// A checked document has at most four slots for each of its bytes, and each is looked at once;
+/// those of a parent, once for each child.
 const STEPS_PER_BYTE: usize = 8;
 /// Longer strings and data are compared once, however many refer to them.
 const SHORT_BYTES: usize = 64;
 
-/// What must be equal for two values to be so: in the end all of it is, or the first difference was found.
+/// What must be equal for two values to be so: in the end all of it is, or the first difference was
+/// found.
 struct Comparison<'a> {
     /// Pairs of collections that are taken for equal and are yet to be compared.
     open: Vec<(Value<'a>, Value<'a>)>,
@@ -66,9 +71,10 @@ impl<'a> Comparison<'a> {
             Kind::Bool => a.as_bool() == b.as_bool(),
             Kind::Number => equal_numbers(a.number(), b.number()),
             Kind::String | Kind::Data => self.payload(a, b),
-            // The same bytes are equal, unless there is a NaN in them, which is not worth the time to look for.
+            // The same bytes are equal, unless there is a NaN in them, which is not worth the time
+            // to look for.
             Kind::Array | Kind::Dict => {
-                if !is_same(a, b) && self.classes.join(Node::of(a), Node::of(b)) {
+                if !is_same(a, b) && self.classes.join(Node::new(a), Node::new(b)) {
                     self.open.push((a, b));
                 }
                 true
@@ -81,7 +87,7 @@ impl<'a> Comparison<'a> {
         if own.len() != other.len() || own.len() <= SHORT_BYTES {
             return own == other;
         }
-        !self.classes.join(Node::of(a), Node::of(b)) || self.spend(own.len()) && own == other
+        !self.classes.join(Node::new(a), Node::new(b)) || self.spend(own.len()) && own == other
     }
 
     fn collection(&mut self, a: Value<'a>, b: Value<'a>) -> bool {
@@ -99,7 +105,7 @@ impl<'a> Comparison<'a> {
             })
     }
 
-    /// Whether so many steps may still be taken.
+    /// Whether this many steps may still be taken.
     fn spend(&mut self, steps: usize) -> bool {
         let left = self.steps_left.checked_sub(steps);
         self.steps_left = left.unwrap_or(0);
@@ -107,7 +113,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Where a value is: in memory, and in whose context. The same bytes mean something else with other shared keys or another base.
+/// Where a value is: in memory, and in whose context. The same bytes mean something else with other
+/// shared keys or another base.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Node {
     byte: usize,
@@ -115,14 +122,14 @@ struct Node {
 }
 
 impl Node {
-    fn of(value: Value<'_>) -> Self {
+    fn new(value: Value<'_>) -> Self {
         let context = value.source.context.map_or(0, |context| core::ptr::from_ref(context).addr());
         Self { byte: value.source.bytes.as_ptr().addr() + value.at, context }
     }
 }
 
-/// Values that are taken for equal, in classes: what is equal to the same is equal. So there are fewer comparisons than values, and none
-/// is made again while it is under way.
+/// Values that are taken for equal, in classes: what is equal to the same is equal. So there are
+/// fewer comparisons than values, and none is made again while it is under way.
 #[derive(Default)]
 struct Classes {
     /// From a value to another one of its class, and so on to the one that stands for the class.
@@ -155,7 +162,7 @@ impl Classes {
 }
 
 fn is_same(a: Value<'_>, b: Value<'_>) -> bool {
-    core::ptr::eq(a.source.bytes, b.source.bytes) && Node::of(a) == Node::of(b)
+    core::ptr::eq(a.source.bytes, b.source.bytes) && Node::new(a) == Node::new(b)
 }
 
 pub(crate) fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {

@@ -42,7 +42,8 @@ pub enum ErrorKind {
     DuplicateKey,
     /// Encoder calls in an impossible order, such as a value where a key is due.
     State,
-    /// The document or text would be longer than the limit: 2 GiB, or what the options say; or a value holds far more values than bytes.
+    /// The document or text would be longer than the limit: 2 GiB, or what the options say; or a
+    /// value holds far more values than bytes.
     TooLarge,
     /// A number or value that the output cannot express, such as NaN.
     NotRepresentable,
@@ -50,7 +51,7 @@ pub enum ErrorKind {
     Syntax,
     /// A path or JSON Pointer is malformed.
     BadPath,
-    /// A value is not of the type that was asked for.
+    /// A value is not of the expected type.
     WrongType,
     /// The message of a `Serialize` or `Deserialize` implementation.
     Custom,
@@ -124,7 +125,8 @@ impl Error {
         self.0.path.as_deref()
     }
 
-    /// What kind of error the reader or writer had, if it is to blame: a pipe whose reader has gone, say.
+    /// What kind of error the reader or writer had, if it is to blame: a pipe whose reader has
+    /// gone, say.
     ///
     /// ```
     /// use std::io::ErrorKind;
@@ -238,7 +240,8 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// The error of the reader or writer as it was; of what is wrong with the data, one of the kind `InvalidData`.
+/// The error of the reader or writer as it was; of what is wrong with the data, one of the kind
+/// `InvalidData`.
 #[cfg(feature = "std")]
 impl From<Error> for std::io::Error {
     fn from(mut error: Error) -> Self {

@@ -1,4 +1,5 @@
-//! Where a value's bytes are, and the value at an offset: for tools that show a document as it is stored.
+//! Where a value's bytes are, and the value at an offset: for tools that show a document as it is
+//! stored.
 
 use crate::Doc;
 use crate::check::layout::{FIXED_SIZE, Layout};
@@ -7,8 +8,9 @@ use crate::wire::{tag, varint};
 use core::ops::Range;
 
 impl Value<'_> {
-    /// The bytes of the document that this value takes by itself: its header, and its payload or slots, without what the slots point to and
-    /// without the filler byte after an odd length. Never beyond the end of the data, also if the data is damaged.
+    /// The bytes of the document that this value takes by itself: its header, and its payload or
+    /// slots, without what the slots point to and without the filler byte after an odd length.
+    /// Never beyond the end of the data, also if the data is damaged.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc};
@@ -24,7 +26,7 @@ impl Value<'_> {
             (0, tag::STRING | tag::DATA) => {
                 varint(bytes, at + 1).map_or(at + 1, |(len, start)| start.saturating_add(len))
             }
-            (0, _) => Layout::of(bytes, at).map_or(at + 2, |layout| layout.end),
+            (0, _) => Layout::from_header(bytes, at).map_or(at + 2, |layout| layout.end),
             (size, _) => at + size,
         };
         at.min(bytes.len())..end.min(bytes.len())
@@ -32,8 +34,8 @@ impl Value<'_> {
 }
 
 impl<B: AsRef<[u8]>> Doc<B> {
-    /// The value at an offset that [`Value::offset`] told. At any other even offset it is whatever the bytes there mean; `None` beyond the
-    /// data, at odd offsets and at pointers.
+    /// The value at an offset that [`Value::offset`] returned. At any other even offset it is
+    /// whatever the bytes there mean; `None` beyond the data, at odd offsets and at pointers.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc};

@@ -9,7 +9,8 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// A key for many lookups. It remembers at which index it was found last, and its number among the shared keys.
+/// A key for many lookups. It remembers at which index it was found last, and its number among the
+/// shared keys.
 ///
 /// May be used by several threads at once; the memory is only a hint.
 ///
@@ -25,8 +26,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// ```
 pub struct Key {
     name: Box<str>,
-    /// The first sixteen bytes of the name with its header, as the format stores it, and which of them count. A name of more than
-    /// 127 bytes is never found.
+    /// The first sixteen bytes of the name with its header, as the format stores it, and which of
+    /// them count. A name of more than 127 bytes is never found.
     packed: u128,
     mask: u128,
     hint: AtomicU32,
@@ -72,7 +73,8 @@ impl Key {
         Some(number)
     }
 
-    /// Whether the string at `at`, of which these are the first sixteen bytes, is this name as the format stores it.
+    /// Whether the string at `at`, of which these are the first sixteen bytes, is this name as the
+    /// format stores it.
     #[inline(always)]
     pub(crate) fn is(&self, stored: &[u8; 16], bytes: &[u8], at: usize) -> bool {
         u128::from_le_bytes(*stored) & self.mask == self.packed
@@ -202,7 +204,8 @@ pub(crate) fn prefix(name: &[u8]) -> u64 {
     byte(0) << 56 | byte(1) << 48 | byte(2) << 40
 }
 
-/// The beginning of a name as the format stores it, and which bytes of sixteen that takes; for very long ones, what nothing is equal to.
+/// The beginning of a name as the format stores it, and which bytes of sixteen that takes; for very
+/// long ones, what nothing is equal to.
 fn packed(name: &[u8]) -> (u128, u128) {
     if let Some(start) = name.get(..14).filter(|_| name.len() > 14) {
         if name.len() > 127 {

@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 
 /// Makes a document, a `Vec<u8>`, from a literal that looks like JSON and may hold expressions.
 ///
-/// Keys are string literals or expressions in parentheses. NaN becomes `null`, and of equal keys the last one stays.
+/// Keys are string literals or expressions in parentheses. NaN becomes `null`, and of equal keys
+/// the last one stays.
 ///
 /// # Panics
 ///

@@ -11,8 +11,9 @@ use core::str::FromStr;
 
 /// A path that was parsed once and is followed in many documents.
 ///
-/// Keys are separated by `.`, items are `[index]`, and an index below 0 counts from the end: `people[-1].name`. A path may begin with `$`
-/// or `.`. In keys, `\` makes the next character an ordinary one, such as `.`, `[`, `$` or `\`.
+/// Keys are separated by `.`, items are `[index]`, and an index below 0 counts from the end:
+/// `people[-1].name`. A path may begin with `$` or `.`. In keys, `\` makes the next character an
+/// ordinary one, such as `.`, `[`, `$` or `\`.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc, Path};
@@ -248,7 +249,7 @@ impl fmt::Display for Path {
 }
 
 impl<'a> Value<'a> {
-    /// The value at the end of a [`Path`], which is parsed anew; `None` also if it is malformed.
+    /// The value at the end of a [`Path`], which each call parses; `None` also if it is malformed.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};

@@ -5,8 +5,9 @@ use crate::value::Value;
 use core::ops::Bound;
 
 impl<'a> Dict<'a> {
-    /// The pairs whose names are within these bounds, compared byte by byte, in order of storage. The first is found by binary search; where
-    /// the dict has a parent or shared keys, all pairs are looked at.
+    /// The pairs whose names are within these bounds, compared byte by byte, in order of storage.
+    /// The first is found by binary search; where the dict has a parent or shared keys, all pairs
+    /// are looked at.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc};

@@ -30,8 +30,8 @@ impl Slots<'_> {
         }
     }
 
-    /// Where the value of pair number `index` is, if that pair has this key; not always seen if the key is long or at the end of the data, or
-    /// the value is not behind a plain pointer.
+    /// Where the value of pair number `index` is, if that pair has this key; not always seen if the
+    /// key is long or at the end of the data, or the value is not behind a plain pointer.
     #[inline(always)]
     pub(crate) fn value_if_key_at(&self, index: usize, key: &Key) -> Option<usize> {
         if index >= self.count {
@@ -89,8 +89,8 @@ impl Slots<'_> {
         None
     }
 
-    /// The number of a key as it sorts: that of a shared key, -1 for the mark of a parent, a large one for a string. `None` for what is
-    /// not plain.
+    /// The number of a key as it sorts: that of a shared key, -1 for the mark of a parent, a large
+    /// one for a string. `None` for what is not plain.
     #[inline(always)]
     fn number_of_key(&self, index: usize) -> Option<i32> {
         let bytes = self.source.bytes;
@@ -136,8 +136,8 @@ const ABSENT: usize = usize::MAX;
 /// A key was met that is not plain.
 const UNCLEAR: usize = usize::MAX - 1;
 
-/// The index of the key, [`ABSENT`] or [`UNCLEAR`]. `LONG` says that the name is longer than eight bytes. Calls nothing unless it is, so that
-/// all stays in registers.
+/// The index of the key, [`ABSENT`] or [`UNCLEAR`]. `LONG` says that the name is longer than eight
+/// bytes. Calls nothing unless it is, so that all stays in registers.
 #[inline(never)]
 fn find<const WIDE: bool, const LONG: bool>(
     bytes: &[u8],
@@ -178,8 +178,8 @@ fn find<const WIDE: bool, const LONG: bool>(
     ABSENT
 }
 
-/// The first eight bytes of the key of which the slot is at `slot`, as [`prefix`] has them; its length, and where its bytes are if it is not in
-/// the slot. `None` if it is not a plain string.
+/// The first eight bytes of the key of which the slot is at `slot`, as [`prefix`] has them; its
+/// length, and where its bytes are if it is not in the slot. `None` if it is not a plain string.
 #[inline(always)]
 fn stored_prefix<const WIDE: bool>(bytes: &[u8], slot: usize) -> Option<(u64, usize, usize)> {
     let word = if WIDE { u32_at(bytes, slot)? } else { u32::from(u16_at(bytes, slot)?) };
@@ -229,7 +229,8 @@ mod tests {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
-    /// A dict of these names, each with its number as the value, after the table was filled with some of them.
+    /// A dict of these names, each with its number as the value, after the table was filled with
+    /// some of them.
     fn document(names: &[&str], keys: Option<SharedKeys>) -> Doc<Vec<u8>> {
         let mut encoder = Encoder::new();
         let is_shared = keys.is_some();

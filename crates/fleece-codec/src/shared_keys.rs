@@ -10,7 +10,8 @@ use core::fmt;
 
 /// A table that maps names of dict keys to the numbers 0 to 2047, in order of first use.
 ///
-/// Documents that were written with a table need it to be read. Names are only ever added, so a newer table reads older documents.
+/// Documents that were written with a table need it to be read. Names are only ever added, so a
+/// newer table reads older documents.
 ///
 /// ```
 /// use fleece_codec::{Doc, Encoder, SharedKeys};
@@ -40,7 +41,8 @@ pub struct SharedKeys {
 /// No number: a place of the hash table that is free.
 const FREE: u16 = u16::MAX;
 
-/// Keys remember a number together with the table it is from, so no two tables may have the same identity.
+/// Keys remember a number together with the table it is from, so no two tables may have the same
+/// identity.
 #[cfg(target_has_atomic = "64")]
 fn next_identity() -> u64 {
     use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -48,7 +50,8 @@ fn next_identity() -> u64 {
     NEXT.fetch_add(1, Relaxed)
 }
 
-/// Here keys remember nothing, and there is no room for so many tables that two could be mistaken for each other.
+/// Here keys remember nothing, and there is no memory for as many tables as would be needed for two
+/// to be mistaken for each other.
 #[cfg(not(target_has_atomic = "64"))]
 fn next_identity() -> u64 {
     use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -97,7 +100,8 @@ impl SharedKeys {
 
     /// Adds the names by which a saved state is longer than this table, and says how many.
     ///
-    /// The state is a Fleece document, an array of strings. Fails, with the table unchanged, if it is not, or has too many.
+    /// The state is a Fleece document, an array of strings. Fails, with the table unchanged, if it
+    /// is not, or has too many.
     ///
     /// ```
     /// # use fleece_codec::{fleece, SharedKeys};
@@ -222,7 +226,8 @@ impl SharedKeys {
         name.len() <= Self::NAME_LEN_MAX && name.bytes().all(plain)
     }
 
-    /// Forgets all names from number `len` on, as when the transaction that added them is rolled back.
+    /// Forgets all names from number `len` on, as when the transaction that added them is rolled
+    /// back.
     ///
     /// ```
     /// # use fleece_codec::SharedKeys;
@@ -272,7 +277,8 @@ impl SharedKeys {
         }
     }
 
-    /// The number of a name, or the place in the hash table where it belongs. Only of a long one the name itself is looked at.
+    /// The number of a name, or the place in the hash table where it belongs. Only of a long one
+    /// the name itself is looked at.
     #[inline]
     fn place(&self, packed: Packed, name: &str) -> Result<u16, usize> {
         let mask = self.places.len().wrapping_sub(1);

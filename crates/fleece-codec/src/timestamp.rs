@@ -1,11 +1,13 @@
-//! ISO-8601 dates as milliseconds since 1970, both ways; no calendar but the Gregorian, no leap seconds.
+//! ISO-8601 dates as milliseconds since 1970, both ways; no calendar but the Gregorian, no leap
+//! seconds.
 
 use alloc::format;
 use alloc::string::String;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Reads `YYYY-MM-DD`, optionally followed by `Thh:mm[:ss[.fff]]` and `Z` or `±hh[:]mm`. Without a zone, UTC is meant.
+/// Reads `YYYY-MM-DD`, optionally followed by `Thh:mm[:ss[.fff]]` and `Z` or `±hh[:]mm`. Without a
+/// zone, UTC is meant.
 pub(crate) fn parse_ms(text: &[u8]) -> Option<i64> {
     let mut cursor = Cursor { text };
     let year = cursor.digits(4)?;

@@ -1,4 +1,5 @@
-//! A value: where it is, of what kind, and what it holds. Numbers are in `number`, lenient conversions in `convert`.
+//! A value: where it is, of what kind, and what it holds. Numbers are in `number`, lenient
+//! conversions in `convert`.
 
 use crate::number::Number;
 use crate::wire::{self, Source, tag, varint};
@@ -36,8 +37,9 @@ pub enum Kind {
 
 /// A value inside a document: a slice and an offset, copied freely.
 ///
-/// The `as_` methods are strict, `None` unless the value is of that type. The `to_` methods are Fleece's lenient conversions and always
-/// answer. On bytes that nobody checked, each of them may be wrong but none can panic.
+/// The `as_` methods are strict, `None` unless the value is of that type. The `to_` methods are
+/// Fleece's lenient conversions and always answer. On unchecked bytes, each of them may
+/// be wrong but none can panic.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};
@@ -260,7 +262,8 @@ impl Value<'_> {
     }
 }
 
-/// Prints the value like JSON, for people, and of long strings the beginning: at most a few hundred characters.
+/// Prints the value like JSON, for people, and of long strings the beginning: at most a few hundred
+/// characters.
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {

@@ -37,7 +37,8 @@ pub(crate) struct Context {
     pub(crate) base: Option<Arc<Base>>,
     /// What is known of the strings that slots lead to from the root.
     pub(crate) proof: Proof,
-    /// If something is proved, the context of values that were not reached by slots, if that has keys.
+    /// If something is proved, the context of values that were not reached by slots, if that has
+    /// keys.
     pub(crate) unproved: Option<Box<Context>>,
 }
 
@@ -46,7 +47,8 @@ pub(crate) struct Base {
     pub(crate) context: Context,
 }
 
-/// The bytes that offsets count in, with their context. The proof is in the context, so that a value is four words.
+/// The bytes that offsets count in, with their context. The proof is in the context, so that a
+/// value is four words.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) bytes: &'a [u8],
@@ -56,7 +58,8 @@ pub(crate) struct Source<'a> {
 /// The `N` bytes from `at` on.
 #[inline(always)]
 pub(crate) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
-    // Documents are shorter than 4 GiB. With that said, one comparison does for start, end and overflow.
+    // Documents are shorter than 4 GiB. With that said, one comparison does for start, end and
+    // overflow.
     let at = at as u32 as usize;
     bytes.get(at..at.wrapping_add(N))?.first_chunk()
 }
@@ -88,7 +91,8 @@ pub(crate) fn varint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Where a slot leads: an offset in the same bytes, or in those of the base, or nowhere. A number, so that it stays in a register.
+/// Where a slot leads: an offset in the same bytes, or in those of the base, or nowhere. A number,
+/// so that it stays in a register.
 #[derive(Clone, Copy)]
 struct Target(usize);
 
@@ -220,7 +224,8 @@ pub(crate) fn wide_target(bytes: &[u8], at: usize, word: u32) -> Option<usize> {
     is_plain.then_some(target)
 }
 
-/// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments and results go through registers.
+/// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments and results
+/// go through registers.
 #[cold]
 fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) -> Target {
     let source = Source { bytes, context };

@@ -8,8 +8,12 @@ mod jobs;
 #[allow(dead_code, reason = "serde_json competes within bytelab; the tests use it")]
 mod json;
 
+#[path = "../../../crates/bytelab/src/experiments/decoding/typed.rs"]
+mod people;
+
 mod flat;
 mod rkyv;
+mod serde_typed;
 mod simd;
 mod sonic;
 mod tagged;
@@ -49,6 +53,9 @@ fn decoding(method: &str, arguments: &Arguments) -> Result<Box<dyn Job>> {
         "rmp-serde" => job::<tagged::MessagePack>(word, text, pointer),
         "ciborium" => job::<tagged::Cbor>(word, text, pointer),
         "bson" => job::<tagged::Bson>(word, text, pointer),
+        "serde_json-typed" => job::<people::Typed<serde_typed::Json>>(word, text, pointer),
+        "rmp-serde-typed" => job::<people::Typed<serde_typed::MessagePack>>(word, text, pointer),
+        "postcard-typed" => job::<people::Typed<serde_typed::Postcard>>(word, text, pointer),
         "prost-typed" => job::<typed::Prost>(word, text, pointer),
         "rkyv-typed" => job::<rkyv::Rkyv>(word, text, pointer),
         "flatbuffers-typed" => job::<flat::FlatBuffers>(word, text, pointer),

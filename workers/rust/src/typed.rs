@@ -6,26 +6,7 @@ use prost::Message;
 use serde::{Deserialize, Serialize};
 
 use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
-
-/// The names of the fields as JSON has them, whose lengths count as visited: a typed form does not store them.
-const KEYS: &[&str] = &[
-    "_id", "type", "index", "guid", "isActive", "balance", "picture", "age", "eyeColor", "name",
-    "gender", "company", "email", "phone", "address", "about", "registered", "latitude",
-    "longitude", "tags", "friends", "greeting",
-];
-const FRIEND_KEYS: &[&str] = &["id", "name"];
-
-pub(crate) const KEY_LENS: u64 = len_of_all(KEYS);
-pub(crate) const FRIEND_KEY_LENS: u64 = len_of_all(FRIEND_KEYS);
-
-const fn len_of_all(keys: &[&str]) -> u64 {
-    let (mut sum, mut at) = (0, 0);
-    while at < keys.len() {
-        sum += keys[at].len() as u64;
-        at += 1;
-    }
-    sum
-}
+pub(crate) use crate::people::{FRIEND_KEY_LENS, Field, KEY_LENS, field};
 
 #[derive(Clone, Serialize, Deserialize, Message)]
 #[derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
@@ -93,19 +74,6 @@ pub(crate) struct Friend {
 pub(crate) struct People {
     #[prost(message, repeated, tag = "1")]
     people: Vec<Person>,
-}
-
-/// The way to one field of one person.
-pub(crate) struct Field {
-    pub(crate) index: usize,
-    pub(crate) name: String,
-}
-
-pub(crate) fn field(steps: &[Step]) -> Field {
-    match steps {
-        [Step::Index(index), Step::Key(name)] => Field { index: *index, name: name.clone() },
-        _ => Field { index: usize::MAX, name: String::new() },
-    }
 }
 
 pub(crate) fn people(text: &[u8]) -> Result<Vec<Person>> {

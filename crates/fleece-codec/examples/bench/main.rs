@@ -1,6 +1,8 @@
-//! The speed of the codec beside `serde_json` and `sonic-rs`: CPU time, all jobs once a round, medians of the rounds.
+//! The speed of the codec beside `serde_json` and `sonic-rs`: CPU time, all jobs once a round,
+//! medians of the rounds.
 //!
-//! `cargo run --release --example bench [ROUNDS [PEOPLE [ONLY]]]`, where ONLY is part of the names of the jobs to run, for profiling.
+//! `cargo run --release --example bench [ROUNDS [PEOPLE [ONLY]]]`, where ONLY is part of the names
+//! of the jobs to run, for profiling.
 
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
@@ -41,7 +43,8 @@ fn main() {
     jobs.retain(|job| job.name.contains(&only));
     for round in 0..=rounds {
         for step in 0..jobs.len() {
-            // A different order in each round: whoever comes after a job that empties the caches must not always be the same.
+            // A different order in each round: whoever comes after a job that empties the caches
+            // must not always be the same.
             let at = (step + round) % jobs.len();
             let job = &mut jobs[at];
             let start = ThreadTime::now();

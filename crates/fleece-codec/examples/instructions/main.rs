@@ -1,6 +1,8 @@
-//! Instructions of the codec's jobs, which are the same on a busy machine: `examples/instructions/run` counts them with valgrind.
+//! Instructions of the codec's jobs, which are the same on a busy machine:
+//! `examples/instructions/run` counts them with valgrind.
 //!
-//! `cargo run --release --example instructions JOB REPEATS` does one job so often; without arguments it lists the jobs.
+//! `cargo run --release --example instructions JOB REPEATS` does one job so often; without
+//! arguments it lists the jobs.
 
 #![expect(clippy::print_stdout, reason = "the list of jobs is what it is for")]
 
@@ -128,7 +130,7 @@ fn names<'d>(doc: &'d Doc<&[u8]>, name: impl Fn(Value<'d>) -> Option<Value<'d>>)
 
 fn amend(base: &Arc<[u8]>, doc: &Doc<&[u8]>) -> usize {
     let people = doc.root().as_array().expect("an array of people");
-    let mut edit = Edit::of_dict(people.get(500).and_then(Value::as_dict).expect("a person"));
+    let mut edit = Edit::from_dict(people.get(500).and_then(Value::as_dict).expect("a person"));
     edit.set("name", "Ada");
     let mut encoder = Encoder::amend_append(base.clone()).expect("it is a document");
     encoder.write_edit(&edit).expect("it can be written");

@@ -1,6 +1,8 @@
-//! Seeded random documents, encoded by this library, as records for `compare.c`, which encodes them with Couchbase's own encoder.
+//! Seeded random documents, encoded by this library, as records for `compare.c`, which encodes them
+//! with Couchbase's own encoder.
 //!
-//! `real_encoder DOCUMENTS SEED [FILE.json …] > records`; the script `run` beside this file does the whole.
+//! `real_encoder DOCUMENTS SEED [FILE.json …] > records`; the script `run` beside this file does
+//! the whole.
 
 mod tree;
 
@@ -16,7 +18,8 @@ fn main() -> Result<()> {
     let mut forest = Forest::new(seed);
     let mut out = BufWriter::new(std::io::stdout().lock());
     for index in 0..documents {
-        // Each tenth is large enough for wide pointers, and for strings that are too far away to be shared.
+        // Each tenth is large enough for wide pointers, and for strings that are too far away to be
+        // shared.
         let tree = if index % 10 == 9 { forest.large() } else { forest.small() };
         if index % 2 == 0 {
             text(&mut out, forest.json(&tree).as_bytes())?;

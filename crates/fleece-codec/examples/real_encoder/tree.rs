@@ -46,7 +46,8 @@ impl Forest {
         self.collection(8, 0)
     }
 
-    /// Counts around 2047, where they get longer, and more than the 32 KiB that a short pointer spans.
+    /// Counts around 2047, where they get longer, and more than the 32 KiB that a short pointer
+    /// spans.
     pub(crate) fn large(&mut self) -> Tree {
         self.strings.clear();
         let items = match self.below(4) {

@@ -13,7 +13,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// `None` if the count is malformed; the end may lie beyond the data.
     #[inline]
-    pub(crate) fn of(bytes: &[u8], at: usize) -> Option<Self> {
+    pub(crate) fn from_header(bytes: &[u8], at: usize) -> Option<Self> {
         let header = u16_at(bytes, at)?;
         let wide = header & 0x0800 != 0;
         let (mut count, mut first) = (usize::from(header & 0x07FF), at + 2);

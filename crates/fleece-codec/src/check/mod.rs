@@ -1,11 +1,12 @@
 //! Complete validation in linear time, without recursion.
 //!
-//! Pointers lead backwards, so a scan from the end towards the start meets every value after all that refer to it: one bit a
-//! collection says that it is referred to, one a string that it was looked at; each is looked at once however many refer to it.
+//! Pointers lead backwards, so a scan from the end towards the start meets every value after all
+//! that refer to it: one bit a collection says that it is referred to, one a string that it was
+//! looked at; each is looked at once however many refer to it.
 
-mod follow;
+mod fast_path;
 pub(crate) mod layout;
-mod plain;
+mod pointers;
 pub(crate) mod proof;
 mod rules;
 mod scan;
@@ -61,8 +62,8 @@ impl CheckOptions {
         }
     }
 
-    /// How many arrays and dicts may be within each other; a parent counts as within its child. Whatever the limit, a chain
-    /// of parents has at most 63 dicts.
+    /// How many arrays and dicts may be within each other; a parent counts as within its child.
+    /// Whatever the limit, a chain of parents has at most 63 dicts.
     ///
     /// ```
     /// # use fleece_codec::{fleece, CheckOptions};
@@ -86,8 +87,8 @@ impl CheckOptions {
         self
     }
 
-    /// Whether the keys of each dict must be in order, as all encoders write them. Where they are not, lookups miss pairs that iteration
-    /// shows: two programs may see different documents.
+    /// Whether the keys of each dict must be in order, as all encoders write them. Where they are
+    /// not, lookups miss pairs that iteration shows: two programs may see different documents.
     ///
     /// ```
     /// # use fleece_codec::{CheckOptions, ErrorKind};
@@ -117,8 +118,9 @@ impl CheckOptions {
         self
     }
 
-    /// Whether no two slots may lead to the same array or dict. Then reading all values takes linear time; else a few hundred bytes may
-    /// hold more values than can be visited. Encoders only share collections where they are called to write one again.
+    /// Whether no two slots may lead to the same array or dict. Then reading all values takes
+    /// linear time; else a few hundred bytes may hold more values than can be visited. Encoders
+    /// only share collections where they are called to write one again.
     ///
     /// ```
     /// # use fleece_codec::{CheckOptions, ErrorKind};
@@ -133,7 +135,8 @@ impl CheckOptions {
         self
     }
 
-    /// The table of shared keys, which the document is opened with. Each number of a key must have a name in it.
+    /// The table of shared keys, which the document is opened with. Each number of a key must have
+    /// a name in it.
     ///
     /// ```
     /// # use fleece_codec::{CheckOptions, ErrorKind, SharedKeys};
@@ -153,7 +156,8 @@ impl CheckOptions {
         self
     }
 
-    /// The document that extern pointers lead into. What they reach of it is checked with the delta.
+    /// The document that extern pointers lead into. What they reach of it is checked with the
+    /// delta.
     ///
     /// ```
     /// use fleece_codec::CheckOptions;
@@ -169,7 +173,8 @@ impl CheckOptions {
         self
     }
 
-    /// Opens a document if all of it is sound: every pointer, length, count and key, every string, and the depth.
+    /// Opens a document if all of it is sound: every pointer, length, count and key, every string,
+    /// and the depth.
     ///
     /// ```
     /// # use fleece_codec::{fleece, CheckOptions};
@@ -186,7 +191,7 @@ impl CheckOptions {
         } else {
             let mut scan = Scan::new(bytes.as_ref(), 0, self);
             let finished = scan.run()?;
-            let proof = Proof::of(&scan, finished);
+            let proof = Proof::from_scan(&scan, finished);
             Doc::open(bytes)?.with_proof(proof)
         };
         Ok(match &self.keys {

@@ -1,19 +1,27 @@
-//! The proof that the strings of a document are UTF-8, which only a complete check makes, and all `unsafe` code of the crate, which rests on it.
+//! The proof that the strings of a document are UTF-8, which only a complete check makes, and all
+//! `unsafe` code of the crate, which rests on it.
 //!
-//! Looking at each text again, after the check did, makes the traversal of 1000 people take 1.5 times as many instructions; the figures are in
-//! the README. What the proof says, and why it holds:
+//! Looking at each text again, after the check did, makes the traversal of 1000 people take 1.5
+//! times as many instructions; the figures are in the README. What the proof says, and why it
+//! holds:
 //!
-//! * **What it says**: each string that is reached from the root of a document by slots alone is UTF-8. The [`Context`] of a
-//!   [`Source`](crate::wire::Source) carries it from the root to each value, key and item that is reached so; a value that is reached
-//!   otherwise ([`Doc::value_at`](crate::Doc::value_at), or in the base of a delta) has a context without it.
-//! * **The check looks at all of them**: each slot of each collection that a slot leads to is followed, and each string that a slot leads to
-//!   is looked at; see [`Scan::run`](super::scan::Scan). It follows pointers as reading does: a slot with the top bit clear is the value,
-//!   else the distance counts from the slot, and with the extern bit and without a base it has 15 bits. The tests and the fuzz target
-//!   `structure` hold the check against plainly written rules and against what reading reaches, and builds with debug assertions look at
-//!   each text again.
-//! * **The bytes stay the same**: only buffers that are [`StableBytes`] are checked, and a document does not lend its buffer mutably.
+//! * **What it says**: each string that is reached from the root of a document by slots alone is
+//!   UTF-8. The [`Context`] of a [`Source`](crate::wire::Source) carries it from the root to each
+//!   value, key and item that is reached so; a value that is reached otherwise
+//!   ([`Doc::value_at`](crate::Doc::value_at), or in the base of a delta) has a context without it.
+//! * **The check looks at all of them**: each slot of each collection that a slot leads to is
+//!   followed, and each string that a slot leads to is looked at; see
+//!   [`Scan::run`](super::scan::Scan). It follows pointers as reading does: a slot with the top bit
+//!   clear is the value, else the distance counts from the slot, and with the extern bit and
+//!   without a base it has 15 bits. The tests and the fuzz target `structure` hold the check
+//!   against plainly written rules and against what reading reaches, and builds with debug
+//!   assertions look at each text again.
+//! * **Other texts** are looked at when they are read. Where they are ASCII, which takes a few
+//!   instructions, they are handed over as they are, too.
+//! * **The bytes stay the same**: only buffers that are [`StableBytes`] are checked, and a document
+//!   does not lend its buffer mutably.
 
-#![expect(unsafe_code, reason = "a checked text is handed over without looking at it again")]
+#![expect(unsafe_code, reason = "a text is handed over that is known to be UTF-8")]
 
 use super::scan::{Finished, Scan};
 use super::utf8::{HIGH_BITS, is_ascii};
@@ -36,7 +44,7 @@ impl Proof {
     pub(crate) const NONE: Self = Self(false);
 
     /// What a scan of a document without a base proves when it has come to its end.
-    pub(super) fn of(scan: &Scan<'_>, _finished: Finished) -> Self {
+    pub(super) fn from_scan(scan: &Scan<'_>, _finished: Finished) -> Self {
         Self(scan.looks_at_strings() && scan.start == 0)
     }
 
@@ -52,7 +60,8 @@ impl Proof {
 impl<'a> Value<'a> {
     /// The text, if this is a string of valid UTF-8.
     ///
-    /// In a document that [`Doc::check`](crate::Doc::check) accepted this takes constant time; else it looks at every byte.
+    /// In a document that [`Doc::check`](crate::Doc::check) accepted this takes constant time; else
+    /// it looks at every byte.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -61,16 +70,20 @@ impl<'a> Value<'a> {
     /// ```
     #[inline(always)]
     pub fn as_str(self) -> Option<&'a str> {
-        if self.source.context.is_none_or(|context| context.proof == Proof::NONE) {
-            return self.look_at_text();
+        let is_proved = self.source.context.is_some_and(|context| context.proof != Proof::NONE);
+        if !is_proved && let Some(text) = self.short_ascii() {
+            return Some(text);
         }
         let bytes = self.as_str_bytes()?;
+        if !is_proved {
+            return look_at(bytes);
+        }
         debug_assert!(
             from_utf8(bytes).is_ok(),
             "the check has let a string pass that is not UTF-8"
         );
-        // SAFETY: the source has the proof, so a check of these very bytes found that this string, which was reached by slots from the
-        // root, is UTF-8.
+        // SAFETY: the source has the proof, so a check of these very bytes found that this string,
+        // which was reached by slots from the root, is UTF-8.
         Some(unsafe { from_utf8_unchecked(bytes) })
     }
 }
@@ -78,22 +91,21 @@ impl<'a> Value<'a> {
 impl<'a> Value<'a> {
     /// Most strings are short and ASCII: then one look at 16 bytes is enough.
     #[inline(always)]
-    fn look_at_text(self) -> Option<&'a str> {
-        let start: Option<&[u8; 16]> = self.source.bytes.get(self.at..)?.first_chunk();
-        if let Some(start) = start
-            && let len = usize::from(start[0].wrapping_sub(0x40))
-            && len < 15
-            && u128::from_le_bytes(*start) & HIGH_BITS[len] == 0
-        {
-            // SAFETY: none of the bytes after the header has its highest bit set, so they are ASCII, which is UTF-8.
-            return Some(unsafe { from_utf8_unchecked(&start[1..1 + len]) });
+    fn short_ascii(self) -> Option<&'a str> {
+        let start: &[u8; 16] = self.source.bytes.get(self.at..)?.first_chunk()?;
+        let [header, text @ ..] = start;
+        let len = usize::from(header.wrapping_sub(0x40));
+        if len >= 15 || u128::from_le_bytes(*start) & HIGH_BITS[len] != 0 {
+            return None;
         }
-        look_at(self.as_str_bytes()?)
+        // SAFETY: none of the bytes after the header has its highest bit set, so they are ASCII,
+        // which is UTF-8.
+        Some(unsafe { from_utf8_unchecked(&text[..len]) })
     }
 }
 
 /// The text, if the bytes are UTF-8; nearly always they are ASCII, which is seen sooner.
-#[inline(never)]
+#[inline]
 fn look_at(bytes: &[u8]) -> Option<&str> {
     if !is_ascii(bytes) {
         return from_utf8(bytes).ok();
@@ -102,14 +114,17 @@ fn look_at(bytes: &[u8]) -> Option<&str> {
     Some(unsafe { from_utf8_unchecked(bytes) })
 }
 
-/// A buffer whose `as_ref` returns the same bytes each time, whatever happens in between, as long as it is not lent mutably.
+/// A buffer whose `as_ref` returns the same bytes each time, whatever happens in between, as long
+/// as it is not lent mutably.
 ///
-/// What is to be checked must be such: texts of a checked document are not looked at again. All owned and borrowed buffers of the standard
-/// library are; of another one, such as a memory map, pass the slice: `Doc::check(&map[..])`.
+/// What is to be checked must be such: texts of a checked document are not looked at again. All
+/// owned and borrowed buffers of the standard library are; of another one, such as a memory map,
+/// pass the slice: `Doc::check(&map[..])`.
 ///
 /// # Safety
 ///
-/// `as_ref` must return equal bytes in all calls that have no mutable borrow of the buffer in between; also after the buffer was moved.
+/// `as_ref` must return equal bytes in all calls that have no mutable borrow of the buffer in
+/// between; also after the buffer was moved.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc, StableBytes};
@@ -146,7 +161,8 @@ mod tests {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
-    /// The texts and keys of a document in which each way to store a string occurs, read in each way there is.
+    /// The texts and keys of a document in which each way to store a string occurs, read in each
+    /// way there is.
     #[test]
     fn texts_of_checked_documents_are_what_was_written() {
         let long = "é".repeat(100);
@@ -201,7 +217,8 @@ mod tests {
         assert!(checked.iter().all(|text| text == "a text of some letters"));
     }
 
-    /// Whatever is not reached by slots is looked at: here the middle of a string, in which a string seems to begin.
+    /// Whatever is not reached by slots is looked at: here the middle of a string, in which a
+    /// string seems to begin.
     #[test]
     fn a_value_at_any_offset_is_looked_at() {
         let checked = || Doc::check(fleece!(["xA\u{80}B\u{fff}abc"])).unwrap();
@@ -215,7 +232,8 @@ mod tests {
         }
     }
 
-    /// Values are passed around by the million: what is proved is in their context, and takes no room of its own.
+    /// Values are passed around by the million: what is proved is in their context, and takes no
+    /// room of its own.
     #[test]
     fn a_value_takes_four_words() {
         assert_eq!(size_of::<crate::Value<'_>>(), 4 * size_of::<usize>());

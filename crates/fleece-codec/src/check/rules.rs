@@ -1,4 +1,5 @@
-//! Rules beyond soundness, which the options may ask for: order and uniqueness of keys, collections that nothing else refers to.
+//! Rules beyond soundness, which the options may ask for: order and uniqueness of keys, collections
+//! that nothing else refers to.
 
 use super::scan::Scan;
 use crate::Result;
@@ -37,7 +38,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Nothing else led to the collection before: what the scan has passed was led to, and what it has not is pending.
+    /// Nothing else led to the collection before: what the scan has passed was led to, and what it
+    /// has not is pending.
     pub(super) fn unshared(&self, slot: usize, target: usize) -> Result<()> {
         let is_pending = self.pending[target / 128] & 1 << (target / 2 % 64) != 0;
         if is_pending || target >= self.reached {

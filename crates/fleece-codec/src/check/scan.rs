@@ -1,7 +1,7 @@
 //! The scan from the end of a document to its start.
 
+use super::fast_path::{Marks, follow_items, follow_pairs};
 use super::layout::Layout;
-use super::plain::{Marks, follow_items, follow_pairs};
 use super::utf8::{HIGH_BITS, is_utf8};
 use super::{CheckOptions, Rules};
 use crate::Result;
@@ -24,11 +24,12 @@ pub(super) struct Scan<'a> {
     pub(super) pending: Vec<u64>,
     /// One bit for each two bytes: a string begins here and was looked at.
     pub(super) checked: Vec<u64>,
-    /// The depth of a collection, by offset / 4: two that do not overlap cannot share a place, and of two that do the greater
-    /// depth counts for both. `DEEP` and more is in `deep`.
+    /// The depth of a collection, by offset / 4: two that do not overlap cannot share a place, and
+    /// of two that do the greater depth counts for both. `DEEP` and more is in `deep`.
     pub(super) depths: Vec<u8>,
     pub(super) deep: BTreeMap<usize, u16>,
-    /// Where the scan has come to: the collection that it looks at, with all that lies within, begins here.
+    /// Where the scan has come to: the collection that it looks at, with all that lies within,
+    /// begins here.
     pub(super) reached: usize,
     /// The depth of values that pointers lead to from `reached` on; only damaged files have such.
     pub(super) inner: BTreeMap<usize, u16>,
@@ -81,7 +82,7 @@ impl<'a> Scan<'a> {
             return Err(Error::at(ErrorKind::BadPointer, trailer, "no pointer to the root"));
         }
         self.pending = vec![0; len / 128 + 1];
-        // Where UTF-8 is not asked for, all strings are as good as looked at.
+        // Where UTF-8 is not required, all strings count as looked at.
         self.checked = vec![if self.utf8 { 0 } else { u64::MAX }; len / 128 + 1];
         self.depths = vec![0; len / 4 + 1];
         self.slot(trailer, false, 0)?;
@@ -93,14 +94,18 @@ impl<'a> Scan<'a> {
     ///
     /// At any time, each collection that a slot leads to which was followed is
     /// 1. in the slot, and was looked at with it, or
-    /// 2. before `reached` and pending: the scan will come to it, as `reached` only ever gets smaller, or
-    /// 3. at or after `reached`: among the inner ones, of which none is left before the scan moves on.
+    /// 2. before `reached` and pending: the scan will come to it, as `reached` only ever gets
+    ///    smaller, or
+    /// 3. at or after `reached`: among the inner ones, of which none is left before the scan moves
+    ///    on.
     ///
-    /// So in the end all slots of all collections that the root leads to were followed, whatever overlaps.
+    /// So in the end all slots of all collections that the root leads to were followed, whatever
+    /// overlaps.
     ///
-    /// What a pointer leads to ends at or before the pointer, and so before the collection of the pointer does. Therefore
-    /// nothing that passes leads to itself; and of the inner ones the one that ends last is led to by none of the others,
-    /// so with that one first, each is looked at once while `reached` stays, at its greatest depth.
+    /// What a pointer leads to ends at or before the pointer, and so before the collection of the
+    /// pointer does. Therefore nothing that passes leads to itself; and of the inner ones the one
+    /// that ends last is led to by none of the others, so with that one first, each is looked at
+    /// once while `reached` stays, at its greatest depth.
     fn scan(&mut self) -> Result<()> {
         for index in (0..self.pending.len()).rev() {
             loop {
@@ -127,7 +132,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Looks at one value, which is known to end within the data; `depth` collections are around it.
+    /// Looks at one value, which is known to end within the data; `depth` collections are around
+    /// it.
     #[inline]
     pub(super) fn value(&mut self, at: usize, depth: u16) -> Result<()> {
         let first = self.bytes[at];
@@ -177,7 +183,7 @@ impl<'a> Scan<'a> {
     }
 
     fn collection(&mut self, at: usize, outer_depth: u16, is_dict: bool) -> Result<()> {
-        let Some(layout) = Layout::of(self.bytes, at) else {
+        let Some(layout) = Layout::from_header(self.bytes, at) else {
             return Err(Error::at(ErrorKind::BadLength, at, "a count is malformed"));
         };
         let Layout { first, end, wide } = layout;
@@ -251,7 +257,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// A key that is not a string is a short int, not negative, and has a name in the table if there is one.
+    /// A key that is not a string is a short int, not negative, and has a name in the table if
+    /// there is one.
     fn number_key(&self, slot: usize, target: usize) -> Result<()> {
         let word = u16_at(self.bytes, target).unwrap_or(u16::MAX);
         if word >= PARENT_KEY {

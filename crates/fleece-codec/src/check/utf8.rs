@@ -19,19 +19,23 @@ pub(super) fn is_utf8(bytes: &[u8]) -> bool {
     is_ascii(bytes) || from_utf8(bytes).is_ok()
 }
 
-/// The last block overlaps the one before, so that lengths do not make for different ways through the code.
+/// The last block overlaps the one before, so that lengths do not make for different ways through
+/// the code.
 #[inline]
 pub(super) fn is_ascii(bytes: &[u8]) -> bool {
     let high_bits = |block: &[u8; 16]| u128::from_le_bytes(*block) & HIGH_BIT_OF_ALL;
     let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
         return is_short_ascii(bytes);
     };
-    let mut all = high_bits(first) | high_bits(last);
-    if bytes.len() > 32 {
-        let (blocks, _) = bytes.as_chunks::<16>();
-        all |= blocks[1..].iter().fold(0, |all, block| all | high_bits(block));
-    }
-    all == 0
+    let all = high_bits(first) | high_bits(last);
+    all == 0 && (bytes.len() <= 32 || is_long_ascii(bytes))
+}
+
+#[inline(never)]
+fn is_long_ascii(bytes: &[u8]) -> bool {
+    let (blocks, _) = bytes.as_chunks::<16>();
+    let all = blocks.iter().fold(0, |all, block| all | u128::from_le_bytes(*block));
+    all & HIGH_BIT_OF_ALL == 0
 }
 
 /// As [`is_ascii`], of less than 16 bytes.

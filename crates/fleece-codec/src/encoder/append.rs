@@ -33,7 +33,8 @@ impl Encoder {
         self.frame.expects
     }
 
-    /// The slot for a string of at most 15 bytes, which is written if it is not near enough already; and its hash.
+    /// The slot for a string of at most 15 bytes, which is written if it is not near enough
+    /// already; and its hash.
     #[inline]
     pub(super) fn short_string(&mut self, string: Packed, len: usize) -> (u32, u64) {
         let hash = string.hash(self.strings.seed());
@@ -74,7 +75,8 @@ impl Encoder {
         self.push_slot(POINTER | self.position() as u32);
     }
 
-    /// Appends the first `len` bytes and pads them to an even length; the bytes after them are zero.
+    /// Appends the first `len` bytes and pads them to an even length; the bytes after them are
+    /// zero.
     #[inline]
     pub(super) fn append_16(&mut self, bytes: [u8; 16], len: usize) {
         let end = self.out.len() + len.next_multiple_of(2);
@@ -118,7 +120,7 @@ impl Encoder {
         }
     }
 
-    /// Takes what went wrong so far.
+    /// Takes the first error.
     #[inline]
     pub(crate) fn take_failure(&mut self) -> Result<()> {
         match self.failure.take() {

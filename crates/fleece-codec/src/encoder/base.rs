@@ -1,4 +1,5 @@
-//! The amended document: what of it need not be written again, and whether its keys go with the encoder's table.
+//! The amended document: what of it need not be written again, and whether its keys go with the
+//! encoder's table.
 
 use super::strings::{NOWHERE, Packed, SHARED_DISTANCE_MAX, SHARED_LEN_MAX};
 use super::{Encoder, POINTER};
@@ -16,34 +17,38 @@ use core::ops::ControlFlow;
 /// A document to amend.
 pub(super) struct Amended {
     bytes: Arc<[u8]>,
-    /// Why no dict can be written, if anything: its keys would be others than those of the same name in the base. `None` until the first
-    /// dict is begun.
-    mismatch: Option<Option<&'static str>>,
+    /// Why no dict can be written, if anything: its keys would be others than those of the same name
+    /// in the base. Known from the first dict on.
+    mismatch: Option<&'static str>,
+    is_matched: bool,
     /// Whether the first key near the end that could be a number is one.
     has_shared_keys: Option<bool>,
-    /// Identity and length of a table that came with a value of the base and says the same as the encoder's.
+    /// Identity and length of a table that came with a value of the base and says the same as the
+    /// encoder's.
     agreed: Option<(u64, usize)>,
 }
 
 /// Amendments.
 impl Encoder {
-    /// An encoder of changes to `base` that are to be appended to it: `base` and what [`finish`](Self::finish) returns are together
-    /// one document.
+    /// An encoder of changes to `base` that are to be appended to it: `base` and what
+    /// [`finish`](Self::finish) returns are together one document.
     ///
-    /// If `base` has shared keys, the encoder needs their table ([`set_shared_keys`](Self::set_shared_keys)) before it writes a dict; if it
-    /// has its keys as text, the encoder must have no table that has room for them. Else the dict is an error: lookups would not find what
-    /// was changed. With a table, all keys of the base are looked at for this; without one, those of the dicts that are edited and the first
-    /// one of the base that could be shared.
+    /// If `base` has shared keys, the encoder needs their table
+    /// ([`set_shared_keys`](Self::set_shared_keys)) before it writes a dict; if it has its keys as
+    /// text, the encoder must have no table that has room for them. Else the dict is an error:
+    /// lookups would not find what was changed. With a table, all keys of the base are looked at
+    /// for this; without one, those of the dicts that are edited and the first one of the base that
+    /// could be shared.
     ///
-    /// Without a table the cost is that of the changes, not of the base: of its strings, those are reused that a pointer of two bytes
-    /// reaches.
+    /// Without a table the cost is that of the changes, not of the base: of its strings, those are
+    /// reused that a pointer of two bytes reaches.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc, Edit, Encoder};
     /// let base = fleece!({"born": 1815, "died": 1852, "name": "Ada"});
     /// let base: std::sync::Arc<[u8]> = base.into();
     /// let base_doc = Doc::open(base.clone())?;
-    /// let mut edit = Edit::of_dict(base_doc.root().as_dict().unwrap());
+    /// let mut edit = Edit::from_dict(base_doc.root().as_dict().unwrap());
     /// edit.set("born", 0);
     /// let mut encoder = Encoder::amend_append(base.clone())?;
     /// encoder.write_edit(&edit)?;
@@ -56,13 +61,19 @@ impl Encoder {
         Doc::open(&base)?;
         let mut encoder = Self::new();
         encoder.start = base.len();
-        encoder.base =
-            Some(Amended { bytes: base, mismatch: None, has_shared_keys: None, agreed: None });
+        encoder.base = Some(Amended {
+            bytes: base,
+            mismatch: None,
+            is_matched: false,
+            has_shared_keys: None,
+            agreed: None,
+        });
         encoder.load_base();
         Ok(encoder)
     }
 
-    /// An encoder of changes to `base` that are kept apart from it, to be opened with [`Doc::open_delta`].
+    /// An encoder of changes to `base` that are kept apart from it, to be opened with
+    /// [`Doc::open_delta`].
     ///
     /// ```
     /// # use fleece_codec::{fleece, Encoder};
@@ -75,7 +86,8 @@ impl Encoder {
         Ok(encoder)
     }
 
-    /// Whether `value` belongs to the amended document, and is long enough to be worth a pointer, which is then written.
+    /// Whether `value` belongs to the amended document, and is long enough to be worth a pointer,
+    /// which is then written.
     pub(super) fn write_pointer_to_base(&mut self, value: Value<'_>) -> bool {
         let in_base = self.is_in_base(value) && !is_inline(value);
         if in_base {
@@ -90,7 +102,8 @@ impl Encoder {
         base.is_some_and(|base| core::ptr::eq(&raw const *base.bytes, value.source.bytes))
     }
 
-    /// A value of the base that came with another table than the encoder's would be read with the wrong names.
+    /// A value of the base that came with another table than the encoder's would be read with the
+    /// wrong names.
     pub(super) fn match_table_of(&mut self, value: Value<'_>) {
         let (Some(theirs), Some(own), Some(base)) =
             (value.source.keys(), &self.shared_keys, &mut self.base)
@@ -115,21 +128,28 @@ impl Encoder {
     pub(super) fn base_mismatch(&mut self) -> Option<&'static str> {
         let base = self.base.as_mut()?;
         let table = self.shared_keys.as_ref();
-        let (bytes, has_shared_keys) = (&base.bytes, &mut base.has_shared_keys);
-        *base.mismatch.get_or_insert_with(|| match table {
-            Some(table) => mismatch(bytes, table),
-            None => has_shared_keys.or_else(|| first_key(bytes))?.then_some(NO_TABLE),
-        })
+        if !base.is_matched {
+            base.is_matched = true;
+            base.mismatch = if let Some(table) = table {
+                mismatch(&base.bytes, table)
+            } else {
+                let is_shared = base.has_shared_keys.or_else(|| first_key(&base.bytes));
+                is_shared.unwrap_or(false).then_some(NO_TABLE)
+            };
+        }
+        base.mismatch
     }
 
-    /// Forgets what was found out about the keys of the base, because there is another table now, or none.
+    /// Forgets what was found out about the keys of the base, because there is another table now,
+    /// or none.
     pub(super) fn forget_mismatch(&mut self) {
         if let Some(base) = &mut self.base {
-            (base.agreed, base.mismatch) = (None, None);
+            (base.agreed, base.is_matched) = (None, false);
         }
     }
 
-    /// Makes the short strings of the amended document known that a pointer of two bytes reaches, so that they are not written again.
+    /// Makes the short strings of the amended document known that a pointer of two bytes reaches,
+    /// so that they are not written again.
     pub(super) fn load_base(&mut self) {
         let Some(mut base) = self.base.take() else { return };
         let from = base.bytes.len().saturating_sub(SHARED_DISTANCE_MAX) & !1;
@@ -160,7 +180,8 @@ impl Encoder {
     }
 }
 
-/// Why a dict that is written with this table has other keys than those of the same name in the base.
+/// Why a dict that is written with this table has other keys than those of the same name in the
+/// base.
 fn mismatch(base: &[u8], table: &SharedKeys) -> Option<&'static str> {
     let (mut table_len, mut has_names) = (0, false);
     let has_room = table.len() < SharedKeys::LEN_MAX;
@@ -183,8 +204,8 @@ fn mismatch(base: &[u8], table: &SharedKeys) -> Option<&'static str> {
     has_names.then_some(message)
 }
 
-/// Whether the first key that could be a number is one. An encoder with a table makes numbers of all such keys until its table is full,
-/// so the first one says what they are.
+/// Whether the first key that could be a number is one. An encoder with a table makes numbers of
+/// all such keys until its table is full, so the first one says what they are.
 fn first_key(base: &[u8]) -> Option<bool> {
     let mut first = None;
     let _ = walk(
@@ -211,9 +232,11 @@ fn is_in(table: &SharedKeys, key: DictKey<'_>) -> bool {
     key.as_str().is_some_and(|name| table.index_of(name).is_some())
 }
 
-/// Walks over the collections of a document that begin at `from` or later, each once, and the values in them.
+/// Walks over the collections of a document that begin at `from` or later, each once, and the
+/// values in them.
 ///
-/// What a collection holds lies before it, so all collections that lead to one of them begin there, too.
+/// What a collection holds lies before it, so all collections that lead to one of them begin there,
+/// too.
 fn walk<'a>(
     bytes: &'a [u8],
     from: usize,

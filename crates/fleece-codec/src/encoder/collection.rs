@@ -17,7 +17,8 @@ pub(crate) struct Frame {
     pub(crate) wide: bool,
     /// The keys were written in order and without duplicates.
     sorted: bool,
-    /// There are keys that are not told apart by their sort key alone: long ones, the mark of a parent, or strings of zeros.
+    /// There are keys that are not told apart by their sort key alone: long ones, the mark of a
+    /// parent, or strings of zeros.
     pub(super) rare_keys: bool,
     /// A hash of the keys in the order of writing.
     pub(super) shape: u64,
@@ -134,7 +135,8 @@ impl Encoder {
         true
     }
 
-    /// As [`write_key`](Self::write_key) with a table, of a name that was packed whole; false if the table does not have it yet.
+    /// As [`write_key`](Self::write_key) with a table, of a name that was packed whole; false if
+    /// the table does not have it yet.
     #[inline]
     pub(crate) fn write_packed_shared_key(&mut self, packed: Packed) -> bool {
         let keys = self.shared_keys.as_ref();
@@ -145,7 +147,8 @@ impl Encoder {
         true
     }
 
-    /// Writes a shared key. Its sort key is the number, which is below those of all strings that are not rare.
+    /// Writes a shared key. Its sort key is the number, which is below those of all strings that
+    /// are not rare.
     #[inline]
     fn write_number_key(&mut self, index: u16) {
         let hash = u64::from(index).wrapping_mul(SPREAD);
@@ -339,7 +342,8 @@ impl Encoder {
     }
 }
 
-/// Sort keys of strings are below this for the empty one and those of nothing but zeros: as low as those of shared keys.
+/// Sort keys of strings are below this for the empty one and those of nothing but zeros: as low as
+/// those of shared keys.
 const NUMBERS: u128 = 1 << 12;
 
 /// An odd number of which the bits look random: 2^64 divided by the golden ratio.

@@ -90,7 +90,8 @@ impl Encoder {
         }
     }
 
-    /// Copies the bytes of a number. Unlike numbers that are written as such, those of up to four bytes go into the slot.
+    /// Copies the bytes of a number. Unlike numbers that are written as such, those of up to four
+    /// bytes go into the slot.
     fn copy_number(&mut self, value: Value<'_>) {
         let rest = value.source.bytes.get(value.at..).unwrap_or_default();
         let first = value.first_byte();

@@ -47,10 +47,11 @@ pub enum DuplicateKeys {
     KeepAll,
 }
 
-/// Writes a document. Calls follow the order of JSON text; the encoder does not allocate for each value.
+/// Writes a document. Calls follow the order of JSON text; the encoder does not allocate for each
+/// value.
 ///
-/// A wrong call (a value where a key is due, say) is remembered and makes [`finish`](Encoder::finish) fail. All that is written is kept in
-/// memory until then.
+/// A wrong call (a value where a key is due, say) is remembered and makes
+/// [`finish`](Encoder::finish) fail. All that is written is kept in memory until then.
 ///
 /// ```
 /// use fleece_codec::{Doc, Encoder};
@@ -67,8 +68,8 @@ pub enum DuplicateKeys {
 /// ```
 pub struct Encoder {
     out: Vec<u8>,
-    /// The slots of all open collections: a pointer (top bit set, then the absolute position) or an inline value of up to 4
-    /// bytes, first byte on top.
+    /// The slots of all open collections: a pointer (top bit set, then the absolute position) or an
+    /// inline value of up to 4 bytes, first byte on top.
     slots: Vec<u32>,
     /// The sort keys of all open dicts.
     keys: Vec<u128>,
@@ -160,10 +161,12 @@ impl Encoder {
         self.share_strings = share;
     }
 
-    /// How long a document may become, at most and by default 2 GiB; of an amendment, what is added.
+    /// How long a document may become, at most and by default 2 GiB; of an amendment, what is
+    /// added.
     ///
-    /// A small document in which collections are shared may hold very much. To copy a value of foreign data, set a limit, or check that
-    /// nothing is shared: [`CheckOptions::unshared_collections`](crate::CheckOptions::unshared_collections).
+    /// A small document in which collections are shared may hold very much. To copy a value of
+    /// foreign data, set a limit, or check that nothing is shared:
+    /// [`CheckOptions::unshared_collections`](crate::CheckOptions::unshared_collections).
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Encoder, ErrorKind};

@@ -58,7 +58,8 @@ impl Encoder {
         self.long_int(value as u64, bits.div_ceil(8), 0x10);
     }
 
-    /// Writes an integer; from 2048 on as an unsigned one, which is how JSON's positive integers are stored.
+    /// Writes an integer; from 2048 on as an unsigned one, which is how JSON's positive integers
+    /// are stored.
     ///
     /// ```
     /// # use fleece_codec::{Doc, Encoder};

@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 
 /// Strings of 2 to this many bytes are written once.
 pub(crate) const SHARED_LEN_MAX: usize = 15;
-/// How far back a string may lie to be shared: the reach of a narrow pointer less the original's guess at how long the open
-/// collection will become.
+/// How far back a string may lie to be shared: the reach of a narrow pointer less the original's
+/// guess at how long the open collection will become.
 pub(crate) const SHARED_DISTANCE_MAX: usize = NARROW_MAX_BYTES - 32;
 
-/// A string of at most 15 bytes as a number: its bytes from the lowest byte on, its length in the highest.
+/// A string of at most 15 bytes as a number: its bytes from the lowest byte on, its length in the
+/// highest.
 ///
 /// Numbers of different strings differ; byte-swapped, they compare as the strings do.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,7 +95,8 @@ pub(crate) struct StringTable {
 struct Entry {
     packed: [u64; 2],
     at: u32,
-    /// The document that the string is of. Entries of earlier ones are free, so that clearing touches none.
+    /// The document that the string is of. Entries of earlier ones are free, so that clearing
+    /// touches none.
     document: u32,
 }
 
@@ -102,8 +104,8 @@ const FREE: Entry = Entry { packed: [0; 2], at: NOWHERE, document: 0 };
 /// The place of a string that was not written yet.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 const FIRST_CAPACITY: usize = 256;
-/// After so many documents in a row that used less than one of so many entries, the table is made anew: a large one is slow, because
-/// the entries that are in use are far from each other.
+/// After this many documents in a row that used less than one of `SPARSE_ENTRIES` entries, a new
+/// table is made: a large one is slow, because the entries in use are far from each other.
 const SPARSE_DOCUMENTS_MAX: u32 = 8;
 const SPARSE_ENTRIES: usize = 64;
 
@@ -112,7 +114,8 @@ impl StringTable {
         Self { entries: Vec::new(), used: 0, seed: random(), document: 1, sparse_documents: 0 }
     }
 
-    /// Where the string with this hash is, `NOWHERE` if it is new. The caller writes its place into the answer.
+    /// Where the string with this hash is, `NOWHERE` if it is new. The caller writes its place into
+    /// the answer.
     #[inline]
     pub(crate) fn place(&mut self, string: Packed, hash: u64) -> &mut u32 {
         if self.used * 2 >= self.entries.len() {
@@ -170,7 +173,7 @@ impl StringTable {
     }
 }
 
-/// A seed that nobody outside knows, so that no input can be made whose strings all collide.
+/// A random seed, so that no input can be made whose strings all collide.
 #[cfg(feature = "std")]
 pub(crate) fn random() -> u64 {
     use core::hash::{BuildHasher, Hasher};

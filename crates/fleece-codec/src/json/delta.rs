@@ -15,8 +15,8 @@ const PATCHED_TEXT_BYTES: usize = 60;
 
 /// What must change in `old` to make it `new`, as JSON text; `{}` if nothing.
 ///
-/// The text is what the original's `FLApplyJSONDelta` reads. An array that changed is written whole. Data becomes base64, as in all
-/// JSON.
+/// The text is what the original's `FLApplyJSONDelta` reads. An array that changed is written
+/// whole. Data becomes base64, as in all JSON.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc};
@@ -150,7 +150,7 @@ fn patched<'v>(old: Option<Value<'v>>, delta: Value<'v>, depth: usize) -> Result
     let Some(from) = old.and_then(Value::as_dict) else {
         return Err(misfit("a delta changes pairs of what is no dict"));
     };
-    let mut edit = Edit::of_dict(from);
+    let mut edit = Edit::from_dict(from);
     for (key, delta) in changes {
         let key = name(key)?;
         match patched(from.get(key), delta, depth + 1)? {

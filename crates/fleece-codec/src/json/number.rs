@@ -51,7 +51,8 @@ fn digit(text: &[u8], at: usize) -> Option<u64> {
     (digit < 10).then_some(u64::from(digit))
 }
 
-/// A number with a fraction or an exponent, or of 20 digits and more. `value` holds the whole part if that has at most 19.
+/// A number with a fraction or an exponent, or of 20 digits and more. `value` holds the whole part
+/// if that has at most 19.
 #[inline]
 fn float_or_large(
     text: &[u8],
@@ -174,7 +175,8 @@ pub(super) fn append_f32(value: f32, out: &mut Vec<u8>) {
     append_float(text, magnitude <= EXACT_MAX_F32 && (magnitude >= 1e-4 || value == 0.0), out);
 }
 
-/// Takes any decimal notation of a number and prints it in decimal or exponent form, as the original does.
+/// Takes any decimal notation of a number and prints it in decimal or exponent form, as the
+/// original does.
 fn append_float(text: &str, decimal: bool, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let exponent_at = bytes.iter().position(|&byte| byte == b'e');

@@ -58,8 +58,8 @@ impl Default for ParseOptions {
 
 /// Makes a document from JSON text.
 ///
-/// Strictly RFC 8259; the root may be anything; of equal keys the last one stays; integers beyond 64 bits become doubles, and numbers that
-/// overflow a double are an error.
+/// Strictly RFC 8259; the root may be anything; of equal keys the last one stays; integers beyond
+/// 64 bits become doubles, and numbers that overflow a double are an error.
 ///
 /// ```
 /// let bytes = fleece_codec::json::to_fleece(b"[1, \"two\"]")?;
@@ -150,8 +150,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads what may follow a value: ends of collections, then a comma and, in an object, the next key. True at the end of the
-    /// outermost value.
+    /// Reads what may follow a value: ends of collections, then a comma and, in an object, the next
+    /// key. True at the end of the outermost value.
     #[inline]
     fn end_of_value(&mut self) -> Result<bool> {
         while self.encoder.depth() > self.outer_depth {
@@ -231,7 +231,8 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// The string of at most 15 bytes of ASCII without escapes that begins at the quote here, if there is one.
+    /// The string of at most 15 bytes of ASCII without escapes that begins at the quote here, if
+    /// there is one.
     #[inline]
     fn short_string(&self) -> Option<(Packed, usize)> {
         let chunk = self.text.get(self.at + 1..)?.first_chunk::<16>()?;

@@ -35,7 +35,8 @@ pub enum NonFinite {
 
 /// How JSON is printed.
 ///
-/// Numbers have the fewest digits that read back as the same number; data is base64 in a string; `undefined` is `null`.
+/// Numbers have the fewest digits that read back as the same number; data is base64 in a string;
+/// `undefined` is `null`.
 ///
 /// ```
 /// use fleece_codec::{fleece, json::PrintOptions, Doc};
@@ -87,7 +88,8 @@ impl PrintOptions {
         self
     }
 
-    /// Pairs in the order of their names. The order of storage differs from that where there are shared keys.
+    /// Pairs in the order of their names. The order of storage differs from that where there are
+    /// shared keys.
     ///
     /// ```
     /// # use fleece_codec::{fleece, json::PrintOptions, Doc};
@@ -137,8 +139,8 @@ impl PrintOptions {
         self
     }
 
-    /// How long the text may become; by default there is no limit. A small document in which collections are shared may hold very
-    /// much, so a text of foreign data should have one.
+    /// How long the text may become; by default there is no limit. A small document in which
+    /// collections are shared may hold very much, so a text of foreign data should have one.
     ///
     /// ```
     /// # use fleece_codec::{fleece, json::PrintOptions, Doc, ErrorKind};
@@ -255,7 +257,8 @@ impl Printer<'_> {
     /// Prints what stands before each item or pair.
     #[inline(always)]
     fn separate(&mut self, depth: usize) {
-        // Only the beginning of a collection ends with a bracket that opens; strings end with their quote.
+        // Only the beginning of a collection ends with a bracket that opens; strings end with their
+        // quote.
         if !matches!(self.out.last(), Some(b'[' | b'{')) {
             self.out.push(b',');
         }

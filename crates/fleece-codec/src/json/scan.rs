@@ -2,7 +2,8 @@
 
 use wide::u8x16;
 
-/// The place of the first byte that a JSON string cannot hold as it is: `"`, `\`, or one below 0x20. 16 if there is none.
+/// The place of the first byte that a JSON string cannot hold as it is: `"`, `\`, or one below
+/// 0x20. 16 if there is none.
 #[inline(always)]
 pub(super) fn special(bytes: &[u8; 16]) -> usize {
     let text = u8x16::new(*bytes);

@@ -6,11 +6,13 @@ use alloc::vec::Vec;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Prints a string between quotes, and a colon after it if it is a key. Its bytes are copied, UTF-8 or not.
+/// Prints a string between quotes, and a colon after it if it is a key. Its bytes are copied, UTF-8
+/// or not.
 #[inline(always)]
 pub(super) fn append_value<const KEY: bool>(string: Value<'_>, out: &mut Vec<u8>) {
     let rest = string.source.bytes.get(string.at..).unwrap_or_default();
-    // A short string is copied with what follows it, which is then cut off: a copy of fixed size is one instruction.
+    // A short string is copied with what follows it, which is then cut off: a copy of fixed size is
+    // one instruction.
     if let Some(&[first, ref chunk @ ..]) = rest.first_chunk::<17>() {
         let len = usize::from(first & 0x0F);
         if len < 15 && scan::special_or_delete(chunk) >= len {
@@ -83,8 +85,8 @@ pub(super) enum Flaw {
     Escape(usize),
 }
 
-/// Appends to `out` what the text from `start` on, after the opening quote, stands for. Says where the string ends, after the closing
-/// quote.
+/// Appends to `out` what the text from `start` on, after the opening quote, stands for. Says where
+/// the string ends, after the closing quote.
 pub(super) fn unescape(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, Flaw> {
     let mut at = start;
     loop {

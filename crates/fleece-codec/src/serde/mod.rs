@@ -18,7 +18,8 @@ use de::Nested;
 use reading::Reading;
 use serde::{Deserialize, Serialize};
 
-/// Makes a document of any type that can be serialized: the same as its JSON text would make, with bytes as data.
+/// Makes a document of any type that can be serialized: the same as its JSON text would make, with
+/// bytes as data.
 ///
 /// Fails on NaN, and on maps whose keys are neither strings nor integers.
 ///
@@ -40,8 +41,9 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 
 /// Makes a value of a document; `&str` and `&[u8]` borrow from the document.
 ///
-/// Each value is checked when it is reached, and what the type leaves out is checked, too: a document that [`Doc::check`] refuses is an error
-/// here, too. One in which much is shared may hold far more values than bytes. Collections may be nested 200 deep.
+/// Each value is checked when it is reached, and what the type leaves out is checked, too: a
+/// document that [`Doc::check`] refuses is an error here, too. One in which much is shared may hold
+/// far more values than bytes. Collections may be nested 200 deep.
 ///
 /// ```
 /// #[derive(serde::Deserialize, PartialEq, Debug)]

@@ -1,4 +1,5 @@
-//! Reading of slots for `serde`: of bytes that were not checked, each value is checked when it is reached.
+//! Reading of slots for `serde`: of bytes that were not checked, each value is checked when it is
+//! reached.
 
 use crate::Result;
 use crate::array::Slots;
@@ -12,7 +13,8 @@ use core::cell::Cell;
 
 /// What holds for all values of one call.
 pub(super) struct Reading {
-    /// How many items and pairs may still be visited: of a small document in which collections are shared there may be very many.
+    /// How many items and pairs may still be visited: of a small document in which collections are
+    /// shared there may be very many.
     values_left: Cell<usize>,
     /// The slots are read as they are: the document was checked, or the caller did not want that.
     is_checked: Cell<bool>,
@@ -44,7 +46,7 @@ impl Reading {
         Ok(reading)
     }
 
-    /// The depth of what is within a collection at this depth, which has so many items or pairs.
+    /// The depth of what is within a collection at this depth, which has `len` items or pairs.
     #[inline]
     pub(super) fn enter(&self, depth: usize, len: usize) -> Result<usize> {
         let Some(values_left) = self.values_left.get().checked_sub(len) else {
@@ -74,7 +76,8 @@ impl Reading {
         self.is_checked.get()
     }
 
-    /// Checks all of the document, if it must be sound and that was not done before: where something is met that is not plain.
+    /// Checks all of the document, if it must be sound and that was not done before: where
+    /// something is met that is not plain.
     #[cold]
     pub(super) fn check(&self, bytes: &[u8]) -> Result<()> {
         if !self.is_checked() {
@@ -104,8 +107,8 @@ impl Reading {
     }
 }
 
-/// Where the slot at `at` leads, if it holds a value that ends with it, or a plain pointer to one that ends before it. Where all was checked
-/// before, ends are not looked at.
+/// Where the slot at `at` leads, if it holds a value that ends with it, or a plain pointer to one
+/// that ends before it. Where all was checked before, ends are not looked at.
 #[inline(always)]
 fn sound_target(bytes: &[u8], at: usize, wide: bool, is_checked: bool) -> Option<usize> {
     let (target, room) = if wide {
@@ -141,5 +144,5 @@ fn end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at)? >> 4 <= tag::DATA {
         return varint(bytes, at + 1).map(|(len, start)| start + len);
     }
-    Layout::of(bytes, at).map(|layout| layout.end)
+    Layout::from_header(bytes, at).map(|layout| layout.end)
 }

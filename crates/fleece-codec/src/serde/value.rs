@@ -6,7 +6,8 @@ use crate::value::{Kind, Value};
 use crate::{Array, Dict};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// A value serializes as what it stands for, data as bytes, `undefined` as a unit. Collections may be nested 200 deep.
+/// A value serializes as what it stands for, data as bytes, `undefined` as a unit. Collections may
+/// be nested 200 deep.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};

@@ -1,4 +1,5 @@
-//! Amendments of documents with shared keys: with their table all is there, with another or none it is an error.
+//! Amendments of documents with shared keys: with their table all is there, with another or none it
+//! is an error.
 
 use fleece_codec::{Doc, Edit, Encoder, ErrorKind, Result, SharedKeys, json};
 use std::sync::Arc;
@@ -19,7 +20,8 @@ fn base(mut keys: Option<SharedKeys>) -> (Arc<[u8]>, Option<SharedKeys>) {
     (bytes.into(), encoder.take_shared_keys())
 }
 
-/// Amends a base that was opened with one table by an encoder with another one, and gives the whole document with that table.
+/// Amends a base that was opened with one table by an encoder with another one, and gives the whole
+/// document with that table.
 fn amend(
     base: &Arc<[u8]>,
     opened_with: Option<&SharedKeys>,
@@ -30,7 +32,7 @@ fn amend(
     if let Some(keys) = opened_with {
         doc = doc.with_shared_keys(Arc::new(keys.clone()));
     }
-    let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
     change(&mut edit);
     let mut encoder = Encoder::amend_append(base.clone())?;
     if let Some(keys) = written_with {
@@ -201,7 +203,7 @@ fn a_dict_with_shared_keys_is_not_edited_without_the_table_where_others_have_tex
     let dict = doc.root().at(0).and_then(fleece_codec::Value::as_dict).unwrap();
     // The others change nothing that this dict has.
     for change in &CHANGES[..2] {
-        let mut edit = Edit::of_dict(dict);
+        let mut edit = Edit::from_dict(dict);
         change(&mut edit);
         let mut encoder = Encoder::amend_append(base.clone()).unwrap();
         let error = encoder.write_edit(&edit).unwrap_err();

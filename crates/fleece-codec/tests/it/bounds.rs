@@ -1,4 +1,5 @@
-//! What has no bound in the data has one here: text for people, walks, edits of many levels, and documents without end.
+//! What has no bound in the data has one here: text for people, walks, edits of many levels, and
+//! documents without end.
 
 use fleece_codec::{CheckOptions, Doc, Edit, Encoder, SharedKeys, Value, fleece, json};
 

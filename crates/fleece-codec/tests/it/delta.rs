@@ -8,7 +8,7 @@ use std::sync::Arc;
 fn check(name: &str, change: impl Fn(&mut Edit<'_>)) {
     let base: Arc<[u8]> = vector(&format!("{name}.base")).into();
     let doc = Doc::check(base.clone()).unwrap();
-    let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
     change(&mut edit);
 
     let mut encoder = Encoder::amend_append(base.clone()).unwrap();
@@ -64,7 +64,7 @@ fn generations_are_the_same() {
     for generation in 0..4 {
         let base: Arc<[u8]> = document.clone().into();
         let doc = Doc::check(base.clone()).unwrap();
-        let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+        let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
         edit.set(&format!("gen{generation}"), generation);
         if generation == 2 {
             edit.remove("age");
@@ -83,7 +83,7 @@ fn generations_are_the_same() {
 fn an_edit_without_changes_is_one_pointer() {
     let base: Arc<[u8]> = vector("api_delta_nested.base").into();
     let doc = Doc::check(base.clone()).unwrap();
-    let edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    let edit = Edit::from_dict(doc.root().as_dict().unwrap());
     let mut encoder = Encoder::amend_extern(base.clone()).unwrap();
     encoder.write_edit(&edit).unwrap();
     let delta = encoder.finish().unwrap();

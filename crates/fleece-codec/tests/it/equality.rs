@@ -4,7 +4,8 @@ use crate::data;
 use fleece_codec::{CheckOptions, Doc, Encoder};
 use std::sync::Arc;
 
-/// An array of two items, each of which is the array before, and so on down to one of these two numbers.
+/// An array of two items, each of which is the array before, and so on down to one of these two
+/// numbers.
 fn doubled(levels: usize, numbers: [u8; 2]) -> Vec<u8> {
     let mut bytes = vec![0x60, 0x02, 0x00, numbers[0], 0x00, numbers[1]];
     for _ in 0..levels {

@@ -70,7 +70,8 @@ fn depth_is_counted_exactly() {
 
 #[test]
 fn overlapping_arrays_are_refused_in_linear_time() {
-    // Every two bytes begin another array of 2046 items: reading all would take a thousand times the length.
+    // Every two bytes begin another array of 2046 items: reading all would take a thousand times
+    // the length.
     let mut bytes = [0x67, 0xFE].repeat(8192);
     let targets = (0..4096_u32).map(|item| 2 * item);
     let first = bytes.len() + 2 + 1 + 1;

@@ -1,15 +1,17 @@
-//! Values that lie within the collection that refers to them, made by hand, further from its start than one block of the check.
+//! Values that lie within the collection that refers to them, made by hand, further from its start
+//! than one block of the check.
 
 use fleece_codec::{CheckOptions, Doc, ErrorKind};
 
-/// The slots before the ones that matter: with them these are more than 128 bytes after the start of the array.
+/// The slots before the ones that matter: with them these are more than 128 bytes after the start
+/// of the array.
 const FILLERS: usize = 40;
 
 /// What the broken pointers of [`Row::hide`] lead to: a string that is not UTF-8.
 const LATIN1: [u8; 4] = [0x42, 0xE9, 0xE9, 0x00];
 
-/// An array of wide slots, after [`LATIN1`]. A small number takes two bytes of its slot; what stands in the other two is looked at only
-/// by what points there.
+/// An array of wide slots, after [`LATIN1`]. A small number takes two bytes of its slot; what
+/// stands in the other two is looked at only by what points there.
 struct Row {
     slots: Vec<[u8; 4]>,
 }
@@ -26,7 +28,8 @@ impl Row {
         Self::START + 4 * self.slots.len()
     }
 
-    /// Hides a collection of two slots, of which the second one is free: its header ends one slot, the other ends the next one.
+    /// Hides a collection of two slots, of which the second one is free: its header ends one slot,
+    /// the other ends the next one.
     fn hide(&mut self, header: u16, first: u16, second: u16) -> usize {
         let place = self.at() + 2;
         let number = 0_u16;

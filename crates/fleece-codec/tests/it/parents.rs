@@ -3,7 +3,8 @@
 use fleece_codec::{CheckOptions, Dict, Doc, Encoder, ErrorKind, Key, Path, json};
 use std::collections::BTreeMap;
 
-/// A chain of so many dicts, each with one pair of its own and the one before as its parent. The name of pair 0 is `!`, and so on.
+/// A chain of `dicts` dicts, each with one pair of its own and the one before as its parent. The
+/// name of pair 0 is `!`, and so on.
 fn chain(dicts: u8) -> Vec<u8> {
     let mut bytes = Vec::new();
     for i in 0..dicts {

@@ -1,10 +1,12 @@
-//! The rules of the original's validator, written down as plainly as possible, against `Doc::check`.
+//! The rules of the original's validator, written down as plainly as possible, against
+//! `Doc::check`.
 
 use crate::vector;
 use fleece_codec::{Doc, ErrorKind, Key};
 use proptest::prelude::*;
 
-/// Follows the rules one value after the other, with recursion, and again for each reference. `None` once that takes too long.
+/// Follows the rules one value after the other, with recursion, and again for each reference.
+/// `None` once that takes too long.
 struct Reference<'b> {
     bytes: &'b [u8],
     steps: usize,
@@ -131,7 +133,8 @@ fn compare(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What fuzzing found worth keeping. It runs the same bytes for panics; here the verdict counts, and that lookups answer.
+/// What fuzzing found worth keeping. It runs the same bytes for panics; here the verdict counts,
+/// and that lookups answer.
 #[test]
 fn kept_inputs_of_the_fuzzer_get_the_verdict_of_the_rules() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/decode");

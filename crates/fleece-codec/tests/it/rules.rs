@@ -1,4 +1,5 @@
-//! Options against documents that two programs read differently, and against small ones that hold very much.
+//! Options against documents that two programs read differently, and against small ones that hold
+//! very much.
 
 use crate::data;
 use fleece_codec::{CheckOptions, Doc, Encoder, ErrorKind, SharedKeys, fleece, json};

@@ -101,3 +101,30 @@ fn data_without_end_is_refused() {
     let error = from_value::<serde_json::Value>(doc.root()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooDeep);
 }
+
+/// `{"a": [?]}`, where the item is a pointer that leads nowhere.
+const BROKEN: [u8; 12] = [0x60, 0x01, 0x80, 0x00, 0x70, 0x01, 0x41, b'a', 0x80, 0x04, 0x80, 0x03];
+
+#[expect(clippy::unnecessary_wraps, reason = "serde calls it so")]
+fn swallow<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
+    Ok(Vec::<u8>::deserialize(deserializer).ok().map(|items| items[0]))
+}
+
+#[test]
+fn what_a_type_leaves_out_must_be_sound_too() {
+    #[derive(Deserialize, Debug)]
+    struct Nothing {}
+    #[derive(Deserialize, Debug)]
+    struct Swallows {
+        #[serde(deserialize_with = "swallow")]
+        #[expect(dead_code, reason = "it is never made")]
+        a: Option<u8>,
+    }
+    assert!(from_slice::<Nothing>(&fleece!({"a": [1]})).is_ok());
+    assert_eq!(from_slice::<Nothing>(&BROKEN).unwrap_err().kind(), ErrorKind::BadPointer);
+    assert_eq!(from_slice::<Swallows>(&BROKEN).unwrap_err().kind(), ErrorKind::BadPointer);
+    // Of a document that need not be sound, the broken item is nothing.
+    let value = Doc::open(&BROKEN).unwrap();
+    let read = from_value::<BTreeMap<String, Vec<Option<u8>>>>(value.root()).unwrap();
+    assert_eq!(read["a"], [None]);
+}

@@ -1,4 +1,5 @@
-//! Documents that the original made: each checks, prints as the original prints it, and is made again byte for byte.
+//! Documents that the original made: each checks, prints as the original prints it, and is made
+//! again byte for byte.
 
 use crate::{data, table, vector};
 use fleece_codec::json::{self, PrintOptions};

@@ -1,5 +1,6 @@
-//! Documents of Couchbase Lite databases: a folder with a file of SQLite, in which the default collection is the table `kv_default`, and
-//! the table of shared keys a row of `kv_info`. Only read, and only databases without encryption.
+//! Documents of Couchbase Lite databases: a folder with a file of SQLite, in which the default
+//! collection is the table `kv_default`, and the table of shared keys a row of `kv_info`. Only
+//! read, and only databases without encryption.
 
 use std::path::Path;
 
@@ -10,7 +11,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use super::file::Input;
 use super::refused::refused;
 
-/// The version of the schema from which on `body` is the document; before, it was a tree of revisions.
+/// The version of the schema from which on `body` is the document; before, it was a tree of
+/// revisions.
 const BODIES_SINCE: i64 = 400;
 /// The bit of `flags` of a deleted document.
 const DELETED: i64 = 1;

@@ -96,7 +96,8 @@ pub(super) fn get(path: &str, raw: bool, database: &Database, args: &Decode) -> 
     file::write(args.output.as_ref(), text.as_bytes())
 }
 
-/// Where a key that is a number has no name, the document cannot be read, so without a table there may be none.
+/// Where a key that is a number has no name, the document cannot be read, so without a table there
+/// may be none.
 fn readable(input: &Input, trusted: bool, keys: Option<SharedKeys>) -> Result<Doc<&[u8]>> {
     let keys = if trusted { keys } else { Some(keys.unwrap_or_default()) };
     opened(input, trusted, keys.map(Arc::new))
@@ -105,7 +106,8 @@ fn readable(input: &Input, trusted: bool, keys: Option<SharedKeys>) -> Result<Do
 /// A text is refused that is longer than this, and so many times as long as the document.
 const TEXT_BYTES: usize = 64 << 20;
 const GROWTH_MAX: usize = 256;
-/// An encoder stores at most one value for each two bytes, and more mean that collections are shared.
+/// An encoder stores at most one value for each two bytes, and more mean that collections are
+/// shared.
 const VALUES_MAX: usize = 1 << 18;
 
 fn print(args: &Decode, input: &Input, value: Value<'_>) -> Result<String> {

@@ -60,7 +60,8 @@ fn slot(bytes: &[u8], slot: &Slot<'_>, label: &str, out: &mut dyn Write) -> io::
     line(bytes, slot.at, slot.len, &format!("{label}{text}"), out)
 }
 
-/// Filler between values, and what no slot leads to. Values of an odd length have one byte of filler.
+/// Filler between values, and what no slot leads to. Values of an odd length have one byte of
+/// filler.
 fn unreached(bytes: &[u8], from: usize, to: usize, out: &mut dyn Write) -> io::Result<()> {
     if from >= to {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Input and output of the tools: files or the standard streams; an output file is whole or not there.
+//! Input and output of the tools: files or the standard streams; an output file is whole or not
+//! there.
 
 use std::fs;
 use std::io::{self, Read, Write};

@@ -1,4 +1,5 @@
-//! `bytelab fleece`: converts, checks and looks into Fleece documents. All knowledge of the format is the library's.
+//! `bytelab fleece`: converts, checks and looks into Fleece documents. All knowledge of the format
+//! is the library's.
 
 mod args;
 mod cblite;
@@ -52,7 +53,8 @@ enum Task {
     },
     /// The value at a path such as people[123].name, as JSON
     Get {
-        /// Keys separated by `.`, items as `[index]`, from the end if below 0; or a JSON Pointer, `/people/123/name`
+        /// Keys separated by `.`, items as `[index]`, from the end if below 0; or a JSON Pointer,
+        /// `/people/123/name`
         #[arg(
             required_unless_present = "cblite",
             default_value_if("cblite", ArgPredicate::IsPresent, "")

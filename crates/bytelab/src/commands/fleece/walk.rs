@@ -1,4 +1,5 @@
-//! All values of a document as they are stored: each once, however many slots lead to it. Damaged documents, too.
+//! All values of a document as they are stored: each once, however many slots lead to it. Damaged
+//! documents, too.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,8 @@ impl Slot<'_> {
     }
 }
 
-/// The values that are stored apart from slots, by offset, with the number of slots that lead to each.
+/// The values that are stored apart from slots, by offset, with the number of slots that lead to
+/// each.
 pub(super) fn stored<'d>(doc: &'d Doc<&[u8]>) -> BTreeMap<usize, (Value<'d>, usize)> {
     let mut stored: BTreeMap<usize, (Value<'d>, usize)> = BTreeMap::new();
     let mut open = vec![root(doc)];
@@ -94,7 +96,8 @@ fn follow<'d>(doc: &'d Doc<&[u8]>, at: usize, width: usize) -> Option<Value<'d>>
     }
 }
 
-/// The numbers that keys of this collection are, with the places of their slots; a parent is not among them.
+/// The numbers that keys of this collection are, with the places of their slots; a parent is not
+/// among them.
 pub(super) fn shared_keys<'d>(
     doc: &'d Doc<&[u8]>,
     value: Value<'d>,

@@ -61,7 +61,8 @@ fn made(point: &Point, dir: &Path) -> Result<(PathBuf, Vec<u8>)> {
     Ok((path, text.into_bytes()))
 }
 
-/// To a scalar: of an array item 123 or the last one, of an object the value at `name` or the first one.
+/// To a scalar: of an array item 123 or the last one, of an object the value at `name` or the first
+/// one.
 fn pointer(tree: &Value) -> String {
     let (mut pointer, mut value) = (String::new(), tree);
     loop {
@@ -86,7 +87,8 @@ fn pointer(tree: &Value) -> String {
 
 /// The value that leads deepest into the document: a collection if there is one.
 fn largest(pairs: &serde_json::Map<String, Value>) -> Option<(&String, &Value)> {
-    // In a pointer, digits alone are an index to us, and not all contenders' paths can have an empty key.
+    // In a pointer, digits alone are an index to us, and not all contenders' paths can have an
+    // empty key.
     let is_plain = |key: &str| !key.is_empty() && key.parse::<usize>().is_err();
     let pairs = pairs.iter().filter(|(key, _)| is_plain(key));
     pairs.max_by_key(|(_, value)| match value {

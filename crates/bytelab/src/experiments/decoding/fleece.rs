@@ -1,13 +1,14 @@
-//! fleece-codec: read in place, by name or with keys that remember where they were found. Texts and keys are handed over as `&str`, as all
-//! others do; the library looks at each of them then, even after a check.
+//! fleece-codec: read in place, by name or with keys that remember where they were found, or as a
+//! Rust type. Texts and keys are handed over as `&str`, as all others do.
 
 use std::borrow::Cow;
 
 use fleece_codec::{Array, Dict, Doc, Kind, Path, Value, json};
 
 use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use super::typed::{Codec, Person};
 
-/// Names are looked up anew each time.
+/// Each name is looked up by binary search.
 pub(super) struct Fleece;
 
 /// With a path of reusable keys.
@@ -74,7 +75,8 @@ impl Format for FleeceKey {
                 Step::Index(index) => format!("[{index}]"),
             })
             .collect();
-        // A path that does not parse, such as one with an empty key, leads to the root: the answer tells.
+        // A path that does not parse, such as one with an empty key, leads to the root: the answer
+        // tells.
         Path::new(&text).or_else(|_| Path::new("$")).expect("the root is a path")
     }
 
@@ -88,6 +90,19 @@ impl Format for FleeceKey {
 
     fn print(doc: &Doc<&[u8]>) -> Result<Vec<u8>> {
         Fleece::print(doc)
+    }
+}
+
+/// People as a Rust type.
+pub(super) struct FleeceCodec;
+
+impl Codec for FleeceCodec {
+    fn write(people: &[Person]) -> Result<Vec<u8>> {
+        fleece_codec::to_vec(people).map_err(told)
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<Person>> {
+        fleece_codec::from_slice(bytes).map_err(told)
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a contender must be able to do, and the jobs that are made of it. This file is a part of `workers/rust`, too: it
-//! knows neither the lab nor the rest of the experiment.
+//! What a contender must be able to do, and the jobs that are made of it. This file is a part of
+//! `workers/rust`, too: it knows neither the lab nor the rest of the experiment.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -20,7 +20,8 @@ pub(crate) trait Format: 'static {
 
     /// The document in this format.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>>;
-    /// From bytes that nobody vouches for to what can be read. Parsers that write into their input copy it to `scratch`.
+    /// From bytes that nobody vouches for to what can be read. Parsers that write into their input
+    /// copy it to `scratch`.
     fn parse<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Self::Doc<'a>>;
     /// The same for bytes that are known to be sound, where that saves something.
     fn open<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Self::Doc<'a>> {
@@ -41,7 +42,8 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// The steps of a JSON Pointer (RFC 6901). Digits alone are an index: none of our documents has such keys.
+/// The steps of a JSON Pointer (RFC 6901). Digits alone are an index: none of our documents has
+/// such keys.
 pub(crate) fn steps(pointer: &str) -> Vec<Step> {
     let tokens = pointer.split('/').skip(1);
     let step = |token: &str| match token.parse() {
@@ -194,7 +196,8 @@ pub(crate) fn whole(number: f64) -> u64 {
     number as i64 as u64
 }
 
-/// Does not depend on the order of keys, nor on whether a whole number was kept as an integer or as a double.
+/// Does not depend on the order of keys, nor on whether a whole number was kept as an integer or as
+/// a double.
 pub(crate) fn digest(value: &Value) -> u64 {
     match value {
         Value::Null => 1,

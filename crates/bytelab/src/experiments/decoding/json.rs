@@ -1,4 +1,5 @@
-//! `serde_json`: text into its own tree. This file is a part of `workers/rust`, too, where other formats use the same tree.
+//! `serde_json`: text into its own tree. This file is a part of `workers/rust`, too, where other
+//! formats use the same tree.
 
 use std::borrow::Cow;
 

@@ -7,12 +7,13 @@ mod json;
 mod people;
 mod random;
 mod shapes;
+mod typed;
 
 #[cfg(test)]
 mod tests;
 
 use anyhow::Result;
-use lab::experiment::{Build, Experiment, How, Method, Task, Work};
+use lab::experiment::{Build, Experiment, How, Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point};
 use lab::run::Role;
 
@@ -87,6 +88,14 @@ fn methods() -> Vec<Method> {
         worker("rmp-serde", "MessagePack, parsed into serde_json's tree"),
         worker("ciborium", "CBOR, parsed into ciborium's tree"),
         worker("bson", "BSON, parsed into bson's tree"),
+        built_in(
+            "fleece-typed",
+            "fleece-codec: from_slice fills a type, checking what it reads; knows people only",
+            prepare_typed,
+        ),
+        worker("serde_json-typed", "text: serde_json fills a type; knows people only"),
+        worker("rmp-serde-typed", "MessagePack: serde fills a type; knows people only"),
+        worker("postcard-typed", "postcard, without names: serde fills a type; knows people only"),
         worker("prost-typed", "Protobuf, parsed into structs; knows people only"),
         worker("rkyv-typed", "rkyv, checked and read in place; knows people only"),
         worker("flatbuffers-typed", "FlatBuffers, checked and read in place; knows people only"),
@@ -114,6 +123,13 @@ fn method(name: &str, about: &str, how: How) -> Method {
         default: true,
         job: None,
     }
+}
+
+fn prepare_typed(point: &Point) -> Result<Box<dyn Task>> {
+    if point.text("typed")? != "people" {
+        return Err(skip("it knows people only"));
+    }
+    prepare::<typed::Typed<fleece::FleeceCodec>>(point)
 }
 
 struct Decoding(Box<dyn Job>);

@@ -1,6 +1,7 @@
-//! Every built-in method on little data: the same answers and the same digest, and the README knows it.
+//! Every built-in method on little data: the same answers and the same digest, and the README knows
+//! it.
 
-use lab::experiment::How;
+use lab::experiment::{How, Skip};
 use lab::param::Point;
 use lab::stop::Stop;
 
@@ -22,7 +23,10 @@ fn digests(job: &str, shape: &str, text: &str) -> Vec<u64> {
     let (mut answers, mut digests) = (Vec::new(), Vec::new());
     for method in methods().iter().filter(|method| method.competes_at(&data.arguments)) {
         let How::BuiltIn(build) = method.how else { continue };
-        let mut task = build(&data.arguments).unwrap();
+        let mut task = match build(&data.arguments) {
+            Err(error) if shape != "people" && error.is::<Skip>() => continue,
+            task => task.unwrap(),
+        };
         answers.push(task.run(2).unwrap());
         digests.push(task.digest().unwrap().unwrap());
         assert!(task.metrics().iter().all(|(_, value)| *value > 0.0));

@@ -15,8 +15,8 @@ use core::fmt;
 
 /// A dict or array to be written, made from an existing one and a few changes, or from nothing.
 ///
-/// Written by an encoder that amends the document of the original, it takes little more than the changes: a dict then inherits from the
-/// original dict, and unchanged items are referred to.
+/// Written by an encoder that amends the document of the original, it takes little more than the
+/// changes: a dict then inherits from the original dict, and unchanged items are referred to.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc, Edit, Encoder};
@@ -24,7 +24,7 @@ use core::fmt;
 /// let base: Arc<[u8]> = fleece!({"name": "Ada", "tags": ["poet", "analyst"], "born": 1815, "died": 1852}).into();
 /// let doc = Doc::open(base.clone())?;
 ///
-/// let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+/// let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
 /// edit.remove("died");
 /// edit.entry("tags").push("countess");
 ///
@@ -68,12 +68,12 @@ impl<'a> Edit<'a> {
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!({"a": 1}))?;
-    /// let edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    /// let edit = Edit::from_dict(doc.root().as_dict().unwrap());
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
-    pub fn of_dict(dict: Dict<'a>) -> Self {
+    pub fn from_dict(dict: Dict<'a>) -> Self {
         let value = Value { source: dict.slots.source, at: dict.at };
-        Self(Node::Dict(Arc::new(DictEdit::of(Some((value, dict))))))
+        Self(Node::Dict(Arc::new(DictEdit::new(Some((value, dict))))))
     }
 
     /// An array with the items of another one.
@@ -81,10 +81,10 @@ impl<'a> Edit<'a> {
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!([1]))?;
-    /// let edit = Edit::of_array(doc.root().as_array().unwrap());
+    /// let edit = Edit::from_array(doc.root().as_array().unwrap());
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
-    pub fn of_array(array: Array<'a>) -> Self {
+    pub fn from_array(array: Array<'a>) -> Self {
         Self(Node::Array(Arc::new(array.iter().map(Edit::from).collect())))
     }
 
@@ -183,12 +183,13 @@ impl<'a> Edit<'a> {
         self.items().push(item.into());
     }
 
-    /// The items, to be changed, removed or inserted. What is not an array becomes an empty one first.
+    /// The items, to be changed, removed or inserted. What is not an array becomes an empty one
+    /// first.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit, Encoder};
     /// let doc = Doc::open(fleece!([1, 2, 3]))?;
-    /// let mut edit = Edit::of_array(doc.root().as_array().unwrap());
+    /// let mut edit = Edit::from_array(doc.root().as_array().unwrap());
     /// edit.items().remove(0);
     /// edit.items()[0] = Edit::from("two");
     /// # let mut encoder = Encoder::new();
@@ -198,7 +199,7 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn items(&mut self) -> &mut Vec<Edit<'a>> {
         if let Node::Value(value) = self.0 {
-            *self = value.as_array().map_or_else(Self::new_array, Self::of_array);
+            *self = value.as_array().map_or_else(Self::new_array, Self::from_array);
         } else if !matches!(self.0, Node::Array(..)) {
             *self = Self::new_array();
         }
@@ -214,7 +215,7 @@ impl<'a> Edit<'a> {
                 Node::Value(value) => value.as_dict().map(|dict| (value, dict)),
                 _ => None,
             };
-            *self = Self(Node::Dict(Arc::new(DictEdit::of(original))));
+            *self = Self(Node::Dict(Arc::new(DictEdit::new(original))));
         }
         match &mut self.0 {
             Node::Dict(dict) => Arc::make_mut(dict),
@@ -224,7 +225,7 @@ impl<'a> Edit<'a> {
 }
 
 impl<'a> DictEdit<'a> {
-    fn of(original: Option<(Value<'a>, Dict<'a>)>) -> Self {
+    fn new(original: Option<(Value<'a>, Dict<'a>)>) -> Self {
         Self { original, changes: BTreeMap::new() }
     }
 
@@ -232,7 +233,8 @@ impl<'a> DictEdit<'a> {
         self.original.and_then(|(_, dict)| dict.get(key))
     }
 
-    /// Whether a pair may have this name that a lookup does not find without the right table; then writing the edit is an error.
+    /// Whether a pair may have this name that a lookup does not find without the right table; then
+    /// writing the edit is an error.
     fn may_hold(&self, key: &str) -> bool {
         let mut pairs = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
         pairs.any(|(name, _)| name.as_bytes().is_none_or(|name| name == key.as_bytes()))
@@ -248,7 +250,8 @@ impl<'a> DictEdit<'a> {
         first.any(|(key, _)| key.shared_index().is_some())
     }
 
-    /// Whether a shared key has no name in the table that the document was opened with. Numbers come first.
+    /// Whether a shared key has no name in the table that the document was opened with. Numbers
+    /// come first.
     fn lacks_names(&self) -> bool {
         let pairs = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
         let mut numbers = pairs.take_while(|(key, _)| key.shared_index().is_some());
@@ -299,7 +302,7 @@ impl Drop for Edit<'_> {
 }
 
 impl Edit<'_> {
-    /// Moves what nobody else holds out of this.
+    /// Moves out of this what no other edit shares.
     fn take_inner(&mut self, open: &mut Vec<Self>) {
         match &mut self.0 {
             Node::Array(items) => {

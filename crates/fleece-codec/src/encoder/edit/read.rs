@@ -34,7 +34,7 @@ impl<'a> Edit<'a> {
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!({"a": 1, "b": 2}))?;
-    /// let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    /// let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
     /// edit.remove("a");
     /// assert_eq!(edit.len(), 1);
     /// # Ok::<(), fleece_codec::Error>(())
@@ -69,7 +69,7 @@ impl<'a> Edit<'a> {
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!({"a": 1, "b": 2}))?;
-    /// let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    /// let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
     /// edit.set("a", "one");
     /// edit.remove("b");
     /// assert_eq!(edit.get("a").unwrap().as_str(), Some("one"));
@@ -103,12 +103,13 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// The pairs in order of their names, if this is a dict; a pair whose name is not UTF-8 is not among them.
+    /// The pairs in order of their names, if this is a dict; a pair whose name is not UTF-8 is not
+    /// among them.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!({"b": 2}))?;
-    /// let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    /// let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
     /// edit.set("a", 1);
     /// let names: Vec<String> = edit.pairs().into_keys().collect();
     /// assert_eq!(names, ["a", "b"]);
@@ -194,7 +195,7 @@ impl<'a> Edit<'a> {
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!({"a": 1}))?;
-    /// let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    /// let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
     /// edit.set("a", 2);
     /// assert_eq!(edit.original().unwrap(), doc.root());
     /// # Ok::<(), fleece_codec::Error>(())
@@ -207,13 +208,13 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Whether this may be other than the value it was made of: false only for a value as it is and a dict no pair of which was set,
-    /// removed or opened with [`entry`](Self::entry).
+    /// Whether this may be other than the value it was made of: false only for a value as it is and
+    /// a dict no pair of which was set, removed or opened with [`entry`](Self::entry).
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!({"a": 1}))?;
-    /// let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    /// let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
     /// assert!(!edit.is_changed());
     /// edit.set("a", 2);
     /// assert!(edit.is_changed());
@@ -250,7 +251,7 @@ impl<'a> Edit<'a> {
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
     /// let doc = Doc::open(fleece!({"a": [1, 2]}))?;
-    /// let mut edit = Edit::of_dict(doc.root().as_dict().unwrap());
+    /// let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
     /// edit.entry("a").push(3);
     /// assert_eq!(edit.to_json()?, r#"{"a":[1,2,3]}"#);
     /// # Ok::<(), fleece_codec::Error>(())

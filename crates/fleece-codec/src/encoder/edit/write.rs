@@ -12,7 +12,8 @@ use alloc::vec::Vec;
 use core::slice;
 
 impl Encoder {
-    /// Writes an edit, and of a dict in the amended document only what was changed, if that is shorter.
+    /// Writes an edit, and of a dict in the amended document only what was changed, if that is
+    /// shorter.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit, Encoder};
@@ -80,7 +81,8 @@ impl Encoder {
         None
     }
 
-    /// Writes pairs up to and including the key of the next one with a changed value, which is returned.
+    /// Writes pairs up to and including the key of the next one with a changed value, which is
+    /// returned.
     fn unchanged_pairs<'e, 'a>(
         &mut self,
         pairs: &mut btree_map::IntoIter<&'e str, Pair<'e, 'a>>,
@@ -95,7 +97,8 @@ impl Encoder {
         None
     }
 
-    /// Writes what was removed up to and including the key of the next new value, which is returned.
+    /// Writes what was removed up to and including the key of the next new value, which is
+    /// returned.
     fn removed_pairs<'e, 'a>(
         &mut self,
         changes: &mut btree_map::Iter<'e, Box<str>, Option<Edit<'a>>>,
@@ -110,7 +113,8 @@ impl Encoder {
         None
     }
 
-    /// Like numbers that are copied, and unlike those that are written as such, the short ones of an edit go into the slot.
+    /// Like numbers that are copied, and unlike those that are written as such, the short ones of
+    /// an edit go into the slot.
     fn short_or_number(&mut self, value: i64, tag: u8) {
         let bits = match tag {
             0x18 => 64 - value.leading_zeros(),

@@ -1,4 +1,5 @@
-//! Documents laid out slot by slot, in which values overlap in every way that the format has room for. The fuzzer has this file, too.
+//! Documents laid out slot by slot, in which values overlap in every way that the format has room
+//! for. The fuzzer has this file, too.
 
 /// Where choices come from: seeded random numbers, or the bytes of a fuzzer.
 pub(crate) trait Choices {
@@ -235,7 +236,7 @@ impl<C: Choices> Layout<'_, C> {
         self.know(at, at + 4, 6);
     }
 
-    /// A value of two bytes, and what nobody need look at in the rest of a wide slot.
+    /// A value of two bytes, and anything in the rest of a wide slot, which is not read.
     fn inline(&mut self, open: Open, is_key: bool) {
         let at = self.bytes.len();
         let words: [[u8; 2]; 11] = [
@@ -265,7 +266,8 @@ impl<C: Choices> Layout<'_, C> {
         }
     }
 
-    /// The second half of a slot is the header of a collection whose slots are the next ones, or halves of them.
+    /// The second half of a slot is the header of a collection whose slots are the next ones, or
+    /// halves of them.
     fn hidden_header(&mut self, open: Open) {
         let at = self.bytes.len();
         let (tag, width) = [(6, 2), (6, 4), (6, 4), (7, 2), (7, 4)][self.choices.below(5)];
@@ -285,7 +287,8 @@ impl<C: Choices> Layout<'_, C> {
         }
     }
 
-    /// A value that ends before `at`: one of the last, or one within the collection at `open`, or any.
+    /// A value that ends before `at`: one of the last, or one within the collection at `open`, or
+    /// any.
     fn choose(&mut self, at: usize, open: usize, tag: Option<u8>) -> Option<Known> {
         if self.slip() {
             let target = 2 * self.choices.below(at / 2 + 1);

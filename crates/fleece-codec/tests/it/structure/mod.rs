@@ -1,6 +1,8 @@
-//! Documents laid out slot by slot get the verdict of plainly written rules, and what is sound reads as it was checked.
+//! Documents laid out slot by slot get the verdict of plainly written rules, and what is sound
+//! reads as it was checked.
 //!
-//! `FLEECE_DOCUMENTS=1000000 cargo test --release -p fleece-codec --test it structure -- --nocapture` takes that many.
+//! `FLEECE_DOCUMENTS=1000000 cargo test --release -p fleece-codec --test it structure --
+//! --nocapture` takes that many.
 
 mod generator;
 mod oracle;

@@ -1,10 +1,10 @@
-//! The rules of a sound document, written down as plainly as possible: every pointer is followed, with recursion. The fuzzer has this file,
-//! too.
+//! The rules of a sound document, written down as plainly as possible: every pointer is followed,
+//! with recursion. The fuzzer has this file, too.
 
 use super::generator::Laid;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// At most so many dicts are parents of each other.
+/// The greatest number of dicts that are parents of each other.
 const GENERATIONS_MAX: usize = 64;
 
 pub(crate) struct Oracle<'b> {
@@ -44,7 +44,8 @@ impl<'b> Oracle<'b> {
         self.slot(len - 2, 2, 0).map(drop)
     }
 
-    /// Whether the depth of two collections is kept in one place: then the check may count the greater one for both.
+    /// Whether the depth of two collections is kept in one place: then the check may count the
+    /// greater one for both.
     pub(crate) fn shares_depth(&self) -> bool {
         self.followed.keys().any(|at| at % 4 == 0 && self.followed.contains_key(&(at + 2)))
     }
@@ -54,7 +55,8 @@ impl<'b> Oracle<'b> {
         Ok(bytes.iter().fold(0, |sum, &byte| sum << 8 | usize::from(byte)))
     }
 
-    /// Follows what is in a slot, around which there are `depth` collections, and says where that leads.
+    /// Follows what is in a slot, around which there are `depth` collections, and says where that
+    /// leads.
     fn slot(&mut self, at: usize, width: usize, depth: usize) -> Verdict<usize> {
         let (target, limit) = self.target(at, width)?;
         self.value(target, limit, depth)?;

@@ -8,8 +8,8 @@ use crate::limits::GENERATIONS;
 use crate::wire::{PARENT_KEY, tag, u16_at, u32_at, varint};
 
 impl Scan<'_> {
-    /// Follows the slot at `at`, around which there are `depth` collections, looks at what it leads to if that is a string,
-    /// marks it if a collection, and says where it is.
+    /// Follows the slot at `at`, around which there are `depth` collections, looks at what it leads
+    /// to if that is a string, marks it if a collection, and says where it is.
     #[inline]
     pub(super) fn slot(&mut self, at: usize, wide: bool, depth: u16) -> Result<usize> {
         let slot = if wide { self.follow_wide(at)? } else { self.follow_narrow(at)? };
@@ -61,12 +61,13 @@ impl Scan<'_> {
         }
     }
 
-    /// Looks at all generations of the dict at `at`, as reading does: parents lie before their children, and there are not too many.
+    /// Looks at all generations of the dict at `at`, as reading does: parents lie before their
+    /// children, and there are not too many.
     #[cold]
     pub(super) fn parents(&mut self, at: usize) -> Result<()> {
         let mut dict = at;
         for _ in 0..GENERATIONS {
-            let layout = Layout::of(self.bytes, dict).ok_or_else(|| bad_length(dict))?;
+            let layout = Layout::from_header(self.bytes, dict).ok_or_else(|| bad_length(dict))?;
             let is_child =
                 layout.first < layout.end && u16_at(self.bytes, layout.first) == Some(PARENT_KEY);
             if !is_child {
@@ -101,7 +102,8 @@ impl Scan<'_> {
         }
     }
 
-    /// An extern pointer if there is a base, else one of before 2018 with a distance of 15 bits; or a pointer to a pointer.
+    /// An extern pointer if there is a base, else one of before 2018 with a distance of 15 bits; or
+    /// a pointer to a pointer.
     #[cold]
     fn follow_rare(&mut self, at: usize, word: u16) -> Result<Slot> {
         let distance = usize::from(word & 0x3FFF) * 2;
@@ -155,7 +157,7 @@ impl Scan<'_> {
             let (len, start) = varint(self.bytes, at + 1).ok_or_else(|| bad_length(at))?;
             return Ok(start + len);
         }
-        Layout::of(self.bytes, at).map(|layout| layout.end).ok_or_else(|| bad_length(at))
+        Layout::from_header(self.bytes, at).map(|layout| layout.end).ok_or_else(|| bad_length(at))
     }
 }
 

@@ -5,7 +5,8 @@ use super::scan::DEEP;
 use super::utf8::{HIGH_BITS, is_utf8};
 use crate::wire::{LONG_COUNT, PARENT_KEY, chunk, u16_at, u32_at};
 
-/// What the scan knows of the values that slots lead to; see the fields of [`Scan`](super::scan::Scan).
+/// What the scan knows of the values that slots lead to; see the fields of
+/// [`Scan`](super::scan::Scan).
 pub(super) struct Marks<'s> {
     pub(super) checked: &'s mut [u64],
     pub(super) pending: &'s mut [u64],
@@ -13,14 +14,15 @@ pub(super) struct Marks<'s> {
     pub(super) budget: &'s mut usize,
     /// Shared keys below this have a name, as far as is known.
     pub(super) names: usize,
-    /// How many collections are around the slots; [`DEEP`] if pointers to collections need a closer look.
+    /// How many collections are around the slots; [`DEEP`] if pointers to collections need a closer
+    /// look.
     pub(super) depth: u8,
     /// The bytes in which all begins that plain pointers lead to: those before the collection.
     pub(super) before: &'s [u8],
 }
 
-/// Follows slots of two bytes from `at` on, looks at the strings that they lead to and marks the collections. Stops at `end` or at the first
-/// slot that is not plain, and returns where.
+/// Follows slots of two bytes from `at` on, looks at the strings that they lead to and marks the
+/// collections. Stops at `end` or at the first slot that is not plain, and returns where.
 pub(super) fn follow_items(bytes: &[u8], mut marks: Marks<'_>, at: usize, end: usize) -> usize {
     let mut at = at;
     while at < end {
@@ -50,7 +52,8 @@ pub(super) fn follow_pairs(bytes: &[u8], mut marks: Marks<'_>, at: usize, end: u
 }
 
 impl Marks<'_> {
-    /// Whether the slot at `at`, which holds `word`, is a sound key: a string, or a number with a name.
+    /// Whether the slot at `at`, which holds `word`, is a sound key: a string, or a number with a
+    /// name.
     #[inline(always)]
     fn is_plain_key(&mut self, bytes: &[u8], at: usize, word: u16) -> bool {
         if word < 0x8000 {
@@ -65,7 +68,8 @@ impl Marks<'_> {
         }
     }
 
-    /// Whether the slot leads to a sound value that needs no closer look. A collection is marked as one to be looked at.
+    /// Whether the slot leads to a sound value that needs no closer look. A collection is marked as
+    /// one to be looked at.
     #[inline(always)]
     fn is_plain(&mut self, bytes: &[u8], at: usize, word: u16) -> bool {
         if word < 0x8000 {
@@ -98,7 +102,8 @@ impl Marks<'_> {
         len < distance && self.is_text(bytes, at, at + 1, len)
     }
 
-    /// Whether this is a string with a length of one or two bytes, which was looked at before or is UTF-8.
+    /// Whether this is a string with a length of one or two bytes, which was looked at before or is
+    /// UTF-8.
     #[inline(always)]
     fn is_long_string(&mut self, bytes: &[u8], target: &Target) -> bool {
         let Some(&[first, low, high]) = chunk(bytes, target.at) else { return false };
@@ -129,13 +134,15 @@ impl Marks<'_> {
         is_sound
     }
 
-    /// Marks a collection as one to be looked at, if it ends before the slot and its count is in its header.
+    /// Marks a collection as one to be looked at, if it ends before the slot and its count is in
+    /// its header.
     #[inline(always)]
     fn mark(&mut self, bytes: &[u8], target: &Target) -> bool {
         let Some(header) = u16_at(bytes, target.at) else { return false };
         let count = usize::from(header & 0x07FF);
         let shift = usize::from(header >> 11 & 1) + usize::from(header >> 12 & 1);
-        if count == LONG_COUNT || 2 + (2 * count << shift) > target.distance || self.depth == DEEP {
+        if count == LONG_COUNT || 2 + ((2 * count) << shift) > target.distance || self.depth == DEEP
+        {
             return false;
         }
         let (Some(word), Some(depth)) =
@@ -166,7 +173,8 @@ impl Target {
         Some(Self { at: target, distance, first })
     }
 
-    /// Whether it is a string of less than 15 bytes that ends before the slot and is ASCII; `None` if it is something else or longer.
+    /// Whether it is a string of less than 15 bytes that ends before the slot and is ASCII; `None`
+    /// if it is something else or longer.
     #[inline(always)]
     fn is_short_ascii(&self, bytes: &[u8]) -> Option<bool> {
         let len = usize::from(self.first.wrapping_sub(0x40));

@@ -1,0 +1,41 @@
+//! Formats that serde reads people from.
+
+use crate::jobs::{Result, told};
+use crate::people::{Codec, Person};
+
+pub(crate) struct Json;
+pub(crate) struct MessagePack;
+pub(crate) struct Postcard;
+
+impl Codec for Json {
+    const IS_JSON: bool = true;
+
+    fn write(people: &[Person]) -> Result<Vec<u8>> {
+        serde_json::to_vec(people).map_err(told)
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<Person>> {
+        serde_json::from_slice(bytes).map_err(told)
+    }
+}
+
+impl Codec for MessagePack {
+    /// With the names of the fields, as JSON and Fleece have them.
+    fn write(people: &[Person]) -> Result<Vec<u8>> {
+        rmp_serde::to_vec_named(people).map_err(told)
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<Person>> {
+        rmp_serde::from_slice(bytes).map_err(told)
+    }
+}
+
+impl Codec for Postcard {
+    fn write(people: &[Person]) -> Result<Vec<u8>> {
+        postcard::to_allocvec(people).map_err(told)
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<Person>> {
+        postcard::from_bytes(bytes).map_err(told)
+    }
+}
