@@ -4,6 +4,7 @@ pub(crate) mod copying;
 pub(crate) mod custom;
 mod decoding;
 mod files;
+mod measuring;
 mod memory;
 mod numbers;
 mod reading;
@@ -17,6 +18,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use lab::experiment::Experiment;
 
+use self::measuring::measuring;
 pub(crate) use self::reading::http::serve;
 
 /// The experiments that can be measured: those that come with bytelab, and those that are declared in files.
@@ -48,17 +50,4 @@ pub(crate) fn all() -> Vec<Experiment> {
     let mut all = vec![numbers::experiment()];
     all.extend(measuring());
     all
-}
-
-/// Those that measure for themselves: all but the one that picks from the others.
-fn measuring() -> Vec<Experiment> {
-    vec![
-        memory::experiment(),
-        threads::experiment(),
-        files::experiment(),
-        reading::experiment(),
-        copying::experiment(),
-        sampling::experiment(),
-        decoding::experiment(),
-    ]
 }

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{How, Method};
 use lab::launch::Stop;
 
+use self::tool::Tell;
 use self::toolchain::Toolchain;
 use self::toolchains::TOOLCHAINS;
 
@@ -125,9 +126,6 @@ impl Languages<'_> {
         language.is_some_and(|language| self.0.iter().any(|name| name == language))
     }
 }
-
-/// Prints a line of what is built.
-pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
 
 /// Builds what the methods need, and puts its place into their argv. Gives what it was built by.
 pub(crate) fn make_ready(

@@ -1,9 +1,13 @@
 //! A compiler or an interpreter: where it is on this machine, and which version it is.
 
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use lab::launch::{self, Ended, Stop};
+
+/// Prints a line of what is built.
+pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
 
 /// So long may telling a version take.
 const LIMIT_NS: u64 = 60_000_000_000;

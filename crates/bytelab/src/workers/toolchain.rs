@@ -9,8 +9,7 @@ use anyhow::{Context, Result, bail};
 use lab::experiment::{How, Method};
 use lab::launch::{self, Ended, Stop};
 
-use super::Tell;
-use super::tool::{Found, Tool};
+use super::tool::{Found, Tell, Tool};
 
 /// Methods in one language. In its commands `{src}` stands for the directory of the sources, `{out}` for
 /// that of what is made of them, `{NAME}` for the tool with that name.

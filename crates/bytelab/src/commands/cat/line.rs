@@ -13,7 +13,7 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(input: &OsString) -> Line {
-        let name = super::name(input);
+        let name = name(input);
         let bar = ProgressBar::no_length();
         let template = "{msg} {bytes}/{total_bytes} {wide_bar} {binary_bytes_per_sec} {eta}";
         let style = ProgressStyle::with_template(template);
@@ -38,5 +38,18 @@ impl Line {
         if let Some(bytes) = bytes.filter(|_| !io::stderr().is_terminal()) {
             let _ = writeln!(io::stderr(), "bytelab cat: {}: {bytes} bytes", self.name);
         }
+    }
+}
+
+/// An input in a message: as given, but without the password of a URL.
+pub(super) fn name(input: &OsString) -> String {
+    let text = input.to_string_lossy();
+    match text.split_once("://") {
+        Some((scheme, rest)) => {
+            let host_end = rest.find('/').unwrap_or(rest.len());
+            let host_start = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
+            format!("{scheme}://{}", &rest[host_start..])
+        }
+        None => text.into_owned(),
     }
 }

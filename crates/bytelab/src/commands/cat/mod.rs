@@ -16,7 +16,7 @@ use byte_stream::{Error, ErrorKind, Options, Stream};
 use clap::Args;
 use lab::param::parse_bytes;
 
-use self::line::Line;
+use self::line::{Line, name};
 use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
 
@@ -219,19 +219,6 @@ fn cat_says(what: &str, text: &str) {
 fn is_url(input: &OsString) -> bool {
     let text = input.to_string_lossy().to_ascii_lowercase();
     text.starts_with("http://") || text.starts_with("https://")
-}
-
-/// An input in a message: as given, but without the password of a URL.
-fn name(input: &OsString) -> String {
-    let text = input.to_string_lossy();
-    match text.split_once("://") {
-        Some((scheme, rest)) => {
-            let host_end = rest.find('/').unwrap_or(rest.len());
-            let host_start = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
-            format!("{scheme}://{}", &rest[host_start..])
-        }
-        None => text.into_owned(),
-    }
 }
 
 fn digest(text: &str) -> Result<[u8; 32]> {

@@ -8,7 +8,7 @@ use fleece_codec::SharedKeys;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use super::file::Input;
-use super::refused;
+use super::opened::refused;
 
 /// The version of the schema from which on `body` is the document; before, it was a tree of revisions.
 const BODIES_SINCE: i64 = 400;

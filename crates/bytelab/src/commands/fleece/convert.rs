@@ -6,8 +6,10 @@ use anyhow::{Context, Result};
 use fleece_codec::json::{self, ParseOptions, PrintOptions};
 use fleece_codec::{Doc, Encoder, Error, Path, SharedKeys, Value};
 
+use super::args::{Database, Decode, Encode};
+use super::cblite;
 use super::file::{self, Input};
-use super::{Database, Decode, Encode, cblite, opened, refused};
+use super::opened::{opened, refused};
 
 pub(super) fn encode(args: &Encode) -> Result<()> {
     let keys = match &args.keys.shared_keys {

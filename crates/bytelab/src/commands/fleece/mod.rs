@@ -1,24 +1,27 @@
 //! `bytelab fleece`: converts, checks and looks into Fleece documents. All knowledge of the format is the library's.
 
+mod args;
 mod cblite;
 mod convert;
 mod dump;
 mod file;
+mod opened;
 mod stats;
 mod walk;
 
-use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
-use fleece_codec::{CheckOptions, Doc, Error, ErrorKind, SharedKeys};
+use fleece_codec::Doc;
 
+use self::args::{Database, Decode, Encode, Keys};
 use self::file::Input;
+use self::opened::{Refused, opened};
 use super::context::Context;
 
 #[derive(Args)]
@@ -75,81 +78,6 @@ enum Task {
     },
 }
 
-#[derive(Args)]
-struct Encode {
-    file: Option<PathBuf>,
-    /// Where to write [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// The input has one JSON text a line; the document is an array of them
-    #[arg(long)]
-    json_lines: bool,
-    #[command(flatten)]
-    keys: Keys,
-}
-
-#[derive(Args)]
-struct Decode {
-    file: Option<PathBuf>,
-    /// Where to write [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// The items of the array, one a line
-    #[arg(long)]
-    json_lines: bool,
-    /// Indented by two spaces
-    #[arg(long, conflicts_with = "json_lines")]
-    pretty: bool,
-    /// Do not check: for data that you trust
-    #[arg(long)]
-    trusted: bool,
-    #[command(flatten)]
-    keys: Keys,
-}
-
-#[derive(Args)]
-struct Database {
-    /// A Couchbase Lite database; the document is read with the shared keys that are in it
-    #[arg(long, value_name = "FILE.cblite2", requires = "doc", conflicts_with_all = ["file", "shared_keys"])]
-    cblite: Option<PathBuf>,
-    /// The document of the database's default collection
-    #[arg(long, value_name = "ID", requires = "cblite")]
-    doc: Option<String>,
-}
-
-#[derive(Args)]
-struct Keys {
-    /// Names that dict keys are numbers of; `encode` makes the file and adds to it
-    #[arg(long, value_name = "FILE")]
-    shared_keys: Option<PathBuf>,
-}
-
-impl Keys {
-    fn load(&self) -> Result<Option<SharedKeys>> {
-        let Some(path) = &self.shared_keys else { return Ok(None) };
-        let state = std::fs::read(path)
-            .with_context(|| format!("reading the shared keys {}", path.display()))?;
-        let keys = SharedKeys::from_state(&state);
-        keys.map(Some).map_err(|error| refused(&format!("{}: {error}", path.display())))
-    }
-}
-
-/// What is wrong with the data, as opposed to the use: exit status 1.
-#[derive(Debug)]
-struct Refused(String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
-fn refused(message: &str) -> anyhow::Error {
-    Refused(message.to_owned()).into()
-}
-
 pub(crate) fn run(args: &FleeceArgs, _: &Context) -> Result<ExitCode> {
     let ended = match &args.task {
         Task::Encode(encode) => convert::encode(encode),
@@ -192,33 +120,6 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
         }
     }
     Ok(code)
-}
-
-/// A document, checked if it is not trusted; then each key that is a number has a name in the table, if there is one.
-fn opened(input: &Input, trusted: bool, keys: Option<Arc<SharedKeys>>) -> Result<Doc<&[u8]>> {
-    let bytes = input.bytes.as_slice();
-    let wrong = |error: Error| refused(&format!("{}: {error}", input.name));
-    let Some(keys) = keys else {
-        return if trusted { Doc::open(bytes) } else { Doc::check(bytes) }.map_err(wrong);
-    };
-    if trusted {
-        return Doc::open(bytes).map(|doc| doc.with_shared_keys(keys)).map_err(wrong);
-    }
-    CheckOptions::new().shared_keys(keys).check(bytes).map_err(|error| match error.offset() {
-        Some(at) if error.kind() == ErrorKind::UnknownSharedKey => unknown_key(input, at),
-        _ => wrong(error),
-    })
-}
-
-fn unknown_key(input: &Input, at: usize) -> anyhow::Error {
-    let number = match input.bytes.get(at..at + 2) {
-        Some(&[high @ 0..8, low]) => format!("key number {}", u16::from_be_bytes([high, low])),
-        _ => "a key that is a number".to_owned(),
-    };
-    let name = &input.name;
-    refused(&format!(
-        "{name}: {number} has no name, at byte {at}; give the table with --shared-keys"
-    ))
 }
 
 /// For what shows a document as it is stored: a damaged one, too, after a line that says so.

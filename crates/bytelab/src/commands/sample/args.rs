@@ -8,8 +8,6 @@ use clap::{ArgGroup, Args, ValueEnum};
 use lab::param::parse_bytes;
 use record_sampler::{Column, Format, Method, Sampler};
 
-use super::non_empty;
-
 #[derive(Args)]
 #[command(after_help = AFTER)]
 #[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
@@ -235,4 +233,10 @@ impl SampleArgs {
             _ => Column::from(text),
         }
     }
+}
+
+/// A share or a number of one key.
+fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
+    ensure!(!name.is_empty(), "{text}: a name must stand before the =");
+    Ok(name)
 }

@@ -171,9 +171,3 @@ fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {
     writeln!(out, "seed           {seed}")?;
     Ok(())
 }
-
-/// A share or a number of one key.
-pub(super) fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
-    ensure!(!name.is_empty(), "{text}: a name must stand before the =");
-    Ok(name)
-}

@@ -6,6 +6,9 @@ use lab::experiment::{Build, Experiment, How, Method};
 use super::command::command;
 use super::job::contender;
 
+/// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
+pub(crate) const FILTER: &str = "__filter";
+
 /// Of `workers/LANGUAGE`, which all take the word `copying`. `LANGUAGE-WAY` is one that copies in several ways, and takes
 /// the way and the size of the buffer, too.
 const LANGUAGES: &[(&str, &str)] = &[
@@ -27,7 +30,7 @@ pub(super) fn methods() -> Vec<Method> {
         let language = language_of(name);
         let way = name[language.len()..].trim_start_matches('-');
         let worker = format!("{{workers/{language}}}");
-        let mut argv = vec!["{bytelab}", super::FILTER, name, &worker, "copying"];
+        let mut argv = vec!["{bytelab}", FILTER, name, &worker, "copying"];
         argv.extend(Some(way).filter(|way| !way.is_empty()));
         let reads: &[&str] = if way.is_empty() { &[] } else { &["buffer"] };
         Method {

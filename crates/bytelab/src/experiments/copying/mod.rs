@@ -24,10 +24,7 @@ use lab::stop::Stop;
 
 use super::shared::made_file;
 
-pub(crate) use self::languages::{filtering, language_of};
-
-/// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
-pub(crate) const FILTER: &str = "__filter";
+pub(crate) use self::languages::{FILTER, filtering, language_of};
 
 const NOTHING_MOVED: &str = "with output=null nothing is moved: /dev/null looks at no byte, and a method that reads none \
      is the fastest; compare methods with --output pipe, socket or file";

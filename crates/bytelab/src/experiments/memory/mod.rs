@@ -12,6 +12,7 @@ mod core;
 mod fault;
 mod latency;
 mod loaded;
+mod method;
 mod naive;
 mod tlb;
 
@@ -20,11 +21,11 @@ mod tests;
 
 use std::sync::LazyLock;
 
-use lab::experiment::{Build, Data, Experiment, How, Method};
+use lab::experiment::{Data, Experiment, Method};
 use lab::param::{Kind, Param};
-use lab::run::Role;
 
 pub(crate) use self::caches::announced;
+use self::method::method;
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {
@@ -89,23 +90,4 @@ fn methods() -> Vec<Method> {
     methods.extend(core::methods());
     methods.extend(naive::methods());
     methods
-}
-
-fn method(
-    job: &'static str,
-    name: &str,
-    about: &str,
-    reads: &[&'static str],
-    build: Build,
-) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: reads.to_vec(),
-        how: How::BuiltIn(build),
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: Some(job),
-    }
 }

@@ -1,6 +1,7 @@
 //! Jobs whose cost is known beforehand: what `bytelab self-test` holds the measuring against.
 
 mod allocate;
+mod jobs;
 mod pairs;
 
 use std::hint::black_box;
@@ -8,21 +9,15 @@ use std::io::Read;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lab::experiment::{Build, Data, Experiment, How, Method, Task, Work};
+use lab::experiment::{Data, Experiment, Task};
 use lab::param::Point;
-use lab::run::Role;
 
 pub(crate) use self::allocate::{ALLOCATED_BYTES, ALLOCATIONS, COMMAND, run as allocate};
+pub(crate) use self::jobs::{
+    CALLS, CALLS_PER_THREAD, COLD_BYTES, SWITCHES, THREADS, TOUCHED_BYTES,
+};
+use self::jobs::{ITERATIONS, Once, burn, burn_for, method, task};
 pub(crate) use self::pairs::{BURN, OTHERS, more, percents, run as burn_process};
-
-pub(crate) const TOUCHED_BYTES: usize = 64 << 20;
-pub(crate) const COLD_BYTES: usize = 1 << 20;
-pub(crate) const SWITCHES: u32 = 1000;
-pub(crate) const CALLS: u32 = 1_000_000;
-pub(crate) const THREADS: u32 = 3;
-pub(crate) const CALLS_PER_THREAD: u32 = 10_000;
-/// About one millisecond.
-const ITERATIONS: u64 = 600_000;
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {
@@ -56,51 +51,6 @@ pub(crate) fn experiment() -> Experiment {
             Ok(Data { arguments, files: vec![path], ..Data::default() })
         }),
     }
-}
-
-fn method(name: &str, about: &str, build: Build) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: Vec::new(),
-        how: How::BuiltIn(build),
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    }
-}
-
-/// A job done once per sample, however many operations are asked for.
-struct Once<F>(F);
-
-impl<F: FnMut() -> Result<()>> Task for Once<F> {
-    fn run(&mut self, _: u64) -> Result<Work> {
-        (self.0)()?;
-        Ok(Work { ops: 1, bytes: 0, answer: Some(1) })
-    }
-}
-
-fn task(mut job: impl FnMut() + 'static) -> Box<dyn Task> {
-    Box::new(Once(move || {
-        job();
-        Ok(())
-    }))
-}
-
-/// Steps of xorshift64, each of which needs the one before.
-fn burn(iterations: u64) -> Box<dyn Task> {
-    task(move || burn_for(iterations))
-}
-
-fn burn_for(iterations: u64) {
-    let mut x: u64 = black_box(0x9e37_79b9_7f4a_7c15);
-    for _ in 0..black_box(iterations) {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-    }
-    black_box(x);
 }
 
 fn touch() {

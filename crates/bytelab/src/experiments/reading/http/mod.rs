@@ -4,74 +4,17 @@ pub(super) mod certificate;
 mod client;
 mod others;
 mod raw;
+mod remote;
 pub(crate) mod serve;
 mod server;
 
-use anyhow::{Context, Result, ensure};
-use byte_stream::{Options, Stream};
-use lab::experiment::{How, Method};
-use lab::param::Point;
+use lab::experiment::Method;
 
-use super::source::{method, numbered};
-use super::stream::BUFFER_LIMIT;
+use self::remote::{Remote, contender};
 
 pub(super) use self::server::start;
 
 /// The first one is the reference.
 pub(super) fn methods() -> Vec<Method> {
     [client::methods(), others::methods(), raw::methods()].concat()
-}
-
-/// A method that reads the resource that stands for the file of `size` or `file`.
-fn contender(name: &str, about: &str, reads: &[&'static str], how: How) -> Method {
-    let reads = [&["server"], reads].concat();
-    Method { job: Some("http|https"), ..method(name, about, &reads, how) }
-}
-
-/// The resource of one source.
-#[derive(Clone)]
-struct Remote {
-    url: String,
-    /// To be trusted; none if it is plain HTTP.
-    certificates: Option<Vec<u8>>,
-    size: u64,
-    buffer: usize,
-}
-
-impl Remote {
-    /// That with this index, from 0, of the point's `parallel` ones.
-    fn of(point: &Point, index: u64) -> Result<Remote> {
-        let certificates = if point.text("source")? == "https" {
-            let path = point.path("certificates")?;
-            let pem = std::fs::read(path);
-            Some(pem.with_context(|| format!("reading {}", path.display()))?)
-        } else {
-            None
-        };
-        Ok(Remote {
-            url: point.text(&numbered("url", index))?.to_owned(),
-            certificates,
-            size: point.number("size")?,
-            buffer: point.number("buffer")?.min(BUFFER_LIMIT) as usize,
-        })
-    }
-
-    /// For a stream that is to fail at once where something is wrong.
-    fn options(&self) -> Result<Options> {
-        let options = Stream::options()
-            .proxy(None)
-            .retries(0, std::time::Duration::ZERO)
-            .buffer_bytes(self.buffer);
-        match &self.certificates {
-            Some(pem) => Ok(options.certificates(pem)?),
-            None => Ok(options),
-        }
-    }
-
-    /// For a method that has read up to the end, and found it here.
-    fn ended(&self, offset: u64) -> Result<()> {
-        let Remote { url, size, .. } = self;
-        ensure!(offset == *size, "{url} ended at offset {offset} of {size}: it has changed");
-        Ok(())
-    }
 }

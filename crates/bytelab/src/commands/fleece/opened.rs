@@ -1,0 +1,56 @@
+//! Documents that are opened, and what is wrong with those that are refused.
+
+use std::fmt;
+use std::sync::Arc;
+
+use anyhow::Result;
+use fleece_codec::{CheckOptions, Doc, Error, ErrorKind, SharedKeys};
+
+use super::file::Input;
+
+/// What is wrong with the data, as opposed to the use: exit status 1.
+#[derive(Debug)]
+pub(super) struct Refused(String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+pub(super) fn refused(message: &str) -> anyhow::Error {
+    Refused(message.to_owned()).into()
+}
+
+/// A document, checked if it is not trusted; then each key that is a number has a name in the table, if there is one.
+pub(super) fn opened(
+    input: &Input,
+    trusted: bool,
+    keys: Option<Arc<SharedKeys>>,
+) -> Result<Doc<&[u8]>> {
+    let bytes = input.bytes.as_slice();
+    let wrong = |error: Error| refused(&format!("{}: {error}", input.name));
+    let Some(keys) = keys else {
+        return if trusted { Doc::open(bytes) } else { Doc::check(bytes) }.map_err(wrong);
+    };
+    if trusted {
+        return Doc::open(bytes).map(|doc| doc.with_shared_keys(keys)).map_err(wrong);
+    }
+    CheckOptions::new().shared_keys(keys).check(bytes).map_err(|error| match error.offset() {
+        Some(at) if error.kind() == ErrorKind::UnknownSharedKey => unknown_key(input, at),
+        _ => wrong(error),
+    })
+}
+
+fn unknown_key(input: &Input, at: usize) -> anyhow::Error {
+    let number = match input.bytes.get(at..at + 2) {
+        Some(&[high @ 0..8, low]) => format!("key number {}", u16::from_be_bytes([high, low])),
+        _ => "a key that is a number".to_owned(),
+    };
+    let name = &input.name;
+    refused(&format!(
+        "{name}: {number} has no name, at byte {at}; give the table with --shared-keys"
+    ))
+}
