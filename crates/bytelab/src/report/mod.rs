@@ -13,6 +13,7 @@ pub(crate) mod history;
 mod html;
 mod json;
 mod list;
+mod markdown;
 pub(crate) mod numbers;
 pub(crate) mod over_time;
 mod page;

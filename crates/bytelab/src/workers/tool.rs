@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use lab::launch::{self, RunError, Stop};
 
+/// Prints a line of what is built.
+pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
+
 /// So long may telling a version take.
 const LIMIT_NS: u64 = 60_000_000_000;
 
@@ -67,6 +70,3 @@ impl Tool {
         format!("{} is not installed", self.names.join(" or "))
     }
 }
-
-/// Prints a line of what is built.
-pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;

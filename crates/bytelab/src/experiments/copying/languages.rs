@@ -6,6 +6,9 @@ use lab::experiment::{Build, Experiment, How, Method};
 use super::command::command;
 use super::job::contender;
 
+/// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
+pub(crate) const FILTER: &str = "__filter";
+
 /// Of `workers/LANGUAGE`, which all take the word `copying`. `LANGUAGE-WAY` is one that copies in several ways, and takes
 /// the way and the size of the buffer, too.
 const LANGUAGES: &[(&str, &str)] = &[
@@ -57,6 +60,3 @@ fn filter(point: &lab::param::Point) -> anyhow::Result<Box<dyn lab::experiment::
     let argv: Vec<String> = std::env::args().skip(3).chain(buffer).collect();
     command(point, &argv.iter().map(String::as_str).collect::<Vec<&str>>())
 }
-
-/// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
-pub(crate) const FILTER: &str = "__filter";

@@ -15,7 +15,7 @@ use lab::run::{self, Role, Run};
 use serde::Serialize;
 
 use self::downsampled::{Downsampled, rounded};
-use self::sweep::Sweep;
+use self::sweep::{Known, Sweep};
 use super::page::clean;
 use super::rows;
 use super::units::{self, Unit};
@@ -136,9 +136,6 @@ impl Charts {
         }
     }
 }
-
-/// Where the cell of this index in this run is among those that are drawn.
-pub(super) type Known = BTreeMap<(usize, usize), usize>;
 
 struct Builder<'a> {
     cells: Vec<Cell>,

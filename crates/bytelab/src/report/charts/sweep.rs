@@ -1,6 +1,8 @@
 //! A sweep: what becomes of a metric when one param that is a number varies. One panel for each
 //! combination of the other params that vary, one line for each method and run.
 
+use std::collections::BTreeMap;
+
 use lab::analyze::Analysis;
 use lab::analyze::size_sweep;
 use lab::param::{Point, Value};
@@ -10,7 +12,9 @@ use serde::Serialize;
 use super::super::page::clean;
 use super::super::units;
 use super::super::varying::Varying;
-use super::Known;
+
+/// Where the cell of this index in this run is among those that are drawn.
+pub(super) type Known = BTreeMap<(usize, usize), usize>;
 
 /// More panels than these are not drawn.
 const PANELS_MAX: usize = 24;

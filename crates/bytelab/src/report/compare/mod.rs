@@ -3,6 +3,7 @@
 
 mod foot;
 mod json;
+mod side;
 #[cfg(test)]
 mod tests;
 
@@ -15,19 +16,13 @@ use lab::param::Point;
 use lab::run::{Role, Run};
 
 pub(crate) use self::json::json;
+pub(crate) use self::side::Side;
 use super::check;
 use super::grid::Grid;
 use super::head::minute;
 use super::page::Layout;
 use super::page::{Page, Style, shortened};
 use super::units::{NONE, Unit, amount, point as shown, ratio};
-
-/// A side as it was asked for, with its runs, of which there is at least one.
-pub(crate) struct Side {
-    /// `42`, `label btrfs`, `machine EPYC`.
-    pub(crate) name: String,
-    pub(crate) runs: Vec<Run>,
-}
 
 /// What is known of the process that measured, and tells nothing.
 const OF_EACH_RUN: &str = "measured_";

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::super::json;
+use super::super::json::to as write_json;
 
 /// A list with an entry in each line.
 pub(super) struct Entries<W> {
@@ -21,7 +21,7 @@ impl<W: Write> Entries<W> {
     pub(super) fn push(&mut self, entry: &impl Serialize) -> io::Result<()> {
         self.out.write_all(if self.is_empty { b"\n" } else { b",\n" })?;
         self.is_empty = false;
-        json::to(&mut self.out, entry)
+        write_json(&mut self.out, entry)
     }
 
     pub(super) fn end(mut self) -> io::Result<()> {

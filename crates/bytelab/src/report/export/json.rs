@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use lab::run::Run;
 use serde::Serialize;
 
-use super::super::json;
+use super::super::json::to as write_json;
 use super::{Format, Kind};
 
 pub(super) const FORMAT: Format = Format {
@@ -26,7 +26,7 @@ struct Document<'a> {
 }
 
 pub(super) fn write(run: &Run, mut out: impl Write) -> io::Result<Vec<String>> {
-    json::to(&mut out, &Document { bytelab: "run", run })?;
+    write_json(&mut out, &Document { bytelab: "run", run })?;
     writeln!(out)?;
     Ok(Vec::new())
 }

@@ -7,7 +7,8 @@ use lab::analyze::size_sweep::holds as is_in_size_sweep;
 use lab::run::Run;
 
 use super::super::foot::Foot;
-use super::super::page::{Layout, Page, clean};
+use super::super::markdown::escaped;
+use super::super::page::{Layout, Page};
 use super::super::varying::Varying;
 use super::super::view::{View, view};
 use super::super::{across, answer, numbers, rows, size_sweep, table, thresholds};
@@ -86,23 +87,4 @@ fn as_it_is(out: &mut dyn Write, write: impl FnOnce(&mut Page)) -> io::Result<()
     let ticks = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(ticks.max(2) + 1);
     writeln!(out, "\n{fence}text\n{}\n{fence}", text.trim_matches('\n'))
-}
-
-/// One line in which nothing is markup, a link, or the name of somebody who would be told.
-pub(in super::super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in clean(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '@' => escaped.push_str("&#64;"),
-            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '#' | '|' | '~' | '$' => {
-                escaped.extend(['\\', c]);
-            }
-            c => escaped.push(c),
-        }
-    }
-    // Both would be made links.
-    escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 }

@@ -4,6 +4,7 @@
 mod cells;
 mod columns;
 mod entries;
+mod format;
 mod github_action;
 mod go;
 mod google_benchmark;
@@ -26,27 +27,7 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 
 use self::cells::Exported;
-
-pub(super) use self::markdown::escaped;
-
-/// A format: how it is called, and how a run is written in it.
-pub(crate) struct Format {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    /// Of files that hold this and nothing else that is known here.
-    pub(crate) extensions: &'static [&'static str],
-    pub(crate) kind: Kind,
-    /// Gives a sentence for each thing that the format has no place for.
-    write: fn(&Exported<'_>, &mut (dyn Write + Send)) -> Result<Vec<String>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Text,
-    Json,
-    /// Nothing for a terminal.
-    Binary,
-}
+pub(crate) use self::format::{Format, Kind};
 
 pub(crate) const FORMATS: [&Format; 12] = [
     &json::FORMAT,

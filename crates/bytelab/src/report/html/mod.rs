@@ -1,6 +1,7 @@
 //! The report as one HTML file: it needs no network, and its tables no script. Text from a run gets into it
 //! through [`Html::text`] or as data only; beside the scripts of this program the page runs none.
 
+mod document;
 mod environment;
 mod library;
 mod notes;
@@ -9,16 +10,14 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write;
-
 use lab::analyze::Analysis;
 use lab::run::Run;
 use sha2::{Digest, Sha256};
 
+use self::document::Html;
 use self::library::base64;
 use super::charts::{self, Charts};
 use super::head::{self, minute};
-use super::page::clean;
 use super::varying::Varying;
 use super::view::{View, view};
 use super::{answer, numbers, rows, size_sweep, units};
@@ -67,55 +66,6 @@ pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
     }
     html.raw("</body>\n</html>\n");
     html.0
-}
-
-/// A document that is being written. What is not known when this program is built can only get in as text
-/// or as JSON.
-pub(super) struct Html(String);
-
-impl Html {
-    pub(super) fn raw(&mut self, markup: &'static str) {
-        self.0 += markup;
-    }
-
-    /// Text, or the value of an attribute in double quotes.
-    pub(super) fn text(&mut self, text: &str) {
-        for c in clean(text).chars() {
-            match c {
-                '<' => self.0 += "&lt;",
-                '>' => self.0 += "&gt;",
-                '&' => self.0 += "&amp;",
-                '"' => self.0 += "&quot;",
-                '\'' => self.0 += "&#39;",
-                c => self.0.push(c),
-            }
-        }
-    }
-
-    pub(super) fn element(&mut self, open: &'static str, text: &str, close: &'static str) {
-        self.raw(open);
-        self.text(text);
-        self.raw(close);
-    }
-
-    /// The content of a script element that is data: no markup can begin in it.
-    fn json(&mut self, data: &impl serde::Serialize) {
-        let text = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
-        for c in text.chars() {
-            match c {
-                '<' => self.0 += "\\u003c",
-                '>' => self.0 += "\\u003e",
-                '&' => self.0 += "\\u0026",
-                c if c.is_ascii() => self.0.push(c),
-                // Nothing that turns the direction of writing, or hides.
-                c => {
-                    for unit in c.encode_utf16(&mut [0; 2]) {
-                        let _ = write!(self.0, "\\u{unit:04x}");
-                    }
-                }
-            }
-        }
-    }
 }
 
 fn head(html: &mut Html, shown: &[(Run, Analysis)]) {

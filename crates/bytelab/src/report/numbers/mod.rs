@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use self::column::{FOR_MARKDOWN, heading};
 use self::row::{Number, numbers};
-use super::export::escaped;
+use super::markdown::escaped;
 use super::page::Layout;
 use super::page::{Page, Style};
 use super::units::amount;

@@ -1,0 +1,10 @@
+//! One of the two sides.
+
+use lab::run::Run;
+
+/// A side as it was asked for, with its runs, of which there is at least one.
+pub(crate) struct Side {
+    /// `42`, `label btrfs`, `machine EPYC`.
+    pub(crate) name: String,
+    pub(crate) runs: Vec<Run>,
+}
