@@ -13,7 +13,7 @@ mod typed;
 mod tests;
 
 use anyhow::Result;
-use lab::experiment::{Build, Experiment, How, Method, Task, Work, skip};
+use lab::experiment::{Build, Experiment, How, Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 use lab::run::Role;
 
@@ -88,18 +88,29 @@ fn methods() -> Vec<Method> {
         worker("rmp-serde", "MessagePack, parsed into serde_json's tree"),
         worker("ciborium", "CBOR, parsed into ciborium's tree"),
         worker("bson", "BSON, parsed into bson's tree"),
-        built_in(
+        of_people(built_in(
             "fleece-typed",
             "fleece-codec: from_slice fills a type, checking what it reads; knows people only",
-            prepare_typed,
-        ),
-        worker("serde_json-typed", "text: serde_json fills a type; knows people only"),
-        worker("rmp-serde-typed", "MessagePack: serde fills a type; knows people only"),
-        worker("postcard-typed", "postcard, without names: serde fills a type; knows people only"),
-        worker("prost-typed", "Protobuf, parsed into structs; knows people only"),
-        worker("rkyv-typed", "rkyv, checked and read in place; knows people only"),
-        worker("flatbuffers-typed", "FlatBuffers, checked and read in place; knows people only"),
+            prepare::<typed::Typed<fleece::FleeceCodec>>,
+        )),
+        of_people(worker("serde_json-typed", "text: serde_json fills a type; knows people only")),
+        of_people(worker("rmp-serde-typed", "MessagePack: serde fills a type; knows people only")),
+        of_people(worker(
+            "postcard-typed",
+            "postcard, without names: serde fills a type; knows people only",
+        )),
+        of_people(worker("prost-typed", "Protobuf, parsed into structs; knows people only")),
+        of_people(worker("rkyv-typed", "rkyv, checked and read in place; knows people only")),
+        of_people(worker(
+            "flatbuffers-typed",
+            "FlatBuffers, checked and read in place; knows people only",
+        )),
     ]
+}
+
+/// Fills a type that only fits the document of people that is made.
+fn of_people(method: Method) -> Method {
+    Method { job: Some("shape=people file="), ..method }
 }
 
 fn built_in(name: &str, about: &str, build: Build) -> Method {
@@ -123,13 +134,6 @@ fn method(name: &str, about: &str, how: How) -> Method {
         default: true,
         job: None,
     }
-}
-
-fn prepare_typed(point: &Point) -> Result<Box<dyn Task>> {
-    if point.text("typed")? != "people" {
-        return Err(skip("it knows people only"));
-    }
-    prepare::<typed::Typed<fleece::FleeceCodec>>(point)
 }
 
 struct Decoding(Box<dyn Job>);
