@@ -58,8 +58,8 @@ fn revision() -> Option<String> {
     git(&["rev-parse", "--short=12", "HEAD"])
 }
 
-/// As it is when the revision changes: what is edited later is not noticed, so that an edit elsewhere in
-/// the workspace does not build this crate anew.
+/// As it is when the revision changes: what is edited later is not noticed, so that an edit
+/// elsewhere in the workspace does not build this crate anew.
 fn dirty() -> Option<bool> {
     revision()?;
     let status = git(&["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"])?;

@@ -6,7 +6,8 @@ use fleece_codec::{Doc, Edit, Encoder, Key, Kind, json};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 
-/// More values than this are not walked: shared subtrees make documents that are sound and have no end.
+/// More values than this are not walked: shared subtrees make documents that are sound and have no
+/// end.
 const VISITS_MAX: usize = 5000;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,5 +1,5 @@
-//! Any bytes as a chunked body: no panic; the same however they are received; and what is accepted is what the
-//! grammar of RFC 9112, 7.1 makes of them, read by hand.
+//! Any bytes as a chunked body: no panic; the same however they are received; and what is accepted
+//! is what the grammar of RFC 9112, 7.1 makes of them, read by hand.
 #![no_main]
 
 use byte_stream::fuzz::chunked;

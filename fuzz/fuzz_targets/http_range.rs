@@ -1,5 +1,5 @@
-//! Any text as a Content-Range: no panic; what is accepted is a sound range, and written down again it is the
-//! same text.
+//! Any text as a Content-Range: no panic; what is accepted is a sound range, and written down again
+//! it is the same text.
 #![no_main]
 
 use byte_stream::fuzz::range;

@@ -1,5 +1,5 @@
-//! Any text as a URL and as a redirect from there: no panic; it stays within HTTP, never leaves https, and nothing
-//! gets into the request that ends a line of it.
+//! Any text as a URL and as a redirect from there: no panic; it stays within HTTP, never leaves
+//! https, and nothing gets into the request that ends a line of it.
 #![no_main]
 
 use byte_stream::fuzz::{Target, url};

@@ -1,5 +1,6 @@
-//! Any bytes as what another program measured, in each format: no panic; an error of one line, or a run that can be
-//! analyzed, is finite throughout, and is the same when it is read back from our own document.
+//! Any bytes as what another program measured, in each format: no panic; an error of one line, or a
+//! run that can be analyzed, is finite throughout, and is the same when it is read back from our
+//! own document.
 #![no_main]
 
 // The program is no library: its parsers are pure, and need nothing of it.

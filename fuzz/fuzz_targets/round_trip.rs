@@ -1,4 +1,5 @@
-//! Any calls of the encoder: what is written reads back, from the document, its copy and its JSON text.
+//! Any calls of the encoder: what is written reads back, from the document, its copy and its JSON
+//! text.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any bytes as CSV: no panic; all records together are the input without its empty lines; and there are as
-//! many as `csv-core` finds.
+//! Any bytes as CSV: no panic; all records together are the input without its empty lines; and
+//! there are as many as `csv-core` finds.
 #![no_main]
 
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! An index whose counts are wrong, or that is no index at all: no panic, no endless loop; records that are
-//! not lines of the file are never more than the file has bytes.
+//! An index whose counts are wrong, or that is no index at all: no panic, no endless loop; records
+//! that are not lines of the file are never more than the file has bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

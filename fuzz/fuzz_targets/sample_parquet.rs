@@ -1,5 +1,6 @@
-//! Any bytes as Parquet, and a sound file with some of its bytes replaced: no panic of ours or that gets out, no endless loop;
-//! what is drawn, by each choice, is a Parquet file of as many rows as were asked for, and a split has them all.
+//! Any bytes as Parquet, and a sound file with some of its bytes replaced: no panic of ours or that
+//! gets out, no endless loop; what is drawn, by each choice, is a Parquet file of as many rows as
+//! were asked for, and a split has them all.
 #![no_main]
 
 use std::path::Path;
@@ -10,7 +11,8 @@ use record_sampler::{Column, Sampler};
 const SOUND: &[u8] = include_bytes!("../rows.parquet");
 
 fuzz_target!(|bytes: &[u8]| {
-    // A panic in the decoder is an error of `write_parquet`, and not one of this target, unless it is our own.
+    // A panic in the decoder is an error of `write_parquet`, and not one of this target, unless it
+    // is our own.
     std::panic::set_hook(Box::new(|info| {
         if info.location().is_some_and(|at| at.file().contains("record-sampler/src")) {
             eprintln!("{info}");

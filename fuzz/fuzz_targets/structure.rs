@@ -1,4 +1,5 @@
-//! Any choices as a document laid out slot by slot: the check says what plainly written rules say, and what is sound reads as such.
+//! Any choices as a document laid out slot by slot: the check says what plainly written rules say,
+//! and what is sound reads as such.
 
 #![no_main]
 

@@ -77,8 +77,8 @@ pub enum Cached {
     Yes,
     /// At least one of the three probed bytes is not cached.
     No,
-    /// The input is not in the page cache, the kernel cannot report it, or the file is so small that
-    /// it makes no difference.
+    /// The input is not in the page cache, the kernel cannot report it, or the file is so small
+    /// that it makes no difference.
     Unknown,
 }
 

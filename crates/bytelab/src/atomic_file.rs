@@ -1,8 +1,9 @@
-//! A file that whoever opens it finds whole, or not at all: the bytes go to a file without a name, which takes the
-//! place of the old one when they are all there. Mode and owner stay as they were.
+//! A file that whoever opens it finds whole, or not at all: the bytes go to a file without a name,
+//! which takes the place of the old one when they are all there. Mode and owner stay as they were.
 //!
-//! What a link leads to is replaced, not the link. A file that has further names, or whose owner cannot be kept,
-//! gets a copy of the bytes when they are all there. What is no regular file, as a device or a FIFO, is written to.
+//! What a link leads to is replaced, not the link. A file that has further names, or whose owner
+//! cannot be kept, gets a copy of the bytes when they are all there. What is no regular file, as a
+//! device or a FIFO, is written to.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Seek, Write};
@@ -39,7 +40,8 @@ impl Target {
         }
         let (path, kind) = match fs::metadata(path) {
             Ok(there) if there.is_dir() => bail!("is a directory; name a file"),
-            // A file that has been removed is found by no name, but by that of a descriptor in /proc.
+            // A file that has been removed is found by no name, but by that of a descriptor in
+            // /proc.
             Ok(there) if there.is_file() && there.nlink() > 0 => {
                 (fs::canonicalize(path)?, Kind::Regular(there))
             }
@@ -73,8 +75,8 @@ impl Target {
         Some(fs::canonicalize(folder(&self.path)).ok()?.join(name))
     }
 
-    /// Gives the stand-in mode and owner of the file whose place it takes. Where it cannot take the place, the file that is
-    /// there, which is to get the bytes.
+    /// Gives the stand-in mode and owner of the file whose place it takes. Where it cannot take the
+    /// place, the file that is there, which is to get the bytes.
     pub(crate) fn dress(&self, stand_in: &File) -> io::Result<Option<File>> {
         let Kind::Regular(old) = &self.kind else { return Ok(None) };
         let new = stand_in.metadata()?;
@@ -128,8 +130,9 @@ impl AtomicFile {
         AtomicFile::named(target, file, name)
     }
 
-    /// From a file that is beside the target, has all bytes and is open for reading. It is never removed here, as it may
-    /// be the only copy: after `finish` it has either become the target, or its bytes are on disk there, too.
+    /// From a file that is beside the target, has all bytes and is open for reading. It is never
+    /// removed here, as it may be the only copy: after `finish` it has either become the target, or
+    /// its bytes are on disk there, too.
     pub(crate) fn from_part(target: Target, file: File, part: &Path) -> Result<AtomicFile> {
         let mut name = TempPath::try_from_path(std::path::absolute(part)?)?;
         name.disable_cleanup(true);
@@ -152,7 +155,8 @@ impl AtomicFile {
         &self.target
     }
 
-    /// Complete, and but for its name in its place: what could fail is done before the first of several is renamed.
+    /// Complete, and but for its name in its place: what could fail is done before the first of
+    /// several is renamed.
     pub(crate) fn ready(self) -> Result<AtomicFile> {
         match self.state {
             #[cfg(target_os = "linux")]
@@ -173,7 +177,8 @@ impl AtomicFile {
                 file.rewind()?;
                 let bytes = byte_stream::copy(&file, &target)?.bytes;
                 target.set_len(bytes)?;
-                // The other copy is removed now, and some file systems report a full disk no sooner.
+                // The other copy is removed now, and some file systems report a full disk no
+                // sooner.
                 Ok(target.sync_all()?)
             }
             _ => Ok(()),

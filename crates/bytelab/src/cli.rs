@@ -11,8 +11,8 @@ use crate::commands::{
     list, numbers, report, run, sample, self_test, show,
 };
 
-/// What does it cost to get bytes into a program, and which way is best — on this machine, with this
-/// data — and is that proved?
+/// What does it cost to get bytes into a program, and which way is best — on this machine, with
+/// this data — and is that proved?
 #[derive(Parser)]
 #[command(name = "bytelab", version, max_term_width = 100, after_help = EXIT_STATUS)]
 pub(crate) struct Cli {
@@ -53,7 +53,8 @@ pub(crate) enum Task {
     Show(show::ShowArgs),
     /// Two runs, labels or machines side by side, or a run beside published results
     Compare(compare::CompareArgs),
-    /// Fail if a method got slower than allowed: beside its old side, or measured again against a baseline
+    /// Fail if a method got slower than allowed: beside its old side, or measured again against a
+    /// baseline
     #[command(subcommand_value_name = "EXPERIMENT|FILE.toml", subcommand_negates_reqs = true)]
     Check(check::CheckArgs),
     /// Names for the runs that are checked against

@@ -7,7 +7,8 @@ use lab::run::{Cell, Run};
 use crate::experiments::{self, copying, self_test};
 use crate::numbers;
 
-/// The methods of the experiments that come with bytelab whose work is done by processes that they start.
+/// The methods of the experiments that come with bytelab whose work is done by processes that they
+/// start.
 const STARTERS: [(&str, &[&str]); 3] = [
     ("copying", &["cat", "dd", "gnu-cat", "uutils-cat", "pv", "cp"]),
     ("sampling", &["shuf", "awk", "sort", "sqlite", "duckdb"]),
@@ -41,7 +42,8 @@ fn ran(experiment: &str, how: Option<&How>, cell: &Cell) -> Ran {
     };
     let starts =
         STARTERS.iter().any(|(of, methods)| *of == experiment && methods.contains(&method));
-    // The start-up of a plain command is in each of its samples; that of a worker comes with its `prepare`.
+    // The start-up of a plain command is in each of its samples; that of a worker comes with its
+    // `prepare`.
     let has = |metric: &str| cell.values.contains_key(metric);
     match how {
         _ if has("startup_ns") && !has("prepare_ns") => Ran::Command,

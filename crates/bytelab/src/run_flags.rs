@@ -1,4 +1,5 @@
-//! The flags of `bytelab run EXPERIMENT …` and `bytelab check EXPERIMENT …`: they are made from the experiment's params, or from a file.
+//! The flags of `bytelab run EXPERIMENT …` and `bytelab check EXPERIMENT …`: they are made from the
+//! experiment's params, or from a file.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,8 +18,8 @@ use crate::commands::output::OutputArgs;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
 
-/// The task, if it is one of the tools and nothing is wrong with it: to describe all other tasks takes longer than many
-/// a sample. What is wrong, or asks for help, is left to `parse`.
+/// The task, if it is one of the tools and nothing is wrong with it: to describe all other tasks
+/// takes longer than many a sample. What is wrong, or asks for help, is left to `parse`.
 fn tool() -> Option<Cli> {
     fn args<A: Args>(name: OsString) -> Option<A> {
         let command = A::augment_args(Command::new("bytelab"));
@@ -36,8 +37,8 @@ fn tool() -> Option<Cli> {
     Some(Cli { store: None, task })
 }
 
-/// Parses the process's arguments; help, version and wrong use end it here. An experiment in a file is
-/// added to the others; the tools need none.
+/// Parses the process's arguments; help, version and wrong use end it here. An experiment in a file
+/// is added to the others; the tools need none.
 pub(crate) fn parse() -> Result<(Cli, Catalogue)> {
     let mut experiments = Vec::new();
     let cli = if let Some(cli) = tool() {

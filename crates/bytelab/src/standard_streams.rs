@@ -1,8 +1,9 @@
-//! Which standard streams the program was started without. Before `main`, Rust's runtime opens `/dev/null` in their
-//! place; so what is written there would be lost, and nothing would be read, without an error.
+//! Which standard streams the program was started without. Before `main`, Rust's runtime opens
+//! `/dev/null` in their place; so what is written there would be lost, and nothing would be read,
+//! without an error.
 //!
-//! The descriptors cannot tell it any more then: others start programs with a `/dev/null` that is open in the
-//! same way. So they are looked at earlier, where the initialisers of C libraries run.
+//! The descriptors cannot tell it any more then: others start programs with a `/dev/null` that is
+//! open in the same way. So they are looked at earlier, where the initialisers of C libraries run.
 
 use std::io;
 
@@ -36,7 +37,8 @@ mod linux {
 
     static CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
-    // SAFETY: the section holds pointers to functions of this type; libc is ready when they are called.
+    // SAFETY: the section holds pointers to functions of this type; libc is ready when they are
+    // called.
     #[used]
     #[unsafe(link_section = ".init_array")]
     static AT_START: extern "C" fn() = look;

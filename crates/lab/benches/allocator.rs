@@ -1,5 +1,6 @@
-//! What counting allocations costs: the allocator of the program, and the library that is preloaded into
-//! others, each beside the one that does not count, in turns. `cargo bench -p lab --bench allocator`.
+//! What counting allocations costs: the allocator of the program, and the library that is preloaded
+//! into others, each beside the one that does not count, in turns.
+//! `cargo bench -p lab --bench allocator`.
 #![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
 #![expect(unsafe_code, reason = "calls allocators as the language does")]
 #![expect(clippy::unwrap_used, reason = "a benchmark may end at what it does not expect")]

@@ -1,5 +1,5 @@
-//! The whole simulation: seven noises × three designs × 4000 sets, held against the bounds, and what
-//! the estimate costs. `cargo bench -p lab --bench statistics`; the tests run a part of it.
+//! The whole simulation: seven noises × three designs × 4000 sets, held against the bounds, and
+//! what the estimate costs. `cargo bench -p lab --bench statistics`; the tests run a part of it.
 #![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
 #![allow(dead_code, reason = "the tests use the rest of the simulation")]
 

@@ -1,4 +1,5 @@
-//! Builds the library that counts the allocations of foreign programs, which the lab carries with it.
+//! Builds the library that counts the allocations of foreign programs, which the lab carries with
+//! it.
 
 use std::path::Path;
 use std::process::Command;
@@ -30,8 +31,8 @@ fn compile(library: &Path) -> Result<(), String> {
     rustc.args(["--cfg=shim", "-Copt-level=3", "-Cpanic=abort", "-Cstrip=symbols"]);
     // It takes all that it needs from the program that it is loaded into.
     rustc.args(["-Clink-arg=-nostdlib", "-Clink-arg=-nostartfiles"]);
-    // What it calls `malloc` is its own, also where the program has another one. Of functions only: with
-    // plain -Bsymbolic, `dlsym` would look here first, too, and not find that of the program.
+    // What it calls `malloc` is its own, also where the program has another one. Of functions only:
+    // with plain -Bsymbolic, `dlsym` would look here first, too, and not find that of the program.
     rustc.arg("-Clink-arg=-Wl,-Bsymbolic-functions");
     if variable("CARGO_CFG_TARGET_ENV") == "musl" {
         rustc.arg("-Ctarget-feature=-crt-static");

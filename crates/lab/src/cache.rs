@@ -1,5 +1,5 @@
-//! The page-cache state of files: asked for, proved, changed; all without root. It is the file that is
-//! looked at, not what a method says about it.
+//! The page-cache state of files: asked for, proved, changed; all without root. It is the file that
+//! is looked at, not what a method says about it.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -33,8 +33,8 @@ pub fn residency(path: &Path) -> Result<Residency> {
     residency_of(&file).with_context(|| state_of(path))
 }
 
-/// Puts the file on the device and drops it from memory. What the system cannot drop stays: pages that
-/// some process has mapped, and all of a file that lives in memory only; [`prove`] tells.
+/// Puts the file on the device and drops it from memory. What the system cannot drop stays: pages
+/// that some process has mapped, and all of a file that lives in memory only; [`prove`] tells.
 pub fn evict(path: &Path) -> Result<()> {
     let file = open(path)?;
     // Dirty pages are not dropped.
@@ -74,8 +74,8 @@ pub fn fill(path: &Path, stop: &Stop) -> Result<()> {
     }
 }
 
-/// Tells in one line why the files are not in the state. Looks at every page: for 128 MiB 7 … 40 µs in
-/// large folios, but 900 µs in single pages, and 1.1 ms where none is cached.
+/// Tells in one line why the files are not in the state. Looks at every page: for 128 MiB 7 … 40 µs
+/// in large folios, but 900 µs in single pages, and 1.1 ms where none is cached.
 pub fn prove<P: AsRef<Path>>(state: CacheState, files: &[P]) -> Result<(), String> {
     let wanted = match state {
         CacheState::Warm => |residency: &Residency| residency.cached >= residency.pages,
@@ -98,8 +98,8 @@ fn state_of(path: &Path) -> String {
     format!("page-cache state of {}", path.display())
 }
 
-/// A regular file. The others have no pages, or another meaning of them, and opening a FIFO would wait
-/// for its writer if it were not for `O_NONBLOCK`.
+/// A regular file. The others have no pages, or another meaning of them, and opening a FIFO would
+/// wait for its writer if it were not for `O_NONBLOCK`.
 fn open(path: &Path) -> Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -120,8 +120,9 @@ fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// `cachestat` is cheap, but sees nothing of a file on overlayfs, where the pages belong to another file.
-/// Its answer that there are none is therefore checked by `mincore`, which looks at the mapped file.
+/// `cachestat` is cheap, but sees nothing of a file on overlayfs, where the pages belong to another
+/// file. Its answer that there are none is therefore checked by `mincore`, which looks at the
+/// mapped file.
 fn residency_of(file: &File) -> Result<Residency> {
     let metadata = file.metadata()?;
     let pages = pages_of(&metadata);
@@ -147,8 +148,8 @@ fn pages_of(metadata: &Metadata) -> u64 {
     metadata.len().div_ceil(rustix::param::page_size() as u64)
 }
 
-/// Whether an error is an answer about the file. Otherwise there is no such call, or a sandbox does not
-/// know it, or the file system has no pages, and another way may still find out.
+/// Whether an error is an answer about the file. Otherwise there is no such call, or a sandbox does
+/// not know it, or the file system has no pages, and another way may still find out.
 fn is_final(error: &io::Error) -> bool {
     let refused = [libc::ENOSYS, libc::EPERM, libc::EOPNOTSUPP, libc::EINVAL];
     !error.raw_os_error().is_some_and(|code| refused.contains(&code))
@@ -176,7 +177,8 @@ mod tests {
     const LEN: u64 = 3 << 20;
 
     fn file(len: u64) -> (TempDir, PathBuf) {
-        // Beside the program: the place for temporary files may lie in memory, where nothing is evicted.
+        // Beside the program: the place for temporary files may lie in memory, where nothing is
+        // evicted.
         let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
         let directory = tempfile::tempdir_in(folder).or_else(|_| tempfile::tempdir()).unwrap();
         let path = directory.path().join("data");

@@ -44,7 +44,8 @@ impl CpuClock {
     #[cfg(any(target_os = "linux", target_os = "freebsd"))]
     pub fn of(pid: u32) -> io::Result<Self> {
         let mut id: libc::clockid_t = 0;
-        // SAFETY: `id` is a valid place for a clock id, and any number may be asked for as a process.
+        // SAFETY: `id` is a valid place for a clock id, and any number may be asked for as a
+        // process.
         match unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut id) } {
             0 => Ok(Self(id)),
             error => Err(io::Error::from_raw_os_error(error)),
@@ -63,8 +64,9 @@ impl CpuClock {
 
 /// The CPU time of this process, all its threads.
 ///
-/// Exact at once for the thread that asks. A *foreign* process that is on a CPU while it is asked for is
-/// late by up to a tick of the kernel (4 ms at 250 Hz), as only its own reading brings it up to date.
+/// Exact at once for the thread that asks. A *foreign* process that is on a CPU while it is asked
+/// for is late by up to a tick of the kernel (4 ms at 250 Hz), as only its own reading brings it up
+/// to date.
 pub fn own_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
 }
@@ -116,8 +118,8 @@ pub fn own_thread_cpu() -> Cpu {
     Cpu { all_ns: own_thread_cpu_ns(), user_ns }
 }
 
-/// What processes have used, with all that they started and waited for: a child for which its parent did
-/// not wait is in no account.
+/// What processes have used, with all that they started and waited for: a child for which its
+/// parent did not wait is in no account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TreeUsage {
     pub cpu: Cpu,
@@ -154,7 +156,8 @@ pub(crate) fn reap(child: u32) -> io::Result<(ExitStatus, TreeUsage)> {
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
     let mut status = 0;
     loop {
-        // SAFETY: both are valid for writing; a number that is no child's is answered with an error.
+        // SAFETY: both are valid for writing; a number that is no child's is answered with an
+        // error.
         let reaped =
             unsafe { libc::wait4(child as libc::pid_t, &raw mut status, 0, &raw mut usage) };
         if reaped >= 0 {
@@ -255,7 +258,8 @@ pub fn cost_ns() -> f64 {
     (0..20).map(|_| batch()).fold(f64::INFINITY, f64::min)
 }
 
-/// The step of the kernel's own tick, at which it gives out turns on a CPU; the coarse clock moves with it.
+/// The step of the kernel's own tick, at which it gives out turns on a CPU; the coarse clock moves
+/// with it.
 #[cfg(target_os = "linux")]
 pub fn tick_ns() -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,5 +1,5 @@
-//! The only reader of what the kernel counts of another process: CPU, waiting, memory, device bytes,
-//! faults, switches. The files stay open, and a reading allocates nothing.
+//! The only reader of what the kernel counts of another process: CPU, waiting, memory, device
+//! bytes, faults, switches. The files stay open, and a reading allocates nothing.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -22,7 +22,8 @@ const BUFFER_LEN: usize = 8192;
 /// No CPU has this number.
 const NO_CPU: u64 = u64::MAX;
 
-/// The open counters of one process. They stay with it: a later process of the same number is not read.
+/// The open counters of one process. They stay with it: a later process of the same number is not
+/// read.
 pub struct Counters {
     cpu: Option<CpuClock>,
     schedstat: Option<File>,
@@ -76,7 +77,8 @@ impl Counters {
         }
     }
 
-    /// Before a sample: waits until the process sleeps, as far as it ever does, and sets the peak back.
+    /// Before a sample: waits until the process sleeps, as far as it ever does, and sets the peak
+    /// back.
     pub fn start(&mut self) -> Reading {
         let reading = self.read_unless_on(|| NO_CPU);
         // Where that is not possible the peak is unknown; see `why`.
@@ -84,8 +86,9 @@ impl Counters {
         reading
     }
 
-    /// All counters now. For the CPU times it waits until the process is on no CPU, but not for one that
-    /// stays there; the others are those from before, as a process that is waited for is disturbed.
+    /// All counters now. For the CPU times it waits until the process is on no CPU, but not for one
+    /// that stays there; the others are those from before, as a process that is waited for is
+    /// disturbed.
     pub fn read(&mut self) -> Reading {
         // A process that wants the CPU of the reader is not on it, and its times are exact.
         self.read_unless_on(this_cpu)
@@ -127,8 +130,8 @@ impl Counters {
         }
     }
 
-    /// Looks until the main thread does not run. A process that does not come to rest in time is given half
-    /// the time at the next reading, so that one that never rests costs little.
+    /// Looks until the main thread does not run. A process that does not come to rest in time is
+    /// given half the time at the next reading, so that one that never rests costs little.
     fn comes_to_rest(&mut self, cpu: fn() -> u64, buffer: &mut [u8; BUFFER_LEN]) -> bool {
         let started = clock::now_ns();
         let mut look = Reading::default();
@@ -242,8 +245,8 @@ pub(crate) fn peak_rss_bytes(process: u32) -> Option<u64> {
     reading.peak_rss_bytes
 }
 
-/// The CPU time of the threads that the kernel has added to this process to work for its rings. They do
-/// nothing but the kernel's work, and stay for some seconds when they have none.
+/// The CPU time of the threads that the kernel has added to this process to work for its rings.
+/// They do nothing but the kernel's work, and stay for some seconds when they have none.
 pub fn ring_workers_cpu() -> crate::clock::Cpu {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let of_task = |task: std::fs::DirEntry| {

@@ -1,5 +1,5 @@
-//! The machine, the kernel, the file system and the build as they are: all that may change the numbers.
-//! A fact that cannot be known is null; nothing here fails, and no process is started.
+//! The machine, the kernel, the file system and the build as they are: all that may change the
+//! numbers. A fact that cannot be known is null; nothing here fails, and no process is started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,8 @@ pub fn capture(data_file: Option<&Path>) -> Environment {
     capture_from(&Tree::new("/"), data_file)
 }
 
-/// The facts of the file system and the device below another path: those of the second one as `data_2_…`.
+/// The facts of the file system and the device below another path: those of the second one as
+/// `data_2_…`.
 pub fn of_place(path: &Path, number: usize) -> BTreeMap<String, Value> {
     storage::of_place(&Tree::new("/"), path, number)
 }

@@ -18,7 +18,8 @@ pub struct Experiment {
     pub readme: &'static str,
     pub params: Vec<Param>,
     pub methods: Vec<Method>,
-    /// Makes, or looks at, the data of a point. Called once per point, before any method is started.
+    /// Makes, or looks at, the data of a point. Called once per point, before any method is
+    /// started.
     pub data: MakeData,
 }
 
@@ -27,7 +28,8 @@ pub type MakeData = Box<dyn Fn(&Point, &Path, &Stop) -> Result<Data>>;
 /// What a point's methods work on.
 #[derive(Default)]
 pub struct Data {
-    /// The point as the methods get it: with the paths of the files and all that only the data tells.
+    /// The point as the methods get it: with the paths of the files and all that only the data
+    /// tells.
     pub arguments: Point,
     /// What the old side of a check gets in their place.
     pub old_arguments: Option<Point>,
@@ -82,9 +84,9 @@ pub struct Method {
     pub bypasses_cache: bool,
     /// Whether it is measured when no method is named.
     pub default: bool,
-    /// Where an experiment has several jobs: the word of its param `job`, `source` or `kind` at which the method competes,
-    /// or some of them with `|` between; or `name=word|word` for another param, or several such with
-    /// a space between, which must all hold. None: at every point.
+    /// Where an experiment has several jobs: the word of its param `job`, `source` or `kind` at
+    /// which the method competes, or some of them with `|` between; or `name=word|word` for another
+    /// param, or several such with a space between, which must all hold. None: at every point.
     pub job: Option<&'static str>,
 }
 
@@ -92,8 +94,8 @@ pub struct Method {
 const JOB_PARAMS: [&str; 3] = ["job", "source", "kind"];
 
 impl Experiment {
-    /// The points at which one of the chosen methods competes, each with only those params that one of
-    /// the experiment's methods reads there, and once.
+    /// The points at which one of the chosen methods competes, each with only those params that one
+    /// of the experiment's methods reads there, and once.
     pub fn points(&self, points: Vec<Point>, chosen: &[Method]) -> Vec<Point> {
         let mut kept: Vec<Point> = Vec::new();
         for point in points {
@@ -110,7 +112,8 @@ impl Experiment {
         kept
     }
 
-    /// Where the method competes, with the params named: `input=file output=pipe|socket`. None: at every point.
+    /// Where the method competes, with the params named: `input=file output=pipe|socket`. None: at
+    /// every point.
     pub fn only_with(&self, method: &Method) -> Option<String> {
         let is_declared = |name: &&&str| self.params.iter().any(|param| param.name == **name);
         let of_jobs = JOB_PARAMS.iter().find(is_declared).unwrap_or(&JOB_PARAMS[0]);
@@ -184,7 +187,8 @@ pub struct OldSide {
     pub dir: Option<PathBuf>,
 }
 
-/// A plain command. `{name}` in its words is replaced by that value of the point, `{{name}}` by `{name}`.
+/// A plain command. `{name}` in its words is replaced by that value of the point, `{{name}}` by
+/// `{name}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     pub argv: Vec<String>,
@@ -225,7 +229,8 @@ pub struct Hooks {
 /// Sets a built-in method up for one point.
 pub type Build = fn(&Point) -> Result<Box<dyn Task>>;
 
-/// A built-in method set up for one point. An error that is a [`Skip`] skips the method, any other fails it.
+/// A built-in method set up for one point. An error that is a [`Skip`] skips the method, any other
+/// fails it.
 pub trait Task {
     /// Does the job `ops` times. This is what is timed.
     fn run(&mut self, ops: u64) -> Result<Work>;
@@ -236,8 +241,8 @@ pub trait Task {
         Ok(None)
     }
 
-    /// Brings back into the caches what other processes pushed out of them, or makes ready what a sample
-    /// uses up. Untimed, right before each sample.
+    /// Brings back into the caches what other processes pushed out of them, or makes ready what a
+    /// sample uses up. Untimed, right before each sample.
     fn before(&mut self) -> Result<()> {
         Ok(())
     }
@@ -263,7 +268,8 @@ pub struct Work {
     pub answer: Option<u64>,
 }
 
-/// The error of a method that this machine or this data refuses: a value in the result, not a failure.
+/// The error of a method that this machine or this data refuses: a value in the result, not a
+/// failure.
 #[derive(Debug)]
 pub struct Skip(pub String);
 

@@ -99,9 +99,9 @@ const FAULTS: &str = "getrusage of the method, else /proc/PID/stat; of a plain c
 const SWITCHES: &str = "getrusage of the method, else /proc/PID/status; of a plain command wait4";
 const PARTS: &str = "getrusage of the method; of a plain command wait4";
 
-/// Those of the timing pass, then those of the counting pass, in the order in which reports show them.
-/// All but the throughput and the peaks are per operation; a sample of `ops` operations is divided by
-/// `ops`.
+/// Those of the timing pass, then those of the counting pass, in the order in which reports show
+/// them. All but the throughput and the peaks are per operation; a sample of `ops` operations is
+/// divided by `ops`.
 pub const METRICS: &[Metric] = &[
     noisy(WALL, "ns", "the method's own monotonic clock, between `go` and `done`")
         .called("wall time", "wall", "wall"),

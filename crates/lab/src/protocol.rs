@@ -1,5 +1,5 @@
-//! The line protocol, as text: what the lab and a method's process say to each other, one ASCII line
-//! at a time. Pure: it parses and writes lines, it reads and sends none.
+//! The line protocol, as text: what the lab and a method's process say to each other, one ASCII
+//! line at a time. Pure: it parses and writes lines, it reads and sends none.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,16 +9,16 @@ use crate::param::Point;
 /// What a built-in method tells where its job is marked.
 pub const JOB_START: &str = "job_start_ns";
 
-/// Set for a process of a method whose digest an earlier process has given: it may leave it out, so that a
-/// new session costs little.
+/// Set for a process of a method whose digest an earlier process has given: it may leave it out, so
+/// that a new session costs little.
 pub const DIGEST_VARIABLE: &str = "BYTELAB_DIGEST";
 
-/// Set for a process that takes one sample only. One that gives a digest leaves it out then: the sample
-/// is to be the first that touches the data.
+/// Set for a process that takes one sample only. One that gives a digest leaves it out then: the
+/// sample is to be the first that touches the data.
 pub const FRESH_VARIABLE: &str = "BYTELAB_FRESH";
 
-/// Set for the children of the counting pass. A built-in method finds in it how to count its own system
-/// calls; a worker may take it as the sign to count what costs it time.
+/// Set for the children of the counting pass. A built-in method finds in it how to count its own
+/// system calls; a worker may take it as the sign to count what costs it time.
 pub const COUNTING_VARIABLE: &str = "BYTELAB_COUNTING";
 
 /// The version a child names in its `hello`.

@@ -45,8 +45,8 @@ impl SplitMix64 {
     }
 }
 
-/// Marsaglia: Xorshift RNGs (2003). Three instructions a number: for bytes and orders of made data. The seed
-/// must not be 0.
+/// Marsaglia: Xorshift RNGs (2003). Three instructions a number: for bytes and orders of made data.
+/// The seed must not be 0.
 #[derive(Clone, Debug)]
 pub struct XorShift64(pub u64);
 

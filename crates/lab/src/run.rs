@@ -23,7 +23,8 @@ pub struct Run {
     pub label: Option<String>,
     /// RFC 3339, UTC.
     pub started: String,
-    /// Whether all that the plan asks was measured; a run that was stopped or killed is not complete.
+    /// Whether all that the plan asks was measured; a run that was stopped or killed is not
+    /// complete.
     pub complete: bool,
     pub environment: Environment,
     pub plan: Plan,
@@ -69,11 +70,12 @@ pub struct Plan {
     /// Where the experiment is not one of the program's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Definition>,
-    /// Versions of the definitions of the metrics, by name; those that are not named are of version 1.
+    /// Versions of the definitions of the metrics, by name; those that are not named are of
+    /// version 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metric_versions: BTreeMap<String, u32>,
-    /// By point, what its methods are compared by, as it was chosen after the first session. Empty before that, and
-    /// in older runs, of which it is chosen from all samples.
+    /// By point, what its methods are compared by, as it was chosen after the first session. Empty
+    /// before that, and in older runs, of which it is chosen from all samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<Measure>,
     /// Where another program measured.
@@ -93,8 +95,8 @@ pub struct Measure {
     pub why: String,
 }
 
-/// A file in which another program tells what it measured. Its methods were not measured in rounds: no two
-/// cells have a round in common.
+/// A file in which another program tells what it measured. Its methods were not measured in rounds:
+/// no two cells have a round in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Imported {
     /// The program, and its version where that is told: `fio 3.33`.
@@ -162,8 +164,8 @@ pub struct Cell {
 pub enum Role {
     /// Competes.
     Contender,
-    /// Stands beside the contenders as a line to hold them against: the limit, or a well-known program.
-    /// It has no verdict and may lack an answer.
+    /// Stands beside the contenders as a line to hold them against: the limit, or a well-known
+    /// program. It has no verdict and may lack an answer.
     Yardstick,
 }
 
@@ -243,7 +245,8 @@ pub struct Machine {
 }
 
 impl Run {
-    /// Whether its methods took turns; else what happened meanwhile is in every difference between them.
+    /// Whether its methods took turns; else what happened meanwhile is in every difference between
+    /// them.
     pub fn in_rounds(&self) -> bool {
         self.plan.imported.is_none()
     }
@@ -266,8 +269,8 @@ impl Cell {
         }
     }
 
-    /// Whether its samples stand for the method: those of one that died late do, too. Those of one that handed
-    /// over what is wrong, or said what cannot be, do not.
+    /// Whether its samples stand for the method: those of one that died late do, too. Those of one
+    /// that handed over what is wrong, or said what cannot be, do not.
     pub fn has_figures(&self) -> bool {
         match &self.status {
             Status::Measured => true,
@@ -302,8 +305,9 @@ impl Cell {
         Some((sample, values.collect()))
     }
 
-    /// The samples that count (no warm-up, cache state proved) and their value of a metric, in order.
-    /// They are those of the counting pass where that has the metric, else those of the timing pass.
+    /// The samples that count (no warm-up, cache state proved) and their value of a metric, in
+    /// order. They are those of the counting pass where that has the metric, else those of the
+    /// timing pass.
     pub fn counted<'a>(
         &'a self,
         metric: &str,

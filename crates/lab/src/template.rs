@@ -2,8 +2,8 @@
 
 use crate::param::Point;
 
-/// The text with each `{name}` that the point knows replaced, once: what a value contains is not looked
-/// at again. `{{name}}` becomes `{name}`; `${name}` and all other braces stay.
+/// The text with each `{name}` that the point knows replaced, once: what a value contains is not
+/// looked at again. `{{name}}` becomes `{name}`; `${name}` and all other braces stay.
 pub fn fill(text: &str, point: &Point, form: impl Fn(&str) -> String) -> String {
     let mut out = String::new();
     for piece in pieces(text) {

@@ -108,8 +108,8 @@ impl Warning {
         Warning { kind, method: None, point: None, cells: None, detail, advice }
     }
 
-    /// What arose while measuring or importing. First words that name a metric, or a part of a run that
-    /// may be missing, tell that the rest says why it is missing.
+    /// What arose while measuring or importing. First words that name a metric, or a part of a run
+    /// that may be missing, tell that the rest says why it is missing.
     pub fn noted(text: impl Into<String>) -> Warning {
         let text = text.into();
         let is_part = |what: &str| {

@@ -115,8 +115,8 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     }
     let before = TreeUsage::own();
     let children_before = TreeUsage::of_ended_children();
-    // The CPU time is read outside the wait: reading it brings the scheduler's account up to date, and
-    // may cost the process its CPU.
+    // The CPU time is read outside the wait: reading it brings the scheduler's account up to date,
+    // and may cost the process its CPU.
     let main_before_ns = clock::own_thread_cpu_ns();
     let cpu_before_ns = clock::own_cpu_ns();
     let wait_before_ns = edge.wait.read_ns();
@@ -142,8 +142,8 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let allocated = edge.allocations.then(CountingAllocator::stop);
     let work = outcome?;
     let waited_ns = wait_after_ns.zip(wait_before_ns).map(|(after, before)| after - before);
-    // What the processes and threads that the job started waited for a CPU is not known, nor what these processes
-    // allocated.
+    // What the processes and threads that the job started waited for a CPU is not known, nor what
+    // these processes allocated.
     let starts_others = children.counts != Usage::default();
     let waited_ns = waited_ns.filter(|_| !starts_others && is_nearly_all(main_ns, cpu_ns));
     let allocated = allocated.filter(|_| !starts_others);

@@ -1,4 +1,5 @@
-//! The contenders of bytelab that have large dependencies: `bytelab-worker EXPERIMENT METHOD` speaks the line protocol.
+//! The contenders of bytelab that have large dependencies: `bytelab-worker EXPERIMENT METHOD`
+//! speaks the line protocol.
 
 mod protocol;
 

@@ -674,7 +674,8 @@ pub unsafe fn root_as_people_unchecked(buf: &[u8]) -> People {
   flatbuffers::root_unchecked::<People>(buf)
 }
 #[inline]
-/// Assumes, without verification, that a buffer of bytes contains a size prefixed People and returns it.
+/// Assumes, without verification, that a buffer of bytes contains a size prefixed People and
+/// returns it.
 /// # Safety
 /// Callers must trust the given bytes do indeed contain a valid size prefixed `People`.
 pub unsafe fn size_prefixed_root_as_people_unchecked(buf: &[u8]) -> People {

@@ -1,4 +1,5 @@
-//! simd-json: text into a tree that borrows its strings. It writes into its input, which therefore is copied first.
+//! simd-json: text into a tree that borrows its strings. It writes into its input, which therefore
+//! is copied first.
 
 use std::borrow::Cow;
 

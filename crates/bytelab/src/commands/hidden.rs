@@ -42,7 +42,8 @@ fn allocate(threads: &str, times: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A program in another language that copies, which stands in the arguments behind the name of its method.
+/// A program in another language that copies, which stands in the arguments behind the name of its
+/// method.
 fn filter(name: &str) -> Result<ExitCode> {
     let experiment = experiments::copying::experiment();
     let method = experiments::copying::filtering(&experiment, name);

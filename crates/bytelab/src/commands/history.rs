@@ -27,7 +27,8 @@ pub(crate) struct HistoryArgs {
     /// Only runs of this machine: the start of its fingerprint, or words of its CPU's name
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
-    /// Only runs that started then or later: 2026-01-31, 2026-01-31T12:00 (UTC), or so long ago: 7d, 12h
+    /// Only runs that started then or later: 2026-01-31, 2026-01-31T12:00 (UTC), or so long ago:
+    /// 7d, 12h
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<String>,
     /// Only runs that started then or before; of a day, until its end
@@ -36,7 +37,8 @@ pub(crate) struct HistoryArgs {
     /// Draw this method over time, with the runs from which on it changed
     #[arg(long, value_name = "METHOD")]
     plot: Option<String>,
-    /// Which metric is drawn: wall, cpu, rss, syscalls, allocations, throughput, or the full name of another
+    /// Which metric is drawn: wall, cpu, rss, syscalls, allocations, throughput, or the full name
+    /// of another
     #[arg(long, value_name = "NAME", default_value = "wall", requires = "plot")]
     metric: String,
     /// Print one JSON document and nothing else

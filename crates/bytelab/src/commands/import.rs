@@ -19,7 +19,8 @@ pub(crate) struct ImportArgs {
     /// What another program wrote, or criterion's directory target/criterion
     #[arg(value_name = "FILE|DIR")]
     path: PathBuf,
-    /// Whose it is: hyperfine, google-benchmark, go, criterion, fio, or json for our own [default: as it looks]
+    /// Whose it is: hyperfine, google-benchmark, go, criterion, fio, or json for our own [default:
+    /// as it looks]
     #[arg(long, value_name = "NAME", value_parser = format)]
     format: Option<Format>,
     /// A name for the run, to find it again
@@ -124,8 +125,8 @@ fn written(metadata: &Metadata) -> Result<String> {
     Ok(humantime::format_rfc3339_seconds(time).to_string())
 }
 
-/// The files below a directory that are read, and what is known of the one that was written last. Links are not
-/// followed.
+/// The files below a directory that are read, and what is known of the one that was written last.
+/// Links are not followed.
 fn folder(root: &Path) -> Result<(Folder, Option<Metadata>)> {
     let (mut files, mut newest): (Folder, Option<Metadata>) = (Vec::new(), None);
     let mut dirs = vec![(root.to_owned(), 0)];

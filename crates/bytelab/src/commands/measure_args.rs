@@ -21,8 +21,8 @@ pub(crate) struct MeasureArgs {
     /// Only these methods (`*` stands for any text); may be repeated [default: all]
     #[arg(short, long = "method", value_name = "NAME,…", value_delimiter = ',')]
     methods: Vec<String>,
-    /// Only methods in these languages, and all of them; `bytelab list EXPERIMENT` tells which are installed
-    /// [default: of each that is installed, the best]
+    /// Only methods in these languages, and all of them; `bytelab list EXPERIMENT` tells which are
+    /// installed [default: of each that is installed, the best]
     #[arg(long = "language", value_name = "NAME,…", value_delimiter = ',')]
     languages: Vec<String>,
     /// The method that the others are compared with [default: the first one]
@@ -34,13 +34,15 @@ pub(crate) struct MeasureArgs {
     /// Rounds of all sessions together, at most
     #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: u32,
-    /// Time for the rounds; a run takes at most three times that, counting and what verdicts need included
+    /// Time for the rounds; a run takes at most three times that, counting and what verdicts need
+    /// included
     #[arg(short, long, default_value = "30s", value_parser = humantime::parse_duration)]
     time: Duration,
     /// Rounds at the start of a session that do not count
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     warm_up: u32,
-    /// Sets of fresh processes that share the rounds [default: one for every five rounds, at least six]
+    /// Sets of fresh processes that share the rounds [default: one for every five rounds, at least
+    /// six]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
     /// Of the random orders [default: another one each time]
@@ -52,7 +54,8 @@ pub(crate) struct MeasureArgs {
     /// Time for one sample, at most; a method that needs more is killed
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     sample_limit: Duration,
-    /// Samples per method, after all others, in which system calls and the like are counted; 0 is none
+    /// Samples per method, after all others, in which system calls and the like are counted; 0 is
+    /// none
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process; show start-up, first touch and total apart

@@ -20,7 +20,8 @@ use lab::experiment::Experiment;
 
 pub(crate) use self::reading::http::serve;
 
-/// The experiments that can be measured: those that come with bytelab, and those that are declared in files.
+/// The experiments that can be measured: those that come with bytelab, and those that are declared
+/// in files.
 pub(crate) struct Catalogue {
     pub(crate) experiments: Vec<Experiment>,
     /// What an experiment in a file may not be called, nor its params.

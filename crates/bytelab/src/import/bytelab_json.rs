@@ -1,5 +1,5 @@
-//! Our own document, of `bytelab export --format json`: the run as it is stored. It is taken as it is, with what
-//! it says of its machine and of who measured it.
+//! Our own document, of `bytelab export --format json`: the run as it is stored. It is taken as it
+//! is, with what it says of its machine and of who measured it.
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::metric;

@@ -1,5 +1,6 @@
-//! Criterion's directory `target/criterion`: of each benchmark `new/benchmark.json` says what it is, and
-//! `new/sample.json` has its samples. What is in `base` and `report` is of another time, or made of these.
+//! Criterion's directory `target/criterion`: of each benchmark `new/benchmark.json` says what it
+//! is, and `new/sample.json` has its samples. What is in `base` and `report` is of another time, or
+//! made of these.
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::param::Point;

@@ -1,5 +1,5 @@
-//! The run that grows while a file is read. No two cells have a round in common, as their methods did not take
-//! turns: so nothing can be concluded from a pairing that never was.
+//! The run that grows while a file is read. No two cells have a round in common, as their methods
+//! did not take turns: so nothing can be concluded from a pairing that never was.
 
 use std::collections::HashMap;
 
@@ -204,7 +204,8 @@ impl Draft {
         }
     }
 
-    /// Of the machine, as far as the file tells; empty if it tells neither its name nor its processor.
+    /// Of the machine, as far as the file tells; empty if it tells neither its name nor its
+    /// processor.
     fn fingerprint(&self) -> String {
         const LASTING: [&str; 7] = [
             "host_name",

@@ -1,5 +1,6 @@
-//! The document of `fio --output-format=json` or `json+`: each direction of a job is one sample that held all of its
-//! operations. Its latencies are figures of that sample: fio keeps none of a single operation, and none is made up.
+//! The document of `fio --output-format=json` or `json+`: each direction of a job is one sample
+//! that held all of its operations. Its latencies are figures of that sample: fio keeps none of a
+//! single operation, and none is made up.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The text of `go test -bench`: lines of one benchmark are samples of it, and a further block of its package is a
-//! session. Lines of other kinds are the output of tests.
+//! The text of `go test -bench`: lines of one benchmark are samples of it, and a further block of
+//! its package is a session. Lines of other kinds are the output of tests.
 
 use std::collections::HashMap;
 

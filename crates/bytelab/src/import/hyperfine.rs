@@ -1,4 +1,5 @@
-//! The document of `hyperfine --export-json`: each of `times` is a sample. The commands ran one after the other.
+//! The document of `hyperfine --export-json`: each of `times` is a sample. The commands ran one
+//! after the other.
 
 use std::collections::BTreeMap;
 

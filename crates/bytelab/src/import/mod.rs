@@ -1,5 +1,5 @@
-//! What other programs measured, as runs: text in, a `Run` out, a file a format. Pure: reads no clock, file or
-//! environment, and stores nothing.
+//! What other programs measured, as runs: text in, a `Run` out, a file a format. Pure: reads no
+//! clock, file or environment, and stores nothing.
 
 mod bytelab_json;
 mod criterion;

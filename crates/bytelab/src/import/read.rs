@@ -1,4 +1,5 @@
-//! From bytes to text, to JSON and to numbers that a sample can have; what is wrong is named by its place.
+//! From bytes to text, to JSON and to numbers that a sample can have; what is wrong is named by its
+//! place.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::de::DeserializeOwned;

@@ -1,5 +1,5 @@
-//! What all formats must do: nothing makes them panic, what they give can be shown, stored and read back, and what
-//! is wrong is told in one line.
+//! What all formats must do: nothing makes them panic, what they give can be shown, stored and read
+//! back, and what is wrong is told in one line.
 
 use lab::analyze::Verdict::{Missing, Undecided};
 use lab::analyze::analyze;

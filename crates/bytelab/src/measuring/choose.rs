@@ -63,8 +63,9 @@ pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<V
     Ok(methods)
 }
 
-/// Takes out the methods that compete at none of the points: else workers would be built that have nothing to
-/// do. Of those that the user named it is noted; what only a pattern names may well do another job.
+/// Takes out the methods that compete at none of the points: else workers would be built that have
+/// nothing to do. Of those that the user named it is noted; what only a pattern names may well do
+/// another job.
 pub(super) fn leave_out(
     experiment: &Experiment,
     methods: &mut Vec<Method>,

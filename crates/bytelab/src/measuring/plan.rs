@@ -35,8 +35,8 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
     })
 }
 
-/// How many sessions, and rounds of each, `rounds` are spread over: short sessions and many of them, as the session
-/// is the unit of all comparisons, of which at least six are needed.
+/// How many sessions, and rounds of each, `rounds` are spread over: short sessions and many of
+/// them, as the session is the unit of all comparisons, of which at least six are needed.
 fn sessions(rounds: u32, sessions: Option<u32>) -> (u32, u32) {
     let rounds = rounds.max(1);
     if let Some(sessions) = sessions {

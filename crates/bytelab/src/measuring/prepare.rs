@@ -1,4 +1,5 @@
-//! From a decided job to a run that can be measured: its data is made, its workers are built, its cells are laid out.
+//! From a decided job to a run that can be measured: its data is made, its workers are built, its
+//! cells are laid out.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,8 @@ pub(crate) struct PreparedRun<'a> {
     pub(crate) toolchains: Vec<ToolchainVersion>,
 }
 
-/// Makes the data and builds the workers. Processes that a build leaves behind are no orphans of the run.
+/// Makes the data and builds the workers. Processes that a build leaves behind are no orphans of
+/// the run.
 pub(crate) fn prepare_run<'a>(
     mut job: Job<'a>,
     mut start: Start,

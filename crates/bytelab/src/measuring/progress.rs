@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::measure::Progress;
 
-/// Draws nothing where standard error is not a terminal. What else is written to standard error goes below
-/// [`ProgressLine::clear`]; the line is drawn again when there is something new to show.
+/// Draws nothing where standard error is not a terminal. What else is written to standard error
+/// goes below [`ProgressLine::clear`]; the line is drawn again when there is something new to show.
 pub(crate) struct ProgressLine(RefCell<Option<ProgressBar>>);
 
 impl ProgressLine {
@@ -30,7 +30,8 @@ impl ProgressLine {
         }
     }
 
-    /// A bar that was finished draws nothing more, so that each line that is cleared had a bar of its own.
+    /// A bar that was finished draws nothing more, so that each line that is cleared had a bar of
+    /// its own.
     fn draw(&self, per_mille: u64, message: String) {
         let mut bar = self.0.borrow_mut();
         let bar = bar.get_or_insert_with(|| {

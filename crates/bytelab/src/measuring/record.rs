@@ -78,7 +78,8 @@ fn take_over(run: &mut Run, store: Option<&mut (dyn Store + 'static)>) -> Result
     store.map_or(Ok(()), |store| store.finish(&run.id, false, &run.environment, &run.notes))
 }
 
-/// What is measured, and how long that takes at most. How long a round takes is known after the first ones.
+/// What is measured, and how long that takes at most. How long a round takes is known after the
+/// first ones.
 fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     let methods = match job.methods.len() {
         1 => "1 method".to_owned(),

@@ -1,5 +1,5 @@
-//! Which process measures a run, so that no second one continues it meanwhile; and which run is of elsewhere, so that
-//! nothing is started because it says so.
+//! Which process measures a run, so that no second one continues it meanwhile; and which run is of
+//! elsewhere, so that nothing is started because it says so.
 
 use std::fs;
 
@@ -38,8 +38,8 @@ pub(super) fn is_imported(environment: &Environment) -> bool {
     environment.facts.contains_key(FROM)
 }
 
-/// When a process was started, in ticks since the start of the system: with its number it is unique. None
-/// for one that has ended.
+/// When a process was started, in ticks since the start of the system: with its number it is
+/// unique. None for one that has ended.
 fn start_of(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');

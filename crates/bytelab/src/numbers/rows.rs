@@ -11,8 +11,8 @@ pub(crate) struct Row {
     pub(crate) title: &'static str,
     pub(crate) experiment: &'static str,
     pub(crate) method: &'static str,
-    /// `name=value` with spaces between them. A size may be `L1/2`, `L2/2`, `L3/4`, `memory`, `memory/2`
-    /// or `memory/4`, of this machine. What is left out is the param's first default.
+    /// `name=value` with spaces between them. A size may be `L1/2`, `L2/2`, `L3/4`, `memory`,
+    /// `memory/2` or `memory/4`, of this machine. What is left out is the param's first default.
     pub(crate) point: &'static str,
     pub(crate) quantity: Quantity,
     /// The published figure that stands beside it; empty where there is none.

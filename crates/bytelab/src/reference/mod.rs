@@ -16,9 +16,9 @@ pub(crate) const MACHINES: [(&str, &str); 4] = [
     ("iPhone X", "iphone-x"),
 ];
 
-/// In ns, by machine in short. A figure is named `latency.l1_ns` or `threads.join_ns`, after its file
-/// and column, or `other.` and what was done, after its line. `only` names the machines for which it
-/// means what the row measures; empty for all.
+/// In ns, by machine in short. A figure is named `latency.l1_ns` or `threads.join_ns`, after its
+/// file and column, or `other.` and what was done, after its line. `only` names the machines for
+/// which it means what the row measures; empty for all.
 pub(crate) fn published(figure: &str, only: &[&str]) -> Vec<(&'static str, f64)> {
     let (file, what) = figure.split_once('.').unwrap_or_default();
     let value = |machine: &str| match file {

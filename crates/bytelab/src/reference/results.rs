@@ -1,5 +1,6 @@
-//! What others published as reference runs: each of one machine, with the experiment of ours that asks the
-//! same question, with its source and what is known against it. Never more than a line to look at.
+//! What others published as reference runs: each of one machine, with the experiment of ours that
+//! asks the same question, with its source and what is known against it. Never more than a line to
+//! look at.
 
 use super::{LATENCY, MACHINES, OTHER, THREADS};
 

@@ -1,5 +1,5 @@
-//! What a check found: a line per method and metric, the same as Markdown for GitHub's step summary, and
-//! as JSON.
+//! What a check found: a line per method and metric, the same as Markdown for GitHub's step
+//! summary, and as JSON.
 
 use std::fmt::Write as _;
 

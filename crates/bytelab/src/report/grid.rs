@@ -39,7 +39,8 @@ impl Table {
         widths.iter().sum::<usize>() + self.columns.iter().map(|column| column.gap).sum::<usize>()
     }
 
-    /// The lines of the heading, then a line for each row; a first cell that is too wide is shortened, the others never.
+    /// The lines of the heading, then a line for each row; a first cell that is too wide is
+    /// shortened, the others never.
     pub(super) fn lines(&self, widths: &[usize]) -> (Vec<String>, Vec<String>) {
         let line = |cells: &mut dyn Iterator<Item = &String>| {
             let mut line = String::new();
@@ -80,7 +81,8 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The first column is on the left, the others are on the right but for the last, if it is a word.
+    /// The first column is on the left, the others are on the right but for the last, if it is a
+    /// word.
     pub(super) fn new(heading: &[&str], last_is_word: bool) -> Grid {
         let last = heading.len().saturating_sub(1);
         let column = |(at, text): (usize, &&str)| {

@@ -82,7 +82,8 @@ pub(crate) fn experiments(experiments: &[Experiment]) -> String {
     list::experiments(experiments)
 }
 
-/// The params and the methods of an experiment, and of each language of its workers whether it is here.
+/// The params and the methods of an experiment, and of each language of its workers whether it is
+/// here.
 pub(crate) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
     list::methods(experiment, languages)
 }

@@ -1,4 +1,5 @@
-//! One method over time, drawn with characters: a dot per run, a line per level, and where it changed.
+//! One method over time, drawn with characters: a dot per run, a line per level, and where it
+//! changed.
 
 use anyhow::Result;
 use lab::analyze::{HistoryPoint, NEWEST, Series};

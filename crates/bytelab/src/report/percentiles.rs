@@ -1,4 +1,5 @@
-//! The whole distribution: p0 to p100 of every metric of every cell, each with its interval below it.
+//! The whole distribution: p0 to p100 of every metric of every cell, each with its interval below
+//! it.
 
 use lab::analyze::{Analysis, CellSummary, Percentile, Summary};
 use lab::run::{Cell, Run, Status};

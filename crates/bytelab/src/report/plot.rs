@@ -1,5 +1,5 @@
-//! The wall times of each method in the terminal: in the order in which they were taken, which shows
-//! drift, and as a histogram on one axis for all methods of a point.
+//! The wall times of each method in the terminal: in the order in which they were taken, which
+//! shows drift, and as a histogram on one axis for all methods of a point.
 
 use lab::analyze::Analysis;
 use lab::run::Run;

@@ -1,5 +1,5 @@
-//! A run beside what others published, and published results beside each other: figures of machines that
-//! have nothing in common, to be looked at. There is never a verdict.
+//! A run beside what others published, and published results beside each other: figures of machines
+//! that have nothing in common, to be looked at. There is never a verdict.
 
 use anyhow::Result;
 use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL};

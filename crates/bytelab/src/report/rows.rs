@@ -183,8 +183,8 @@ fn rows<'a>(
     Rows { family, contenders, yardsticks, counts: Vec::new(), more: &[] }
 }
 
-/// What rows are ordered by: the metric that decides. A row that lacks it is judged by its wall time,
-/// and stands where that stands beside the reference's.
+/// What rows are ordered by: the metric that decides. A row that lacks it is judged by its wall
+/// time, and stands where that stands beside the reference's.
 struct Rank {
     metric: &'static str,
     per_wall: f64,

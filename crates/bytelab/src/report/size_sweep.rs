@@ -1,5 +1,5 @@
-//! The latency of memory over the size of the set: a line per size instead of a table per size, and the
-//! plateaus in it.
+//! The latency of memory over the size of the set: a line per size instead of a table per size, and
+//! the plateaus in it.
 
 use lab::analyze::size_sweep::{Column, Level, SizeSweep, announced, levels, size_sweep};
 use lab::param::bytes;

@@ -313,8 +313,8 @@ pub(super) fn verdict(rows: &Rows<'_>, row: &Row<'_>) -> (String, Style) {
     (if shown && small { format!("{word} <1 %") } else { word.to_owned() }, style)
 }
 
-/// The p50 of a metric in one unit, which it returns; or each value in its own, where one would make
-/// some of them unreadable.
+/// The p50 of a metric in one unit, which it returns; or each value in its own, where one would
+/// make some of them unreadable.
 fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Column, Option<Unit>) {
     let stored = metric::unit(name);
     let values: Vec<Option<f64>> =

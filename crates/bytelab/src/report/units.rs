@@ -1,5 +1,5 @@
-//! Numbers as a reader wants them: three significant digits, in a unit that fits the row, the column
-//! or the sentence.
+//! Numbers as a reader wants them: three significant digits, in a unit that fits the row, the
+//! column or the sentence.
 
 use lab::param::{Point, Value};
 
@@ -106,8 +106,8 @@ pub(super) fn count(value: f64) -> String {
     }
 }
 
-/// A number of percent with as many digits as an interval of this width carries; and with more where
-/// less than the whole would look like 100.
+/// A number of percent with as many digits as an interval of this width carries; and with more
+/// where less than the whole would look like 100.
 pub(super) fn percent(value: f64, width: f64) -> String {
     let decimals = match width {
         w if w >= 5.0 => 0,
@@ -133,8 +133,8 @@ pub(super) fn ratio(value: f64, decimals: usize) -> String {
     }
 }
 
-/// `size=128Mi parallel=4`. The letters say how many, and not of what: a point does not know whether
-/// its number is one of bytes.
+/// `size=128Mi parallel=4`. The letters say how many, and not of what: a point does not know
+/// whether its number is one of bytes.
 pub(super) fn point(point: &Point) -> String {
     let words: Vec<String> = point
         .iter()

@@ -1,4 +1,5 @@
-//! How the figures of a run are shown. A stored run has the name of its experiment and no more of it.
+//! How the figures of a run are shown. A stored run has the name of its experiment and no more of
+//! it.
 
 use lab::run::Run;
 

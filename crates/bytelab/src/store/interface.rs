@@ -13,8 +13,8 @@ pub(crate) trait Store {
     /// Keeps a run that was measured elsewhere: all of it, or nothing.
     fn add(&mut self, run: &Run) -> Result<String>;
 
-    /// How long each change waits from now on where another program keeps the store locked. The error is then a
-    /// [`Locked`], and nothing was changed.
+    /// How long each change waits from now on where another program keeps the store locked. The
+    /// error is then a [`Locked`], and nothing was changed.
     fn set_lock_limit(&mut self, limit: Duration) -> Result<()>;
 
     /// Adds the cell at the next position of the run, or replaces all of a cell but its samples.
@@ -29,13 +29,15 @@ pub(crate) trait Store {
         values: &[(&str, f64)],
     ) -> Result<()>;
 
-    /// The samples of this session that were taken for times do not count any more, for this reason.
+    /// The samples of this session that were taken for times do not count any more, for this
+    /// reason.
     fn set_aside(&mut self, id: &str, session: u32, reason: &str) -> Result<()>;
 
     /// Replaces the plan of a run, which keeps what was chosen while it was measured.
     fn put_plan(&mut self, id: &str, plan: &Plan) -> Result<()>;
 
-    /// Keeps how a run stands: whether it is complete, with the environment and the notes as they are known now.
+    /// Keeps how a run stands: whether it is complete, with the environment and the notes as they
+    /// are known now.
     fn finish(
         &mut self,
         id: &str,

@@ -31,7 +31,8 @@ pub(crate) fn load(store: &mut dyn Store, id: &str) -> Result<Run> {
     store.load(&newest.context("the store is empty: nothing was measured yet")?.id)
 }
 
-/// Whether the run is of the machine: by the start of its fingerprint, or by words of its CPU's name.
+/// Whether the run is of the machine: by the start of its fingerprint, or by words of its CPU's
+/// name.
 pub(crate) fn is_machine(run: &Listed, text: &str) -> bool {
     let model = run.machine.cpu_model.as_deref().unwrap_or_default().to_lowercase();
     !text.is_empty()

@@ -1,5 +1,6 @@
-//! Methods in programs of their own, which are built from sources that this program carries: once, into the cache
-//! directory, when a run needs them. What is not installed or cannot be built is skipped with the reason.
+//! Methods in programs of their own, which are built from sources that this program carries: once,
+//! into the cache directory, when a run needs them. What is not installed or cannot be built is
+//! skipped with the reason.
 
 mod tool;
 mod toolchain;
@@ -53,7 +54,8 @@ pub(crate) struct Language {
     pub(crate) here: Result<String, String>,
 }
 
-/// The language of a method of ours; none of a plain command, and of a worker that the user has given.
+/// The language of a method of ours; none of a plain command, and of a worker that the user has
+/// given.
 pub(crate) fn language_of(method: &Method) -> Option<&'static str> {
     match &method.how {
         How::BuiltIn(_) => Some(OWN),

@@ -13,7 +13,8 @@ pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
 const LIMIT_NS: u64 = 60_000_000_000;
 
 pub(super) struct Tool {
-    /// Any one of these will do, the best first. `{FIRST}` in a command stands for the one that is found.
+    /// Any one of these will do, the best first. `{FIRST}` in a command stands for the one that is
+    /// found.
     pub(super) names: &'static [&'static str],
     /// What makes it tell its version, on one line.
     pub(super) version: &'static [&'static str],

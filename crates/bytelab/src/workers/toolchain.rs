@@ -11,8 +11,8 @@ use lab::launch::{self, RunError, Stop};
 
 use super::tool::{Found, Tell, Tool};
 
-/// Methods in one language. In its commands `{src}` stands for the directory of the sources, `{out}` for
-/// that of what is made of them, `{NAME}` for the tool with that name.
+/// Methods in one language. In its commands `{src}` stands for the directory of the sources,
+/// `{out}` for that of what is made of them, `{NAME}` for the tool with that name.
 pub(super) struct Toolchain {
     /// `{workers/NAME}` in a method's argv stands for the words of `run`.
     pub(super) name: &'static str,
@@ -32,8 +32,8 @@ pub(super) struct Toolchain {
 /// Where a worker is built.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Place {
-    /// In a directory that is named by a digest of the sources, the commands and the tools, and that is there
-    /// only when all is built.
+    /// In a directory that is named by a digest of the sources, the commands and the tools, and
+    /// that is there only when all is built.
     Fresh,
     /// In one that is kept: the tool sees by itself what has changed.
     Kept,

@@ -16,7 +16,8 @@ const fn tool(names: &'static [&'static str], version: &'static [&'static str]) 
 pub(super) const TOOLCHAINS: &[Toolchain] =
     &[RUST, RUST_HTTP, C, CPP, GO, JAVA, PYTHON, NODE, HASKELL, SWIFT];
 
-/// Contenders with large dependencies; cargo knows best what a changed source or compiler makes stale.
+/// Contenders with large dependencies; cargo knows best what a changed source or compiler makes
+/// stale.
 const RUST: Toolchain = Toolchain {
     name: "rust",
     language: "rust",

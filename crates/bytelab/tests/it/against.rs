@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::program::{Ran, World, cell};
 
-/// A program of its own that does so much work, reads its number from the folder that it works in, and answers 7.
+/// A program of its own that does so much work, reads its number from the folder that it works in,
+/// and answers 7.
 const WORK: &str =
     "#!/bin/sh\nread -r n < times\ni=0\nwhile [ $i -lt $n ]; do i=$((i + 1)); done\necho 7\n";
 

@@ -11,7 +11,8 @@ fn folders_in(folder: &str) -> Vec<String> {
     folders.map(|entry| entry.file_name().into_string().unwrap()).collect()
 }
 
-/// The first of these modules that the code uses by a path from `super` or from the root of the program.
+/// The first of these modules that the code uses by a path from `super` or from the root of the
+/// program.
 fn used<'a>(code: &str, modules: &[&'a str]) -> Option<&'a str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let in_use = |statement: &str, module: &str| {

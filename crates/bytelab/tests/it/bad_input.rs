@@ -1,4 +1,5 @@
-//! Whatever is wrong with the input: one clear line or a failed cell; no panic, no hang, no lost sample.
+//! Whatever is wrong with the input: one clear line or a failed cell; no panic, no hang, no lost
+//! sample.
 
 use crate::program::{World, cell, files_below};
 

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex};
 use crate::cat::ended;
 use crate::program::World;
 
-/// Serves `hello world` of this version; the first answers of each version end in the middle. A path that holds `no-etag` has
-/// no version, and one that holds `stalled` leaves the connection open in the middle.
+/// Serves `hello world` of this version; the first answers of each version end in the middle. A
+/// path that holds `no-etag` has no version, and one that holds `stalled` leaves the connection
+/// open in the middle.
 pub(crate) fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://u:secret@{}/x", listener.local_addr().unwrap());

@@ -1,4 +1,5 @@
-//! What `bytelab cat --resume` leaves when it is killed, and when the last step of a download fails.
+//! What `bytelab cat --resume` leaves when it is killed, and when the last step of a download
+//! fails.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};

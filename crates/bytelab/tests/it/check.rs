@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::program::World;
 
-/// A worker that takes as many ns as a file says, and a little more from sample to sample. To read the
-/// other file takes it longer than that, so that it is believed.
+/// A worker that takes as many ns as a file says, and a little more from sample to sample. To read
+/// the other file takes it longer than that, so that it is believed.
 fn worker(world: &World, name: &str, wall: &str) -> String {
     let script = format!(
         "echo hello 1; while read -r verb n rest; do case $verb in

@@ -18,7 +18,8 @@ const ARGS: &[&str] = &[
     "read,read-to-vec,mmap,pread-threads,memory,cat",
     "--counting",
     "4",
-    // The kernel may drop a page of a program or of its file: in no state that is asked for, all samples count.
+    // The kernel may drop a page of a program or of its file: in no state that is asked for, all
+    // samples count.
     "--cache",
     "as-is",
 ];

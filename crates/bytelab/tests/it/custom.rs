@@ -62,7 +62,8 @@ fn what_init_writes_runs_as_it_is() {
     let cells = json["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 10, "five methods at two sizes");
     for cell in cells {
-        // The kernel may have dropped a page of a program: a sample that reads it again does not count.
+        // The kernel may have dropped a page of a program: a sample that reads it again does not
+        // count.
         let left_out = cell["not_counted"]["rounds"].as_array().map_or(0, Vec::len);
         for metric in ["wall_ns", "cpu_ns", "noop_ns", "startup_ns", "throughput_bytes_per_s"] {
             let of_this = &cell["metrics"][metric];
@@ -349,8 +350,8 @@ fn a_copy_has_the_payload_of_its_data_whatever_copies_it() {
     }
 }
 
-/// Directly and by a shell it is the same work. The CPU time is that of all processes, and what is left
-/// without the wait of the shell, which only waits, decides nothing.
+/// Directly and by a shell it is the same work. The CPU time is that of all processes, and what is
+/// left without the wait of the shell, which only waits, decides nothing.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_work_of_a_child_is_the_work_of_its_command() {

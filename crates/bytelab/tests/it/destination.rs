@@ -1,4 +1,5 @@
-//! What an output's name stands for keeps its kind, links, mode and owner, whichever command writes to it.
+//! What an output's name stands for keeps its kind, links, mode and owner, whichever command writes
+//! to it.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;

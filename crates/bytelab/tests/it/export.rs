@@ -1,4 +1,5 @@
-//! `export`: each format of a run that was measured; files that are whole; clear words where there can be none.
+//! `export`: each format of a run that was measured; files that are whole; clear words where there
+//! can be none.
 
 use serde_json::Value;
 

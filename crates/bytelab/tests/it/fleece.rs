@@ -263,7 +263,8 @@ fn a_dump_of_values_that_overlap_has_an_end() {
     assert!(text(&world, &["dump"], &damaged).stdout.lines().count() < 2100);
 }
 
-/// A database as Couchbase Lite lays it out, with one document that has shared keys and one that is deleted.
+/// A database as Couchbase Lite lays it out, with one document that has shared keys and one that is
+/// deleted.
 fn database(world: &World, version: i64) {
     use fleece_codec::{Encoder, SharedKeys, json};
     let mut encoder = Encoder::new();

@@ -1,5 +1,5 @@
-//! `bytelab import`: results of other programs become runs that all other commands work on; what is wrong is told,
-//! and nothing is stored then.
+//! `bytelab import`: results of other programs become runs that all other commands work on; what is
+//! wrong is told, and nothing is stored then.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

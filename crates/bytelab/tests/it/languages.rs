@@ -1,4 +1,5 @@
-//! Methods in other languages, as real processes. A language whose tools are not installed is left out, and said to be.
+//! Methods in other languages, as real processes. A language whose tools are not installed is left
+//! out, and said to be.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -258,7 +259,8 @@ fn a_jvm_that_is_killed_takes_only_its_own_cell_with_it() {
     command.args(["--sessions", "1", "--data-dir", kept.to_str().unwrap(), "--cache", "as-is"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut samples = BufReader::new(std::fs::File::open(told).unwrap()).lines();
-    // It tells of each sample before it takes it. In its sixth, the JVM has taken some and has more to take.
+    // It tells of each sample before it takes it. In its sixth, the JVM has taken some and has more
+    // to take.
     let mut heard = samples.by_ref().map(Result::unwrap);
     heard.find(|line| line.ends_with(" 6")).unwrap();
     let pid: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();

@@ -1,4 +1,5 @@
-//! `threads` and `files` through the real program: every job runs, refusals are values, nothing is left.
+//! `threads` and `files` through the real program: every job runs, refusals are values, nothing is
+//! left.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

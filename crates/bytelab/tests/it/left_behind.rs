@@ -1,4 +1,5 @@
-//! Processes that a method or a hook leaves behind in a session of their own: none outlives the run.
+//! Processes that a method or a hook leaves behind in a session of their own: none outlives the
+//! run.
 
 #![cfg(target_os = "linux")]
 

@@ -26,6 +26,7 @@ mod kill;
 mod languages;
 mod languages_examples;
 mod latency;
+mod layout;
 mod left_behind;
 mod locked;
 mod module_graph;

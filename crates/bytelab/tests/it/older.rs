@@ -1,8 +1,9 @@
-//! Runs that an older bytelab measured: what it got wrong is missing, with the reason, and compared with nothing.
+//! Runs that an older bytelab measured: what it got wrong is missing, with the reason, and compared
+//! with nothing.
 //!
-//! `older.sqlite` was written by a bytelab whose metrics were all of version 1. Run 1 is of a file: gzip as a plain
-//! command and by a shell; run 2 is of `copying`: cat, a built-in method, and Python by a worker of bytelab; run 3 is
-//! of `reading`: a built-in method and a worker in Python.
+//! `older.sqlite` was written by a bytelab whose metrics were all of version 1. Run 1 is of a file:
+//! gzip as a plain command and by a shell; run 2 is of `copying`: cat, a built-in method, and
+//! Python by a worker of bytelab; run 3 is of `reading`: a built-in method and a worker in Python.
 
 use serde_json::Value;
 

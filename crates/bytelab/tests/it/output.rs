@@ -1,4 +1,5 @@
-//! What is printed: the JSON document's keys, the table's width, no colour where there is no terminal.
+//! What is printed: the JSON document's keys, the table's width, no colour where there is no
+//! terminal.
 
 use crate::program::{SMALL, World, cell};
 

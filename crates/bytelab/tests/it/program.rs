@@ -18,7 +18,8 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
-/// Measures so little that it takes no time: the numbers mean nothing here. Other languages have tests of their own.
+/// Measures so little that it takes no time: the numbers mean nothing here. Other languages have
+/// tests of their own.
 pub(crate) const SMALL: &[&str] =
     &["--size", "64KiB", "--rounds", "3", "--time", "20s", "--language", "rust"];
 
@@ -73,8 +74,8 @@ impl World {
         }
     }
 
-    /// The same as another user, without any rights, to whom the world belongs from then on. None, and
-    /// why, where that cannot be.
+    /// The same as another user, without any rights, to whom the world belongs from then on. None,
+    /// and why, where that cannot be.
     #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
     pub(crate) fn run_as_nobody(&self, args: &[&str]) -> Option<Output> {
         const NOBODY: u32 = 65_534;
@@ -114,8 +115,9 @@ impl World {
         (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
     }
 
-    /// A worker that tells of each sample that it is asked for, and the FIFO that it tells it to: the
-    /// number of its process, and that of the sample. When it is asked for a sample, all before are finished.
+    /// A worker that tells of each sample that it is asked for, and the FIFO that it tells it to:
+    /// the number of its process, and that of the sample. When it is asked for a sample, all before
+    /// are finished.
     pub(crate) fn telling_worker(&self, bytes: u64) -> (String, PathBuf) {
         let fifo = self.path("told");
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();

@@ -1,4 +1,5 @@
-//! `bytelab report` and `show --plot`: files that are whole, and clear words where there can be none.
+//! `bytelab report` and `show --plot`: files that are whole, and clear words where there can be
+//! none.
 
 use crate::program::World;
 

@@ -274,7 +274,8 @@ fn a_signal_leaves_nothing_behind() {
     let out: PathBuf = world.path("out");
     std::fs::write(&out, "as it was").unwrap();
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
-        // More than a pipe holds: when all is written, the child is at work, and its output is open.
+        // More than a pipe holds: when all is written, the child is at work, and its output is
+        // open.
         let mut child = world
             .command(&["sample", "-p", "1", "-o", out.to_str().unwrap()])
             .stdin(Stdio::piped())
@@ -296,7 +297,8 @@ fn a_file_that_is_cut_while_it_is_mapped_is_told() {
     file.set_len(1 << 30).unwrap();
     let fifo = world.path("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
-    // All records are copied into a pipe that nobody has read yet, so the child waits in the middle.
+    // All records are copied into a pipe that nobody has read yet, so the child waits in the
+    // middle.
     let child = world
         .command(&["sample", &path, "-p", "1", "--format", "fixed:64", "--method", "mmap"])
         .args(["-o", fifo.to_str().unwrap()])

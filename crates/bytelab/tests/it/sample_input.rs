@@ -81,8 +81,8 @@ fn a_damaged_zstd_file_gives_no_sample_with_success() {
     let world = World::new();
     let path = world.path("a.zst");
     let text = b"a\nb\n";
-    // RFC 8878: a frame of one segment with its size, and a last block of raw bytes; 4 in the first byte behind
-    // the magic number says that a checksum follows, which here is wrong.
+    // RFC 8878: a frame of one segment with its size, and a last block of raw bytes; 4 in the first
+    // byte behind the magic number says that a checksum follows, which here is wrong.
     let frame = |flags: u8| {
         let magic = [0x28, 0xb5, 0x2f, 0xfd];
         let len = text.len() as u8;

@@ -1,4 +1,5 @@
-//! `bytelab sample --format parquet` as a user runs it: the samples are those of a CSV file with the same rows.
+//! `bytelab sample --format parquet` as a user runs it: the samples are those of a CSV file with
+//! the same rows.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

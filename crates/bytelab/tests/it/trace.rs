@@ -1,5 +1,5 @@
-//! The timeline: a file that keeps the rules of the Trace Event Format, whoever records it; and what is
-//! wrong with its path is told before anything is measured.
+//! The timeline: a file that keeps the rules of the Trace Event Format, whoever records it; and
+//! what is wrong with its path is told before anything is measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -17,8 +17,8 @@ use core::ops::ControlFlow;
 /// A document to amend.
 pub(super) struct Amended {
     bytes: Arc<[u8]>,
-    /// Why no dict can be written, if anything: its keys would be others than those of the same name
-    /// in the base. Known from the first dict on.
+    /// Why no dict can be written, if anything: its keys would be others than those of the same
+    /// name in the base. Known from the first dict on.
     mismatch: Option<&'static str>,
     is_matched: bool,
     /// Whether the first key near the end that could be a number is one.

@@ -136,7 +136,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// It has an interval that excludes 1 and yet decides nothing, because a wait for a CPU may be in it.
+    /// It has an interval that excludes 1 and yet decides nothing, because a wait for a CPU may be
+    /// in it.
     pub(crate) fn is_doubted(&self) -> bool {
         self.verdict == Verdict::Undecided && self.low.is_some() && self.reason.is_some()
     }

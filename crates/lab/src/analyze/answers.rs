@@ -7,9 +7,9 @@ use crate::run::{Cell, Role, Run};
 
 const ANSWER: &str = "answer";
 
-/// By cell: why its answer is wrong. At each point the answer that most contenders gave is right, and
-/// between equally many the one that is given first: the reference is right unless it is outvoted.
-/// Yardsticks are judged too, but have no vote.
+/// By cell: why its answer is wrong. At each point the answer that most contenders gave is right,
+/// and between equally many the one that is given first: the reference is right unless it is
+/// outvoted. Yardsticks are judged too, but have no vote.
 pub(super) fn wrong(run: &Run) -> Vec<Option<String>> {
     let mut wrong: Vec<Option<String>> = run.cells.iter().map(contradiction).collect();
     let consistent: Vec<bool> = wrong.iter().map(Option::is_none).collect();

@@ -1,5 +1,5 @@
-//! Whether what was measured again is slower than a baseline by more than is allowed. Decided by bounds of
-//! an interval, and `slower` only by each of two runs.
+//! Whether what was measured again is slower than a baseline by more than is allowed. Decided by
+//! bounds of an interval, and `slower` only by each of two runs.
 
 mod family;
 mod foreseen;
@@ -26,7 +26,8 @@ use crate::stats;
 /// By how much a metric may get worse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allowed {
-    /// `wall_ns` stands for the measure of all lines: without the wait for a CPU where one waited and all have that.
+    /// `wall_ns` stands for the measure of all lines: without the wait for a CPU where one waited
+    /// and all have that.
     pub metric: String,
     pub percent: f64,
 }
@@ -140,8 +141,8 @@ impl OfBaseline<'_> {
         if self.allowed.metric == WALL { self.time } else { &self.allowed.metric }
     }
 
-    /// What runs on this machine differ by is all in the reference's time: where it is not known, an interval
-    /// tells that the reference may still be ok, and no more.
+    /// What runs on this machine differ by is all in the reference's time: where it is not known,
+    /// an interval tells that the reference may still be ok, and no more.
     fn doubt_the_reference(&self, line: &mut CheckLine, found: &Evidence) {
         let is_known = matches!(found, Evidence::Apart { run_sd: Some(_), .. });
         if !self.is_implied_reference() || !is_time(&line.metric) || is_known {

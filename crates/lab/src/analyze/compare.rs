@@ -43,9 +43,10 @@ impl Pair<'_> {
         comparisons
     }
 
-    /// A wall time in which a wait for a CPU is hidden decides only what is also seen without the wait: in the time
-    /// less the wait, or in the CPU time where the wait is not known. How long each method waits follows from the
-    /// other processes of the machine and from how the scheduler treats new processes.
+    /// A wall time in which a wait for a CPU is hidden decides only what is also seen without the
+    /// wait: in the time less the wait, or in the CPU time where the wait is not known. How long
+    /// each method waits follows from the other processes of the machine and from how the scheduler
+    /// treats new processes.
     fn doubt(&self, wall: &mut Comparison, without_wait: Option<&Comparison>) {
         let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower);
         let waited = [self.cell, self.reference].iter().any(|cell| waited(&self.run.cells[*cell]));

@@ -1,5 +1,5 @@
-//! The warnings about a run's samples: each one line, a doubt and what to do about it. One kind of doubt
-//! about many methods is one warning.
+//! The warnings about a run's samples: each one line, a doubt and what to do about it. One kind of
+//! doubt about many methods is one warning.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ use crate::stats;
 const FAMILIES_MANY: usize = 10;
 /// A hypervisor that takes more than this share of the CPU time is noted.
 const STEAL_SHARE: f64 = 0.01;
-/// A counting pass that takes more or less wall time by this share, and by more than sessions differ, is noted.
+/// A counting pass that takes more or less wall time by this share, and by more than sessions
+/// differ, is noted.
 const COUNTING_SHARE: f64 = 0.02;
 const COUNTING_WALL: &str = "counting_wall_ns";
 
@@ -118,7 +119,8 @@ fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) 
     warn(run, &WarningKind::NoVerdict, advice, found.collect(), notes);
 }
 
-/// The wait for a CPU: taken out where that can be done for all methods of a table, else part of the wall time.
+/// The wait for a CPU: taken out where that can be done for all methods of a table, else part of
+/// the wall time.
 fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     let (mut taken_out, mut left_in) = (Found::new(), Found::new());
     for (i, cell) in run.cells.iter().enumerate() {
@@ -135,8 +137,8 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     warn(run, &WarningKind::Waited, advice, left_in, notes);
 }
 
-/// A thread cannot wait longer than the job takes: what is more is of several threads, or, where the wait is read from
-/// outside, of the time around the job.
+/// A thread cannot wait longer than the job takes: what is more is of several threads, or, where
+/// the wait is read from outside, of the time around the job.
 fn waited(share: f64) -> String {
     if share <= 1.0 {
         return format!("{} of its wall time", percent(share));
@@ -156,7 +158,8 @@ fn steal(run: &Run, notes: &mut Vec<Warning>) {
     }
 }
 
-/// Counting took time, or the method did something else in the counting pass: by more than sessions differ.
+/// Counting took time, or the method did something else in the counting pass: by more than sessions
+/// differ.
 fn counting_disturbs(run: &Run, notes: &mut Vec<Warning>) {
     let counted = run.cells.iter().filter(|cell| cell.counted(COUNTING_WALL).next().is_some());
     let alpha = noise::ALPHA / counted.count().max(1) as f64;

@@ -72,8 +72,8 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
     }
 }
 
-/// One measure for all methods of a family, and for families that share a cell, as a pair is compared only
-/// once.
+/// One measure for all methods of a family, and for families that share a cell, as a pair is
+/// compared only once.
 fn choose_measures(run: &Run, families: &mut [Family]) {
     let compared: Vec<Vec<usize>> = families.iter().map(|f| f.compared.clone()).collect();
     let decide =
@@ -85,8 +85,8 @@ fn choose_measures(run: &Run, families: &mut [Family]) {
     }
 }
 
-/// What the run has kept for these points, which decides as long as all of these cells have it; else the wall time
-/// does. None of a run that has kept nothing.
+/// What the run has kept for these points, which decides as long as all of these cells have it;
+/// else the wall time does. None of a run that has kept nothing.
 pub(super) fn kept(run: &Run, points: &[usize], cells: &[&Cell]) -> Option<(&'static str, String)> {
     let mut kept = points.iter().filter_map(|point| run.plan.measures.get(*point)).peekable();
     let first = (*kept.peek()?).clone();
@@ -99,8 +99,8 @@ pub(super) fn kept(run: &Run, points: &[usize], cells: &[&Cell]) -> Option<(&'st
     }
 }
 
-/// The measure of each of these sets of items, each of which stands for some cells. Sets that share an item have
-/// the same, that of the cells of all of them.
+/// The measure of each of these sets of items, each of which stands for some cells. Sets that share
+/// an item have the same, that of the cells of all of them.
 pub(super) fn measures<'a>(
     sets: &[Vec<usize>],
     cells: impl Fn(usize) -> Vec<&'a Cell>,
@@ -108,8 +108,8 @@ pub(super) fn measures<'a>(
     by_group(sets, cells, |_, cells| measure(cells))
 }
 
-/// What is decided for each of these sets, of all sets with which it shares an item, directly or by others: from
-/// the indices of these sets and their cells.
+/// What is decided for each of these sets, of all sets with which it shares an item, directly or by
+/// others: from the indices of these sets and their cells.
 pub(super) fn by_group<'a, T>(
     sets: &[Vec<usize>],
     cells: impl Fn(usize) -> Vec<&'a Cell>,
@@ -132,8 +132,8 @@ pub(super) fn by_group<'a, T>(
     group.iter().map(of_group).collect()
 }
 
-/// By what all of these cells are compared: what is left without the wait, where one waited and all have it; else
-/// the wall time. A cell without a sample that counts has no say.
+/// By what all of these cells are compared: what is left without the wait, where one waited and all
+/// have it; else the wall time. A cell without a sample that counts has no say.
 pub(super) fn measure(cells: &[&Cell]) -> &'static str {
     chosen(cells).0
 }
@@ -163,7 +163,8 @@ fn unknown_without_wait(cell: &Cell) -> String {
     format!("the time of {} without such a wait is not known", cell.method)
 }
 
-/// Whether what is left without the wait is known of all of these cells that have samples that count.
+/// Whether what is left without the wait is known of all of these cells that have samples that
+/// count.
 pub(super) fn all_have_it(cells: &[&Cell]) -> bool {
     lacking(cells).is_none()
 }
@@ -174,8 +175,8 @@ fn lacking<'a>(cells: &[&'a Cell]) -> Option<&'a Cell> {
     measured.find(|cell| !is_single_threaded(cell)).copied()
 }
 
-/// Every contender but the reference with the reference. The level is such that all intervals of the
-/// family hold together.
+/// Every contender but the reference with the reference. The level is such that all intervals of
+/// the family hold together.
 fn pairs<'a>(run: &'a Run, family: &'a Family) -> Vec<Pair<'a>> {
     let Some(reference) = family.reference else { return Vec::new() };
     let alpha = alpha(family);
@@ -225,9 +226,10 @@ fn correct(comparisons: &mut [Comparison], family: &[usize]) {
 /// An upper bound from which on it says too little to call a method as fast as the winner.
 const MAY_TAKE: f64 = 2.0;
 
-/// The winner and those not shown slower than it; then those of which too little is known beside it. The winner is
-/// the method with the smallest ratio of those shown faster than the reference, or the reference. Which method
-/// wins is chance among equal ones, so that each of the pairs has its share of the level.
+/// The winner and those not shown slower than it; then those of which too little is known beside
+/// it. The winner is the method with the smallest ratio of those shown faster than the reference,
+/// or the reference. Which method wins is chance among equal ones, so that each of the pairs has
+/// its share of the level.
 fn best(
     run: &Run,
     family: &Family,
@@ -258,8 +260,8 @@ fn best(
     (best, undecided)
 }
 
-/// The verdict on a cell beside the winner, none where too little is known. It is decided by the sessions that both
-/// share, else by what is known of both beside the reference.
+/// The verdict on a cell beside the winner, none where too little is known. It is decided by the
+/// sessions that both share, else by what is known of both beside the reference.
 fn beside_winner(
     run: &Run,
     family: &Family,
@@ -288,8 +290,8 @@ fn beside_winner(
 const EQUAL_TIME: f64 = 0.01;
 const EQUAL_MEMORY: f64 = 0.05;
 
-/// Those that no other is at least as good as in all metrics, and better in one, by p50. One that lacks a
-/// metric that another has is none of them, and beats nobody that has it.
+/// Those that no other is at least as good as in all metrics, and better in one, by p50. One that
+/// lacks a metric that another has is none of them, and beats nobody that has it.
 fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
     let middle = |cell: usize, metric: &str| summary::middle(&run.cells[cell], metric);
     let middles: Vec<[(Option<f64>, f64); 3]> = compared

@@ -1,5 +1,5 @@
-//! How long one operation takes: percentiles of the samples that no other program disturbed, and a grade that says how
-//! far they can be trusted.
+//! How long one operation takes: percentiles of the samples that no other program disturbed, and a
+//! grade that says how far they can be trusted.
 
 use crate::run::{Cell, Run, Sample};
 use crate::stats::moments;
@@ -20,21 +20,24 @@ pub enum Quantity {
 pub struct Figures {
     pub n: usize,
     pub sessions: usize,
-    /// Samples in which the method had to wait for a CPU; they are left out where enough others are left.
+    /// Samples in which the method had to wait for a CPU; they are left out where enough others are
+    /// left.
     pub disturbed: usize,
-    /// What two runs are best compared by: noise only adds, and of ten runs on a loaded machine this
-    /// varied least.
+    /// What two runs are best compared by: noise only adds, and of ten runs on a loaded machine
+    /// this varied least.
     pub p10: f64,
     pub p25: f64,
     pub p50: f64,
     pub p90: f64,
-    /// Student's, at 95 %, of the middle of the sessions' medians; none of fewer than five sessions.
+    /// Student's, at 95 %, of the middle of the sessions' medians; none of fewer than five
+    /// sessions.
     pub interval: Option<(f64, f64)>,
     pub grade: char,
 }
 
-/// How busy the machine was while a run was measured: what no sample shows, and what its grades must not hide. A
-/// neighbour that takes caches and the bus slows every sample alike. Shares of the CPU time; none: not known.
+/// How busy the machine was while a run was measured: what no sample shows, and what its grades
+/// must not hide. A neighbour that takes caches and the bus slows every sample alike. Shares of the
+/// CPU time; none: not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MachineLoad {
     /// Taken by the hypervisor.
@@ -80,7 +83,8 @@ const ENOUGH: usize = 10;
 /// Of fewer sessions no interval is worth showing.
 const SESSIONS_LEAST: usize = 5;
 const LEVEL: f64 = 0.95;
-/// With more samples that waited for a CPU than these shares the grade is not above B, and not above C.
+/// With more samples that waited for a CPU than these shares the grade is not above B, and not
+/// above C.
 const WAITED: [f64; 2] = [0.1, 0.5];
 
 struct Value {
@@ -170,8 +174,8 @@ fn interval(medians: &[f64]) -> Option<(f64, f64)> {
     (low.is_finite() && high.is_finite()).then_some((low, high))
 }
 
-/// A: half of the sessions come down to the lowest one, and a quarter of the samples to p10, within 5 %.
-/// B: within 20 %. C: read it as an order of magnitude.
+/// A: half of the sessions come down to the lowest one, and a quarter of the samples to p10, within
+/// 5 %. B: within 20 %. C: read it as an order of magnitude.
 fn grade(floors: &[f64], p25_to_p10: f64) -> char {
     let lowest = floors.first().copied().unwrap_or(f64::NAN);
     let middle = percentile(floors, 50.0).unwrap_or(f64::NAN);

@@ -10,12 +10,13 @@ use crate::metric::{WALL, WALL_LESS_WAIT};
 use crate::run::{Cell, Run, Sample, Warning, WarningKind};
 use crate::stats;
 
-/// A doubt that chance gives in fewer runs than this is noted: each kind, in any of the methods of a run. Half of
-/// the 2 % that are promised, as tails of real noise are heavier than those of the tests.
+/// A doubt that chance gives in fewer runs than this is noted: each kind, in any of the methods of
+/// a run. Half of the 2 % that are promised, as tails of real noise are heavier than those of the
+/// tests.
 pub(super) const ALPHA: f64 = 0.01;
 
-/// From so many sessions on a trend is looked for from session to session. Before, within them: what processes
-/// differ by is no trend.
+/// From so many sessions on a trend is looked for from session to session. Before, within them:
+/// what processes differ by is no trend.
 const TREND_SESSIONS: usize = 10;
 
 /// What is doubtful about the logs of a cell's samples, by what chance gives less often than this.

@@ -1,4 +1,5 @@
-//! The latency of memory over the size of the set: the plateaus in it, named after the caches that the system announces.
+//! The latency of memory over the size of the set: the plateaus in it, named after the caches that
+//! the system announces.
 
 use crate::param::{Point, Value};
 use crate::run::{Cell, Run};
@@ -102,8 +103,9 @@ pub fn announced(run: &Run) -> Vec<(&'static str, u64)> {
     names.iter().filter_map(|(name, fact)| Some((*name, size(fact)?))).collect()
 }
 
-/// The plateaus of a column, and the caches of which none was seen. A plateau has a cache's name if its end lies
-/// between a quarter of that cache's size and 1.2 times it; and it is memory's if it begins beyond all caches.
+/// The plateaus of a column, and the caches of which none was seen. A plateau has a cache's name if
+/// its end lies between a quarter of that cache's size and 1.2 times it; and it is memory's if it
+/// begins beyond all caches.
 pub fn levels(
     column: &Column<'_>,
     sizes: &[u64],

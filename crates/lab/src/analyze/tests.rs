@@ -50,7 +50,8 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
     }
 }
 
-/// A contender with a sample per round in sessions of ten, `wall_ns` and the same `cpu_ns`, and the answer `1`.
+/// A contender with a sample per round in sessions of ten, `wall_ns` and the same `cpu_ns`, and the
+/// answer `1`.
 pub(super) fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell {
     let mut cell = Cell {
         method: method.to_owned(),

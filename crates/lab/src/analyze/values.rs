@@ -15,8 +15,8 @@ pub(super) fn absolute(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> {
     Ok(in_blocks(sessions).iter().map(|logs| median(logs)).collect())
 }
 
-/// Where a round is a session, five of them in a row make one value, so that what is odd in one of them does not
-/// stand for itself; fewer, where fewer than five values would be left.
+/// Where a round is a session, five of them in a row make one value, so that what is odd in one of
+/// them does not stand for itself; fewer, where fewer than five values would be left.
 fn in_blocks(sessions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let block = (sessions.len() / RUNS_A_SIDE).min(ROUNDS_OF_A_BLOCK);
     if block < 2 || sessions.iter().any(|rounds| rounds.len() > 1) {
@@ -69,9 +69,9 @@ pub(super) fn sessions<'a>(counted: impl Iterator<Item = (&'a Sample, f64)>) -> 
     sessions.into_values().collect()
 }
 
-/// ln(method / reference) of the rounds in which both have a sample that counts, by session. A value
-/// that is not above 0 has no logarithm; leaving out its round would be a choice by the result, so
-/// that the metric is not compared at all.
+/// ln(method / reference) of the rounds in which both have a sample that counts, by session. A
+/// value that is not above 0 has no logarithm; leaving out its round would be a choice by the
+/// result, so that the metric is not compared at all.
 pub(super) fn log_ratios(
     cell: &Cell,
     reference: &Cell,

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// What programs and the page cache can have without pushing anything else out, in the machine and in
-/// this process's control group.
+/// What programs and the page cache can have without pushing anything else out, in the machine and
+/// in this process's control group.
 pub fn available_bytes() -> Option<u64> {
     let (machine, group) = (available_in_machine(), available_in_group());
     machine.into_iter().chain(group).min()
@@ -14,7 +14,8 @@ struct Group {
     root: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// The lines of `memory.stat` that count pages of files: these are given up when memory runs short.
+    /// The lines of `memory.stat` that count pages of files: these are given up when memory runs
+    /// short.
     files: [&'static str; 2],
 }
 
@@ -44,8 +45,8 @@ fn available_in_group() -> Option<u64> {
         .min()
 }
 
-/// The group that limits the memory of the process whose `/proc/PID/cgroup` this is, below its root.
-/// Version 1 names the controller; where it has none for memory, version 2 does it.
+/// The group that limits the memory of the process whose `/proc/PID/cgroup` this is, below its
+/// root. Version 1 names the controller; where it has none for memory, version 2 does it.
 fn memory_group(groups: &str) -> Option<(&'static Group, &str)> {
     let fields = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let of = |name: &'static str| {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-/// Which part of the cached pages, 0 … 1, is in large folios. Needs Linux and the rights of root, as it
-/// looks at physical pages; a sample of them is looked at.
+/// Which part of the cached pages, 0 … 1, is in large folios. Needs Linux and the rights of root,
+/// as it looks at physical pages; a sample of them is looked at.
 #[cfg(target_os = "linux")]
 pub fn folio_share(path: &Path) -> Result<f64> {
     linux::folio_share(path)

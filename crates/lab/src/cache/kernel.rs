@@ -1,5 +1,5 @@
-//! The system calls about the page cache. Nothing here touches a mapped byte, so that a file that shrinks
-//! meanwhile cannot kill the process.
+//! The system calls about the page cache. Nothing here touches a mapped byte, so that a file that
+//! shrinks meanwhile cannot kill the process.
 #![expect(unsafe_code, reason = "mmap, mincore, madvise and cachestat have no safe form")]
 
 use std::fs::File;
@@ -30,8 +30,8 @@ pub(super) fn cachestat(file: &File, len: u64) -> io::Result<CacheStat> {
     const SYS_CACHESTAT: libc::c_long = 451;
     let range = [0, len];
     let mut stat = CacheStat::default();
-    // SAFETY: the kernel reads the range of two u64 and writes the struct of five, both laid out as its
-    // headers say; it fails for what else is wrong.
+    // SAFETY: the kernel reads the range of two u64 and writes the struct of five, both laid out as
+    // its headers say; it fails for what else is wrong.
     let status =
         unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), range.as_ptr(), &raw mut stat, 0) };
     if status == 0 { Ok(stat) } else { Err(io::Error::last_os_error()) }
@@ -130,8 +130,8 @@ impl Mapping {
         self.start.wrapping_byte_add(page * rustix::param::page_size())
     }
 
-    /// Gives the page its place in the page table, as reading a byte of it would, but with an error in
-    /// place of a signal.
+    /// Gives the page its place in the page table, as reading a byte of it would, but with an error
+    /// in place of a signal.
     #[cfg(target_os = "linux")]
     pub(super) fn populate(&self, page: usize) -> io::Result<()> {
         let len = rustix::param::page_size();

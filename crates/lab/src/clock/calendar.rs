@@ -12,8 +12,8 @@ pub(crate) fn rfc3339(since_epoch: Duration) -> String {
 }
 
 /// Year, month and day of a count of days since 1970-01-01: "days from civil" of H. Hinnant
-/// (<https://howardhinnant.github.io/date_algorithms.html>) the other way round, where a year starts
-/// in March so that the leap day is its last.
+/// (<https://howardhinnant.github.io/date_algorithms.html>) the other way round, where a year
+/// starts in March so that the leap day is its last.
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

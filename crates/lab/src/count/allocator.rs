@@ -1,5 +1,5 @@
-//! The program's allocator: that of the system, and while a sample is counted, a tally of what it is
-//! asked for. When it does not count, it costs one look at a flag.
+//! The program's allocator: that of the system, and while a sample is counted, a tally of what it
+//! is asked for. When it does not count, it costs one look at a flag.
 #![expect(unsafe_code, reason = "an allocator hands out raw memory")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -70,7 +70,8 @@ fn counted(memory: *mut u8, layout: Layout) -> *mut u8 {
 unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // The flag is looked at first: where nothing is counted, nothing is left to do after the call.
+        // The flag is looked at first: where nothing is counted, nothing is left to do after the
+        // call.
         if !TALLY.is_counting() {
             // SAFETY: the caller's promises are those of the system's.
             return unsafe { System.alloc(layout) };

@@ -1,4 +1,5 @@
-//! The events of a foreign process, counted from outside: of all its threads and of all that it starts.
+//! The events of a foreign process, counted from outside: of all its threads and of all that it
+//! starts.
 
 use super::event::Event;
 use super::{Sources, Target, tree};
@@ -11,8 +12,8 @@ pub(crate) struct Outside {
 const TRIES: u32 = 5;
 
 impl Outside {
-    /// Of a process that is at rest: whoever starts a thread between two looks is counted twice, thus
-    /// all is done again if the threads have changed.
+    /// Of a process that is at rest: whoever starts a thread between two looks is counted twice,
+    /// thus all is done again if the threads have changed.
     pub(crate) fn of(sources: &Sources, root: u32) -> Result<Outside, String> {
         for _ in 0..TRIES {
             let tasks = tree::tasks(root);

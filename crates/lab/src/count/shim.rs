@@ -1,5 +1,5 @@
-//! What a foreign program allocates: a small library is preloaded that counts its calls of `malloc` and
-//! the like, in a page shared with the lab. Nothing of it touches a disk.
+//! What a foreign program allocates: a small library is preloaded that counts its calls of `malloc`
+//! and the like, in a page shared with the lab. Nothing of it touches a disk.
 #![expect(unsafe_code, reason = "shares memory with another process")]
 
 use std::ffi::CStr;
@@ -85,8 +85,8 @@ impl Shim {
         why.map_or(Ok(()), |why| Err(why.to_owned()))
     }
 
-    /// Like [`Shim::counts`], of a process that still runs: it may have become another program since it
-    /// said hello.
+    /// Like [`Shim::counts`], of a process that still runs: it may have become another program
+    /// since it said hello.
     pub(crate) fn counts_still(&self, process: u32) -> Result<(), String> {
         let program = PathBuf::from(format!("/proc/{process}/exe"));
         self.counts(process, &program)?;
@@ -145,8 +145,8 @@ fn why_not(program: &Path, said_hello: bool) -> Option<&'static str> {
     }
 }
 
-/// Whether an ELF image names a dynamic linker; see elf(5). One that is not of 64 bits is taken to have
-/// one: it is only not the right one.
+/// Whether an ELF image names a dynamic linker; see elf(5). One that is not of 64 bits is taken to
+/// have one: it is only not the right one.
 fn has_interpreter(image: &[u8]) -> bool {
     const CLASS_64: u8 = 2;
     const PT_INTERP: u32 = 3;

@@ -1,12 +1,12 @@
-//! The text of the files under /proc/PID into numbers. A number that is not there as it should be stays
-//! unknown; no text makes these fail.
+//! The text of the files under /proc/PID into numbers. A number that is not there as it should be
+//! stays unknown; no text makes these fail.
 
 use memchr::memmem;
 
 use super::Reading;
 
-/// CPU time, run-queue wait and turns of the main thread. All are 0 on a kernel that does not count them,
-/// and a process that was never on a CPU cannot be waiting for its reader.
+/// CPU time, run-queue wait and turns of the main thread. All are 0 on a kernel that does not count
+/// them, and a process that was never on a CPU cannot be waiting for its reader.
 pub(super) fn schedstat(text: &[u8], reading: &mut Reading) {
     let line = text.strip_suffix(b"\n").unwrap_or_default();
     let mut fields = line.split(|byte| *byte == b' ').map(number);
@@ -21,9 +21,9 @@ pub(super) fn io(text: &[u8], reading: &mut Reading) {
     reading.device_write_bytes = field(text, b"write_bytes");
 }
 
-/// The second field is the name of the program in parentheses and may hold anything, parentheses and
-/// spaces too; what follows the last parenthesis are the fields from the third on. The 39th is the CPU,
-/// and whoever waits for the one that the reader is on is not on it.
+/// The second field is the name of the program in parentheses and may hold anything, parentheses
+/// and spaces too; what follows the last parenthesis are the fields from the third on. The 39th is
+/// the CPU, and whoever waits for the one that the reader is on is not on it.
 pub(super) fn stat(text: &[u8], this_cpu: u64, reading: &mut Reading) {
     let Some(end) = text.iter().rposition(|byte| *byte == b')') else { return };
     let mut fields = text[end + 1..].split(|byte| *byte == b' ').skip(1);

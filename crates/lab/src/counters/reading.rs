@@ -30,8 +30,8 @@ pub struct Reading {
     /// Since the last [`super::Counters::reset_peak`].
     pub peak_rss_bytes: Option<u64>,
     pub threads: Option<u64>,
-    /// Whether the main thread was on no CPU. While it is on one, the CPU times are those of the last tick
-    /// of the kernel: 0 was read for a process that had run for 2 ms.
+    /// Whether the main thread was on no CPU. While it is on one, the CPU times are those of the
+    /// last tick of the kernel: 0 was read for a process that had run for 2 ms.
     pub at_rest: bool,
 }
 
@@ -56,13 +56,14 @@ impl Reading {
         self.minor_faults_of_children.is_some_and(|faults| faults > 0)
     }
 
-    /// Whether one thread used all of its CPU time, but for what reading the counters takes; none where that is
-    /// not known.
+    /// Whether one thread used all of its CPU time, but for what reading the counters takes; none
+    /// where that is not known.
     pub(crate) fn computed_in_main_thread(&self) -> Option<bool> {
         Some(is_nearly_all(self.main_thread_cpu_ns?, self.cpu_ns?))
     }
 
-    /// What came to `before` since; the peak is that of now, and of the numbers of threads it is the larger.
+    /// What came to `before` since; the peak is that of now, and of the numbers of threads it is
+    /// the larger.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let less = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
@@ -97,5 +98,6 @@ pub(crate) fn is_nearly_all(main_ns: u64, all_ns: u64) -> bool {
 /// A process computes in one thread if it uses this share of the CPU time.
 pub(crate) const COMPUTED_SHARE: f64 = 0.99;
 
-/// The CPU time that reading the counters takes, which is in the CPU time of a sample but not in its wall.
+/// The CPU time that reading the counters takes, which is in the CPU time of a sample but not in
+/// its wall.
 pub(crate) const AROUND_NS: u64 = 20_000;

@@ -39,7 +39,8 @@ struct Group<'t> {
 }
 
 impl<'t> Group<'t> {
-    /// A controller belongs to version 1 if a line of /proc/self/cgroup names it, else to version 2.
+    /// A controller belongs to version 1 if a line of /proc/self/cgroup names it, else to
+    /// version 2.
     fn find(tree: &'t Tree, text: &str, mounts: &[Mount], controller: &str) -> Option<Self> {
         let names = |list: &str| list.split(',').any(|name| name == controller);
         let lines = text.lines().filter_map(|line| {

@@ -1,4 +1,5 @@
-//! Facts of the memory: how much there is, in which pages, and what the kernel does when it runs short.
+//! Facts of the memory: how much there is, in which pages, and what the kernel does when it runs
+//! short.
 
 use super::tree::{Facts, Tree, number};
 

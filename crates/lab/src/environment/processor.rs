@@ -169,7 +169,8 @@ fn add_mitigations(tree: &Tree, facts: &mut Facts) {
     facts.insert("mitigations_digest".into(), known.then(|| digest(&all)).into());
 }
 
-/// By its own name, else by that of the machine it pretends to be; "none" where the processor says so.
+/// By its own name, else by that of the machine it pretends to be; "none" where the processor says
+/// so.
 fn hypervisor(tree: &Tree) -> Option<String> {
     let text = tree.beginning("proc/cpuinfo", 8192).unwrap_or_default();
     let flags = field(&text, "flags");

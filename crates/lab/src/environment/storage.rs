@@ -66,7 +66,8 @@ pub(super) fn add(tree: &Tree, data_file: Option<&Path>, facts: &mut Facts) {
     add_device(tree, mount.as_ref(), device.as_ref(), facts);
 }
 
-/// Those of the mount, then those of the file system; without the folders of others that overlayfs lists.
+/// Those of the mount, then those of the file system; without the folders of others that overlayfs
+/// lists.
 fn options_of(mount: &Mount) -> String {
     let all = mount.options.split(',').chain(mount.super_options.split(','));
     let mut options: Vec<&str> = Vec::new();
@@ -166,8 +167,8 @@ struct Device {
 }
 
 impl Device {
-    /// A file system that spans devices, such as btrfs, has a number without a device; then what it was
-    /// mounted from tells.
+    /// A file system that spans devices, such as btrfs, has a number without a device; then what it
+    /// was mounted from tells.
     fn of(tree: &Tree, mount: &Mount) -> Option<Self> {
         Self::numbered(tree, &mount.device).or_else(|| {
             let metadata = fs::metadata(tree.path(&mount.source)).ok()?;

@@ -1,10 +1,10 @@
-//! Processes that outlive the one that started them, in a session or group of their own. While the lab
-//! measures, the kernel makes them children of the lab, which ends them: none is left behind.
+//! Processes that outlive the one that started them, in a session or group of their own. While the
+//! lab measures, the kernel makes them children of the lab, which ends them: none is left behind.
 
 use std::collections::BTreeSet;
 
-/// Takes in orphans as long as it lives, and ends them when it is dropped: then no other child of this process may
-/// live any more.
+/// Takes in orphans as long as it lives, and ends them when it is dropped: then no other child of
+/// this process may live any more.
 pub struct Orphans(());
 
 impl Orphans {
@@ -14,8 +14,8 @@ impl Orphans {
         Orphans(())
     }
 
-    /// Does something whose orphans are left alone, such as the server that a compiler starts for those who come
-    /// after it.
+    /// Does something whose orphans are left alone, such as the server that a compiler starts for
+    /// those who come after it.
     pub fn without<T>(&self, work: impl FnOnce() -> T) -> T {
         system::adopt(false);
         let done = work();
@@ -39,7 +39,8 @@ impl Known {
         Known(system::adopts().then(system::children))
     }
 
-    /// Ends all that have become children since: orphans, and what these leave behind in their turn.
+    /// Ends all that have become children since: orphans, and what these leave behind in their
+    /// turn.
     pub(super) fn end_others(&self) {
         if let Some(known) = &self.0 {
             system::end_others(known);
@@ -58,7 +59,8 @@ mod system {
     use crate::clock;
 
     static ADOPTS: AtomicBool = AtomicBool::new(false);
-    /// What cannot be ended in this time is left: it hangs in the kernel, or has the rights of another user.
+    /// What cannot be ended in this time is left: it hangs in the kernel, or has the rights of
+    /// another user.
     const LIMIT_NS: u64 = 1_000_000_000;
 
     /// `PR_SET_CHILD_SUBREAPER`; kernels since 3.4 do not refuse it.

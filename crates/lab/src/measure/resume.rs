@@ -5,9 +5,9 @@ use anyhow::Result;
 use super::{INTERRUPTED, Record};
 use crate::run::{Pass, Run, Sample, Status};
 
-/// The sessions of the plan that the run does not have yet, and the one that was interrupted, if there is one:
-/// it is taken again, whole. That has new processes and so a number of its own: that of its session plus a
-/// multiple of the number of sessions.
+/// The sessions of the plan that the run does not have yet, and the one that was interrupted, if
+/// there is one: it is taken again, whole. That has new processes and so a number of its own: that
+/// of its session plus a multiple of the number of sessions.
 pub(super) fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
     let planned = run.plan.sessions.max(1);
     let of_pass = |pass| {
@@ -66,8 +66,8 @@ mod tests {
     use crate::param::Point;
     use crate::run::{CacheState, Cell, Environment, Plan, SCHEMA};
 
-    /// A run of 2 sessions of 100 rounds that took so many in each set of processes: what is left, and which
-    /// session was interrupted.
+    /// A run of 2 sessions of 100 rounds that took so many in each set of processes: what is left,
+    /// and which session was interrupted.
     fn check(taken: &[(u32, u32)], left: &[u32], interrupted: Option<u32>) {
         let plan = Plan {
             rounds: 100,

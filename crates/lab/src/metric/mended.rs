@@ -1,5 +1,6 @@
-//! What a definition got wrong before it was mended. A run keeps the versions of the metrics with which it was
-//! measured; what an older version is known to have got wrong is left out when the run is loaded.
+//! What a definition got wrong before it was mended. A run keeps the versions of the metrics with
+//! which it was measured; what an older version is known to have got wrong is left out when the run
+//! is loaded.
 
 use super::{PEAK_RSS, THROUGHPUT};
 use crate::run::{Cell, Run, Warning};
@@ -85,8 +86,8 @@ const MENDED: &[Mended] = &[
 /// So begins the reason of what was left out.
 const OLDER: &str = "measured by an older definition";
 
-/// Takes the values out of a loaded run that an older definition got wrong; a note says of each why it is
-/// missing. What another program measured has definitions of its own.
+/// Takes the values out of a loaded run that an older definition got wrong; a note says of each why
+/// it is missing. What another program measured has definitions of its own.
 pub fn leave_out_mended(run: &mut Run, ran: impl Fn(&Cell) -> Ran) {
     if !run.in_rounds() {
         return;

@@ -1,7 +1,8 @@
-//! Where a series changes its level: circular binary segmentation (Olshen, Venkatraman, Lucito and Wigler
-//! 2004) of the ranks. Ranks, since one odd value is no change; permutations, since they promise the
-//! rate of false alarms whatever the noise is like; arcs instead of single cuts, since a step up and
-//! back down leaves both ends alike.
+//! Where a series changes its level: circular binary segmentation (Olshen, Venkatraman, Lucito and
+//! Wigler
+//! 2004) of the ranks. Ranks, since one odd value is no change; permutations, since they promise
+//!       the rate of false alarms whatever the noise is like; arcs instead of single cuts, since a
+//!       step up and back down leaves both ends alike.
 
 use super::median;
 use crate::random::SplitMix64;
@@ -14,8 +15,8 @@ const PERMUTATIONS: u32 = 999;
 /// The 95 % quantile of χ² with one degree of freedom: what neighbours must at least differ by.
 const NEIGHBOURS_DIFFER: f64 = 3.841;
 
-/// The index of each value that begins a new level. Values are taken as exchangeable between changes:
-/// what wanders is a change, too. NaN must not occur.
+/// The index of each value that begins a new level. Values are taken as exchangeable between
+/// changes: what wanders is a change, too. NaN must not occur.
 pub fn changes(values: &[f64]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut random = SplitMix64(0x5eed_1e7e1);
@@ -33,7 +34,8 @@ pub fn changes(values: &[f64]) -> Vec<usize> {
 }
 
 /// Where two levels fit best, by the least absolute deviation: by their ranks alone, a cut that is
-/// nearer to the middle is better, if the value beside it is but a little nearer to the other level.
+/// nearer to the middle is better, if the value beside it is but a little nearer to the other
+/// level.
 fn cut(values: &[f64]) -> Option<usize> {
     let deviation = |part: &[f64]| {
         let level = median(part);
@@ -71,8 +73,8 @@ fn split(values: &[f64], start: usize, random: &mut SplitMix64, found: &mut Vec<
     }
 }
 
-/// The arc whose rank sum is the least likely among arcs of any length, and how unlikely: its square by
-/// its variance but for a factor that is the same for all orders.
+/// The arc whose rank sum is the least likely among arcs of any length, and how unlikely: its
+/// square by its variance but for a factor that is the same for all orders.
 fn best_arc(ranks: &[f64]) -> (f64, (usize, usize)) {
     let n = ranks.len();
     let mut sums = Vec::with_capacity(n + 1);
@@ -194,8 +196,8 @@ mod tests {
         (series(seed, &[(before, 0.0), (after, height)]), before)
     }
 
-    /// A false alarm in one of the two levels may move the step a little, or add more than two changes.
-    /// Of 8000 series with another random seed each, 9 had one: about 1 in 900.
+    /// A false alarm in one of the two levels may move the step a little, or add more than two
+    /// changes. Of 8000 series with another random seed each, 9 had one: about 1 in 900.
     #[test]
     fn a_large_step_is_found_and_mostly_where_it_is() {
         let mut inexact = Vec::new();

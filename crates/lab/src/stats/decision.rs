@@ -1,9 +1,10 @@
-//! What an interval is worth: the difference it would have found, the sessions it would take, and the
-//! correction for several comparisons.
+//! What an interval is worth: the difference it would have found, the sessions it would take, and
+//! the correction for several comparisons.
 
 use super::normal::z;
 
-/// The normal quantile that is exceeded with probability 0.2: a difference is found 4 times out of 5.
+/// The normal quantile that is exceeded with probability 0.2: a difference is found 4 times out
+/// of 5.
 const POWER: f64 = 0.841_621_233_572_914_2;
 
 /// The smallest difference, in percent, that would have been found 4 times out of 5 by an interval
@@ -13,8 +14,9 @@ pub fn found_percent(half_width: f64, alpha: f64) -> f64 {
     100.0 * (half_width * (z + POWER) / z).exp_m1()
 }
 
-/// The sessions that finding `target_percent` would take, where n found `found_percent`: the width of
-/// an interval shrinks with the root of n. More rounds in each would not help where processes differ.
+/// The sessions that finding `target_percent` would take, where n found `found_percent`: the width
+/// of an interval shrinks with the root of n. More rounds in each would not help where processes
+/// differ.
 pub fn sessions_needed(n: usize, found_percent: f64, target_percent: f64) -> u64 {
     let needed = (n as f64 * (found_percent / target_percent).powi(2)).ceil() as u64;
     needed.max(super::SESSIONS_NEEDED as u64)

@@ -1,5 +1,5 @@
-//! What other programs show of samples: their mean, standard deviation, and Student's interval of the mean. None
-//! of it decides here, as times have no normal distribution.
+//! What other programs show of samples: their mean, standard deviation, and Student's interval of
+//! the mean. None of it decides here, as times have no normal distribution.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

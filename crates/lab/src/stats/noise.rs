@@ -1,5 +1,6 @@
 //! What makes a series of samples doubtful: two modes, a start that differs, a place in the round
-//! that matters, a pass that ran at another speed. All take logarithms of times, so that a difference is a ratio.
+//! that matters, a pass that ran at another speed. All take logarithms of times, so that a
+//! difference is a ratio.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -20,8 +21,9 @@ const BESIDE: usize = 50;
 /// From so many sessions on a sum of their ranks is near normal.
 const NEAR_NORMAL: usize = 20;
 
-/// Fewer samples have such gaps by chance, and so have fewer on one side of it: of 14 methods of pure noise with
-/// 30 samples each, one had two modes in 4.5 % of runs when a mode had three samples.
+/// Fewer samples have such gaps by chance, and so have fewer on one side of it: of 14 methods of
+/// pure noise with 30 samples each, one had two modes in 4.5 % of runs when a mode had three
+/// samples.
 const MODES_MIN: usize = 22;
 const MODE_MIN: usize = 5;
 
@@ -68,10 +70,11 @@ pub struct Start {
     pub p: f64,
 }
 
-/// Whether sessions begin with slow samples: the ranks of the first among the samples of their own session,
-/// summed over the sessions (van Elteren 1960). Chance alone puts them at each rank equally often, whatever the
-/// shape of the noise and whatever a process costs for all its life. It is the first sample of each, of fewer than
-/// five sessions up to five. None where no session has others beside them.
+/// Whether sessions begin with slow samples: the ranks of the first among the samples of their own
+/// session, summed over the sessions (van Elteren 1960). Chance alone puts them at each rank
+/// equally often, whatever the shape of the noise and whatever a process costs for all its life. It
+/// is the first sample of each, of fewer than five sessions up to five. None where no session has
+/// others beside them.
 pub fn start(sessions: &[&[f64]]) -> Option<Start> {
     let long = sessions.iter().filter(|logs| logs.len() > 1);
     let long: Vec<&[f64]> = long.map(|logs| &logs[..logs.len().min(BESIDE)]).collect();
@@ -93,8 +96,8 @@ pub fn start(sessions: &[&[f64]]) -> Option<Start> {
     (!long.is_empty()).then(|| Start { excess: median(&excess), p: at_least(&designs, sum) })
 }
 
-/// The chance of such a sum of ranks or a larger one; each part is how many samples there are, and how many of
-/// them the sum is of.
+/// The chance of such a sum of ranks or a larger one; each part is how many samples there are, and
+/// how many of them the sum is of.
 fn at_least(parts: &[(usize, usize)], sum: usize) -> f64 {
     if parts.len() >= NEAR_NORMAL {
         let part = |(n, first): &(usize, usize)| {
@@ -136,9 +139,9 @@ fn rank_sums(n: usize, first: usize) -> Vec<f64> {
     ways[first].iter().map(|ways| ways / all).collect()
 }
 
-/// How another session differs from these, and the two-sided p of a difference of nothing: by more than sessions
-/// do among each other (the prediction interval of Student's). `other` are the logs of its samples. None of fewer
-/// than five sessions.
+/// How another session differs from these, and the two-sided p of a difference of nothing: by more
+/// than sessions do among each other (the prediction interval of Student's). `other` are the logs
+/// of its samples. None of fewer than five sessions.
 pub fn another_session(sessions: &[&[f64]], other: &[f64]) -> Option<(f64, f64)> {
     let medians: Vec<f64> = sessions.iter().map(|logs| median(logs)).collect();
     let n = medians.len() as f64;
@@ -147,8 +150,8 @@ pub fn another_session(sessions: &[&[f64]], other: &[f64]) -> Option<(f64, f64)>
     }
     let mean = medians.iter().sum::<f64>() / n;
     let variance = medians.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    // Its median strays by more than theirs where it has fewer samples: by π/2 of the variance of a sample over
-    // their number.
+    // Its median strays by more than theirs where it has fewer samples: by π/2 of the variance of a
+    // sample over their number.
     let within = sessions
         .iter()
         .zip(&medians)
@@ -166,9 +169,9 @@ pub fn another_session(sessions: &[&[f64]], other: &[f64]) -> Option<(f64, f64)>
     Some((difference, p))
 }
 
-/// Of one round: the mean of the second half of the places less that of the first half. `places` are
-/// place and value; with an odd number of places the one in the middle is left out. None if the places
-/// do not tell the halves apart.
+/// Of one round: the mean of the second half of the places less that of the first half. `places`
+/// are place and value; with an odd number of places the one in the middle is left out. None if the
+/// places do not tell the halves apart.
 pub fn half_difference(places: &mut [(u32, f64)]) -> Option<f64> {
     places.sort_unstable_by_key(|(slot, _)| *slot);
     let half = places.len() / 2;

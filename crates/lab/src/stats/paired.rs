@@ -10,8 +10,8 @@ pub struct Shift {
     pub estimate: f64,
     /// None where n is too small for the level.
     pub interval: Option<(f64, f64)>,
-    /// Of the two-sided test that the interval inverts. In that of signed ranks a tie with 0 counts against a
-    /// difference, so that p ≤ α exactly if the interval excludes 0, whatever the ties.
+    /// Of the two-sided test that the interval inverts. In that of signed ranks a tie with 0 counts
+    /// against a difference, so that p ≤ α exactly if the interval excludes 0, whatever the ties.
     pub p: f64,
 }
 
@@ -27,8 +27,8 @@ pub fn hodges_lehmann(differences: &[f64], alpha: f64) -> Option<Shift> {
     Some(Shift { n, estimate: walsh.median(), interval, p })
 }
 
-/// The median of the Walsh averages (Hodges and Lehmann 1963): of symmetric values their median. None if there
-/// is no value or one that is not finite.
+/// The median of the Walsh averages (Hodges and Lehmann 1963): of symmetric values their median.
+/// None if there is no value or one that is not finite.
 pub fn pseudomedian(values: &[f64]) -> Option<f64> {
     Some(Walsh::new(values)?.median())
 }

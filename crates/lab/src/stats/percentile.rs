@@ -1,5 +1,6 @@
-//! Percentiles: the value is a sample that was measured. Their intervals are of what processes do, not of what the
-//! processes that happened to be started do: the samples of a session depend on each other.
+//! Percentiles: the value is a sample that was measured. Their intervals are of what processes do,
+//! not of what the processes that happened to be started do: the samples of a session depend on
+//! each other.
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
@@ -8,12 +9,12 @@ use super::sessions::{SESSIONS_NEEDED, students};
 
 /// The interval of the percentile at 1 − α; a bound is None where it is not known.
 ///
-/// * Where each session has one sample, and where there is one session, the ends are order statistics. Of one
-///   session it does not hold what processes differ by.
+/// * Where each session has one sample, and where there is one session, the ends are order
+///   statistics. Of one session it does not hold what processes differ by.
 /// * p50: Student's of the sessions' medians, in logs where all are above 0.
-/// * Others: order statistics of as many samples as are worth as much as all of these that depend on each other
-///   (Woodruff 1952, Korn and Graubard 1998). Where fewer than one session is to be expected beyond the
-///   percentile there is none, as p99 of ten sessions.
+/// * Others: order statistics of as many samples as are worth as much as all of these that depend
+///   on each other (Woodruff 1952, Korn and Graubard 1998). Where fewer than one session is to be
+///   expected beyond the percentile there is none, as p99 of ten sessions.
 ///
 /// With two to four sessions there is none.
 pub fn percentile_interval(
@@ -57,7 +58,8 @@ fn of_medians(sessions: &[&[f64]], sorted: &[f64], alpha: f64) -> Option<(f64, f
     (low.is_finite() && high.is_finite()).then(|| (low.min(middle), high.max(middle)))
 }
 
-/// The order statistics of as many independent samples as would estimate the share below the percentile as well.
+/// The order statistics of as many independent samples as would estimate the share below the
+/// percentile as well.
 fn of_worth(sessions: &[&[f64]], sorted: &[f64], p: f64, alpha: f64) -> (Option<f64>, Option<f64>) {
     let (q, n, count) = (p / 100.0, sorted.len(), sessions.len() as f64);
     if count * q.min(1.0 - q) < 1.0 - 1e-9 {
@@ -85,9 +87,9 @@ fn of_worth(sessions: &[&[f64]], sorted: &[f64], p: f64, alpha: f64) -> (Option<
     (low, high)
 }
 
-/// The rank (from 1) whose sample is the percentile: the smallest at which at least p percent of the
-/// n samples are reached. p0 is the first, p100 the last; the p50 of an even n is the lower of the
-/// middle two. None without samples.
+/// The rank (from 1) whose sample is the percentile: the smallest at which at least p percent of
+/// the n samples are reached. p0 is the first, p100 the last; the p50 of an even n is the lower of
+/// the middle two. None without samples.
 pub fn nearest_rank(n: usize, p: f64) -> Option<usize> {
     // The small subtrahend: 99.9 % of 1000 is 999 and not, as floats have it, a little more.
     let rank = (n as f64 * p / 100.0 - 1e-9).ceil().max(1.0) as usize;

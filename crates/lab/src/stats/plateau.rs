@@ -22,7 +22,8 @@ const MAX_SPREAD: f64 = 1.35;
 const DISTINCT: f64 = 1.15;
 
 /// The plateaus of positive values, of which each belongs to a larger size than the one before. The
-/// logarithms are fitted by constant pieces with the least absolute deviation, by dynamic programming.
+/// logarithms are fitted by constant pieces with the least absolute deviation, by dynamic
+/// programming.
 pub fn plateaus(values: &[f64]) -> Vec<Plateau> {
     let logs: Vec<f64> = values.iter().map(|value| value.log2()).collect();
     let mut found: Vec<Plateau> = Vec::new();

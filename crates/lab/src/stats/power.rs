@@ -1,5 +1,5 @@
-//! The smallest shift that a rule of decision finds in four of five cases: what is worth knowing before one relies on
-//! it.
+//! The smallest shift that a rule of decision finds in four of five cases: what is worth knowing
+//! before one relies on it.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 
@@ -11,8 +11,8 @@ pub const FOUND: f64 = 0.8;
 /// Equally likely parts into which a distribution is cut.
 const PARTS: usize = 400;
 
-/// In units of the standard deviation of one value: the shift that is above 0 by the lower bound of Student's interval
-/// of each of so many `runs` of `n` values. None for fewer than five values.
+/// In units of the standard deviation of one value: the shift that is above 0 by the lower bound of
+/// Student's interval of each of so many `runs` of `n` values. None for fewer than five values.
 pub fn shift_found_by_each(n: usize, alpha: f64, runs: i32) -> Option<f64> {
     if n < RUNS_A_SIDE {
         return None;
@@ -30,8 +30,8 @@ pub fn shift_found_by_each(n: usize, alpha: f64, runs: i32) -> Option<f64> {
     })
 }
 
-/// The shift that is above 0 by the lower bound of an interval of this half width of each of two runs, both held
-/// against one earlier run, where runs differ by `run_sd`.
+/// The shift that is above 0 by the lower bound of an interval of this half width of each of two
+/// runs, both held against one earlier run, where runs differ by `run_sd`.
 pub fn shift_found_from_baseline(half_width: f64, run_sd: f64) -> Option<f64> {
     if !half_width.is_finite() || run_sd <= 0.0 {
         return Some(half_width).filter(|shift| shift.is_finite());
@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn the_power_is_that_of_students_test() {
-        // R: power.t.test(n = 10, sd = 1, power = 0.8, type = "one.sample") gives delta 0.9964; n = 20 0.6604.
+        // R: power.t.test(n = 10, sd = 1, power = 0.8, type = "one.sample") gives delta 0.9964; n =
+        // 20 0.6604.
         for (n, delta) in [(10, 0.9964), (20, 0.6604)] {
             let found = shift_found_by_each(n, 0.05, 1).unwrap();
             assert!((found / delta - 1.0).abs() < 0.01, "{n}: {found}");

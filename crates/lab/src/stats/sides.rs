@@ -1,18 +1,19 @@
-//! Two sides that were not measured in the same rounds: before and after, here and there. What differs
-//! between them beside the method is in none of their rounds, so that a whole run is one value.
+//! Two sides that were not measured in the same rounds: before and after, here and there. What
+//! differs between them beside the method is in none of their rounds, so that a whole run is one
+//! value.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::paired::Shift;
 use super::sessions::students;
 
-/// Fewer runs a side give no interval: Student's would be of no use, and what a day or a start of the
-/// machine costs would not have been seen.
+/// Fewer runs a side give no interval: Student's would be of no use, and what a day or a start of
+/// the machine costs would not have been seen.
 pub const RUNS_A_SIDE: usize = 5;
 
-/// The mean of `after` less that of `before`, each with one value per run, with the interval of Welch
-/// (1947) and the degrees of freedom of Satterthwaite (1946). None if a side has no value or one that is
-/// not finite.
+/// The mean of `after` less that of `before`, each with one value per run, with the interval of
+/// Welch (1947) and the degrees of freedom of Satterthwaite (1946). None if a side has no value or
+/// one that is not finite.
 pub fn between(before: &[f64], after: &[f64], alpha: f64) -> Option<Shift> {
     let (x, y) = (Side::of(before)?, Side::of(after)?);
     let estimate = y.mean - x.mean;
@@ -27,9 +28,9 @@ pub fn between(before: &[f64], after: &[f64], alpha: f64) -> Option<Shift> {
     ))
 }
 
-/// The same of a single run before and one or more after, of which only the sessions are known: what
-/// runs differ by is taken to be no less than what sessions do, or than `run_sd` where that is known.
-/// None if one of them has fewer than five sessions.
+/// The same of a single run before and one or more after, of which only the sessions are known:
+/// what runs differ by is taken to be no less than what sessions do, or than `run_sd` where that is
+/// known. None if one of them has fewer than five sessions.
 pub fn between_single(
     before: &[f64],
     after: &[Vec<f64>],
@@ -50,14 +51,14 @@ pub fn between_single(
     Some(shift(x.n + n, mean(|run| run.mean) - x.mean, sides, alpha))
 }
 
-/// The mean of one value per session, each a shift between two in the same rounds, with Student's interval. None
-/// for fewer than five.
+/// The mean of one value per session, each a shift between two in the same rounds, with Student's
+/// interval. None for fewer than five.
 pub fn mean_shift(sessions: &[f64], alpha: f64) -> Option<Shift> {
     students(sessions, alpha).filter(|shift| shift.interval.is_some())
 }
 
-/// What neighbours of a series differ by, as the standard deviation of one of them: a single step of
-/// the series, such as a change that was made, hardly moves it. None for fewer than five values.
+/// What neighbours of a series differ by, as the standard deviation of one of them: a single step
+/// of the series, such as a change that was made, hardly moves it. None for fewer than five values.
 pub fn neighbour_sd(values: &[f64]) -> Option<f64> {
     if values.len() < RUNS_A_SIDE {
         return None;

@@ -134,15 +134,16 @@ mod tests {
         for n in (1..=60).chain([100, 299, EXACT_MAX]) {
             let half = shares(n);
             let odd = n * (n + 1) / 2 % 2 == 1;
-            // The sums up to the mean and their mirror images; an even number of sums has no middle.
+            // The sums up to the mean and their mirror images; an even number of sums has no
+            // middle.
             let middle = if odd { 0.0 } else { half[half.len() - 1] };
             let total = 2.0 * half.iter().sum::<f64>() - middle;
             assert!((total - 1.0).abs() < 1e-12, "n={n}: {total}");
         }
     }
 
-    /// P(T⁺ ≤ K − 1) ≤ α/2 < P(T⁺ ≤ K), counted in whole numbers by another program. The normal bounds are 672, 1954
-    /// and 18228.
+    /// P(T⁺ ≤ K − 1) ≤ α/2 < P(T⁺ ≤ K), counted in whole numbers by another program. The normal
+    /// bounds are 672, 1954 and 18228.
     #[test]
     fn bounds_beyond_sixty_differences_are_exact() {
         let bounds = [(61, 0.05), (100, 0.05), (300, 0.05 / 13.0)];

@@ -19,8 +19,8 @@ pub fn trend(values: &[f64]) -> Trend {
     trend_within(&[values])
 }
 
-/// The same within each of several series, together (Hirsch, Slack and Smith 1982): what one series has more than
-/// another is no trend.
+/// The same within each of several series, together (Hirsch, Slack and Smith 1982): what one series
+/// has more than another is no trend.
 pub fn trend_within(series: &[&[f64]]) -> Trend {
     let sums = series.iter().map(|values| kendall(values));
     let [s, pairs, variance] =
@@ -32,8 +32,8 @@ pub fn trend_within(series: &[&[f64]]) -> Trend {
     Trend { tau: s / pairs, p: (2.0 * Normal::standard().sf(z)).min(1.0) }
 }
 
-/// Pairs in rising order less those in falling order, all pairs, and the variance of the first where chance
-/// alone decides.
+/// Pairs in rising order less those in falling order, all pairs, and the variance of the first
+/// where chance alone decides.
 fn kendall(values: &[f64]) -> [f64; 3] {
     let n = values.len() as f64;
     let pairs = n * (n - 1.0) / 2.0;

@@ -1,5 +1,5 @@
-//! What foreign programs allocate: to the byte, in threads and in children; and a reason for each that
-//! cannot be counted.
+//! What foreign programs allocate: to the byte, in threads and in children; and a reason for each
+//! that cannot be counted.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -75,7 +75,8 @@ fn the_allocations_of_a_worker_are_counted_to_the_byte() {
     };
     assert_eq!(less("allocations"), [1000.0; 3]);
     assert_eq!(less("allocated_bytes"), [1_000_000.0; 3]);
-    // The allocator gives a little more than it is asked for, and Python gives some buffers back first.
+    // The allocator gives a little more than it is asked for, and Python gives some buffers back
+    // first.
     let peaks = values(cell(&run, "all"), "peak_live_bytes");
     assert!(peaks.iter().all(|peak| (980_000.0..1_050_000.0).contains(peak)), "{peaks:?}");
     // What the library does at the start of a process is in no other count.

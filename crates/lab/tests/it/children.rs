@@ -1,4 +1,5 @@
-//! What a sample uses is that of all its processes, or it is not known; and nothing of what came before.
+//! What a sample uses is that of all its processes, or it is not known; and nothing of what came
+//! before.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -208,8 +209,8 @@ fn what_a_worker_does_between_samples_is_in_none() {
     assert_eq!(value(&taken, "device_write_bytes"), Some(0.0), "{taken:?}");
 }
 
-/// Lets it go on and waits until it is done. What it must have used for that at the very least: a turn of
-/// the loop of a shell takes more than 100 ns of any processor.
+/// Lets it go on and waits until it is done. What it must have used for that at the very least: a
+/// turn of the loop of a shell takes more than 100 ns of any processor.
 fn busy(begin: &Path, end: &Path) -> f64 {
     let mut begin = std::fs::File::options().write(true).open(begin).unwrap();
     begin.write_all(b"go on\n").unwrap();

@@ -1,5 +1,5 @@
-//! The counting pass: exact numbers of system calls of threads, children and commands, apart from the
-//! times; and what happens when a child does not live through it.
+//! The counting pass: exact numbers of system calls of threads, children and commands, apart from
+//! the times; and what happens when a child does not live through it.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ fn by_name(cell: &Cell) -> &BTreeMap<String, f64> {
     cell.syscalls_by_name.as_ref().unwrap()
 }
 
-/// Not on this machine: without ptrace there are no names, without tracepoint and ptrace no numbers.
+/// Not on this machine: without ptrace there are no names, without tracepoint and ptrace no
+/// numbers.
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 pub(crate) fn traced(run: &Run) -> bool {
     let refused =
@@ -195,8 +196,8 @@ fn a_command_is_counted_from_its_first_call_to_its_last() {
         println!("skipped: strace is not installed, or may not trace");
         return;
     };
-    // strace shows the execve that made the program, which is still its starter's, and counts a call
-    // when it ends, which the last one never does.
+    // strace shows the execve that made the program, which is still its starter's, and counts a
+    // call when it ends, which the last one never does.
     let mut ours = by_name(cat).clone();
     *ours.entry("execve".to_owned()).or_default() += 1.0;
     ours.remove("exit_group");

@@ -1,4 +1,5 @@
-//! hyper: its HTTP/1 connection over tokio's TCP, with tokio-rustls where it is TLS; a connection for each request.
+//! hyper: its HTTP/1 connection over tokio's TCP, with tokio-rustls where it is TLS; a connection
+//! for each request.
 
 use std::sync::Arc;
 
@@ -52,7 +53,8 @@ impl Pass for Hyper {
         let port = uri.port_u16().unwrap_or_default();
         runtime.block_on(async {
             let tcp = TcpStream::connect((host.as_str(), port)).await.map_err(told)?;
-            // As the other clients do: else the request waits, behind the end of the handshake, for the server.
+            // As the other clients do: else the request waits, behind the end of the handshake, for
+            // the server.
             tcp.set_nodelay(true).map_err(told)?;
             let Some(tls) = tls else { return get(TokioIo::new(tcp), uri, fold).await };
             let name = ServerName::try_from(host).map_err(told)?;

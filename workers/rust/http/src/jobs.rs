@@ -1,4 +1,5 @@
-//! What a client must be able to do: to hand the bytes of one resource to a fold; and the job that is made of it.
+//! What a client must be able to do: to hand the bytes of one resource to a fold; and the job that
+//! is made of it.
 
 use crate::digest::{Digest, combined};
 use crate::fold::{Fold, Sum};
@@ -34,8 +35,8 @@ pub(crate) enum Access {
     Whole,
 }
 
-/// A fold of a kind that is chosen while the program runs. It is called once a chunk, so that costs nothing; the
-/// methods that hand over byte by byte know both kinds.
+/// A fold of a kind that is chosen while the program runs. It is called once a chunk, so that costs
+/// nothing; the methods that hand over byte by byte know both kinds.
 pub(crate) enum Taker {
     Sum(Sum),
     Digest(Digest),

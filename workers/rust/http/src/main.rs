@@ -1,4 +1,5 @@
-//! The HTTP clients that byte-stream competes with: `bytelab-http reading METHOD` speaks the line protocol.
+//! The HTTP clients that byte-stream competes with: `bytelab-http reading METHOD` speaks the line
+//! protocol.
 
 #[path = "../../src/protocol.rs"]
 mod protocol;

@@ -1,5 +1,5 @@
-//! `--output`: a file that appears when it is whole and right. With `--resume` what has come is kept until then, and the
-//! next run goes on with it.
+//! `--output`: a file that appears when it is whole and right. With `--resume` what has come is
+//! kept until then, and the next run goes on with it.
 
 use std::ffi::OsString;
 use std::io::{self, Write};

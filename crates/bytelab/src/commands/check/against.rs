@@ -1,4 +1,5 @@
-//! `bytelab check EXPERIMENT --against OLD`: old and new in the same rounds, by a design that is fixed.
+//! `bytelab check EXPERIMENT --against OLD`: old and new in the same rounds, by a design that is
+//! fixed.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -25,9 +26,9 @@ use crate::report;
 #[derive(Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct AgainstArgs {
-    /// The old side: of a file OLD.toml, or old=PATH,new=PATH for `{program}` in its commands; of an experiment
-    /// another bytelab. Both are measured in 10 sessions of 5 rounds or more; of plain commands, in 50 sessions of a
-    /// round
+    /// The old side: of a file OLD.toml, or old=PATH,new=PATH for `{program}` in its commands; of
+    /// an experiment another bytelab. Both are measured in 10 sessions of 5 rounds or more; of
+    /// plain commands, in 50 sessions of a round
     #[arg(long, value_name = "OLD", required = true)]
     against: String,
     #[command(flatten)]
@@ -111,7 +112,8 @@ fn both(sides: &TwoSides, selection: &Selection) -> Result<Vec<Method>> {
     Ok(experiment.methods.iter().filter(is_chosen).cloned().collect())
 }
 
-/// Sessions and rounds that nothing cuts short: whoever looks early and then measures on is wrong more often.
+/// Sessions and rounds that nothing cuts short: whoever looks early and then measures on is wrong
+/// more often.
 fn fixed(request: RunRequest) -> Result<RunRequest> {
     let sessions = request.sessions.unwrap_or(SESSIONS);
     let least = SESSIONS * ROUNDS;

@@ -21,14 +21,15 @@ const BEFORE_MAX: usize = 20;
 /// What a check of either form is asked.
 #[derive(Args)]
 pub(crate) struct GateArgs {
-    /// By how much a metric may get worse: wall=5%, cpu=3%, rss, syscalls, allocations, throughput, or
-    /// the full name of another; may be repeated
+    /// By how much a metric may get worse: wall=5%, cpu=3%, rss, syscalls, allocations, throughput,
+    /// or the full name of another; may be repeated
     #[arg(long, value_name = "METRIC=N%", required = true, value_delimiter = ',', value_parser = allowed)]
     pub(super) allow: Vec<Allowed>,
     /// Whether a check that decides nothing fails: with exit status 4, or 0
     #[arg(long, value_name = "WORD", value_enum, default_value = "fail")]
     pub(super) undecided: Undecided,
-    /// Measure nothing: say which slowdown would be found with 80 %, from the runs that the store has
+    /// Measure nothing: say which slowdown would be found with 80 %, from the runs that the store
+    /// has
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Print one JSON document and nothing else
@@ -83,7 +84,8 @@ pub(super) fn told(text: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The newest complete runs of an experiment on a machine that took samples in the same way, the oldest first.
+/// The newest complete runs of an experiment on a machine that took samples in the same way, the
+/// oldest first.
 pub(super) fn newest(
     store: &mut dyn Store,
     experiment: &str,
@@ -101,7 +103,8 @@ pub(super) fn newest(
     Ok(runs)
 }
 
-/// GitHub shows what is in this file with the job. That it cannot be written is no failure of the check.
+/// GitHub shows what is in this file with the job. That it cannot be written is no failure of the
+/// check.
 fn step_summary(markdown: &str) {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
         return;

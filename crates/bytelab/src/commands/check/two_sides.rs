@@ -1,5 +1,5 @@
-//! Old and new as one experiment: each method stands beside its old side, which is another file's, another program's
-//! or another bytelab's.
+//! Old and new as one experiment: each method stands beside its old side, which is another file's,
+//! another program's or another bytelab's.
 
 use std::path::{Path, PathBuf};
 

@@ -35,8 +35,8 @@ pub(crate) struct CompareArgs {
     /// All runs with this label are a side; may be repeated
     #[arg(long, value_name = "LABEL")]
     label: Vec<String>,
-    /// All runs of this machine are a side: the start of its fingerprint, or words of its CPU's name;
-    /// may be repeated
+    /// All runs of this machine are a side: the start of its fingerprint, or words of its CPU's
+    /// name; may be repeated
     #[arg(long, value_name = "MACHINE")]
     machine: Vec<String>,
     /// Of a label or a machine, only the runs of this experiment
@@ -45,8 +45,8 @@ pub(crate) struct CompareArgs {
     /// Compare although cache states or the way of taking samples differ
     #[arg(long)]
     despite_differences: bool,
-    /// Exit with 3 if a method of the second side is slower by more than this, as in wall=5%, and with 4 if that
-    /// cannot be decided; may be repeated
+    /// Exit with 3 if a method of the second side is slower by more than this, as in wall=5%, and
+    /// with 4 if that cannot be decided; may be repeated
     #[arg(long, value_name = "METRIC=N%", value_delimiter = ',', value_parser = allowed)]
     fail: Vec<Allowed>,
     /// Print one JSON document and nothing else
@@ -107,7 +107,8 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     Ok(gated.map_or(ExitCode::SUCCESS, |checked| exit::of_outcome(checked.outcome)))
 }
 
-/// A run that was imported twice, or exported and imported, is one measurement, and no two values of a side.
+/// A run that was imported twice, or exported and imported, is one measurement, and no two values
+/// of a side.
 fn ensure_different(runs: &[Run]) -> Result<()> {
     let mut known: HashMap<Vec<u64>, &str> = HashMap::new();
     for run in runs {

@@ -1,4 +1,5 @@
-//! A side beside what others published, or two of these: both become figures, which nothing decides by.
+//! A side beside what others published, or two of these: both become figures, which nothing decides
+//! by.
 
 use std::collections::BTreeSet;
 
@@ -103,7 +104,8 @@ fn of_run(side: &Side, other: &str) -> Beside {
     }
 }
 
-/// A row is named as the published figure that it stands beside, where that means the same on that machine.
+/// A row is named as the published figure that it stands beside, where that means the same on that
+/// machine.
 fn of_numbers(run: &Run, other: &str) -> Vec<Figure> {
     let machine = if other == "latency-2012" { "2012" } else { other };
     let figure = |(row, p50, n): (&numbers::Row, f64, usize)| {

@@ -8,7 +8,8 @@ use fleece_codec::{CheckOptions, Doc, Error, ErrorKind, SharedKeys};
 use super::file::Input;
 use super::refused::refused;
 
-/// A document, checked if it is not trusted; then each key that is a number has a name in the table, if there is one.
+/// A document, checked if it is not trusted; then each key that is a number has a name in the
+/// table, if there is one.
 pub(super) fn opened(
     input: &Input,
     trusted: bool,

@@ -1,5 +1,5 @@
-//! `bytelab self-test`: the measuring held against what is known beforehand. Each check runs through
-//! the same lab as every experiment.
+//! `bytelab self-test`: the measuring held against what is known beforehand. Each check runs
+//! through the same lab as every experiment.
 
 mod bench;
 mod counting;
@@ -51,7 +51,8 @@ pub(crate) struct SelfTestArgs {
         requires = "aa"
     )]
     kinds: Vec<Kind>,
-    /// Count in 100 runs (or as many as --aa says) how often one that does so many percent more is found slower
+    /// Count in 100 runs (or as many as --aa says) how often one that does so many percent more is
+    /// found slower
     #[arg(long, value_name = "PERCENT,…", value_delimiter = ',', value_parser = percent)]
     ab: Vec<u32>,
     /// Do so beside so many processes for each CPU that want it all the time
@@ -121,8 +122,8 @@ impl Bench {
         ])
     }
 
-    /// The same program twice and one that does 5 % more. On a busy machine ten sessions are too few: one
-    /// that is not settled is measured again with four times as many.
+    /// The same program twice and one that does 5 % more. On a busy machine ten sessions are too
+    /// few: one that is not settled is measured again with four times as many.
     fn race(&self, effort: Effort) -> Result<Run> {
         let more = more(PERCENT);
         let methods = ["same", "same-again", more.as_str()];
@@ -219,7 +220,8 @@ fn slower_check(run: &Run) -> Check {
     }
 }
 
-/// An undecided interval that holds the truth is right; that it also holds 1 is the machine's doing.
+/// An undecided interval that holds the truth is right; that it also holds 1 is the machine's
+/// doing.
 fn of_five_percent(verdict: Verdict, interval: Option<(f64, f64)>) -> Outcome {
     let truth = 1.0 + f64::from(PERCENT) / 100.0;
     let holds_it = interval.is_some_and(|(low, high)| low <= truth && truth <= high);
@@ -263,8 +265,8 @@ fn less_wait(run: &Run, method: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// On a machine shared with others, ten sessions gave 1.0707 (0.9784 to 1.1718): no defect of the
-    /// measuring.
+    /// On a machine shared with others, ten sessions gave 1.0707 (0.9784 to 1.1718): no defect of
+    /// the measuring.
     #[test]
     fn a_busy_machine_is_no_failure_and_a_false_interval_is_one() {
         let of = |verdict, low, high| of_five_percent(verdict, Some((low, high)));

@@ -1,5 +1,5 @@
-//! Pairs of methods of which the truth is known: how often the lab says otherwise, and how often it finds a
-//! difference that is there.
+//! Pairs of methods of which the truth is known: how often the lab says otherwise, and how often it
+//! finds a difference that is there.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@ use lab::timeline::{Category, Timeline};
 use super::bench::Check;
 use crate::experiments::self_test::THREADS;
 
-/// Of each of the three threads that a sample starts, the timeline tells how it was scheduled. Where
-/// threads are only looked at, those that live for less than a look may be missing.
+/// Of each of the three threads that a sample starts, the timeline tells how it was scheduled.
+/// Where threads are only looked at, those that live for less than a look may be missing.
 pub(super) fn threads_check(timeline: Option<&Timeline>) -> Check {
     let name = "timeline";
     let process = timeline.and_then(|timeline| timeline.processes.first());

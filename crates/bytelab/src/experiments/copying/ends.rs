@@ -1,4 +1,5 @@
-//! The two descriptors of a copy, of the kinds that the point asks for, and the threads at their other ends.
+//! The two descriptors of a copy, of the kinds that the point asks for, and the threads at their
+//! other ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};

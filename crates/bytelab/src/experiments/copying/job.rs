@@ -1,5 +1,5 @@
-//! A method of this experiment is a `Copying`, which moves all bytes from one descriptor to another. Here it
-//! becomes a `Task`, whose CPU time is that of the copying alone.
+//! A method of this experiment is a `Copying`, which moves all bytes from one descriptor to
+//! another. Here it becomes a `Task`, whose CPU time is that of the copying alone.
 
 use std::os::fd::OwnedFd;
 
@@ -18,7 +18,8 @@ pub(super) trait Copying {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>>;
 }
 
-/// All methods copy what `size`, `input`, `output` and `reader` tell of; `reads` names what else is needed.
+/// All methods copy what `size`, `input`, `output` and `reader` tell of; `reads` names what else is
+/// needed.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
     Method {
         name: name.to_owned(),

@@ -45,7 +45,8 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// Two buffers as large as the pipe: when all of one is in it, it holds nothing of the other any more.
+/// Two buffers as large as the pipe: when all of one is in it, it holds nothing of the other any
+/// more.
 struct Vmsplice {
     buffers: [MmapMut; 2],
 }

@@ -1,5 +1,5 @@
-//! Programs in other languages that copy as they would be written there: `bytelab __filter` starts them anew for each
-//! copy, with our descriptors as standard input and output.
+//! Programs in other languages that copy as they would be written there: `bytelab __filter` starts
+//! them anew for each copy, with our descriptors as standard input and output.
 
 use lab::experiment::{Build, Experiment, How, Method};
 
@@ -9,8 +9,8 @@ use super::job::contender;
 /// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
 pub(crate) const FILTER: &str = "__filter";
 
-/// Of `workers/LANGUAGE`, which all take the word `copying`. `LANGUAGE-WAY` is one that copies in several ways, and takes
-/// the way and the size of the buffer, too.
+/// Of `workers/LANGUAGE`, which all take the word `copying`. `LANGUAGE-WAY` is one that copies in
+/// several ways, and takes the way and the size of the buffer, too.
 const LANGUAGES: &[(&str, &str)] = &[
     ("c", "C: read and write"),
     ("cpp", "C++: cin.read and cout.write"),
@@ -53,8 +53,8 @@ pub(crate) fn filtering(experiment: &Experiment, name: &str) -> Option<Method> {
     Some(Method { how: How::BuiltIn(filter as Build), ..found.clone() })
 }
 
-/// The command stands in this process's arguments, behind the word `__filter` and the method's name. One that reads
-/// `buffer` takes it as its last argument.
+/// The command stands in this process's arguments, behind the word `__filter` and the method's
+/// name. One that reads `buffer` takes it as its last argument.
 fn filter(point: &lab::param::Point) -> anyhow::Result<Box<dyn lab::experiment::Task>> {
     let buffer = point.number("buffer").ok().map(|bytes| bytes.to_string());
     let argv: Vec<String> = std::env::args().skip(3).chain(buffer).collect();

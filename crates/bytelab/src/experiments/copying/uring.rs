@@ -165,7 +165,8 @@ impl Uring {
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
-        // SAFETY: the buffer is neither touched nor freed, and no descriptor closed, before it is done.
+        // SAFETY: the buffer is neither touched nor freed, and no descriptor closed, before it is
+        // done.
         unsafe { self.ring.submission().push(entry) }.context("the ring is full")?;
         self.in_flight += 1;
         Ok(())

@@ -1,4 +1,5 @@
-//! What stands around the samples of a point: its data, its folder, and the hooks of its begin and end.
+//! What stands around the samples of a point: its data, its folder, and the hooks of its begin and
+//! end.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

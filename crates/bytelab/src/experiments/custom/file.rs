@@ -1,4 +1,5 @@
-//! What may stand in the file, as it stands there. The JSON Schema in `docs/` is made from these types.
+//! What may stand in the file, as it stands there. The JSON Schema in `docs/` is made from these
+//! types.
 
 use std::fmt;
 use std::ops::Range;

@@ -41,7 +41,8 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// Skips what would take more than a quarter of the memory that there is, or that the control group allows.
+/// Skips what would take more than a quarter of the memory that there is, or that the control group
+/// allows.
 fn fits(needed: u64) -> Result<()> {
     let facts = lab::environment::capture(None).facts;
     let limit = facts.get("cgroup_memory_limit_bytes").and_then(serde_json::Value::as_u64);

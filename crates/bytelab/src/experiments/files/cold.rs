@@ -1,4 +1,5 @@
-//! Reads of 4 KiB at random offsets of a file of which nothing is cached, which is proved before each sample.
+//! Reads of 4 KiB at random offsets of a file of which nothing is cached, which is proved before
+//! each sample.
 
 use std::fs::File;
 use std::path::Path;
@@ -65,8 +66,8 @@ struct Cold {
 }
 
 impl Cold {
-    /// The time of the same blocks a second time to that of the first: where it is far below 1, something
-    /// below the kernel keeps them, too.
+    /// The time of the same blocks a second time to that of the first: where it is far below 1,
+    /// something below the kernel keeps them, too.
     fn again_ratio(&mut self) -> Result<f64> {
         let mut ns = [0, 0];
         for ns in &mut ns {

@@ -1,4 +1,5 @@
-//! What is there before any method starts: the run's folder, and in it the files that the rivals share.
+//! What is there before any method starts: the run's folder, and in it the files that the rivals
+//! share.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

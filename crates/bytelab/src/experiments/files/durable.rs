@@ -1,4 +1,5 @@
-//! Bytes that are to survive a loss of power: 4 KiB overwritten and put on the device; and lines of a log.
+//! Bytes that are to survive a loss of power: 4 KiB overwritten and put on the device; and lines of
+//! a log.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};

@@ -1,5 +1,6 @@
-//! The folder that one run has in a directory of the user's: made and locked by the run, and gone with it.
-//! What a killed run left is removed by the next one, which knows by the lock that its owner is dead.
+//! The folder that one run has in a directory of the user's: made and locked by the run, and gone
+//! with it. What a killed run left is removed by the next one, which knows by the lock that its
+//! owner is dead.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;

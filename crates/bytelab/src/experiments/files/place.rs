@@ -1,4 +1,5 @@
-//! What the methods that work in the run's folder have in common: their place in it, and their phases.
+//! What the methods that work in the run's folder have in common: their place in it, and their
+//! phases.
 
 use std::fs;
 use std::path::PathBuf;
@@ -59,8 +60,8 @@ pub(super) fn shared(point: &Point) -> Result<PathBuf> {
     }
 }
 
-/// The folders of a method that makes files: a fresh one for each sample, and nothing is removed. ext4
-/// looks at every inode that was freed minutes ago when it searches for a free one.
+/// The folders of a method that makes files: a fresh one for each sample, and nothing is removed.
+/// ext4 looks at every inode that was freed minutes ago when it searches for a free one.
 pub(super) struct Fresh {
     own: PathBuf,
     n: u64,
@@ -118,8 +119,8 @@ impl<const N: usize> Phases<N> {
     }
 }
 
-/// The buffer through which a file of this size is read or written, as long as is usual. It starts at a
-/// page: 16 bytes behind one, a `pread` of 4 KiB was seen to take three times as long.
+/// The buffer through which a file of this size is read or written, as long as is usual. It starts
+/// at a page: 16 bytes behind one, a `pread` of 4 KiB was seen to take three times as long.
 pub(super) fn buffer(size: u64) -> Result<Buffer> {
     const LEN_MAX: u64 = 128 << 10;
     Buffer::new(usize::try_from(size.clamp(1, LEN_MAX))?)

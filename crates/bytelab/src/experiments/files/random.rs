@@ -1,4 +1,5 @@
-//! Reads of 4 KiB at random offsets, each met once before any is met again, of a file that is cached.
+//! Reads of 4 KiB at random offsets, each met once before any is met again, of a file that is
+//! cached.
 
 #![expect(unsafe_code, reason = "maps a file")]
 

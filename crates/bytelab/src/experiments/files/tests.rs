@@ -1,5 +1,5 @@
-//! Every method on a real directory; what is refused there must be a skip, and what goes wrong must name
-//! the file.
+//! Every method on a real directory; what is refused there must be a skip, and what goes wrong must
+//! name the file.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! A chain of dependent loads: each line of the set holds the address of the next one, all of them in
-//! one cycle. The processor cannot begin a load before the one before it has ended.
+//! A chain of dependent loads: each line of the set holds the address of the next one, all of them
+//! in one cycle. The processor cannot begin a load before the one before it has ended.
 #![expect(unsafe_code, reason = "a chain is walked by its addresses, without a check in between")]
 
 use anyhow::{Context, Result, ensure};
@@ -117,9 +117,10 @@ impl Links<'_> {
         unsafe { (self.at)(line).write(next) };
     }
 
-    /// Each line is put behind one of those before it, all of which are equally likely. This makes every
-    /// cycle of all lines equally likely: it is Sattolo's algorithm read as an insertion. The numbers of the lines
-    /// are put in order first, as they take an eighth of the memory or less, and so most of them hit the caches.
+    /// Each line is put behind one of those before it, all of which are equally likely. This makes
+    /// every cycle of all lines equally likely: it is Sattolo's algorithm read as an insertion. The
+    /// numbers of the lines are put in order first, as they take an eighth of the memory or less,
+    /// and so most of them hit the caches.
     fn random(&mut self, lines: usize) -> Result<()> {
         let mut next: Vec<usize> = Vec::new();
         next.try_reserve_exact(lines).context("the order of the lines does not fit into memory")?;
@@ -142,7 +143,8 @@ impl Links<'_> {
         for line in 0..lines {
             let next = match line + step {
                 next if next < lines => next,
-                // The end of a row: the next one begins one further, the last one leads to the first.
+                // The end of a row: the next one begins one further, the last one leads to the
+                // first.
                 _ if line % step + 1 < step => line % step + 1,
                 _ => 0,
             };

@@ -1,5 +1,5 @@
-//! How long a cache line needs from one CPU to another: two threads, each on its CPU, that wait for each
-//! other without sleeping.
+//! How long a cache line needs from one CPU to another: two threads, each on its CPU, that wait for
+//! each other without sleeping.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};

@@ -1,5 +1,5 @@
-//! How long one load takes when the next one needs its result: by the size of the set, the kind of its
-//! pages, and the order of its lines.
+//! How long one load takes when the next one needs its result: by the size of the set, the kind of
+//! its pages, and the order of its lines.
 
 use anyhow::Result;
 use lab::experiment::{Build, Method, Task, Work};
@@ -30,8 +30,8 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// Without it, 256 MiB in huge pages took half as long again after other processes ran. Why was not taken apart;
-/// that the first load of each page has to look for its address would explain it.
+/// Without it, 256 MiB in huge pages took half as long again after other processes ran. Why was not
+/// taken apart; that the first load of each page has to look for its address would explain it.
 const WALK: u64 = 1 << 15;
 
 struct Chase {

@@ -1,5 +1,5 @@
-//! The latency of memory while other CPUs use its bandwidth: a random chase on one CPU, and readers on
-//! all others, which make pauses.
+//! The latency of memory while other CPUs use its bandwidth: a random chase on one CPU, and readers
+//! on all others, which make pauses.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Arc;

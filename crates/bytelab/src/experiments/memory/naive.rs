@@ -1,5 +1,5 @@
-//! The test that does not show the caches: an XOR over an array of growing size. What is next is known
-//! beforehand, so the prefetchers fetch it while the sum is done.
+//! The test that does not show the caches: an XOR over an array of growing size. What is next is
+//! known beforehand, so the prefetchers fetch it while the sum is done.
 
 use std::hint::black_box;
 

@@ -1,4 +1,5 @@
-//! A working set: memory of its own, in pages of the asked kind, which is proved and not only asked for.
+//! A working set: memory of its own, in pages of the asked kind, which is proved and not only asked
+//! for.
 
 use anyhow::Result;
 use lab::cache::available_bytes;
@@ -13,7 +14,8 @@ pub(super) const PARAM: Param = Param {
     help: "pages that the memory lies in: the smallest, or those the processor needs fewest entries for",
 };
 
-/// One set takes no more than this part of the memory that is free, so that the machine is left alone.
+/// One set takes no more than this part of the memory that is free, so that the machine is left
+/// alone.
 const SHARE_MAX: u64 = 4;
 
 pub(super) struct Pages {
@@ -109,14 +111,16 @@ impl Pages {
         elements
     }
 
-    /// Reads one element of each line, in order: what of the set fits into the caches is then there.
+    /// Reads one element of each line, in order: what of the set fits into the caches is then
+    /// there.
     pub(super) fn sweep(&mut self) {
         let sum = self.elements_mut().iter().step_by(16).fold(0, |sum, element| sum ^ element);
         std::hint::black_box(sum);
     }
 }
 
-/// Where a huge page is larger (512 MiB on arm64 with pages of 64 KiB), a small set cannot have one.
+/// Where a huge page is larger (512 MiB on arm64 with pages of 64 KiB), a small set cannot have
+/// one.
 const MAX_HUGE: u64 = 32 << 20;
 
 /// Skips what needs too large a part of the free memory.

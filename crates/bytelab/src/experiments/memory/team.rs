@@ -1,5 +1,5 @@
-//! Several threads that make passes at once, each on a CPU of its own over a set of its own. They sleep
-//! between the samples.
+//! Several threads that make passes at once, each on a CPU of its own over a set of its own. They
+//! sleep between the samples.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! How far the processor's list of page addresses reaches: as many lines, one in each page, or side by
-//! side. Where the first takes longer, it is not for want of cache.
+//! How far the processor's list of page addresses reaches: as many lines, one in each page, or side
+//! by side. Where the first takes longer, it is not for want of cache.
 
 use anyhow::Result;
 use lab::experiment::{Build, Method, Task, Work};

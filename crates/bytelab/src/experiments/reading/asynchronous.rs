@@ -95,8 +95,8 @@ impl Source for AsyncBytes {
     }
 }
 
-/// A stream of bytes that waits for the file once a chunk, but is awaited for each byte. Written as a
-/// `poll` function, because an `async fn` called for each byte takes more than twice the time.
+/// A stream of bytes that waits for the file once a chunk, but is awaited for each byte. Written as
+/// a `poll` function, because an `async fn` called for each byte takes more than twice the time.
 struct Bytes<'a> {
     file: File,
     buffer: &'a mut [u8],

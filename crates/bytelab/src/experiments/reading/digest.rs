@@ -1,5 +1,5 @@
-//! The untimed fold that no method can cheat: each 8 bytes are mixed with their place in the file, so
-//! that a byte that is skipped, handed over twice or out of order changes the result.
+//! The untimed fold that no method can cheat: each 8 bytes are mixed with their place in the file,
+//! so that a byte that is skipped, handed over twice or out of order changes the result.
 
 use super::fold::{ALIGN, Fold};
 
@@ -78,7 +78,8 @@ fn contribution(place: u64, word: u64) -> u64 {
     mix(word ^ mix(place))
 }
 
-/// The finisher of `SplitMix64` (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+/// The finisher of `SplitMix64` (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+/// Generators, 2014).
 pub(super) fn mix(n: u64) -> u64 {
     let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

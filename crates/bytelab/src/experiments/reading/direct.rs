@@ -77,8 +77,8 @@ impl Direct {
             let n = file.read(buffer).map_err(|error| input.failed(offset, error))?;
             fold.chunk(&buffer[..n]);
             offset = input.advanced(offset, n)?;
-            // Nothing can be read behind an incomplete last block: offsets, lengths and addresses must be
-            // multiples of the block size of the device (open(2)), which a page is.
+            // Nothing can be read behind an incomplete last block: offsets, lengths and addresses
+            // must be multiples of the block size of the device (open(2)), which a page is.
             if n == 0 || !n.is_multiple_of(PAGE) {
                 return input.ended(offset);
             }

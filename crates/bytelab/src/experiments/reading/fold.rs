@@ -1,5 +1,5 @@
-//! What becomes of the bytes: a `Fold` takes them one by one or in chunks, always in the order of the
-//! file. `Sum` is the timed one, made to cost as little as memory allows.
+//! What becomes of the bytes: a `Fold` takes them one by one or in chunks, always in the order of
+//! the file. `Sum` is the timed one, made to cost as little as memory allows.
 
 /// Every method is generic over this, so that the timed pass and the digest run the same code.
 pub(super) trait Fold: Send {
@@ -56,7 +56,8 @@ fn sum(bytes: &[u8]) -> u64 {
     portable_sum(bytes)
 }
 
-/// Adds in 64 lanes of 16 bits, which compilers turn into vectors. A lane holds the sum of 256 bytes.
+/// Adds in 64 lanes of 16 bits, which compilers turn into vectors. A lane holds the sum of 256
+/// bytes.
 fn portable_sum(bytes: &[u8]) -> u64 {
     const LANES: usize = 64;
     let mut total = 0;

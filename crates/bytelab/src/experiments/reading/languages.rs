@@ -6,7 +6,8 @@ use lab::run::Role;
 /// Methods of a language, each with one line on what it does.
 type Methods = &'static [(&'static str, &'static str)];
 
-/// Of `workers/LANGUAGE`: what stands in front of its methods' names, and the methods, the best one first.
+/// Of `workers/LANGUAGE`: what stands in front of its methods' names, and the methods, the best one
+/// first.
 const LANGUAGES: &[(&str, Methods)] = &[
     (
         "c",

@@ -43,7 +43,8 @@ impl Source for Mapped {
         if *hint == Hint::Populate {
             options.populate();
         }
-        // SAFETY: nobody is to change the file while it is measured; its size has just been checked.
+        // SAFETY: nobody is to change the file while it is measured; its size has just been
+        // checked.
         let map = unsafe { options.map(&file) }.with_context(|| input.doing("mapping"))?;
         if *hint == Hint::Sequential {
             map.advise(Advice::Sequential).with_context(|| input.doing("advising on"))?;

@@ -1,5 +1,5 @@
-//! What a method of this experiment is: a `Source`, which hands the bytes of one file to a `Fold`. Here
-//! a source becomes a `Task`, and `parallel` sources become threads.
+//! What a method of this experiment is: a `Source`, which hands the bytes of one file to a `Fold`.
+//! Here a source becomes a `Task`, and `parallel` sources become threads.
 
 use std::fs::File;
 use std::io;
@@ -21,8 +21,8 @@ pub(super) trait Source: Send {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()>;
 }
 
-/// A method that reads files. All read the one that `size` or `file` and `parallel` tell of; `reads`
-/// names what else it needs.
+/// A method that reads files. All read the one that `size` or `file` and `parallel` tell of;
+/// `reads` names what else it needs.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
     Method { job: Some("file"), ..method(name, about, reads, How::BuiltIn(build)) }
 }
@@ -68,8 +68,8 @@ impl<S: Source> Reading<S> {
         Ok(Reading { sources, size: size.context("size × parallel is too large")? })
     }
 
-    /// Each file's fold. Several files are read by a thread each, which is started in here, once for all
-    /// operations.
+    /// Each file's fold. Several files are read by a thread each, which is started in here, once
+    /// for all operations.
     fn results<F: Fold>(&mut self, ops: u64) -> Result<Vec<u64>> {
         if let [source] = self.sources.as_mut_slice() {
             return Ok(vec![repeat::<S, F>(source, ops)?]);

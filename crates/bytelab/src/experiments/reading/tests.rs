@@ -323,7 +323,8 @@ fn the_declarations_hold_together() {
     assert_eq!(experiment.methods[0].name, "read");
 }
 
-/// A file of which the second half is gone after it was opened, and the input that knows of the whole.
+/// A file of which the second half is gone after it was opened, and the input that knows of the
+/// whole.
 pub(super) fn cut_file() -> (TempDir, Point, Input, File) {
     let dir = tempfile::tempdir().unwrap();
     let arguments =

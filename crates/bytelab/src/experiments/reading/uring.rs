@@ -1,4 +1,5 @@
-//! `io_uring`: several reads in flight into registered buffers, handed over in the order of the file.
+//! `io_uring`: several reads in flight into registered buffers, handed over in the order of the
+//! file.
 
 #![expect(unsafe_code, reason = "gives buffers to io_uring")]
 

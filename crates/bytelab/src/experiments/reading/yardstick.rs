@@ -1,4 +1,5 @@
-//! What the methods are held against: memory as the limit, `read` and byte-stream without the fold, and `cat`.
+//! What the methods are held against: memory as the limit, `read` and byte-stream without the fold,
+//! and `cat`.
 
 use std::io::Read;
 

@@ -1,5 +1,5 @@
-//! Whether what a method has drawn is a sample: so many records, all of them of the file, each once, in
-//! its order, and from all parts of it. Samples themselves differ by nature.
+//! Whether what a method has drawn is a sample: so many records, all of them of the file, each
+//! once, in its order, and from all parts of it. Samples themselves differ by nature.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -67,8 +67,9 @@ impl Claim<'_> {
         check_parts(&parts, order.len() as u64)
     }
 
-    /// Of the record without its line end, which the last one of a file may lack. Each record of the file is hashed for
-    /// each cell in each session, so that this takes minutes of a long run if it is slow.
+    /// Of the record without its line end, which the last one of a file may lack. Each record of
+    /// the file is hashed for each cell in each session, so that this takes minutes of a long run
+    /// if it is slow.
     fn hash_of(&self, record: &[u8]) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
         let record =

@@ -1,5 +1,5 @@
-//! What people use today, as plain commands: started anew for each sample, in the order in which they like to
-//! write. They know only lines.
+//! What people use today, as plain commands: started anew for each sample, in the order in which
+//! they like to write. They know only lines.
 
 use std::fs::File;
 

@@ -1,4 +1,5 @@
-//! A drawing as a task: each operation is another sample of the same file into an output that has no name.
+//! A drawing as a task: each operation is another sample of the same file into an output that has
+//! no name.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};

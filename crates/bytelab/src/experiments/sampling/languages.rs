@@ -1,4 +1,5 @@
-//! The study that asked for a sampler was in C++: every record read, and kept with a probability. Here it is as it was.
+//! The study that asked for a sampler was in C++: every record read, and kept with a probability.
+//! Here it is as it was.
 
 use lab::experiment::{How, Method};
 use lab::run::Role;

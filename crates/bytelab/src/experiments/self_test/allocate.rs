@@ -1,5 +1,5 @@
-//! Jobs that allocate a known number of times: as built-in methods, and as a program of their own that
-//! nobody here counts, so that it can stand for a foreign one.
+//! Jobs that allocate a known number of times: as built-in methods, and as a program of their own
+//! that nobody here counts, so that it can stand for a foreign one.
 
 use std::hint::black_box;
 use std::sync::Barrier;

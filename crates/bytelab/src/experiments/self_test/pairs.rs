@@ -1,5 +1,5 @@
-//! Pairs of methods that cost the same: both start the same processes and threads, and only which of them does
-//! the work differs.
+//! Pairs of methods that cost the same: both start the same processes and threads, and only which
+//! of them does the work differs.
 
 use std::process::ExitCode;
 
@@ -24,8 +24,8 @@ const SHARES: [(u32, Build); 7] = [
     (50, doing_more::<50>),
 ];
 
-/// A scheduler gives a new process or thread its first turn sooner, or later, than one that has waited: about 50 ms
-/// of work keep that small.
+/// A scheduler gives a new process or thread its first turn sooner, or later, than one that has
+/// waited: about 50 ms of work keep that small.
 const OF_A_TASK: u64 = 50 * ITERATIONS;
 
 pub(super) fn methods() -> Vec<Method> {

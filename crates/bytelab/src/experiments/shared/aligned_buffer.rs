@@ -1,5 +1,6 @@
-//! A buffer that starts at a page. Where an allocator puts it is luck, and the copy out of the page cache
-//! into it takes up to half as long again 16 bytes behind the start of a page, as large `Vec`s are.
+//! A buffer that starts at a page. Where an allocator puts it is luck, and the copy out of the page
+//! cache into it takes up to half as long again 16 bytes behind the start of a page, as large
+//! `Vec`s are.
 
 use std::ops::{Deref, DerefMut};
 

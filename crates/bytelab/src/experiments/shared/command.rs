@@ -1,4 +1,5 @@
-//! A plain command that a built-in method starts anew for each operation, between two descriptors of its own.
+//! A plain command that a built-in method starts anew for each operation, between two descriptors
+//! of its own.
 
 use std::os::fd::OwnedFd;
 

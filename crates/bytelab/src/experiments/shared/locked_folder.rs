@@ -20,8 +20,9 @@ pub(crate) fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
             made => made?,
         }
         let lock = File::open(&path)?;
-        // Between the making and the locking another run may have taken it for a leftover. A file system
-        // without locks is no harm: others see that they cannot lock it, either, and leave it.
+        // Between the making and the locking another run may have taken it for a leftover. A file
+        // system without locks is no harm: others see that they cannot lock it, either, and leave
+        // it.
         if flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Makes the files that are read when the user gives none: once, and in one way only, because the size
-//! of the writes decides the size of the pages that the cache keeps the file in.
+//! Makes the files that are read when the user gives none: once, and in one way only, because the
+//! size of the writes decides the size of the pages that the cache keeps the file in.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -19,8 +19,8 @@ const WRITE_BYTES: usize = 4 << 20;
 const PREFIX: &str = "reading-v";
 const UNFINISHED: &str = ".unfinished";
 
-/// The paths of so many files of random bytes in this directory. Those of earlier runs are used again
-/// while they are in the page cache.
+/// The paths of so many files of random bytes in this directory. Those of earlier runs are used
+/// again while they are in the page cache.
 pub(crate) fn files(dir: &Path, size: u64, count: u64, stop: &Stop) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
     remove_leftovers(dir)?;
@@ -46,8 +46,9 @@ fn is_made(path: &Path, size: u64) -> Result<bool> {
     }
 }
 
-/// A file that is written lies in the page cache in pieces of up to 2 MiB; one that was dropped and read
-/// back lies in smaller ones, and then mappings take twice the time. Writing it anew makes runs alike.
+/// A file that is written lies in the page cache in pieces of up to 2 MiB; one that was dropped and
+/// read back lies in smaller ones, and then mappings take twice the time. Writing it anew makes
+/// runs alike.
 fn is_worth_writing_anew(path: &Path, size: u64) -> bool {
     const QUICKLY_WRITTEN_BYTES: u64 = 1 << 30;
     let is_cached = || cache::residency(path).is_ok_and(|now| now.cached >= now.pages);
@@ -105,8 +106,8 @@ fn mix(n: u64) -> u64 {
     n ^ (n >> 31)
 }
 
-/// A file that is locked while it is written, so that others can tell it from a leftover. Removed when
-/// dropped, unless it has been renamed.
+/// A file that is locked while it is written, so that others can tell it from a leftover. Removed
+/// when dropped, unless it has been renamed.
 struct Unfinished {
     path: PathBuf,
     file: File,
@@ -144,7 +145,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes what processes that were killed have left: the unfinished files that nobody holds locked.
+/// Removes what processes that were killed have left: the unfinished files that nobody holds
+/// locked.
 fn remove_leftovers(dir: &Path) -> Result<()> {
     let entries = fs::read_dir(dir).with_context(|| format!("listing {}", dir.display()))?;
     for entry in entries.flatten() {

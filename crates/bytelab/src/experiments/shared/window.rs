@@ -1,5 +1,5 @@
-//! Samples of short operations, long enough that what the lab's own work left of the CPU's caches and
-//! predictors does not weigh: 20 µs are enough for the clock, but not for these.
+//! Samples of short operations, long enough that what the lab's own work left of the CPU's caches
+//! and predictors does not weigh: 20 µs are enough for the clock, but not for these.
 
 use anyhow::Result;
 use lab::clock::now_ns;

@@ -1,4 +1,5 @@
-//! Keeps CPUs awake while a sample is taken: on each of them a thread spins that gives way to all others.
+//! Keeps CPUs awake while a sample is taken: on each of them a thread spins that gives way to all
+//! others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
-//! The life of a thread that does nothing: created, begun, ended, joined. And work given to a thread that
-//! is there already, which saves the creating.
+//! The life of a thread that does nothing: created, begun, ended, joined. And work given to a
+//! thread that is there already, which saves the creating.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -135,7 +135,8 @@ impl Life for StdThread {
     type Started = JoinHandle<Result<Inside>>;
 
     fn create(&mut self) -> Result<Self::Started> {
-        // A new thread is where its creator is. To be elsewhere it has to move, as std cannot place it.
+        // A new thread is where its creator is. To be elsewhere it has to move, as std cannot place
+        // it.
         let elsewhere = self.0.cpus.filter(|(own, other)| own != other);
         let body = move || {
             if let Some((_, cpu)) = elsewhere {

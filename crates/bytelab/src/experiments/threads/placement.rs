@@ -1,4 +1,5 @@
-//! Where the two threads of a job run: unpinned, on one CPU, or on two. It is set before what is timed.
+//! Where the two threads of a job run: unpinned, on one CPU, or on two. It is set before what is
+//! timed.
 
 use std::thread::JoinHandle;
 

@@ -1,5 +1,5 @@
-//! Many procedures at once: each in a thread of its own that waits at its semaphore, or all of them in as
-//! many threads as there are CPUs. Does it cost to have more threads at work than CPUs?
+//! Many procedures at once: each in a thread of its own that waits at its semaphore, or all of them
+//! in as many threads as there are CPUs. Does it cost to have more threads at work than CPUs?
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -28,7 +28,8 @@ impl Pthread {
         // SAFETY: the place is valid for attributes.
         check(unsafe { libc::pthread_attr_init(pthread.attributes.as_mut_ptr()) })
             .context("pthread_attr_init")?;
-        // A new thread is where its creator is, and to place it costs: glibc holds it until it is placed.
+        // A new thread is where its creator is, and to place it costs: glibc holds it until it is
+        // placed.
         if let Some((_, cpu)) = place.cpus.filter(|(own, other)| own != other) {
             pthread.place(cpu).context("pthread_attr_setaffinity_np")?;
         }
@@ -55,8 +56,8 @@ impl Pthread {
 
 impl Drop for Pthread {
     fn drop(&mut self) {
-        // SAFETY: they were initialised. glibc and musl take those that could not be, too: they free what
-        // they put in, which is nothing without an affinity.
+        // SAFETY: they were initialised. glibc and musl take those that could not be, too: they
+        // free what they put in, which is nothing without an affinity.
         unsafe { libc::pthread_attr_destroy(self.attributes.as_mut_ptr()) };
     }
 }

@@ -1,5 +1,6 @@
-//! What one thread gives and another takes: the two ends of a signal that counts. A method of `handover`
-//! is a way to make such a pair, and is measured here; `uncontended` is the same with one thread.
+//! What one thread gives and another takes: the two ends of a signal that counts. A method of
+//! `handover` is a way to make such a pair, and is measured here; `uncontended` is the same with
+//! one thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

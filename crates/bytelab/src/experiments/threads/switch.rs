@@ -1,6 +1,6 @@
-//! The context switch: a token goes round between two threads, or two processes, on one CPU, and each
-//! reads its working set before it passes the token on. What the pipe and the reading take without a
-//! switch is measured after each sample and taken off.
+//! The context switch: a token goes round between two threads, or two processes, on one CPU, and
+//! each reads its working set before it passes the token on. What the pipe and the reading take
+//! without a switch is measured after each sample and taken off.
 #![expect(unsafe_code, reason = "fork, waitpid and _exit have no safe form")]
 
 use std::hint::black_box;
@@ -141,8 +141,8 @@ struct Forked(libc::pid_t);
 
 /// A process with a memory of its own, where the caller is pinned.
 fn in_process(from: PipeReader, to: PipeWriter, len: usize, _cpu: usize) -> Result<Forked> {
-    // SAFETY: a worker has one thread when it prepares, so that no lock is held by another one; where
-    // there are more, as in tests, glibc sees that its allocator can be used in the child.
+    // SAFETY: a worker has one thread when it prepares, so that no lock is held by another one;
+    // where there are more, as in tests, glibc sees that its allocator can be used in the child.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error()).context("forking a process"),
         0 => {

@@ -1,5 +1,5 @@
-//! The document of Google Benchmark's `--benchmark_format=json`: repetitions are samples; where only aggregates of
-//! them were kept, their median is the one value there is.
+//! The document of Google Benchmark's `--benchmark_format=json`: repetitions are samples; where
+//! only aggregates of them were kept, their median is the one value there is.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,8 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
         let Some(kind) = aggregate(entry) else { continue };
         let entry = Entry { at, keys: entry, by_wall };
         let key = entry.key(Some(kind)).with_context(|| format!("benchmarks[{at}]"))?;
-        // The limits of a fitted curve are no times of anything; samples say more than what was made of them.
+        // The limits of a fitted curve are no times of anything; samples say more than what was
+        // made of them.
         if ["BigO", "RMS"].contains(&kind) || cells.known.contains_key(&key) {
             continue;
         }
@@ -176,8 +177,9 @@ impl<'a> Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Google Benchmark divides by the CPU time, unless the benchmark asks for real or manual time, which its name
-    /// then says. What is known for one operation gives the rate by wall time, but not from a mean of rates.
+    /// Google Benchmark divides by the CPU time, unless the benchmark asks for real or manual time,
+    /// which its name then says. What is known for one operation gives the rate by wall time, but
+    /// not from a mean of rates.
     fn throughput(&self) -> Result<Option<(String, f64)>> {
         let Some(rate) = self.number("bytes_per_second")? else { return Ok(None) };
         let rate = read::amount(rate, || self.path("bytes_per_second"))?;
@@ -199,7 +201,8 @@ impl Entry<'_> {
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
 
-/// What was made of several repetitions: `median`; none of a repetition. Old versions tell it only in the name.
+/// What was made of several repetitions: `median`; none of a repetition. Old versions tell it only
+/// in the name.
 fn aggregate(entry: &Map<String, Value>) -> Option<&str> {
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
     match text("run_type") {

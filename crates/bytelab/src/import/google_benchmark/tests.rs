@@ -75,7 +75,8 @@ fn two_benchmarks_of_one_name_stay_two() {
     assert_eq!(found, [("a", 2), ("a #2", 1)]);
 }
 
-/// Google Benchmark divides by CPU time, unless the benchmark says that it is measured by real or manual time.
+/// Google Benchmark divides by CPU time, unless the benchmark says that it is measured by real or
+/// manual time.
 #[test]
 fn throughput_is_by_wall_time_or_named_for_what_it_is() {
     let near =

@@ -1,5 +1,5 @@
-//! The samples of a column as a chart shows them: every one, or, where they are more than a screen has
-//! room for, groups of them in the order in which they were taken, and the quantiles of all.
+//! The samples of a column as a chart shows them: every one, or, where they are more than a screen
+//! has room for, groups of them in the order in which they were taken, and the quantiles of all.
 
 use serde::Serialize;
 
@@ -13,12 +13,13 @@ const LINE_MIN: usize = 24;
 pub(crate) struct Downsampled {
     /// How many consecutive samples a group holds; 1: each is drawn.
     pub(crate) of: usize,
-    /// Each group's least, middle and greatest sample, in the order in which they were taken. Of groups
-    /// of one only the middle is given.
+    /// Each group's least, middle and greatest sample, in the order in which they were taken. Of
+    /// groups of one only the middle is given.
     pub(crate) least: Vec<f64>,
     pub(crate) middle: Vec<f64>,
     pub(crate) greatest: Vec<f64>,
-    /// Samples of evenly spaced ranks, from the smallest to the greatest; empty where each is drawn.
+    /// Samples of evenly spaced ranks, from the smallest to the greatest; empty where each is
+    /// drawn.
     pub(crate) quantiles: Vec<f64>,
 }
 
@@ -55,7 +56,8 @@ impl Downsampled {
         drawn
     }
 
-    /// The steps of the distribution: a value, and the share of the `n` samples that do not exceed it.
+    /// The steps of the distribution: a value, and the share of the `n` samples that do not exceed
+    /// it.
     pub(crate) fn steps(&self, n: usize) -> Vec<(f64, f64)> {
         if self.quantiles.is_empty() {
             let mut sorted = self.middle.clone();

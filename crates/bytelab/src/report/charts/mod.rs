@@ -44,7 +44,8 @@ pub(super) struct Charts {
 pub(super) struct Metric {
     pub(super) name: String,
     pub(super) title: String,
-    /// What it is shown in, the smallest first: the unit's name, and how much of the stored unit it holds.
+    /// What it is shown in, the smallest first: the unit's name, and how much of the stored unit it
+    /// holds.
     pub(super) units: Vec<(&'static str, f64)>,
 }
 
@@ -205,7 +206,8 @@ pub(super) fn name(run: &Run) -> String {
     clean(&name).into_owned()
 }
 
-/// Those in which the samples of some cell differ, in the order of the tables; always the wall time.
+/// Those in which the samples of some cell differ, in the order of the tables; always the wall
+/// time.
 fn metrics(shown: &[(Run, Analysis)]) -> Vec<Metric> {
     let cells = || shown.iter().flat_map(|(_, analysis)| &analysis.cells);
     let summaries = || cells().flat_map(|cell| &cell.metrics).filter(|summary| summary.n > 0);

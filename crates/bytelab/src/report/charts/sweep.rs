@@ -24,8 +24,8 @@ pub(crate) struct Sweep {
     pub(crate) param: String,
     /// Each value of the param, and how it is written.
     pub(crate) values: Vec<(u64, String)>,
-    /// The latency of memory over the size of the set: shown is p10, with the caches that the system
-    /// announces.
+    /// The latency of memory over the size of the set: shown is p10, with the caches that the
+    /// system announces.
     pub(crate) ladder: bool,
     pub(crate) caches: Vec<(&'static str, u64)>,
     pub(crate) panels: Vec<Panel>,

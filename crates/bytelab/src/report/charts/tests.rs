@@ -41,7 +41,8 @@ fn a_million_samples_keep_their_ends_and_every_outlier() {
     assert!((steps.last().unwrap().1 - 1.0).abs() < 1e-12);
 }
 
-/// A run of two methods at each number of samples in each directory; `scan` does not read the directory.
+/// A run of two methods at each number of samples in each directory; `scan` does not read the
+/// directory.
 fn sampling() -> Fixture {
     let mut f = Fixture::new();
     let mut points = Vec::new();

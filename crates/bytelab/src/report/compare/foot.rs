@@ -1,5 +1,5 @@
-//! What stands below the tables of two sides: what only one of them has, what is no ratio and why, and the
-//! doubts.
+//! What stands below the tables of two sides: what only one of them has, what is no ratio and why,
+//! and the doubts.
 
 use lab::analyze::{Effect, RunComparison, Verdict};
 use lab::metric::left_out;

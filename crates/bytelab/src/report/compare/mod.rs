@@ -1,5 +1,5 @@
-//! Two sides of runs, one beside the other: what differs in their environments first, then what each
-//! method takes on both sides, and what that proves.
+//! Two sides of runs, one beside the other: what differs in their environments first, then what
+//! each method takes on both sides, and what that proves.
 
 mod foot;
 mod json;
@@ -108,7 +108,8 @@ fn about(side: &Side) -> String {
     parts.join(" · ")
 }
 
-/// Between the first runs of the sides; what the runs of one side do not agree on is the side's own.
+/// Between the first runs of the sides; what the runs of one side do not agree on is the side's
+/// own.
 pub(super) fn different(a: &Side, b: &Side) -> Vec<Difference> {
     let all = differences(&a.runs[0].environment, &b.runs[0].environment);
     all.into_iter().filter(|difference| !difference.fact.starts_with(OF_EACH_RUN)).collect()

@@ -1,5 +1,5 @@
-//! The cells of a run as the formats of other programs take them: with a name, and with figures or the reason why
-//! there are none.
+//! The cells of a run as the formats of other programs take them: with a name, and with figures or
+//! the reason why there are none.
 
 use std::fmt;
 
@@ -73,7 +73,8 @@ impl<'a> Exported<'a> {
         self.cells.iter().filter_map(sentence).collect()
     }
 
-    /// The metrics that a cell with figures has: those that reports know, in their order, then others by name.
+    /// The metrics that a cell with figures has: those that reports know, in their order, then
+    /// others by name.
     pub(super) fn metrics(&self) -> Vec<&'a str> {
         self.metrics_of(|entry| entry.refused.is_none())
     }
@@ -153,7 +154,8 @@ pub(super) fn percent_encoded(text: &str, reserved: impl Fn(char) -> bool) -> St
     encoded
 }
 
-/// A finite number as every reader takes it: whole ones without a point, tiny and huge ones with an exponent.
+/// A finite number as every reader takes it: whole ones without a point, tiny and huge ones with an
+/// exponent.
 #[derive(Clone, Copy)]
 pub(super) struct Number(pub(super) f64);
 

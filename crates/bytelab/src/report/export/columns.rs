@@ -1,5 +1,5 @@
-//! All samples that count as one wide table: what the run, the cell and the sample are called, the params, the
-//! metrics. It is handed over row by row.
+//! All samples that count as one wide table: what the run, the cell and the sample are called, the
+//! params, the metrics. It is handed over row by row.
 
 use lab::param::{Point, Value};
 use lab::run::{Pass, Role, Run, Sample};
@@ -174,7 +174,8 @@ fn of_sample(sample: &Sample) -> [Field<'_>; OF_SAMPLE.len()] {
     ]
 }
 
-/// The params that any cell has, in the order of the points; a number only where all its values are.
+/// The params that any cell has, in the order of the points; a number only where all its values
+/// are.
 fn params(run: &Run) -> Vec<(&str, Kind)> {
     let mut params: Vec<(&str, Kind)> = Vec::new();
     let points = run.points.iter().chain(run.cells.iter().map(|cell| &cell.point));

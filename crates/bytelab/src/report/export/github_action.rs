@@ -1,5 +1,5 @@
-//! The list that github-action-benchmark takes as `customSmallerIsBetter`. Its names are those by which it finds a
-//! figure again among those of former runs: they say the whole point.
+//! The list that github-action-benchmark takes as `customSmallerIsBetter`. Its names are those by
+//! which it finds a figure again among those of former runs: they say the whole point.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,6 @@
-//! The text of `go test -bench`, as benchstat reads it: a line per sample. What differs between runs that are to be
-//! compared, as their ids do, is no config line: benchstat would make tables of their own of them.
+//! The text of `go test -bench`, as benchstat reads it: a line per sample. What differs between
+//! runs that are to be compared, as their ids do, is no config line: benchstat would make tables of
+//! their own of them.
 
 use std::io::{self, Write};
 
@@ -85,7 +86,8 @@ fn samples(
     Ok(())
 }
 
-/// `BenchmarkReading/method=read/size=65536`. What would end a part of a name, or the name, is percent-encoded.
+/// `BenchmarkReading/method=read/size=65536`. What would end a part of a name, or the name, is
+/// percent-encoded.
 fn name(exported: &Exported<'_>, entry: &Entry<'_>) -> String {
     let encoded = |text: &str| percent_encoded(text, |c| c == '/');
     let experiment = encoded(&exported.run.experiment);

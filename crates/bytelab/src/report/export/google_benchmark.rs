@@ -1,5 +1,5 @@
-//! JSON as Google's benchmark library writes it: a repetition per sample, then the aggregates of each cell. Times
-//! are in ns, of one operation.
+//! JSON as Google's benchmark library writes it: a repetition per sample, then the aggregates of
+//! each cell. Times are in ns, of one operation.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -156,8 +156,8 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
     Ok(left_out)
 }
 
-/// Where a cell's CPU time is known, a sample that lacks it is left out: readers take a time that is missing for a
-/// mistake, and zero for a time.
+/// Where a cell's CPU time is known, a sample that lacks it is left out: readers take a time that
+/// is missing for a mistake, and zero for a time.
 fn repetitions<W: Write>(
     entry: &Entry<'_>,
     name: &str,

@@ -1,4 +1,5 @@
-//! An HdrHistogram log, version 2: a histogram of the wall times of each cell, in whole ns, tagged with its name.
+//! An HdrHistogram log, version 2: a histogram of the wall times of each cell, in whole ns, tagged
+//! with its name.
 
 use std::io::Write;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! JSON as JMH writes it: the mean of one operation, in ns; a session is a fork, a sample an iteration.
+//! JSON as JMH writes it: the mean of one operation, in ns; a session is a fork, a sample an
+//! iteration.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

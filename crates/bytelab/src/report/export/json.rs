@@ -1,5 +1,5 @@
-//! Our own document: the stored run with every sample, and nothing derived from it. `show --json` is what follows
-//! from it, and has not all of it.
+//! Our own document: the stored run with every sample, and nothing derived from it. `show --json`
+//! is what follows from it, and has not all of it.
 
 use std::io::{self, Write};
 

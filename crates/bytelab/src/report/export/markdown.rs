@@ -1,4 +1,5 @@
-//! The tables as they are shown, for GitHub: pipes, and what a name could say to Markdown or HTML spelled out.
+//! The tables as they are shown, for GitHub: pipes, and what a name could say to Markdown or HTML
+//! spelled out.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
-//! Runs in the formats of other programs, a file each, and in our own. All but our own hold only samples that
-//! count: no warm-up, and none that was not in the asked state of the cache.
+//! Runs in the formats of other programs, a file each, and in our own. All but our own hold only
+//! samples that count: no warm-up, and none that was not in the asked state of the cache.
 
 mod cells;
 mod columns;

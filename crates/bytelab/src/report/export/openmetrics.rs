@@ -1,5 +1,5 @@
-//! OpenMetrics text: a summary per metric, in seconds and bytes, with the method and its params as labels. The id of
-//! the run is no label, so that a series goes on with the next run.
+//! OpenMetrics text: a summary per metric, in seconds and bytes, with the method and its params as
+//! labels. The id of the run is no label, so that a series goes on with the next run.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -134,7 +134,8 @@ fn sanitized(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
-/// With its unit behind it, and with a number where the name is taken; no name looks like a part of another family.
+/// With its unit behind it, and with a number where the name is taken; no name looks like a part of
+/// another family.
 fn unique(base: &str, ending: &str, taken: &mut BTreeSet<String>) -> String {
     const PARTS: [&str; 8] =
         ["_total", "_count", "_sum", "_bucket", "_created", "_info", "_gcount", "_gsum"];

@@ -1,5 +1,5 @@
-//! A row per sample, in the columns of CSV, but typed: a text, a whole number, a number or a flag, each of which a
-//! sample may lack.
+//! A row per sample, in the columns of CSV, but typed: a text, a whole number, a number or a flag,
+//! each of which a sample may lack.
 
 use super::{Format, Kind};
 

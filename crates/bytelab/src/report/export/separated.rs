@@ -1,4 +1,5 @@
-//! CSV and TSV: a line of names, then a line per sample. A sample that lacks a value has an empty field.
+//! CSV and TSV: a line of names, then a line per sample. A sample that lacks a value has an empty
+//! field.
 
 use std::io::{self, Write};
 

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::report::page::clean;
 
-/// A document that is being written. What is not known when this program is built can only get in as text
-/// or as JSON.
+/// A document that is being written. What is not known when this program is built can only get in
+/// as text or as JSON.
 pub(super) struct Html(pub(super) String);
 
 impl Html {

@@ -1,4 +1,5 @@
-//! The machine and the system of each run, and the plan; of several runs first that in which they differ.
+//! The machine and the system of each run, and the plan; of several runs first that in which they
+//! differ.
 
 use std::collections::BTreeMap;
 

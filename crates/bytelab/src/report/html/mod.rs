@@ -1,5 +1,6 @@
-//! The report as one HTML file: it needs no network, and its tables no script. Text from a run gets into it
-//! through [`Html::text`] or as data only; beside the scripts of this program the page runs none.
+//! The report as one HTML file: it needs no network, and its tables no script. Text from a run gets
+//! into it through [`Html::text`] or as data only; beside the scripts of this program the page runs
+//! none.
 
 mod document;
 mod environment;

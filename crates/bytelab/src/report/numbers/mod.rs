@@ -133,8 +133,8 @@ fn measured_on(run: &Run) -> String {
     format!("Measured on: {}.", facts.join(" · "))
 }
 
-/// Each column's heading, and whether it is flush left; each row's cells. The first column is that of
-/// the operations.
+/// Each column's heading, and whether it is flush left; each row's cells. The first column is that
+/// of the operations.
 type Cells = (Vec<(&'static str, bool)>, Vec<Vec<String>>);
 
 /// The table in cells, with the columns of the Markdown.

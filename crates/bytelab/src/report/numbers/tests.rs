@@ -115,7 +115,8 @@ fn p50_has_students_interval_of_the_sessions() {
         let walls: Vec<f64> = levels.iter().flat_map(|level| [*level; 10]).collect();
         figures(&run("l1-load", &walls, 0.0))
     };
-    // scipy.stats.t.interval(0.95, 5, loc=3.5, scale=scipy.stats.sem([1, 2, 3, 4, 5, 6])), of the logarithms.
+    // scipy.stats.t.interval(0.95, 5, loc=3.5, scale=scipy.stats.sem([1, 2, 3, 4, 5, 6])), of the
+    // logarithms.
     let levels: Vec<f64> = (1..=6).map(|log| f64::from(log).exp()).collect();
     let found = of(&levels);
     assert_eq!(found.sessions, 6);

@@ -1,4 +1,5 @@
-//! An axis: which values it spans, where each lies on it, which ticks it has and how they are written.
+//! An axis: which values it spans, where each lies on it, which ticks it has and how they are
+//! written.
 
 use super::super::units::{Unit, amount};
 

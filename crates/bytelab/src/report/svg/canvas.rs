@@ -1,6 +1,7 @@
-//! SVG elements as text. Whatever is not known when this program is built gets in as a number, or through
-//! [`escaped`]. Written here as it takes a page: what charting libraries would bring, ticks at 1, 2 and 5 of a
-//! logarithmic axis with their units, boxes of given percentiles, panels that share an axis, they lack.
+//! SVG elements as text. Whatever is not known when this program is built gets in as a number, or
+//! through [`escaped`]. Written here as it takes a page: what charting libraries would bring, ticks
+//! at 1, 2 and 5 of a logarithmic axis with their units, boxes of given percentiles, panels that
+//! share an axis, they lack.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! How the samples of the methods at one point are spread: cumulated, as boxes, in their order; and the
-//! ratios to the reference.
+//! How the samples of the methods at one point are spread: cumulated, as boxes, in their order; and
+//! the ratios to the reference.
 
 use lab::metric::unit;
 

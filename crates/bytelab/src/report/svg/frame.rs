@@ -1,4 +1,5 @@
-//! The frame of a panel: its axes with ticks and titles; and the legend below the panels of a figure.
+//! The frame of a panel: its axes with ticks and titles; and the legend below the panels of a
+//! figure.
 
 use super::axis::{Axis, thinned};
 use super::canvas::{Anchor, Canvas, FONT, GRID, INK, SOFT, Stroke, wide};

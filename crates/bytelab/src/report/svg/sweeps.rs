@@ -1,5 +1,5 @@
-//! A metric over the values of a param, in panels that share their axes: as lines with the intervals of their
-//! medians, or as boxes at each value.
+//! A metric over the values of a param, in panels that share their axes: as lines with the
+//! intervals of their medians, or as boxes at each value.
 
 use lab::metric::unit;
 

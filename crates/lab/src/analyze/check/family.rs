@@ -1,4 +1,5 @@
-//! Who is checked: the contenders of a baseline, found again in the runs of now, each with its reference.
+//! Who is checked: the contenders of a baseline, found again in the runs of now, each with its
+//! reference.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,8 @@ pub(super) struct Again<'a> {
 pub(super) struct Contender<'a> {
     pub(super) baseline: &'a Cell,
     pub(super) now: Vec<&'a Cell>,
-    /// That of its point, itself included; none where it stands alone, or times are compared as they are.
+    /// That of its point, itself included; none where it stands alone, or times are compared as
+    /// they are.
     pub(super) reference: Option<Again<'a>>,
     pub(super) is_reference: bool,
     /// Why it cannot be checked: it was not measured, or its answer is not that of the baseline.

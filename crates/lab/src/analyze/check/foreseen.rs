@@ -1,4 +1,5 @@
-//! The smallest slowdown that a check would find in four of five cases, from what past runs tell of the noise here.
+//! The smallest slowdown that a check would find in four of five cases, from what past runs tell of
+//! the noise here.
 
 use serde::Serialize;
 
@@ -57,7 +58,8 @@ impl Foreseen {
     }
 }
 
-/// Of a check against a baseline; `now` is empty. `before` are the runs that tell what runs differ by.
+/// Of a check against a baseline; `now` is empty. `before` are the runs that tell what runs differ
+/// by.
 pub fn foresee(asked: &Check<'_>) -> Vec<Foreseen> {
     let contenders = family::contenders(asked.baseline, &[], asked.absolute);
     let cells: Vec<&Cell> = contenders.iter().map(|contender| contender.baseline).collect();
@@ -106,8 +108,8 @@ fn too_few(runs: usize) -> String {
     )
 }
 
-/// Of a check of old and new in `sessions` sessions of `rounds` rounds. `past` are runs of the job on this machine, of
-/// such a check or not; `cells` are the methods and points that it would have.
+/// Of a check of old and new in `sessions` sessions of `rounds` rounds. `past` are runs of the job
+/// on this machine, of such a check or not; `cells` are the methods and points that it would have.
 pub fn foresee_pairs(
     past: &[Run],
     cells: &[(String, Point)],
@@ -178,7 +180,8 @@ impl Noise {
         let sessions = log_ratios(cell, other, metric).ok()?;
         let is_of_pair = pair.is_some();
         if sessions.iter().all(|rounds| rounds.len() == 1) {
-            // Each round is a session, and will be in the check: as many sessions as that has rounds.
+            // Each round is a session, and will be in the check: as many sessions as that has
+            // rounds.
             let enough = sessions.len() >= stats::RUNS_A_SIDE;
             let round = variance(&sessions.concat());
             return enough.then_some(Noise { session: 0.0, round, is_of_pair });

@@ -11,7 +11,8 @@ const CONFIRMED: usize = 2;
 
 /// Logs: a value per session.
 pub(super) enum Evidence {
-    /// Of a run before and of each run of now, which have no round in common; and what runs are known to differ by.
+    /// Of a run before and of each run of now, which have no round in common; and what runs are
+    /// known to differ by.
     Apart { before: Vec<f64>, after: Vec<Vec<f64>>, run_sd: Option<f64> },
     /// Of new / old in the same rounds, for each run.
     SameRounds(Vec<Vec<f64>>),
@@ -86,7 +87,8 @@ impl Judge {
             line.reason = Some("the interval holds what is allowed and more".to_owned());
             return;
         }
-        // Each of the runs must show it, at the level of all lines; the one that shows it least decides.
+        // Each of the runs must show it, at the level of all lines; the one that shows it least
+        // decides.
         let least = each.iter().flatten().min_by(|a, b| bounds(a).0.total_cmp(&bounds(b).0));
         let Some(one) = least else { return };
         show(line, one, self.alpha);

@@ -20,8 +20,8 @@ pub enum Outcome {
     Undecided,
     /// It was not measured, or its answer is wrong.
     Missing,
-    /// The reference, by which the speed of the machine is taken out of the others, where the baseline is of
-    /// another machine: whether it got slower itself cannot be known.
+    /// The reference, by which the speed of the machine is taken out of the others, where the
+    /// baseline is of another machine: whether it got slower itself cannot be known.
     Reference,
 }
 
@@ -32,12 +32,14 @@ pub struct CheckLine {
     pub point: Point,
     pub metric: String,
     pub allowed_percent: f64,
-    /// What the ratio is relative to: the method that was in the same rounds; none if it is absolute.
+    /// What the ratio is relative to: the method that was in the same rounds; none if it is
+    /// absolute.
     pub reference: Option<String>,
     /// The p50 of the baseline and of now.
     pub baseline: Option<f64>,
     pub now: Option<f64>,
-    /// Now / baseline, with the interval that decides: of all runs of now, or of the one that shows the least.
+    /// Now / baseline, with the interval that decides: of all runs of now, or of the one that shows
+    /// the least.
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,

@@ -1,5 +1,5 @@
-//! Old and new in the same rounds: each method is compared with its own old side only, and no run of before is
-//! needed.
+//! Old and new in the same rounds: each method is compared with its own old side only, and no run
+//! of before is needed.
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +22,8 @@ pub(super) struct Pair<'a> {
     pub(super) wrong: Option<String>,
 }
 
-/// Every contender that has an old side, in every metric that has a limit. All runs are of the same job.
+/// Every contender that has an old side, in every metric that has a limit. All runs are of the same
+/// job.
 pub fn check_pairs(runs: &[Run], allowed: &[Allowed]) -> Checked {
     let pairs = pairs(runs);
     let judged = || pairs.iter().filter(|pair| pair.wrong.is_none());

@@ -71,7 +71,8 @@ fn a_reference_that_got_slower_is_no_success() {
 
 #[test]
 fn the_interval_that_is_shown_is_the_one_that_decides() {
-    // Sessions that differ so much that more than is allowed is seen at 95 %, but not at the level of 20 lines.
+    // Sessions that differ so much that more than is allowed is seen at 95 %, but not at the level
+    // of 20 lines.
     let wild = |seed: u64, factor: f64| {
         let mut run = measured(seed, 1.0, factor);
         let walls = run.cells[1].values.get_mut("wall_ns").unwrap();

@@ -20,7 +20,8 @@ fn the_best_set_holds_what_is_not_shown_slower() {
     assert_eq!(best, [1, 2]);
 }
 
-/// `cat` does not depend on the buffer: it is the reference of both tables, and compared once with `cp`.
+/// `cat` does not depend on the buffer: it is the reference of both tables, and compared once with
+/// `cp`.
 #[test]
 fn pareto_methods_are_beaten_by_none_in_all() {
     let method = |name, wall, cpu: f64, rss: f64| {
@@ -88,8 +89,8 @@ fn what_shares_too_few_rounds_with_the_winner_is_not_called_as_fast() {
     assert_eq!(family.undecided, [3]);
 }
 
-/// In a tenth of tables of 14 equal methods one was missing when each was compared at the level of the table's
-/// verdicts.
+/// In a tenth of tables of 14 equal methods one was missing when each was compared at the level of
+/// the table's verdicts.
 #[test]
 fn of_equal_methods_none_is_missing_from_the_best() {
     let tables: u64 = 100;

@@ -37,8 +37,8 @@ fn contenders_are_compared_with_the_first_and_yardsticks_are_not() {
     assert!(analysis.decision(&analysis.families[0], 1).is_none());
 }
 
-/// The level of the machine jumps by a factor from round to round; only the same rounds show that one
-/// method takes 3 % more. Rounds that one of them lacks must not shift the others.
+/// The level of the machine jumps by a factor from round to round; only the same rounds show that
+/// one method takes 3 % more. Rounds that one of them lacks must not shift the others.
 #[test]
 fn only_samples_of_the_same_round_are_compared() {
     let level: Vec<f64> = (0..60).map(|i| 1e6 * f64::from(1 + i * 7919 % 13)).collect();
@@ -176,8 +176,8 @@ fn fewer_than_five_sessions_give_a_ratio_and_no_verdict() {
     assert!(of(41).low.is_some());
 }
 
-/// Of 100 rounds each, 9 sessions say that it is faster and one that it is not: with rounds as the unit that would be
-/// sure.
+/// Of 100 rounds each, 9 sessions say that it is faster and one that it is not: with rounds as the
+/// unit that would be sure.
 #[test]
 fn the_rounds_of_a_session_are_one_value() {
     let process = [0.9, 1.1, 0.92, 1.08, 0.9, 0.91, 1.07, 0.95, 0.9, 1.05];
@@ -189,7 +189,8 @@ fn the_rounds_of_a_session_are_one_value() {
     assert!(c.low.unwrap() < 0.95 && 1.02 < c.high.unwrap(), "{c:?}");
 }
 
-/// Three methods share one wandering load. Of `c` what is left without the wait is not known at first.
+/// Three methods share one wandering load. Of `c` what is left without the wait is not known at
+/// first.
 #[test]
 fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
     let waited = |seed, factor: f64| {
@@ -262,7 +263,8 @@ fn what_decides_is_what_the_run_has_kept() {
     check(&lacking, vec![], "wall_ns", &why);
 }
 
-/// Commands whose work is done by children: that they were taken off the CPU shows that they waited for it, not how long.
+/// Commands whose work is done by children: that they were taken off the CPU shows that they waited
+/// for it, not how long.
 #[test]
 fn a_wall_time_with_an_unknown_wait_needs_the_cpu_time_to_agree() {
     // The wall time is six times the CPU time of 10 ms, and 10 % less in b.

@@ -24,7 +24,8 @@ fn a_check_of_what_did_not_change_hardly_ever_fails() {
             assert!(shares.slower <= 0.02, "{}: {shares:?}", shared.name);
         }
     }
-    // Of 1000 sets 79 % are ok: the reference is decided as it is, with the speed of the machine in it.
+    // Of 1000 sets 79 % are ok: the reference is decided as it is, with the speed of the machine in
+    // it.
     assert!(checks(MACHINES[0], SAME, 60).ok >= 0.8);
 }
 

@@ -29,7 +29,8 @@ fn in_rounds_every_noise_keeps_the_promised_rates() {
     check_power(&table);
 }
 
-/// A change of more than 3 points is seen: a loss is one of the method, a gain may be a false promise.
+/// A change of more than 3 points is seen: a loss is one of the method, a gain may be a false
+/// promise.
 fn check_power(table: &str) {
     let kept = POWER.lines().filter(|line| !line.starts_with('#'));
     assert_eq!(table.lines().count(), kept.clone().count(), "\n{table}");
@@ -59,13 +60,15 @@ fn ten_sessions_keep_what_processes_differ_by_out_of_the_verdict() {
         let share = false_alarms_of_processes(spread, 10, 10, 400);
         assert!(share <= 0.083, "processes differ by {spread} of the noise: {share}");
     }
-    // A simulator without the trouble would prove nothing: rounds of one process that are taken as sessions.
+    // A simulator without the trouble would prove nothing: rounds of one process that are taken as
+    // sessions.
     let rounds = false_alarms_of_rounds(0.5, 100, 100);
     assert!(rounds > 0.5, "{rounds}");
 }
 
-/// The promise is 5 %; of 200 tables the share strays by 3 points. In these the pretest that chose between rounds and
-/// sessions lost the most: 9.8 %, 9.5 % and 17.8 % of 400 tables, and 8.8 % and 8.0 % of 14 methods.
+/// The promise is 5 %; of 200 tables the share strays by 3 points. In these the pretest that chose
+/// between rounds and sessions lost the most: 9.8 %, 9.5 % and 17.8 % of 400 tables, and 8.8 % and
+/// 8.0 % of 14 methods.
 #[test]
 fn a_table_of_equal_methods_keeps_its_level_however_much_processes_differ() {
     let mut wrong = String::new();

@@ -15,15 +15,15 @@ use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sam
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shared {
     pub(crate) name: &'static str,
-    /// Of the speed of the machine, which is the same for all methods: from run to run, and from session
-    /// to session.
+    /// Of the speed of the machine, which is the same for all methods: from run to run, and from
+    /// session to session.
     pub(crate) machine: [f64; 2],
     /// Of one method alone: from run to run, from session to session, and from round to round.
     pub(crate) method: [f64; 3],
 }
 
-/// As was measured on shared machines: sessions of a method beside its reference differ by 1.4 % in CPU
-/// time and by 8.5 % in wall time, those of a method alone by 14 % and by 60 %.
+/// As was measured on shared machines: sessions of a method beside its reference differ by 1.4 % in
+/// CPU time and by 8.5 % in wall time, those of a method alone by 14 % and by 60 %.
 pub(crate) const MACHINES: [Shared; 4] = [
     Shared { name: "quiet", machine: [0.02, 0.01], method: [0.003, 0.003, 0.01] },
     Shared { name: "shared", machine: [0.14, 0.05], method: [0.014, 0.014, 0.04] },
@@ -49,8 +49,8 @@ pub(crate) struct Checked {
     pub(crate) factor: f64,
 }
 
-/// Of many checks with `wall=5%`, each against its own baseline. As the program does it: a second run only where
-/// the first is not ok.
+/// Of many checks with `wall=5%`, each against its own baseline. As the program does it: a second
+/// run only where the first is not ok.
 pub(crate) fn checks(shared: Shared, checked: Checked, sets: u32) -> Shares {
     let Checked { methods, earlier, factor } = checked;
     let mut random = SplitMix64(11);
@@ -87,8 +87,8 @@ impl Shares {
     }
 }
 
-/// Of many checks of old and new in the same rounds with `wall=5%`. One of the methods takes `factor` of the time of its old
-/// side, the others did not change. A second run as in [`checks`].
+/// Of many checks of old and new in the same rounds with `wall=5%`. One of the methods takes
+/// `factor` of the time of its old side, the others did not change. A second run as in [`checks`].
 pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> Shares {
     let mut random = SplitMix64(13);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
@@ -105,7 +105,8 @@ pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> S
     shares
 }
 
-/// The factor that the median of some past checks says would be found in four of five, where one did not change.
+/// The factor that the median of some past checks says would be found in four of five, where one
+/// did not change.
 pub(crate) fn foreseen(shared: Shared, methods: usize, rounds: u32) -> f64 {
     let mut random = SplitMix64(14);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
@@ -116,8 +117,9 @@ pub(crate) fn foreseen(shared: Shared, methods: usize, rounds: u32) -> f64 {
     1.0 + found[0].found_percent.unwrap_or(f64::NAN) / 100.0
 }
 
-/// So many methods and the old side of each. What a run does to one of them (where files and memory came to lie)
-/// it does to both sides, which do the same work on the same data; processes and rounds differ.
+/// So many methods and the old side of each. What a run does to one of them (where files and memory
+/// came to lie) it does to both sides, which do the same work on the same data; processes and
+/// rounds differ.
 fn both_sides(shared: Shared, methods: usize, factor: f64, random: &mut SplitMix64) -> Run {
     let [_, of_session, of_round] = shared.method;
     let same_run = Shared { method: [0.0, of_session, of_round], ..shared };

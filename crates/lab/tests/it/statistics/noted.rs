@@ -1,4 +1,5 @@
-//! Runs of methods that differ in nothing, simulated, and which notes on their samples are shown all the same.
+//! Runs of methods that differ in nothing, simulated, and which notes on their samples are shown
+//! all the same.
 
 use lab::analyze::analyze;
 use lab::random::SplitMix64;

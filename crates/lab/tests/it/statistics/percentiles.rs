@@ -9,7 +9,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 const SETS: u32 = 2000;
 const PERCENTILES: [f64; 4] = [25.0, 50.0, 75.0, 90.0];
 
-/// Misses below and above, of each percentile, where rounds are normal and processes differ by `spread` times as much.
+/// Misses below and above, of each percentile, where rounds are normal and processes differ by
+/// `spread` times as much.
 fn misses(design: [u32; 2], spread: f64) -> [[u32; 2]; PERCENTILES.len()] {
     let mut random =
         SplitMix64(0x9e ^ spread.to_bits() ^ u64::from(design[0]) << 8 ^ u64::from(design[1]));
@@ -39,8 +40,8 @@ fn truth(p: f64, spread: f64) -> f64 {
     (sd * Normal::standard().inverse_cdf(p / 100.0)).exp()
 }
 
-/// The promise is 95 %; of 2000 sets the share strays by 1.5 points. Sessions of one sample have ranks, whose
-/// coverage is exact.
+/// The promise is 95 %; of 2000 sets the share strays by 1.5 points. Sessions of one sample have
+/// ranks, whose coverage is exact.
 #[test]
 fn intervals_of_percentiles_hold_the_truth_however_much_processes_differ() {
     let mut wrong = String::new();

@@ -53,8 +53,9 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// At most 5 % of false alarms with every noise and design; with outliers there are fewer, which shows in the
-    /// power. The share may stray by three standard deviations, at 4000 sets to 6.0 %.
+    /// At most 5 % of false alarms with every noise and design; with outliers there are fewer,
+    /// which shows in the power. The share may stray by three standard deviations, at 4000 sets to
+    /// 6.0 %.
     pub(crate) fn hold(&self) -> bool {
         let sd = (0.05 * 0.95 / f64::from(self.sets)).sqrt();
         self.false_alarms <= 0.05 + 3.0 * sd && self.coverage >= 0.95 - 3.5 * sd
@@ -187,8 +188,9 @@ impl Machine {
     }
 }
 
-/// The share of tables of equal methods with a false verdict at 95 % for the whole table. Each method's
-/// processes differ by `spread` times what its rounds do; the reference is in all comparisons.
+/// The share of tables of equal methods with a false verdict at 95 % for the whole table. Each
+/// method's processes differ by `spread` times what its rounds do; the reference is in all
+/// comparisons.
 pub(crate) fn false_tables(table: Table, spread: f64, sets: u32) -> f64 {
     let Table { methods, sessions, rounds } = table;
     let mut random = SplitMix64(0x7ab1e ^ (methods as u64) << 32 ^ spread.to_bits());
@@ -226,7 +228,8 @@ pub(crate) struct Table {
     pub(crate) rounds: u32,
 }
 
-/// The designs that are simulated: the usual ones, the shortest that has a verdict, and one round per session.
+/// The designs that are simulated: the usual ones, the shortest that has a verdict, and one round
+/// per session.
 pub(crate) const TABLES: [Table; 7] = [
     Table { methods: 14, sessions: 10, rounds: 10 },
     Table { methods: 14, sessions: 10, rounds: 4 },

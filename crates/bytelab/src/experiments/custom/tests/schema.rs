@@ -1,4 +1,5 @@
-//! The JSON Schema for editors is made from the types that read the file, and says the same as they do.
+//! The JSON Schema for editors is made from the types that read the file, and says the same as they
+//! do.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! A certificate for this run: for this machine, signed by itself, with a key that nobody else ever sees.
+//! A certificate for this run: for this machine, signed by itself, with a key that nobody else ever
+//! sees.
 
 use std::fs;
 use std::path::{Path, PathBuf};

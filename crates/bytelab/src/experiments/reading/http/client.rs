@@ -154,7 +154,8 @@ impl Source for Async {
     }
 }
 
-/// A stream of bytes that is awaited for each byte. Written as a `poll` function, as that of files is.
+/// A stream of bytes that is awaited for each byte. Written as a `poll` function, as that of files
+/// is.
 struct Bytes {
     stream: AsyncStream,
     chunk: bytes::Bytes,

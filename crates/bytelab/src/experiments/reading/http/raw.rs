@@ -1,4 +1,5 @@
-//! The limit: the same bytes over a bare TCP connection, or a bare TLS one, with no HTTP but the request.
+//! The limit: the same bytes over a bare TCP connection, or a bare TLS one, with no HTTP but the
+//! request.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -68,7 +69,8 @@ impl Source for Raw {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         let mut tcp = TcpStream::connect(&self.address)
             .with_context(|| format!("connecting to {}", self.address))?;
-        // Else the request waits, behind the end of the handshake, until the server says that it has that.
+        // Else the request waits, behind the end of the handshake, until the server says that it
+        // has that.
         tcp.set_nodelay(true).context("TCP_NODELAY")?;
         let Some(tls) = self.tls.clone() else { return self.receive(&mut tcp, fold) };
         let host = self.address.rsplit_once(':').map_or("", |(host, _)| host).to_owned();

@@ -1,5 +1,5 @@
-//! The small server that the experiment starts: files by their number, whole or in part, a thread for each
-//! connection, plain or TLS. It is for clients that mean well.
+//! The small server that the experiment starts: files by their number, whole or in part, a thread
+//! for each connection, plain or TLS. It is for clients that mean well.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

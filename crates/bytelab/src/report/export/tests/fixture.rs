@@ -26,7 +26,8 @@ pub(super) fn formats() -> impl Iterator<Item = &'static str> {
     names.filter(|name| *name != "parquet" || cfg!(feature = "parquet"))
 }
 
-/// A method that is measured in two sessions, one whose CPU time is not always known, a skipped and a failed one.
+/// A method that is measured in two sessions, one whose CPU time is not always known, a skipped and
+/// a failed one.
 pub(super) fn small() -> Run {
     let mut run = run(["read", "mmap", "direct", "splice"]);
     run.label = Some("ext4".to_owned());

@@ -2,8 +2,8 @@ use super::*;
 use crate::analyze::Outcome;
 use crate::analyze::tests::{answering, cell, noisy, run, times, with};
 
-/// 10 sessions of 5 rounds on a machine whose speed wanders, with `mmap` and `read`, of which `mmap` takes
-/// `factor` of the time of its old side.
+/// 10 sessions of 5 rounds on a machine whose speed wanders, with `mmap` and `read`, of which
+/// `mmap` takes `factor` of the time of its old side.
 fn measured(seed: u64, factor: f64) -> Run {
     let speed = noisy(seed, 0.3);
     let in_sessions = |mut cell: Cell| {
