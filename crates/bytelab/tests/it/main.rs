@@ -22,6 +22,7 @@ mod export;
 mod fleece;
 mod http;
 mod import;
+mod import_own;
 mod kill;
 mod languages;
 mod languages_examples;

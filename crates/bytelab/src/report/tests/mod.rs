@@ -1,5 +1,6 @@
 //! The whole text, as it is read.
 
+mod answer;
 mod doubts;
 pub(super) mod fixture;
 mod hostile;

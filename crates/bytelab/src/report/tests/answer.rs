@@ -1,0 +1,174 @@
+//! The answer in one sentence.
+
+use lab::analyze::Verdict;
+use lab::run::Status;
+
+use super::super::answer::*;
+use super::super::rows;
+use super::fixture::Fixture;
+
+const NAN: f64 = f64::NAN;
+
+/// Against `read`, which takes 10 ms: a method per verdict with its ratio and interval.
+fn check(others: &[(Verdict, [f64; 3])], best: &[usize], expected: &str) {
+    check_with(others, best, &[], expected);
+}
+
+fn check_with(others: &[(Verdict, [f64; 3])], best: &[usize], undecided: &[usize], expected: &str) {
+    let mut f = Fixture::new();
+    f.measured("read", [10.0, 10.0, 2.0]);
+    for (i, (verdict, ratio)) in others.iter().enumerate() {
+        f.measured(&format!("m{}", i + 1), [10.0 * ratio[0], 10.0, 4.5]);
+        f.versus(*verdict, *ratio);
+        if *verdict == Verdict::Undecided {
+            f.found(3.0 + i as f64, 270);
+        }
+    }
+    f.family().best = best.to_vec();
+    f.family().undecided = undecided.to_vec();
+    assert_eq!(answer(&f), expected);
+}
+
+fn answer(f: &Fixture) -> String {
+    of_family(&rows::all(&f.run, &f.analysis)[0])
+}
+
+use Verdict::{Faster, Same, Slower, Undecided};
+
+#[test]
+fn the_fastest_is_named_with_those_not_shown_slower() {
+    check(
+        &[(Faster, [0.69, 0.66, 0.72]), (Faster, [0.70, 0.67, 0.73]), (Slower, [2.0, 1.9, 2.1])],
+        &[1, 2],
+        "Fastest here: m1 — 31 % less time than read (95 % interval 28–34 %), in 4.5 MiB of \
+         memory; not shown slower: m2.",
+    );
+    check(
+        &[(Faster, [0.000_01, 0.000_009, 0.000_012])],
+        &[1],
+        "Fastest here: m1 — 99.999 % less time than read (95 % interval 99.999–99.999 %), in \
+         4.5 MiB of memory.",
+    );
+}
+
+#[test]
+fn what_is_undecided_does_not_win_over_what_is_shown() {
+    check(
+        &[(Undecided, [0.5, 0.2, 1.3]), (Faster, [0.9, 0.89, 0.91]), (Slower, [1.2, 1.1, 1.3])],
+        &[2, 1],
+        "Fastest here: m2 — 10.0 % less time than read (95 % interval 9.0–11.0 %), in 4.5 MiB \
+         of memory; not shown slower: m1.",
+    );
+}
+
+#[test]
+fn what_is_not_known_beside_the_winner_is_not_called_as_fast() {
+    check_with(
+        &[(Faster, [0.6, 0.59, 0.61]), (Undecided, [19.0, NAN, NAN]), (Slower, [2.0, 1.9, 2.1])],
+        &[1],
+        &[2],
+        "Fastest here: m1 — 40.0 % less time than read (95 % interval 39.0–41.0 %), in 4.5 MiB of \
+         memory; undecided beside it: m2.",
+    );
+    check_with(
+        &[(Undecided, [19.0, NAN, NAN]), (Slower, [2.0, 1.9, 2.1])],
+        &[0],
+        &[1],
+        "No method is shown faster than read, the reference; undecided beside it: m1; a difference \
+         of ≥ 3.0 % would have been found 4 times out of 5 (one of 1 % would take 270 sessions).",
+    );
+}
+
+#[test]
+fn the_reference_can_be_the_fastest() {
+    check(
+        &[(Slower, [1.5, 1.4, 1.6]), (Slower, [1.12, 1.10, 1.14])],
+        &[0],
+        "Fastest here: read, the reference; the next, m2, takes 12.0 % more time (95 % interval \
+         10.0–14.0 %).",
+    );
+    check(
+        &[(Slower, [27e6, 26e6, 28e6])],
+        &[0],
+        "Fastest here: read, the reference; the next, m1, takes 2.70e7 times the time (95 % \
+         interval 2.60e7–2.80e7).",
+    );
+}
+
+#[test]
+fn where_nothing_is_shown_the_sentence_says_what_would_have_been() {
+    check(
+        &[(Undecided, [0.99, 0.9, 1.1]), (Undecided, [1.01, 0.9, 1.1])],
+        &[1, 0, 2],
+        "No difference to read can be shown; one of ≥ 4.0 % would have been found 4 times out \
+         of 5 (one of 1 % would take 270 sessions).",
+    );
+    check(&[(Same, [1.0, 0.999, 1.001])], &[0, 1], "m1 takes the same time as read, within 1 %.");
+    check(
+        &[(Same, [1.0, 0.999, 1.001]), (Same, [1.0, 0.999, 1.001])],
+        &[0, 1, 2],
+        "All 2 others take the same time as read, within 1 %.",
+    );
+    check(
+        &[(Same, [1.0, 0.999, 1.001]), (Undecided, [1.1, 0.9, 1.2]), (Slower, [2.0, 1.9, 2.1])],
+        &[0, 1, 2],
+        "No method is shown faster than read, the reference; not shown slower: m1, m2; a \
+         difference of ≥ 4.0 % would have been found 4 times out of 5 (one of 1 % would take \
+         270 sessions).",
+    );
+}
+
+#[test]
+fn unlike_noise_is_told_of_both_ends() {
+    let mut f = Fixture::new();
+    f.measured("read", [10.0; 3]);
+    f.measured("mmap", [9.9; 3]).versus(Undecided, [0.99, 0.97, 1.01]).found(2.1, 400);
+    f.measured("noisy", [10.0; 3]).versus(Undecided, [1.0, 0.6, 1.9]).found(97.0, 200_000);
+    let expected = "No difference to read can be shown; one of ≥ 2.1 % (mmap) to ≥ 97 % (noisy) \
+                    would have been found 4 times out of 5.";
+    assert_eq!(answer(&f), expected);
+}
+
+#[test]
+fn too_few_sessions_are_the_reason() {
+    let mut f = Fixture::new();
+    f.measured("read", [10.0; 3]);
+    f.measured("mmap", [5.0; 3]).versus(Undecided, [0.5, NAN, NAN]);
+    f.comparison().reason = Some("3 sessions are too few, at least 5 are needed".to_owned());
+    let expected =
+        "No difference to read can be shown: 3 sessions are too few, at least 5 are needed.";
+    assert_eq!(answer(&f), expected);
+}
+
+#[test]
+fn a_difference_that_does_not_matter_is_called_so() {
+    let mut f = Fixture::new();
+    f.measured("read", [10.0; 3]);
+    f.measured("mmap", [9.96, 10.0, 4.5]).versus(Faster, [0.996, 0.995, 0.997]);
+    f.comparison().below_relevance = true;
+    assert_eq!(
+        answer(&f),
+        "Fastest here: mmap — 0.40 % less time than read (95 % interval 0.30–0.50 %), in 4.5 \
+         MiB of memory; a difference below 1 %."
+    );
+}
+
+#[test]
+fn without_a_comparison_the_sentence_says_what_there_is() {
+    let mut f = Fixture::new();
+    assert_eq!(answer(&f), "No method was measured.");
+    f.cell("io-uring", Status::Skipped("refused".to_owned()));
+    assert_eq!(answer(&f), "No method was measured.");
+    f.measured("cheat", [1.0; 3]).wrong(Some("dead"));
+    f.family().reference = None;
+    let trusted = "No method gave an answer that can be trusted.";
+    assert_eq!(answer(&f), format!("{trusted} Out, for a wrong answer: cheat."));
+    let mut f = Fixture::new();
+    f.measured("read", [9.52; 3]);
+    assert_eq!(
+        answer(&f),
+        "Only one method was measured: read, wall p50 9.52 ms; nothing to compare it with."
+    );
+    f.measured("mmap", [8.0; 3]).versus(Verdict::Missing, [NAN; 3]);
+    assert_eq!(answer(&f), "No method could be compared; the lowest: mmap, wall p50 8 ms.");
+}
