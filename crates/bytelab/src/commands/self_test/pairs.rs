@@ -74,6 +74,7 @@ struct Count {
     pairs: u32,
     claims: u32,
     finite: u32,
+    log_ratios: f64,
 }
 
 impl Count {
@@ -82,6 +83,12 @@ impl Count {
         let claims = matches!(comparison.verdict, Verdict::Faster | Verdict::Slower);
         self.claims += u32::from(claims);
         self.finite += u32::from(comparison.low.is_some() && comparison.high.is_some());
+        self.log_ratios += comparison.ratio.map_or(0.0, f64::ln);
+    }
+
+    /// The geometric mean of all ratios, which is more precise than that of a pair.
+    fn ratio(self) -> f64 {
+        (self.log_ratios / f64::from(self.pairs.max(1))).exp()
     }
 
     fn share(self, of: u32) -> f64 {
@@ -117,13 +124,14 @@ pub(super) fn false_alarms(
                     count.share(count.claims) <= most && count.share(count.finite) >= LEAST_FINITE;
                 let found = format!(
                     "{}, {load} processes for each CPU beside it: {} of {} pairs differ ({:.1} %; at most \
-                     {:.1} %), {} have an interval",
+                     {:.1} %), {} have an interval; ratio {:.4} in all",
                     kind.name(),
                     count.claims,
                     count.pairs,
                     100.0 * count.share(count.claims),
                     100.0 * most,
                     count.finite,
+                    count.ratio(),
                 );
                 checks.push(Check::new(metric, passed, found));
             }
@@ -158,10 +166,11 @@ pub(super) fn found(
                 let must = *load == 0 && *percent >= LARGE_PERCENT;
                 let passed = !must || count.share(count.claims) >= LEAST_FOUND;
                 let found = format!(
-                    "{percent} % more, {load} processes for each CPU beside it: found in {} of {} pairs ({:.0} %)",
+                    "{percent} % more, {load} processes for each CPU beside it: found in {} of {} pairs ({:.0} %); ratio {:.4} in all",
                     count.claims,
                     count.pairs,
-                    100.0 * count.share(count.claims)
+                    100.0 * count.share(count.claims),
+                    count.ratio(),
                 );
                 checks.push(Check::new(metric, passed, found));
             }
