@@ -43,7 +43,8 @@ pub(super) enum ChildStdio {
 
 impl Process {
     /// Uses `posix_spawn`, in a new process group.
-    /// The child has these variables in its environment; no other child has those of the counting pass.
+    /// The child has these variables in its environment; no other child has those of the counting
+    /// pass.
     pub(super) fn spawn(
         argv: &[String],
         stdio: ChildStdio,
