@@ -55,8 +55,8 @@ pub struct ChangePoint {
 /// square.
 pub const NEWEST: usize = 500;
 
-/// One series for each combination of machine and point for which a run measured the method and got
-/// the right answer.
+/// One series for each combination of experiment, point, machine and cache state in which a run
+/// measured the method and got the right answer.
 pub fn series(runs: &[Run], method: &str, metric: &str) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for run in runs {

@@ -13,8 +13,8 @@ use super::sessions::{SESSIONS_NEEDED, students};
 ///   statistics. For one session, the interval does not include how much processes differ.
 /// * p50: Student's interval of the sessions' medians, in logs where all are above 0.
 /// * Others: order statistics of the number of independent samples that is worth as much as all of
-///   these, which depend on each other (Woodruff 1952, Korn and Graubard 1998). Where fewer than one
-///   session is expected beyond the percentile there is no bound, as for p99 of ten sessions.
+///   these, which depend on each other (Woodruff 1952, Korn and Graubard 1998). Where fewer than
+///   one session is expected beyond the percentile there is no bound, as for p99 of ten sessions.
 ///
 /// With two to four sessions there is none.
 pub fn percentile_interval(

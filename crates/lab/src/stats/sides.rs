@@ -29,8 +29,8 @@ pub fn between(before: &[f64], after: &[f64], alpha: f64) -> Option<Shift> {
 }
 
 /// The same for a single run before and one or more after, of which only the sessions are known:
-/// runs are assumed to differ at least as much as sessions do, or by `run_sd` where that is known.
-/// None if one of them has fewer than five sessions.
+/// runs are assumed to differ at least as much as sessions do, and at least by `run_sd` where that
+/// is known. None if one of them has fewer than five sessions.
 pub fn between_single(
     before: &[f64],
     after: &[Vec<f64>],
