@@ -17,8 +17,8 @@ pub const DIGEST_VARIABLE: &str = "BYTELAB_DIGEST";
 /// because the sample must be the first access to the data.
 pub const FRESH_VARIABLE: &str = "BYTELAB_FRESH";
 
-/// Set for the children of the counting pass. Its value tells a built-in method how to count its
-/// own system calls; a worker may use it as the sign to count what costs time.
+/// Set for the children of the counting pass. Its value describes to a built-in method how to count
+/// its own system calls; a worker may use it as the sign to count what costs time.
 pub const COUNTING_VARIABLE: &str = "BYTELAB_COUNTING";
 
 /// The version that a child sends in its `hello`.

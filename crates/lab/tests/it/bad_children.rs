@@ -171,7 +171,7 @@ fn a_child_that_tells_what_cannot_be_is_out() {
         let expected = expected.replace(&told, &format!("{name}={value}"));
         check(&GOOD.replace("own_ns=7", &told), &expected);
     }
-    // A metric of the method's own may have any value, including a negative one.
+    // A metric of the method's own may be negative, for example if it is a difference.
     let (status, _) = status_with(script("own", &GOOD.replace("own_ns=7", "own_ns=-7")), plan(1));
     assert_eq!(status, Status::Measured);
     check(&GOOD.replace("own_ns=7", "own_ns=inf"), "protocol: own_ns=\"inf\" is not a number");

@@ -62,8 +62,8 @@ impl Rates {
     }
 }
 
-/// Half of the sets measure the false alarms; the other half have an effect of 2 % and measure
-/// coverage and power.
+/// Each set is simulated twice: without an effect for the false alarms, and with an effect of 2 %
+/// for coverage and power.
 pub(crate) fn rates(
     noise: Noise,
     order: Order,
