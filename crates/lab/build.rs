@@ -1,5 +1,5 @@
-//! Hands the facts of the build to `environment::program`: compiler, profile, target, revision; and
-//! builds the library that counts the allocations of foreign programs.
+//! Passes the facts of the build to `environment::program`: compiler, profile, target, revision.
+//! Builds the library that counts the allocations of foreign programs.
 
 #[path = "build/shim.rs"]
 mod shim;
@@ -23,7 +23,8 @@ fn main() {
         ("DIRTY", dirty().map(|dirty| dirty.to_string())),
     ];
     for (name, value) in facts {
-        // Unknown is empty, as an unset variable could be one of another build.
+        // An unknown fact is set to the empty text, because an unset variable could have the value
+        // of another build.
         println!("cargo::rustc-env=BYTELAB_{name}={}", value.unwrap_or_default());
     }
     for name in ["HEAD", "logs/HEAD"] {
@@ -35,7 +36,7 @@ fn main() {
     }
 }
 
-/// `PROFILE` knows only debug and release; the folder of the build bears the true name.
+/// `PROFILE` knows only debug and release; the name of the build directory is the real profile.
 fn profile() -> Option<String> {
     let out = env::var("OUT_DIR").ok()?;
     let mut folders = Path::new(&out).ancestors();
@@ -53,13 +54,13 @@ fn target_cpu(flags: &str) -> Option<String> {
 }
 
 fn revision() -> Option<String> {
-    // A copy of the sources may lie in the checkout of something else.
+    // A copy of the sources may be inside the checkout of another repository.
     (git(&["rev-parse", "--show-prefix"])? == "crates/lab/").then_some(())?;
     git(&["rev-parse", "--short=12", "HEAD"])
 }
 
-/// As it is when the revision changes: what is edited later is not noticed, so that an edit
-/// elsewhere in the workspace does not build this crate anew.
+/// Whether the tree has edits at the time when the revision changes. Later edits are not noticed,
+/// so that an edit elsewhere in the workspace does not rebuild this crate.
 fn dirty() -> Option<bool> {
     revision()?;
     let status = git(&["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"])?;

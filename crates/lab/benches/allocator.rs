@@ -1,5 +1,6 @@
-//! What counting allocations costs: the allocator of the program, and the library that is preloaded
-//! into others, each beside the one that does not count, in turns.
+//! The cost of counting allocations: the allocator of the program, and the library that is
+//! preloaded into other programs, each compared with the one that does not count, in turns.
+//!
 //! `cargo bench -p lab --bench allocator`.
 #![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
 #![expect(unsafe_code, reason = "calls allocators as the language does")]
@@ -50,7 +51,7 @@ fn in_process(what: &str, job: impl Fn(&dyn Ask) -> f64) {
     }
 }
 
-/// An allocator of which the calls are not inlined into each other.
+/// An allocator whose calls are not inlined into each other.
 trait Ask {
     fn pair(&self, layout: Layout, n: u32);
     fn resize(&self, layout: Layout, n: u32);
@@ -59,7 +60,7 @@ trait Ask {
 impl<A: GlobalAlloc> Ask for A {
     fn pair(&self, layout: Layout, n: u32) {
         for _ in 0..n {
-            // SAFETY: the layout has a size.
+            // SAFETY: the size of the layout is not 0.
             let memory = black_box(unsafe { self.alloc(layout) });
             // SAFETY: it was allocated with this layout.
             unsafe { self.dealloc(memory, layout) };
@@ -68,7 +69,7 @@ impl<A: GlobalAlloc> Ask for A {
 
     fn resize(&self, layout: Layout, n: u32) {
         let longer = Layout::from_size_align(layout.size() + 8, layout.align()).unwrap();
-        // SAFETY: the layout has a size.
+        // SAFETY: the size of the layout is not 0.
         let mut memory = unsafe { self.alloc(layout) };
         for _ in 0..n {
             // SAFETY: it has this layout, and the new size is not 0.
@@ -102,7 +103,7 @@ fn preloaded() {
     let library = concat!(env!("OUT_DIR"), "/allocation-shim.so");
     let page = tempfile::NamedTempFile::new().unwrap();
     page.as_file().set_len(size_of::<Tally>() as u64).unwrap();
-    // The first word is whether it counts.
+    // The first word is the flag that enables counting.
     let count = |yes: u32| page.as_file().write_all_at(&yes.to_ne_bytes(), 0).unwrap();
     let with = |preload: &str| {
         #[expect(clippy::disallowed_methods, reason = "the bench is no method of an experiment")]
@@ -138,7 +139,7 @@ fn preloaded() {
 fn ask(child: &mut Child) -> [f64; 2] {
     child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
     let mut line = String::new();
-    // Nothing is left in the buffer: the child says one line at a time.
+    // No data is lost in the buffer: the child writes one line at a time.
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let numbers: Vec<f64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
     [numbers[0], numbers[1]]

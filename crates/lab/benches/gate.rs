@@ -21,7 +21,8 @@ fn main() -> ExitCode {
     for shared in MACHINES {
         for runs in [5, 8] {
             let shares = sides(shared, runs, SETS);
-            // Two methods are compared at a point: each at 2.5 %, and 1.2 points of chance.
+            // Two methods are compared at a point: each at 2.5 %, plus 1.2 points for random
+            // variation.
             wrong += u32::from(shares.iter().any(|share| *share > 0.037));
             let [absolute, relative] = shares.map(|share| 100.0 * share);
             println!("{:<8} {runs} runs a side  {absolute:5.2} {relative:5.2}", shared.name);
@@ -61,7 +62,7 @@ fn same_rounds() -> u32 {
         }
         let factor = foreseen(shared, 5, lab::analyze::ROUNDS);
         let slower = pairs(shared, 5, factor, SETS / 4);
-        // Four of five are foreseen.
+        // The slowdown should be found in four of five cases.
         wrong += u32::from(!(0.7..0.9).contains(&slower.slower));
         let percent = 100.0 * (factor - 1.0);
         println!("{:<8}  5 methods  +{percent:.1} % (foreseen) {}", shared.name, line(slower));

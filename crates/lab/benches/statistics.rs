@@ -1,5 +1,5 @@
-//! The whole simulation: seven noises × three designs × 4000 sets, held against the bounds, and
-//! what the estimate costs. `cargo bench -p lab --bench statistics`; the tests run a part of it.
+//! The whole simulation: seven noises × three designs × 4000 sets, compared with the bounds, and
+//! the cost of the estimate. `cargo bench -p lab --bench statistics`; the tests run a part of it.
 #![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
 #![allow(dead_code, reason = "the tests use the rest of the simulation")]
 
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(wrong > 0))
 }
 
-/// How many shares of runs of pure noise with a note are out of bounds.
+/// The number of shares of runs of pure noise with a note that are out of bounds.
 fn notes() -> u32 {
     println!("runs of 14 methods of pure noise with a note, % of {NOTED}: {}", KINDS.join(", "));
     let mut wrong = 0;
@@ -70,7 +70,7 @@ fn notes() -> u32 {
             (Rounds::HeavyTailed, 0.5),
         ] {
             let shares = false_notes(design, rounds, spread, NOTED);
-            // Three standard deviations beyond 2 %.
+            // Three standard deviations above 2 %.
             wrong += shares.iter().map(|share| u32::from(*share > 0.033)).sum::<u32>();
             let shown = shares.map(|share| format!("{:6.2}", 100.0 * share)).join("");
             println!("{design:?} {rounds:?} {spread}: {shown}");
@@ -86,7 +86,7 @@ fn line(rates: Rates) -> String {
     format!("{a:5.2} {b:6.2} {c:6.2} {held}")
 }
 
-/// The fastest of some calls on made-up logs of a bell-like shape.
+/// The fastest of some calls on generated logs with a bell-shaped distribution.
 fn cost_us(n: u32) -> f64 {
     let values: Vec<f64> = (0..n)
         .map(|i| [389u32, 557, 743].map(|k| f64::from((i + 1).wrapping_mul(k) % 1009)).iter().sum())

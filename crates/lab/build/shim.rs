@@ -1,5 +1,4 @@
-//! Builds the library that counts the allocations of foreign programs, which the lab carries with
-//! it.
+//! Builds the library that counts the allocations of foreign programs; it is embedded in the lab.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +12,8 @@ pub(crate) fn build() {
     let library = Path::new(&variable("OUT_DIR")).join("allocation-shim.so");
     let why_not = compile(&library).err().unwrap_or_default();
     if !why_not.is_empty() {
-        // The lab works without it, and says why it cannot count what other programs allocate.
+        // Without the library the lab still works, and reports why it cannot count what other
+        // programs allocate.
         std::fs::write(&library, "").unwrap_or_else(|e| panic!("{}: {e}", library.display()));
         println!("cargo::warning=allocations of other programs cannot be counted: {why_not}");
     }
@@ -29,10 +29,11 @@ fn compile(library: &Path) -> Result<(), String> {
     let mut rustc = Command::new(variable("RUSTC"));
     rustc.args(["--edition=2024", "--crate-name=allocation_shim", "--crate-type=cdylib"]);
     rustc.args(["--cfg=shim", "-Copt-level=3", "-Cpanic=abort", "-Cstrip=symbols"]);
-    // It takes all that it needs from the program that it is loaded into.
+    // The library takes all symbols that it needs from the program into which it is loaded.
     rustc.args(["-Clink-arg=-nostdlib", "-Clink-arg=-nostartfiles"]);
-    // What it calls `malloc` is its own, also where the program has another one. Of functions only:
-    // with plain -Bsymbolic, `dlsym` would look here first, too, and not find that of the program.
+    // Its own calls of `malloc` refer to its own function, even if the program has another one.
+    // This applies to functions only: with plain -Bsymbolic, `dlsym` would also search here first
+    // and not find that of the program.
     rustc.arg("-Clink-arg=-Wl,-Bsymbolic-functions");
     if variable("CARGO_CFG_TARGET_ENV") == "musl" {
         rustc.arg("-Ctarget-feature=-crt-static");

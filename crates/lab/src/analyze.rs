@@ -1,5 +1,5 @@
-//! From a `Run` to what it shows: summaries, comparisons, verdicts, notes. Pure: reads no clock,
-//! file or environment.
+//! Derives from a `Run` what a report shows: summaries, comparisons, verdicts, notes. Pure: it
+//! reads no clock, file or environment.
 
 mod across;
 mod analysis;
@@ -53,7 +53,7 @@ pub fn analyze(run: &Run) -> Analysis {
     Analysis { cells, families, comparisons, across, thresholds, notes }
 }
 
-/// What the methods of each point are compared by, from the samples that there are.
+/// The measures by which the methods of each point are compared, chosen from the available samples.
 pub fn choose_measures(run: &Run) -> Vec<Measure> {
     family::choose(run, &answers::wrong(run))
 }

@@ -1,5 +1,5 @@
-//! The page-cache state of files: asked for, proved, changed; all without root. It is the file that
-//! is looked at, not what a method says about it.
+//! The page-cache state of files: requested, verified and changed, all without root. The state is
+//! read from the file itself, not taken from a method's report.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -23,21 +23,23 @@ pub use folio::folio_share;
 pub struct Residency {
     pub pages: u64,
     pub cached: u64,
-    /// Not yet on the device. None: the kernel does not tell (before Linux 6.5).
+    /// Pages that are not yet on the device. None: the kernel does not report it (before Linux
+    /// 6.5).
     pub dirty: Option<u64>,
 }
 
-/// Looks without changing anything.
+/// Reads the state without changing anything.
 pub fn residency(path: &Path) -> Result<Residency> {
     let file = open(path)?;
     residency_of(&file).with_context(|| state_of(path))
 }
 
-/// Puts the file on the device and drops it from memory. What the system cannot drop stays: pages
-/// that some process has mapped, and all of a file that lives in memory only; [`prove`] tells.
+/// Writes the file to the device and evicts it from memory. What the system cannot evict stays:
+/// pages that some process has mapped, and the whole of a file that exists in memory only;
+/// [`prove`] detects this.
 pub fn evict(path: &Path) -> Result<()> {
     let file = open(path)?;
-    // Dirty pages are not dropped.
+    // Dirty pages are not evicted.
     file.sync_all().with_context(|| format!("writing {} to its device", path.display()))?;
     kernel::drop_pages(&file).with_context(|| format!("evicting {}", path.display()))
 }
@@ -74,8 +76,9 @@ pub fn fill(path: &Path, stop: &Stop) -> Result<()> {
     }
 }
 
-/// Tells in one line why the files are not in the state. Looks at every page: for 128 MiB 7 … 40 µs
-/// in large folios, but 900 µs in single pages, and 1.1 ms where none is cached.
+/// Returns the reason why the files are not in the state, in one line. It checks every page: for
+/// 128 MiB this takes 7 … 40 µs in large folios, but 900 µs in single pages, and 1.1 ms where none
+/// is cached.
 pub fn prove<P: AsRef<Path>>(state: CacheState, files: &[P]) -> Result<(), String> {
     let wanted = match state {
         CacheState::Warm => |residency: &Residency| residency.cached >= residency.pages,
@@ -98,8 +101,8 @@ fn state_of(path: &Path) -> String {
     format!("page-cache state of {}", path.display())
 }
 
-/// A regular file. The others have no pages, or another meaning of them, and opening a FIFO would
-/// wait for its writer if it were not for `O_NONBLOCK`.
+/// Opens a regular file. Other files have no pages, or pages with another meaning, and without
+/// `O_NONBLOCK` opening a FIFO would wait for its writer.
 fn open(path: &Path) -> Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -121,7 +124,7 @@ fn open(path: &Path) -> Result<File> {
 }
 
 /// `cachestat` is cheap, but sees nothing of a file on overlayfs, where the pages belong to another
-/// file. Its answer that there are none is therefore checked by `mincore`, which looks at the
+/// file. Its result that there are none is therefore checked by `mincore`, which examines the
 /// mapped file.
 fn residency_of(file: &File) -> Result<Residency> {
     let metadata = file.metadata()?;
@@ -148,15 +151,15 @@ fn pages_of(metadata: &Metadata) -> u64 {
     metadata.len().div_ceil(rustix::param::page_size() as u64)
 }
 
-/// Whether an error is an answer about the file. Otherwise there is no such call, or a sandbox does
-/// not know it, or the file system has no pages, and another way may still find out.
+/// Whether an error is a result about the file. Otherwise the call does not exist, or a sandbox
+/// does not know it, or the file system has no pages, and another method may still find out.
 fn is_final(error: &io::Error) -> bool {
     let refused = [libc::ENOSYS, libc::EPERM, libc::EOPNOTSUPP, libc::EINVAL];
     !error.raw_os_error().is_some_and(|code| refused.contains(&code))
 }
 
-/// Since Linux 5.2 `mincore` calls every page of other people's files resident; `cachestat` refuses
-/// those too in newer kernels.
+/// Since Linux 5.2 `mincore` reports every page of other users' files as resident; in newer kernels
+/// `cachestat` refuses those as well.
 fn expect_truth(file: &File, metadata: &Metadata) -> Result<()> {
     let own = rustix::process::geteuid();
     if own.is_root() || own.as_raw() == metadata.uid() || kernel::may_write(file) {
@@ -177,7 +180,7 @@ mod tests {
     const LEN: u64 = 3 << 20;
 
     fn file(len: u64) -> (TempDir, PathBuf) {
-        // Beside the program: the place for temporary files may lie in memory, where nothing is
+        // Beside the program: the directory for temporary files may be in memory, where nothing is
         // evicted.
         let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
         let directory = tempfile::tempdir_in(folder).or_else(|_| tempfile::tempdir()).unwrap();
@@ -235,7 +238,7 @@ mod tests {
             match state {
                 CacheState::Warm => fill(&path, &Stop::default()).unwrap(),
                 CacheState::Cold => drop(evict(&path)),
-                // One page and what the system reads ahead.
+                // One page and the system's read-ahead.
                 CacheState::AsIs => (&file).read_exact(&mut [0; 1]).unwrap(),
             }
             let counted = kernel::count_resident(&file, LEN + 1).unwrap();

@@ -1,4 +1,5 @@
-//! The only reader of time. Intervals come from one monotonic clock; the date is for records alone.
+//! The only reader of time. Intervals come from one monotonic clock; the date is used only in
+//! records.
 #![expect(
     unsafe_code,
     reason = "clock_gettime, getrusage and wait4 fill structs that the caller gives"
@@ -14,10 +15,10 @@ mod calendar;
 
 pub(crate) use self::calendar::rfc3339;
 
-/// Not stepped by a change of the date, and read without a system call.
+/// Not affected by changes of the date, and read without a system call.
 #[cfg(not(target_vendor = "apple"))]
 const MONOTONIC: libc::clockid_t = libc::CLOCK_MONOTONIC;
-/// `CLOCK_MONOTONIC` has steps of 1 µs there.
+/// `CLOCK_MONOTONIC` has steps of 1 µs on Apple systems.
 #[cfg(target_vendor = "apple")]
 const MONOTONIC: libc::clockid_t = libc::CLOCK_UPTIME_RAW;
 
@@ -35,7 +36,7 @@ pub fn utc_rfc3339() -> String {
     rfc3339(now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO))
 }
 
-/// The CPU time of one process, all its threads, those that ended included.
+/// The CPU time of all threads of one process, including those that have ended.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuClock(libc::clockid_t);
 
@@ -44,8 +45,7 @@ impl CpuClock {
     #[cfg(any(target_os = "linux", target_os = "freebsd"))]
     pub fn of(pid: u32) -> io::Result<Self> {
         let mut id: libc::clockid_t = 0;
-        // SAFETY: `id` is a valid place for a clock id, and any number may be asked for as a
-        // process.
+        // SAFETY: `id` is valid for writing a clock id, and any number may be passed as a process.
         match unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut id) } {
             0 => Ok(Self(id)),
             error => Err(io::Error::from_raw_os_error(error)),
@@ -62,25 +62,26 @@ impl CpuClock {
     }
 }
 
-/// The CPU time of this process, all its threads.
+/// The CPU time of all threads of this process.
 ///
-/// Exact at once for the thread that asks. A *foreign* process that is on a CPU while it is asked
-/// for is late by up to a tick of the kernel (4 ms at 250 Hz), as only its own reading brings it up
-/// to date.
+/// It is exact for the calling thread. For a *foreign* process that is on a CPU at the time of the
+/// reading, it is late by up to one tick of the kernel (4 ms at 250 Hz), because only the process's
+/// own reading updates it.
 pub fn own_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
 }
 
-/// The CPU time of the thread that asks.
+/// The CPU time of the calling thread.
 pub fn own_thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
-/// CPU time, and what of it was the program's own rather than the kernel's.
+/// CPU time, and the part of it that was spent in the program rather than in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cpu {
     pub all_ns: u64,
-    /// The kernel counts whole ticks of it and stretches them to the time that it knows exactly.
+    /// The kernel counts this in whole ticks and scales them to the total time, which it knows
+    /// exactly.
     pub user_ns: u64,
 }
 
@@ -109,7 +110,7 @@ impl Sub for Cpu {
     }
 }
 
-/// The CPU time of the thread that asks, in its two parts.
+/// The CPU time of the calling thread, in its two parts.
 pub fn own_thread_cpu() -> Cpu {
     #[cfg(target_os = "linux")]
     let user_ns = user_ns(&usage(libc::RUSAGE_THREAD));
@@ -118,8 +119,8 @@ pub fn own_thread_cpu() -> Cpu {
     Cpu { all_ns: own_thread_cpu_ns(), user_ns }
 }
 
-/// What processes have used, with all that they started and waited for: a child for which its
-/// parent did not wait is in no account.
+/// The usage of processes, including all that they started and waited for: a child for which its
+/// parent did not wait is counted nowhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TreeUsage {
     pub cpu: Cpu,
@@ -127,12 +128,12 @@ pub struct TreeUsage {
 }
 
 impl TreeUsage {
-    /// Of this process, all its threads.
+    /// For this process, all its threads.
     pub(crate) fn own() -> TreeUsage {
         TreeUsage::of(&usage(libc::RUSAGE_SELF))
     }
 
-    /// Of all children of this process that have ended and been waited for.
+    /// For all children of this process that have ended and been waited for.
     pub(crate) fn of_ended_children() -> TreeUsage {
         TreeUsage::of(&usage(libc::RUSAGE_CHILDREN))
     }
@@ -143,21 +144,20 @@ impl TreeUsage {
         TreeUsage { cpu, counts: Usage::of(usage) }
     }
 
-    /// What came to `before` since.
+    /// The difference from `before`.
     #[must_use]
     pub(crate) fn since(&self, before: &TreeUsage) -> TreeUsage {
         TreeUsage { cpu: self.cpu - before.cpu, counts: self.counts.since(&before.counts) }
     }
 }
 
-/// Waits for the end of a child and takes it away, with what it has used.
+/// Waits for the end of a child and reaps it; returns its usage.
 pub(crate) fn reap(child: u32) -> io::Result<(ExitStatus, TreeUsage)> {
-    // SAFETY: a struct of integers, for which zeros are a value.
+    // SAFETY: a struct of integers, for which all zeros are a valid value.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
     let mut status = 0;
     loop {
-        // SAFETY: both are valid for writing; a number that is no child's is answered with an
-        // error.
+        // SAFETY: both are valid for writing; for a number that is not a child's the call fails.
         let reaped =
             unsafe { libc::wait4(child as libc::pid_t, &raw mut status, 0, &raw mut usage) };
         if reaped >= 0 {
@@ -179,7 +179,7 @@ fn time_ns(time: libc::timeval) -> u64 {
 }
 
 fn usage(whose: libc::c_int) -> libc::rusage {
-    // SAFETY: a struct of integers, for which zeros are a value.
+    // SAFETY: a struct of integers, for which all zeros are a valid value.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
     // SAFETY: `usage` is valid for writing.
     let status = unsafe { libc::getrusage(whose, &raw mut usage) };
@@ -187,7 +187,7 @@ fn usage(whose: libc::c_int) -> libc::rusage {
     usage
 }
 
-/// What the kernel counted of a process, all its threads, since it was started.
+/// The kernel's counts of a process, all its threads, since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub minor_faults: u64,
@@ -217,7 +217,7 @@ impl Usage {
         }
     }
 
-    /// What came to `before` since.
+    /// The difference from `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -231,7 +231,8 @@ impl Usage {
     }
 }
 
-/// The smallest step seen between two readings that differ. No interval is known better than this.
+/// The smallest step between two readings that differ. No interval has a better resolution than
+/// this.
 pub fn step_ns() -> u64 {
     let mut step = u64::MAX;
     for _ in 0..1000 {
@@ -245,7 +246,7 @@ pub fn step_ns() -> u64 {
     step
 }
 
-/// What one reading costs: of several batches the cheapest, as noise only adds.
+/// The cost of one reading: the minimum of several batches, because noise only adds time.
 pub fn cost_ns() -> f64 {
     const READINGS: u32 = 1000;
     let batch = || {
@@ -258,12 +259,11 @@ pub fn cost_ns() -> f64 {
     (0..20).map(|_| batch()).fold(f64::INFINITY, f64::min)
 }
 
-/// The step of the kernel's own tick, at which it gives out turns on a CPU; the coarse clock moves
-/// with it.
+/// The step of the kernel's tick, at which it schedules CPUs; the coarse clock advances with it.
 #[cfg(target_os = "linux")]
 pub fn tick_ns() -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing; an unknown clock is answered with an error.
+    // SAFETY: `time` is valid for writing; for an unknown clock the call fails.
     let status = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
     (status == 0).then(|| nanoseconds(time))
 }
@@ -273,7 +273,7 @@ pub fn tick_ns() -> Option<u64> {
     None
 }
 
-/// What the kernel takes its time from (`tsc`, `kvm-clock`, …), where it says so.
+/// The clock source of the kernel (`tsc`, `kvm-clock`, …), where it reports it.
 pub fn source() -> Option<String> {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
@@ -282,7 +282,7 @@ pub fn source() -> Option<String> {
 #[inline]
 fn clock_ns(id: libc::clockid_t) -> io::Result<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing; an id that does not exist is answered with an error.
+    // SAFETY: `time` is valid for writing; for an id that does not exist the call fails.
     if unsafe { libc::clock_gettime(id, &raw mut time) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -332,13 +332,13 @@ mod tests {
     fn touched_pages_are_counted_as_faults_of_this_process() {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-        // Not from the allocator, whose memory of before has its pages already.
+        // Not from the allocator, whose reused memory already has its pages.
         let (length, access) = (1 << 20, ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: a new mapping at an address that the kernel chooses.
         let memory =
             unsafe { mmap_anonymous(ptr::null_mut(), length, access, MapFlags::PRIVATE) }.unwrap();
         let before = TreeUsage::own().counts;
-        // SAFETY: the mapping is `length` zeros, may be written, and only this refers to it.
+        // SAFETY: the mapping is `length` zeros, is writable, and only this refers to it.
         let bytes = unsafe { slice::from_raw_parts_mut(memory.cast::<u8>(), length) };
         bytes.fill(1);
         std::hint::black_box(&bytes);

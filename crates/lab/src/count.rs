@@ -1,6 +1,6 @@
 //! Counts what costs time to count: system calls by perf tracepoint or by ptrace, allocations by
-//! the program's allocator or a preloaded library, and what the processor's own counters tell.
-//! Nothing of this happens while times are taken.
+//! the program's allocator or a preloaded library, and the events of the processor's own counters.
+//! None of this is active while times are taken.
 
 mod allocator;
 mod event;
@@ -30,24 +30,24 @@ pub(crate) use self::tracer::{Tracer, Window};
 pub(crate) use self::tree::settle;
 use crate::metric::SYSCALLS;
 
-/// What can be counted here by perf events, and why the rest cannot.
+/// The metrics that perf events can count on this machine, and why the others cannot be counted.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     kinds: Vec<Kind>,
     missing: BTreeMap<&'static str, String>,
 }
 
-/// System calls by number, and how many others belonged to the line protocol.
+/// System calls by number, and how many further calls belonged to the line protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
     pub(crate) by_number: BTreeMap<u64, u64>,
     pub(crate) of_protocol: u64,
-    /// Of the largest process, where that was looked at instead.
+    /// The peak memory of the largest process, where that was recorded instead.
     pub(crate) peak_rss_bytes: Option<u64>,
 }
 
 impl Sources {
-    /// Tries each on this process.
+    /// Tries to open each event on this process.
     pub fn look() -> Sources {
         let mut sources = Sources::default();
         match tracepoint::id() {
@@ -62,7 +62,7 @@ impl Sources {
 
     fn try_out(&mut self, kind: Kind) {
         match Event::open(kind, Target::Own).or_else(|error| {
-            // Without rights, what the program itself does may still be counted.
+            // Without rights, what the program does in user mode may still be countable.
             Event::open(kind.without_kernel().ok_or(error)?, Target::Own)
         }) {
             Ok(event) => self.kinds.push(event.kind()),
@@ -70,23 +70,23 @@ impl Sources {
         }
     }
 
-    /// Why a metric cannot be had from perf events, by its name.
+    /// Why a metric cannot be counted with perf events, by its name.
     pub fn missing(&self) -> &BTreeMap<&'static str, String> {
         &self.missing
     }
 
-    /// Those that there are.
+    /// The available metrics.
     pub fn metrics(&self) -> impl Iterator<Item = &'static str> {
         self.kinds.iter().map(|kind| kind.metric)
     }
 
-    /// Whether system calls are counted by the kernel, at about 0.1 µs each; else only ptrace is
-    /// left.
+    /// Whether the kernel counts system calls, at about 0.1 µs each; otherwise only ptrace is
+    /// available.
     pub fn counts_syscalls(&self) -> bool {
         !self.missing.contains_key(SYSCALLS)
     }
 
-    /// The hardware counters that leave out what the kernel does for the method.
+    /// The hardware counters that exclude what the kernel does for the method.
     pub fn without_kernel(&self) -> Vec<&'static str> {
         self.kinds.iter().filter(|kind| kind.user_only).map(|kind| kind.metric).collect()
     }

@@ -1,5 +1,5 @@
-//! The only reader of what the kernel counts of another process: CPU, waiting, memory, device
-//! bytes, faults, switches. The files stay open, and a reading allocates nothing.
+//! The only reader of the kernel's counters for another process: CPU, waiting, memory, device
+//! bytes, faults, switches. The files stay open, and a reading does not allocate.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -14,7 +14,7 @@ mod reading;
 pub use self::reading::Reading;
 pub(crate) use self::reading::{AROUND_NS, COMPUTED_SHARE, is_nearly_all};
 
-/// How long a reading waits for the process to come to rest, at most.
+/// The maximum time that a reading waits for the process to come to rest.
 const REST_LIMIT_NS: u64 = 20_000_000;
 /// `status` is the longest of the files: about 1.5 KB, more with many groups, CPUs or memory nodes.
 const BUFFER_LEN: usize = 8192;
@@ -22,8 +22,8 @@ const BUFFER_LEN: usize = 8192;
 /// No CPU has this number.
 const NO_CPU: u64 = u64::MAX;
 
-/// The open counters of one process. They stay with it: a later process of the same number is not
-/// read.
+/// The open counters of one process. They stay with that process: a later process with the same
+/// number is not read.
 pub struct Counters {
     cpu: Option<CpuClock>,
     schedstat: Option<File>,
@@ -36,7 +36,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens what can be opened; the rest stands in [`Counters::why`].
+    /// Opens the available counters; [`Counters::why`] has the reasons for the others.
     pub fn open(pid: u32) -> Self {
         let mut why = BTreeMap::new();
         let mut open = |name, options: &OpenOptions, metrics: &[&'static str]| {
@@ -63,22 +63,22 @@ impl Counters {
         counters
     }
 
-    /// Why a metric cannot be had, by its name.
+    /// Why a metric is not available, by its name.
     pub fn why(&self) -> &BTreeMap<&'static str, String> {
         &self.why
     }
 
-    /// From here on the peak is that of what follows.
+    /// Resets the peak, so that it covers only what follows.
     pub fn reset_peak(&self) -> io::Result<()> {
         match &self.clear_refs {
-            // 5 sets the high-water mark back and touches no page (proc(5), since Linux 4.0).
+            // 5 resets the high-water mark and touches no page (proc(5), since Linux 4.0).
             Some(file) => file.write_at(b"5", 0).map(|_| ()),
             None => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    /// Before a sample: waits until the process sleeps, as far as it ever does, and sets the peak
-    /// back.
+    /// Called before a sample: waits until the process sleeps, up to the limit, and resets the
+    /// peak.
     pub fn start(&mut self) -> Reading {
         let reading = self.read_unless_on(|| NO_CPU);
         // Where that is not possible the peak is unknown; see `why`.
@@ -86,11 +86,11 @@ impl Counters {
         reading
     }
 
-    /// All counters now. For the CPU times it waits until the process is on no CPU, but not for one
-    /// that stays there; the others are those from before, as a process that is waited for is
-    /// disturbed.
+    /// All counters at present. For the CPU times it waits until the process is on no CPU, up to
+    /// the limit; the other counters are read before that wait, because waiting disturbs the
+    /// process.
     pub fn read(&mut self) -> Reading {
-        // A process that wants the CPU of the reader is not on it, and its times are exact.
+        // A process that waits for the CPU of the reader is not on it, so its times are exact.
         self.read_unless_on(this_cpu)
     }
 
@@ -130,8 +130,8 @@ impl Counters {
         }
     }
 
-    /// Looks until the main thread does not run. A process that does not come to rest in time is
-    /// given half the time at the next reading, so that one that never rests costs little.
+    /// Polls until the main thread does not run. A process that does not come to rest in time gets
+    /// half the time at the next reading, so that a process that never rests costs little.
     fn comes_to_rest(&mut self, cpu: fn() -> u64, buffer: &mut [u8; BUFFER_LEN]) -> bool {
         let started = clock::now_ns();
         let mut look = Reading::default();
@@ -147,7 +147,7 @@ impl Counters {
         false
     }
 
-    /// Some kernels and sandboxes have the files, but not what should stand in them.
+    /// Some kernels and sandboxes have the files, but not the expected content.
     fn probe(&mut self, pid: u32) {
         if let Some(file) = &self.clear_refs
             && let Err(error) = file.write_at(b"5", 0)
@@ -177,7 +177,7 @@ impl Counters {
     }
 }
 
-/// For how long a thread ran, and waited for a CPU.
+/// How long a thread ran, and how long it waited for a CPU.
 pub(crate) fn thread_times_ns(process: u32, thread: u32) -> Option<(u64, u64)> {
     let text = std::fs::read(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
     let mut reading = Reading::default();
@@ -185,8 +185,8 @@ pub(crate) fn thread_times_ns(process: u32, thread: u32) -> Option<(u64, u64)> {
     reading.main_thread_cpu_ns.zip(reading.run_queue_wait_ns)
 }
 
-/// The run-queue wait of this process's main thread. A method's process reads it right around the
-/// timed interval, which leaves out the wait for a CPU after `go` and after `done`.
+/// The run-queue wait of this process's main thread. A method's process reads it directly around
+/// the timed interval, which excludes the wait for a CPU after `go` and after `done`.
 pub struct OwnWait(Option<File>);
 
 impl OwnWait {
@@ -230,14 +230,15 @@ fn this_cpu() -> u64 {
     NO_CPU
 }
 
-/// The file from its beginning. The kernel writes its text anew for every such read.
+/// The file from its beginning. The kernel generates the text for every such read.
 fn pread<'b>(file: Option<&File>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let len = file?.read_at(buffer, 0).ok()?;
     buffer.get(..len)
 }
 
 #[cfg(target_os = "linux")]
-/// The peak since the process became what it is; of one that is stopped before its end, the last.
+/// The peak since the process executed its program; for a process that is stopped before its end,
+/// the final peak.
 pub(crate) fn peak_rss_bytes(process: u32) -> Option<u64> {
     let text = std::fs::read(format!("/proc/{process}/status")).ok()?;
     let mut reading = Reading::default();
@@ -246,7 +247,7 @@ pub(crate) fn peak_rss_bytes(process: u32) -> Option<u64> {
 }
 
 /// The CPU time of the threads that the kernel has added to this process to work for its rings.
-/// They do nothing but the kernel's work, and stay for some seconds when they have none.
+/// They do only the kernel's work, and stay for some seconds when they have none.
 pub fn ring_workers_cpu() -> crate::clock::Cpu {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let of_task = |task: std::fs::DirEntry| {

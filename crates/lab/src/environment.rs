@@ -1,5 +1,5 @@
-//! The machine, the kernel, the file system and the build as they are: all that may change the
-//! numbers. A fact that cannot be known is null; nothing here fails, and no process is started.
+//! The state of the machine, the kernel, the file system and the build: all that may change the
+//! numbers. An unknown fact is null; no function here fails, and no process is started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,12 +24,13 @@ pub use program::optimised;
 pub use tree::digest;
 use tree::{Facts, Tree};
 
-/// All facts now; with those of the file system and the device that hold the file, if one is named.
+/// All facts at present, including those of the file system and the device that hold the file, if
+/// one is named.
 pub fn capture(data_file: Option<&Path>) -> Environment {
     capture_from(&Tree::new("/"), data_file)
 }
 
-/// The facts of the file system and the device below another path: those of the second one as
+/// The facts of the file system and the device that hold another path: those of the second one as
 /// `data_2_…`.
 pub fn of_place(path: &Path, number: usize) -> BTreeMap<String, Value> {
     storage::of_place(&Tree::new("/"), path, number)
@@ -54,8 +55,8 @@ fn capture_from(tree: &Tree, data_file: Option<&Path>) -> Environment {
     Environment { fingerprint: fingerprint(&facts), facts }
 }
 
-/// The facts that make a machine and its system what they are. Not among them: what changes by the
-/// minute, what belongs to the data file, and the build of this program.
+/// The facts that identify a machine and its system. Excluded are facts that change by the minute,
+/// facts of the data file, and the build of this program.
 const SLOW: &[&str] = &[
     "cgroup_cpu_limit",
     "cgroup_memory_limit_bytes",
@@ -92,14 +93,14 @@ const SLOW: &[&str] = &[
     "transparent_huge_pages_shmem",
 ];
 
-/// FNV-1a of the lines `fact=value` of the slow facts, in the order of the alphabet.
+/// FNV-1a of the lines `fact=value` of the slow facts, in alphabetical order.
 fn fingerprint(facts: &Facts) -> String {
     let lines =
         SLOW.iter().map(|fact| format!("{fact}={}\n", facts.get(*fact).unwrap_or(&Value::Null)));
     digest(&lines.collect::<String>())
 }
 
-/// A fact that is not the same in two environments; null where one does not know it.
+/// A fact that differs between two environments; null where an environment lacks it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     pub fact: String,
@@ -107,7 +108,7 @@ pub struct Difference {
     pub b: Value,
 }
 
-/// Those of the machine and its system first.
+/// The differences of the machine and its system come first.
 pub fn differences(a: &Environment, b: &Environment) -> Vec<Difference> {
     let facts: BTreeSet<&String> = a.facts.keys().chain(b.facts.keys()).collect();
     let value = |facts: &Facts, fact: &str| facts.get(fact).cloned().unwrap_or_default();
@@ -204,7 +205,7 @@ mod tests {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, text).unwrap();
             }
-            // A folder where a file is asked for.
+            // A directory where a file is expected.
             fs::create_dir_all(tree.path("proc/sys/vm/swappiness")).unwrap();
             let environment = capture_from(&tree, Some(directory.path()));
             assert!(environment.facts["swappiness"].is_null());

@@ -1,4 +1,5 @@
-//! What can be asked: an `Experiment` is a job, its params and the methods that compete.
+//! The definition of an experiment: an `Experiment` is a job, its params and the methods that
+//! compete.
 
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -9,16 +10,16 @@ use crate::param::{Param, Point, Value};
 use crate::run::Role;
 use crate::stop::Stop;
 
-/// A question. The first method is the reference.
+/// An experiment answers one question. The first method is the reference.
 pub struct Experiment {
     pub name: &'static str,
     /// The question in one sentence.
     pub question: &'static str,
-    /// The experiment's README: its page, its long help.
+    /// The experiment's README: its page in the documentation and its long help.
     pub readme: &'static str,
     pub params: Vec<Param>,
     pub methods: Vec<Method>,
-    /// Makes, or looks at, the data of a point. Called once per point, before any method is
+    /// Creates or inspects the data of a point. It is called once per point, before any method is
     /// started.
     pub data: MakeData,
 }
@@ -28,28 +29,29 @@ pub type MakeData = Box<dyn Fn(&Point, &Path, &Stop) -> Result<Data>>;
 /// What a point's methods work on.
 #[derive(Default)]
 pub struct Data {
-    /// The point as the methods get it: with the paths of the files and all that only the data
-    /// tells.
+    /// The point as the methods receive it: with the paths of the files and with all values that
+    /// are known only from the data.
     pub arguments: Point,
-    /// What the old side of a check gets in their place.
+    /// The arguments that the old side of a check receives instead.
     pub old_arguments: Option<Point>,
-    /// The files whose page-cache state is controlled and proved.
+    /// The files whose page-cache state is controlled and verified.
     pub files: Vec<PathBuf>,
-    /// Where the methods work, where that is not told by the first file.
+    /// The directory in which the methods work, where it is not that of the first file.
     pub directory: Option<PathBuf>,
-    /// The bytes that every contender must hand over per operation, where the job fixes them.
+    /// The number of bytes that every contender must deliver per operation, where the job fixes it.
     pub payload_bytes: Option<u64>,
-    /// Doubts about the data that the run is to tell.
+    /// Doubts about the data, which become notes of the run.
     pub notes: Vec<String>,
-    /// What is done when the run has ended, in whatever way.
+    /// The work that is done when the run has ended, for whatever reason.
     pub ending: Ending,
-    /// Why the methods of the point are skipped: its files cannot be kept in the asked cache state.
+    /// Why the methods of the point are skipped: its files cannot be kept in the requested cache
+    /// state.
     pub unfit: Option<String>,
-    /// Dropped when the run has ended: a temporary directory.
+    /// A value that is dropped when the run has ended, such as a temporary directory.
     pub guard: Option<Box<dyn Any>>,
 }
 
-/// Work that is done once: when it is asked for, else when it is dropped.
+/// Work that is done once: on an explicit call of [`Ending::end`], else on drop.
 #[derive(Default)]
 pub struct Ending(Option<Box<dyn FnOnce() -> Result<()>>>);
 
@@ -65,7 +67,7 @@ impl Ending {
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        // Who wants to know how it went asks for it.
+        // A caller that needs the result calls `end` itself.
         let _ = self.end();
     }
 }
@@ -74,19 +76,22 @@ impl Drop for Ending {
 #[derive(Clone)]
 pub struct Method {
     pub name: String,
-    /// One line on what it does.
+    /// One line that describes the method.
     pub about: String,
-    /// The params that change what it does. A method is measured once per combination of these.
+    /// The params that change what the method does. It is measured once per combination of their
+    /// values.
     pub reads: Vec<&'static str>,
     pub how: How,
     pub role: Role,
-    /// Whether it goes round the page cache, so that the device delivers bytes whatever is cached.
+    /// Whether the method bypasses the page cache, so that the device delivers bytes whatever is
+    /// cached.
     pub bypasses_cache: bool,
-    /// Whether it is measured when no method is named.
+    /// Whether the method is measured when no method is named on the command line.
     pub default: bool,
-    /// Where an experiment has several jobs: the word of its param `job`, `source` or `kind` at
-    /// which the method competes, or some of them with `|` between; or `name=word|word` for another
-    /// param, or several such with a space between, which must all hold. None: at every point.
+    /// For an experiment with several jobs: the word of its param `job`, `source` or `kind` at
+    /// which the method competes, or several words with `|` between them; or `name=word|word` for
+    /// another param, or several such conditions separated by spaces, which must all hold. None:
+    /// the method competes at every point.
     pub job: Option<&'static str>,
 }
 
@@ -94,15 +99,15 @@ pub struct Method {
 const JOB_PARAMS: [&str; 3] = ["job", "source", "kind"];
 
 impl Experiment {
-    /// The points at which one of the chosen methods competes, each with only those params that one
-    /// of the experiment's methods reads there, and once.
+    /// The points at which at least one of the chosen methods competes. Each point keeps only those
+    /// params that one of the experiment's methods reads there, and occurs once.
     pub fn points(&self, points: Vec<Point>, chosen: &[Method]) -> Vec<Point> {
         let mut kept: Vec<Point> = Vec::new();
         for point in points {
             if !chosen.iter().any(|method| method.competes_at(&point)) {
                 continue;
             }
-            // A program of the user's reads whatever there is.
+            // A program of the user reads all params that exist.
             let there = || self.methods.iter().filter(|method| method.competes_at(&point));
             let point = point.only(|name| there().any(|method| method.reads.contains(&name)));
             if !kept.contains(&point) {
@@ -112,8 +117,8 @@ impl Experiment {
         kept
     }
 
-    /// Where the method competes, with the params named: `input=file output=pipe|socket`. None: at
-    /// every point.
+    /// The condition under which the method competes, with the names of the params: `input=file
+    /// output=pipe|socket`. None: the method competes at every point.
     pub fn only_with(&self, method: &Method) -> Option<String> {
         let is_declared = |name: &&&str| self.params.iter().any(|param| param.name == **name);
         let of_jobs = JOB_PARAMS.iter().find(is_declared).unwrap_or(&JOB_PARAMS[0]);
@@ -130,7 +135,7 @@ impl Experiment {
 }
 
 impl Method {
-    /// Whether it does the job of this point.
+    /// Whether the method does the job of this point.
     pub fn competes_at(&self, point: &Point) -> bool {
         let is_one =
             |words: &str, value: &Value| words.split('|').any(|word| *value == word.into());
@@ -143,7 +148,8 @@ impl Method {
         })
     }
 
-    /// Whether `job` names a job, rather than where the method can do that of all others.
+    /// Whether `job` names a job of its own. Otherwise it restricts where the method can do the job
+    /// of all other methods.
     pub fn has_own_job(&self) -> bool {
         self.job.is_some_and(|job| !job.contains('='))
     }
@@ -151,22 +157,22 @@ impl Method {
 
 #[derive(Clone)]
 pub enum How {
-    /// The same binary, started again as a worker.
+    /// This program, started again as a worker.
     BuiltIn(Build),
     /// A program that speaks the line protocol.
     Worker { argv: Vec<String> },
-    /// A program started once per sample and timed from outside.
+    /// A program that is started once per sample and timed from outside.
     Command(Command),
-    /// In one of the other ways, with commands around it that are not timed.
+    /// One of the other variants, with commands around it that are not timed.
     Hooked { how: Box<How>, hooks: Hooks },
-    /// In one of the other ways, as it is done elsewhere: the old side of a check.
+    /// One of the other variants as the old side of a check.
     Old { how: Box<How>, side: OldSide },
-    /// What it needs is not there: it is skipped, for this reason.
+    /// Something that the method needs is missing: the method is skipped, for this reason.
     Unavailable { reason: String },
 }
 
 impl How {
-    /// Whether it is timed from outside.
+    /// Whether the method is timed from outside.
     pub fn is_command(&self) -> bool {
         match self {
             How::Command(_) => true,
@@ -176,14 +182,14 @@ impl How {
     }
 }
 
-/// Where the old side of a check is.
+/// The location of the old side of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OldSide {
-    /// What the method is called there.
+    /// The name of the method in the old program.
     pub name: String,
-    /// The program whose hidden worker runs a built-in method; none: this one.
+    /// The program whose hidden worker runs a built-in method; none: this program.
     pub program: Option<PathBuf>,
-    /// Where its processes work; none: where those of the new side do.
+    /// The working directory of its processes; none: that of the new side.
     pub dir: Option<PathBuf>,
 }
 
@@ -192,9 +198,9 @@ pub struct OldSide {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     pub argv: Vec<String>,
-    /// Its only word is for `/bin/sh -c`; the values that are put in are quoted.
+    /// The command has one word, which is passed to `/bin/sh -c`; the inserted values are quoted.
     pub shell: bool,
-    /// The file that is its standard input; none: /dev/null.
+    /// The file that is the standard input of the command; none: /dev/null.
     pub input: Option<String>,
     pub answer: Answer,
 }
@@ -205,71 +211,73 @@ impl Command {
     }
 }
 
-/// What a plain command answers with. It is looked at after each sample, untimed.
+/// What the answer of a plain command is computed from. It is read after each sample, untimed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing: its output goes to /dev/null.
+    /// Nothing: the output goes to /dev/null.
     #[default]
     None,
-    /// What it prints, which goes to a file in memory.
+    /// The standard output, which goes to a file in memory.
     Output,
-    /// A file that it writes. It is removed before each sample.
+    /// A file that the command writes. It is removed before each sample.
     File(String),
 }
 
 /// Commands that are run around the samples of a method.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// Whenever the method is started for a point.
+    /// Run whenever the method is started for a point.
     pub setup: Option<Command>,
-    /// Before each sample.
+    /// Run before each sample.
     pub prepare: Option<Command>,
 }
 
-/// Sets a built-in method up for one point.
+/// Sets up a built-in method for one point.
 pub type Build = fn(&Point) -> Result<Box<dyn Task>>;
 
-/// A built-in method set up for one point. An error that is a [`Skip`] skips the method, any other
-/// fails it.
+/// A built-in method that is set up for one point. An error that is a [`Skip`] skips the method,
+/// any other error fails it.
 pub trait Task {
-    /// Does the job `ops` times. This is what is timed.
+    /// Does the job `ops` times. Only this call is timed.
     fn run(&mut self, ops: u64) -> Result<Work>;
 
-    /// An order-sensitive digest of all the bytes the job hands over, taken once and untimed. Equal
-    /// for all methods that give one.
+    /// An order-sensitive digest of all bytes that the job delivers, computed once and untimed. It
+    /// must be equal for all methods that provide one.
     fn digest(&mut self) -> Result<Option<u64>> {
         Ok(None)
     }
 
-    /// Brings back into the caches what other processes pushed out of them, or makes ready what a
-    /// sample uses up. Untimed, right before each sample.
+    /// Brings data back into the caches that other processes evicted from them, or prepares what a
+    /// sample consumes. Untimed, called directly before each sample.
     fn before(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// What has to be done between two samples: the place is made ready for the next one. Untimed.
+    /// Restores the state that the next sample needs. Untimed, called between two samples.
     fn between(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// The method's own metrics of the last run, per operation, by name with the unit last.
+    /// The method's own metrics of the last run, per operation, by name; the name ends with the
+    /// unit.
     fn metrics(&mut self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 }
 
-/// What one run did.
+/// The result of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     pub ops: u64,
     /// Payload bytes of all operations together.
     pub bytes: u64,
-    /// The result of the job (of any one operation); must be equal for all methods that give one.
+    /// The result of the job (of any one operation). It must be equal for all methods that provide
+    /// one.
     pub answer: Option<u64>,
 }
 
-/// The error of a method that this machine or this data refuses: a value in the result, not a
-/// failure.
+/// The error of a method that this machine or this data does not support. In the result it is a
+/// value, not a failure.
 #[derive(Debug)]
 pub struct Skip(pub String);
 
@@ -303,7 +311,7 @@ mod tests {
         }
     }
 
-    /// The points that are left of all combinations of two jobs, two sizes and two places.
+    /// The points that remain of all combinations of two jobs, two sizes and two directories.
     fn check(chosen: &[&str], expected: &[&str]) {
         let experiment = Experiment {
             name: "",

@@ -1,5 +1,5 @@
-//! Starts the methods' processes and leaves none behind. Nothing else in the project starts a
-//! process.
+//! Starts the processes of the methods and ensures that none is left running. No other code in the
+//! project starts processes.
 
 mod allocations;
 mod command;
@@ -38,13 +38,13 @@ use self::worker_client::WorkerClient;
 
 /// Starts real processes.
 pub struct Launcher {
-    /// The program whose `__worker EXPERIMENT METHOD` runs a built-in method.
+    /// The program that runs a built-in method when it is started as `__worker EXPERIMENT METHOD`.
     pub program: PathBuf,
-    /// Time for one answer.
+    /// Time limit for one answer.
     pub sample_limit_ns: u64,
-    /// Each sample of the timing pass is taken in a new process.
+    /// Whether each sample of the timing pass is taken in a new process.
     pub fresh: bool,
-    /// Where the methods' processes work; none: where the lab does.
+    /// The working directory of the methods' processes; none: that of the lab.
     pub dir: Option<PathBuf>,
     pub stop: Stop,
 }

@@ -1,6 +1,7 @@
-//! The measuring core: it knows what an experiment is, not which exist.
+//! The measuring core. It defines what an experiment is, and does not depend on which experiments
+//! exist.
 
-// Data.
+// The data layer.
 pub mod experiment;
 pub mod metric;
 pub mod param;
@@ -10,20 +11,20 @@ pub mod run;
 pub mod template;
 mod warning;
 
-// What is read of the machine.
+// The os layer: what is read from the machine.
 pub mod cache;
 pub mod clock;
 pub mod counters;
 pub mod environment;
 pub mod stop;
 
-// What acts.
+// The act layer: processes and measurements.
 pub mod count;
 pub mod launch;
 pub mod measure;
 pub mod timeline;
 pub mod worker;
 
-// What only thinks.
+// The think layer: pure computation.
 pub mod analyze;
 pub mod stats;

@@ -1,4 +1,5 @@
-//! The rounds: every method once per round in a fresh random order, sample by sample into the run.
+//! The rounds: each round measures every method once, in a new random order, and appends every
+//! sample to the run.
 
 mod batch;
 mod bench;
@@ -33,9 +34,10 @@ use crate::metric;
 use crate::param::Point;
 use crate::run::{CacheState, Cell, Environment, Plan, Role, Run, SCHEMA, Status, Warning};
 
-/// Makes or looks at the data of each point, and brings it into the asked cache state where that
-/// lasts. What only the data tells, such as the size of a given file, replaces the points' values.
-/// Where the data of no point fits into memory that is an error; of some points, these are skipped.
+/// Creates or inspects the data of each point and brings it into the requested cache state where
+/// that state lasts. Values that are known only from the data, such as the size of a given file,
+/// replace the points' values. If the data of no point fits into memory, that is an error; if only
+/// the data of some points does not fit, these points are skipped.
 pub fn prepare_data(
     experiment: &Experiment,
     points: &mut Vec<Point>,
@@ -58,7 +60,7 @@ pub fn prepare_data(
         if cache == CacheState::Warm {
             data.unfit = warm(&data.files, stop)?;
             if data.unfit.is_some() {
-                // Nobody will read them.
+                // No method will read them.
                 data.files.clear();
             }
         }
@@ -73,7 +75,7 @@ pub fn prepare_data(
     Ok(all)
 }
 
-/// Reads the files into memory, or tells why they cannot be kept there.
+/// Reads the files into memory, or returns the reason why they cannot be kept there.
 fn warm(files: &[PathBuf], stop: &Stop) -> Result<Option<String>> {
     for file in files {
         if let Some(reason) = cache::unfit(file)? {
@@ -84,10 +86,10 @@ fn warm(files: &[PathBuf], stop: &Stop) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// A run that has its cells, one per method and combination of the values that it reads.
+/// A run with its cells: one per method and combination of the values that it reads.
 pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<String>) -> Run {
     let mut cells: Vec<Cell> = Vec::new();
-    // In the order of the methods: the first cell of every point is then that of the reference.
+    // In the order of the methods, so that the first cell of every point is that of the reference.
     for method in &job.methods {
         for point in &points {
             if !method.competes_at(point) {
@@ -120,8 +122,8 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
 }
 
 /// The session is the unit of all comparisons. Where every sample of a method is a process of its
-/// own, a round of it is as good as a session, so that all methods have as many units as there are
-/// rounds.
+/// own, a round of it is equivalent to a session, so that all methods have as many units as there
+/// are rounds.
 fn in_units(job: &Job<'_>, plan: Plan) -> Plan {
     let mut compared = job.methods.iter().filter(|method| method.role == Role::Contender);
     if compared.any(|method| is_process_a_sample(method, &plan)) {
@@ -131,7 +133,7 @@ fn in_units(job: &Job<'_>, plan: Plan) -> Plan {
     }
 }
 
-/// Whether nothing of the method lives from one sample to the next.
+/// Whether no state of the method survives from one sample to the next.
 fn is_process_a_sample(method: &Method, plan: &Plan) -> bool {
     plan.fresh || method.how.is_command()
 }
@@ -141,8 +143,8 @@ fn new_cell(method: &Method, point: Point) -> Cell {
     Cell { about: method.about.clone(), role: method.role, ..new }
 }
 
-/// Measures what the plan asks and the run does not have yet. What goes wrong with a method is its
-/// cell's status; an error is one of the data, of the record or of the caller.
+/// Measures what the plan requires and the run does not have yet. The failure of a method becomes
+/// the status of its cell; an error comes from the data, the record or the caller.
 pub fn measure(
     job: &Job<'_>,
     run: &mut Run,
@@ -210,7 +212,8 @@ pub fn measure(
     bench.record.finish(bench.run)
 }
 
-/// Chooses what decides, once: before any ratio is looked at, so that none of them can choose it.
+/// Chooses the deciding measure, once: before any ratio is computed, so that no ratio can influence
+/// the choice.
 fn keep_measures(run: &mut Run, record: &mut dyn Record) -> Result<()> {
     if !run.plan.measures.is_empty() {
         return Ok(());
@@ -219,8 +222,8 @@ fn keep_measures(run: &mut Run, record: &mut dyn Record) -> Result<()> {
     record.planned(run)
 }
 
-/// Whether what decides can be chosen: by each method's samples of a session, or, where a session
-/// is one round, of five.
+/// Whether there are enough samples to choose the deciding measure: each method's samples of one
+/// session, or of five where a session is one round.
 fn is_enough(run: &Run) -> bool {
     let needed = if run.plan.rounds > 1 { 1 } else { run.plan.sessions.min(5) };
     let mut measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
@@ -251,7 +254,7 @@ fn look_at_the_machine(run: &mut Run, data: &[Data]) {
     }
 }
 
-/// The doubts about the data, each once.
+/// Adds the doubts about the data to the notes, each once.
 fn note_doubts(run: &mut Run, data: &[Data]) {
     for text in data.iter().flat_map(|data| &data.notes) {
         let warning = Warning::noted(text);

@@ -1,4 +1,5 @@
-//! The metrics every sample may have: name, unit, which direction is better, how exact, from where.
+//! The metrics that a sample may have: name, unit, which direction is better, whether it is exact,
+//! and its source.
 
 mod mended;
 
@@ -11,16 +12,18 @@ pub use self::mended::{Ran, leave_out_mended, left_out};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
     pub name: &'static str,
-    /// In full, heading a column, and where that must be narrow. Empty: made of the name.
+    /// The full title, the heading of a column, and the heading of a narrow column. Empty: it is
+    /// derived from the name.
     titles: [&'static str; 3],
     pub unit: &'static str,
     pub better: Better,
-    /// An exact metric counts; a noisy one measures.
+    /// An exact metric is counted; a noisy one is measured.
     pub exact: bool,
     pub source: &'static str,
-    /// In which pass it is taken.
+    /// The pass in which the metric is taken.
     pub pass: Pass,
-    /// Of its definition: values of two versions are not compared where the older one was wrong.
+    /// The version of the definition. Values of two versions are not compared where the older one
+    /// was wrong.
     pub version: u32,
 }
 
@@ -39,20 +42,20 @@ impl Metric {
     }
 }
 
-/// Of the metrics whose definition has been mended, as a run keeps them.
+/// The versions of the metrics whose definition has been corrected, as a run stores them.
 pub fn versions() -> BTreeMap<String, u32> {
     let mended = METRICS.iter().filter(|metric| metric.version > 1);
     mended.map(|metric| (metric.name.to_owned(), metric.version)).collect()
 }
 
-/// What a sample was taken for. Samples of the two passes have no metric in common but those that a
-/// method hands over itself.
+/// The pass that a sample belongs to. Samples of the two passes have no metric in common except
+/// those that a method reports itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pass {
     #[default]
     Timing,
-    /// In processes of its own: what costs time to count, and no times.
+    /// The counting pass: in processes of its own, it takes what costs time to count, and no times.
     Counting,
 }
 
@@ -81,7 +84,7 @@ const fn count(name: &'static str, unit: &'static str, source: &'static str) -> 
     Metric { exact: true, ..noisy(name, unit, source) }
 }
 
-/// Of the counting pass.
+/// A metric of the counting pass.
 const fn apart(
     exact: bool,
     name: &'static str,
@@ -99,9 +102,9 @@ const FAULTS: &str = "getrusage of the method, else /proc/PID/stat; of a plain c
 const SWITCHES: &str = "getrusage of the method, else /proc/PID/status; of a plain command wait4";
 const PARTS: &str = "getrusage of the method; of a plain command wait4";
 
-/// Those of the timing pass, then those of the counting pass, in the order in which reports show
-/// them. All but the throughput and the peaks are per operation; a sample of `ops` operations is
-/// divided by `ops`.
+/// The metrics of the timing pass, then those of the counting pass, in the order in which reports
+/// show them. All except the throughput and the peaks are per operation: the value of a sample of
+/// `ops` operations is divided by `ops`.
 pub const METRICS: &[Metric] = &[
     noisy(WALL, "ns", "the method's own monotonic clock, between `go` and `done`")
         .called("wall time", "wall", "wall"),
@@ -183,20 +186,20 @@ pub const THROUGHPUT: &str = "throughput_bytes_per_s";
 pub const SYSCALLS: &str = "syscalls";
 pub const ALLOCATIONS: &str = "allocations";
 
-/// Of a plain command it is taken in the counting pass: when it has ended, its memory is gone.
+/// For a plain command, this is taken in the counting pass: its memory is gone once it has ended.
 pub const PEAK_RSS: &str = "peak_rss_bytes";
 
-/// Whether the counting pass takes this metric. The others are never taken from it.
+/// Whether the counting pass takes this metric. All other metrics are never taken from that pass.
 pub fn is_counted_apart(name: &str) -> bool {
     find(name).is_some_and(|metric| metric.pass == Pass::Counting)
 }
 
-/// Whether reports know it by name; a method may have others of its own.
+/// Whether the metric is in the table. A method may have other metrics of its own.
 pub fn is_known(name: &str) -> bool {
     find(name).is_some()
 }
 
-/// What a sample of so many operations has of it, for one operation; a peak is that of all of them.
+/// The value per operation for a sample of `ops` operations; a peak is not divided.
 pub fn per_operation(name: &str, total: u64, ops: u64) -> f64 {
     let ops = if ["peak_live_bytes", PEAK_RSS].contains(&name) { 1 } else { ops.max(1) };
     total as f64 / ops as f64
@@ -206,19 +209,19 @@ fn find(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
-/// What a metric is called in full.
+/// The full title of a metric.
 pub fn title(name: &str) -> String {
     let title = find(name).map_or("", |metric| metric.titles[0]);
     let words = ["_bytes_per_s", "_bytes", "_ns"].iter().find_map(|end| name.strip_suffix(*end));
     if title.is_empty() { words.unwrap_or(name).replace('_', " ") } else { title.to_owned() }
 }
 
-/// What its column is called.
+/// The heading of the metric's column.
 pub fn heading(name: &str) -> &str {
     titled(name, 1)
 }
 
-/// What its column is called where that must be narrow.
+/// The heading of the metric's column where that must be narrow.
 pub fn short_heading(name: &str) -> &str {
     titled(name, 2)
 }
@@ -228,7 +231,7 @@ fn titled(name: &str, which: usize) -> &str {
     title.or(name.strip_suffix("_ns")).unwrap_or(name)
 }
 
-/// The unit of a metric: from the table, else from the ending of its name.
+/// The unit of a metric: from the table, else from the suffix of its name.
 pub fn unit(name: &str) -> &'static str {
     if let Some(metric) = find(name) {
         return metric.unit;
@@ -244,7 +247,7 @@ pub fn unit(name: &str) -> &'static str {
     }
 }
 
-/// The metrics of which the method's own account is better than what is seen from outside.
+/// The metrics for which the method's own value is more accurate than the value seen from outside.
 pub const TOLD_BY_METHODS: &[&str] = &[
     "cpu_ns",
     "user_ns",
@@ -264,7 +267,7 @@ pub const TOLD_BY_METHODS: &[&str] = &[
     "branch_misses",
 ];
 
-/// Whether only the lab may give this metric.
+/// Whether only the lab may set this metric.
 pub fn is_the_labs_own(name: &str) -> bool {
     is_known(name) && !TOLD_BY_METHODS.contains(&name)
 }

@@ -1,5 +1,5 @@
-//! What may vary: a `Param`, a typed `Value` of it, and a `Point`, one combination of values.
-//! The text form here is the one of the flags, of the store and of the line protocol alike.
+//! The params of an experiment: a `Param`, a typed `Value` of it, and a `Point`, which is one
+//! combination of values. The same text form is used by the flags, the store and the line protocol.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-/// One thing that may vary. Its declaration gives the flag, the sweep axis, the table column, the
-/// stored key and the child's argument.
+/// One param of an experiment. Its declaration defines the flag, the sweep axis, the table column,
+/// the stored key and the child's argument.
 #[derive(Clone, Debug)]
 pub struct Param {
     pub name: &'static str,
     pub kind: Kind,
-    /// In the syntax of the flag; empty where the param has no value unless it is given.
+    /// The default in the syntax of the flag; empty where the param has no value unless one is
+    /// given.
     pub default: &'static str,
     pub help: &'static str,
 }
@@ -32,7 +33,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// Bytes or a count: the param's kind says which.
+    /// A number of bytes or a count; the kind of the param decides which.
     Number(u64),
     /// A path or a word.
     Text(String),
@@ -48,8 +49,8 @@ impl fmt::Display for Value {
 }
 
 impl Param {
-    /// The values a flag's text stands for: `64KiB`, `4KiB,1MiB`, or `4KiB..4MiB` (doubling; `*4`
-    /// behind it sets another factor, `+4KiB` a step).
+    /// The values that a flag's text stands for: `64KiB`, `4KiB,1MiB`, or `4KiB..4MiB` (doubling;
+    /// the suffix `*4` sets another factor, the suffix `+4KiB` a step).
     pub fn parse(&self, text: &str) -> Result<Vec<Value>> {
         let mut values = Vec::new();
         for item in text.split(',') {
@@ -153,7 +154,7 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
     exact.or_else(fraction).context("not a whole number of bytes (examples: 65536, 64KiB, 1.5MiB)")
 }
 
-/// The shortest exact way to write a number of bytes: `64KiB`, `1000`.
+/// The shortest exact notation of a number of bytes: `64KiB`, `1000`.
 pub fn bytes(n: u64) -> String {
     for (unit, shift) in [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if n >= 1 << shift && n.trailing_zeros() >= shift {
@@ -205,7 +206,7 @@ impl Point {
         self.0.iter().map(|(n, v)| (n.as_str(), v))
     }
 
-    /// This point with only those of its values that `keep` names.
+    /// This point reduced to the values that `keep` accepts.
     #[must_use]
     pub fn only(&self, keep: impl Fn(&str) -> bool) -> Point {
         Point(self.0.iter().filter(|(n, _)| keep(n)).cloned().collect())

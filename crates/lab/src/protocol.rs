@@ -1,33 +1,33 @@
-//! The line protocol, as text: what the lab and a method's process say to each other, one ASCII
-//! line at a time. Pure: it parses and writes lines, it reads and sends none.
+//! The text of the line protocol: the messages between the lab and a method's process, one ASCII
+//! line each. This module is pure: it parses and formats lines, and does no I/O.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::param::Point;
 
-/// What a built-in method tells where its job is marked.
+/// The metric by which a built-in method reports when its job began.
 pub const JOB_START: &str = "job_start_ns";
 
-/// Set for a process of a method whose digest an earlier process has given: it may leave it out, so
-/// that a new session costs little.
+/// Set for a process of a method whose digest an earlier process has provided: the process may omit
+/// the digest, so that a new session costs little.
 pub const DIGEST_VARIABLE: &str = "BYTELAB_DIGEST";
 
-/// Set for a process that takes one sample only. One that gives a digest leaves it out then: the
-/// sample is to be the first that touches the data.
+/// Set for a process that takes one sample only. A method that provides a digest then omits it,
+/// because the sample must be the first access to the data.
 pub const FRESH_VARIABLE: &str = "BYTELAB_FRESH";
 
-/// Set for the children of the counting pass. A built-in method finds in it how to count its own
-/// system calls; a worker may take it as the sign to count what costs it time.
+/// Set for the children of the counting pass. Its value describes to a built-in method how to count
+/// its own system calls; a worker may use it as the sign to count what costs time.
 pub const COUNTING_VARIABLE: &str = "BYTELAB_COUNTING";
 
-/// The version a child names in its `hello`.
+/// The version that a child sends in its `hello`.
 pub const VERSION: &str = "1";
 
-/// A line longer than this is rubbish.
+/// A longer line is invalid.
 pub const LINE_LIMIT_BYTES: usize = 64 << 10;
 
-/// What the lab says.
+/// A message from the lab.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
     /// Names and values of the point, as text.
@@ -35,13 +35,14 @@ pub enum Order {
     Go {
         n: u64,
         ops: u64,
-        /// A built-in method shows by marks where its job begins and ends; others need not know it.
+        /// A built-in method sets marks at the beginning and the end of its job; other methods may
+        /// ignore this.
         marked: bool,
     },
     Bye,
 }
 
-/// What a child says.
+/// A message from a child.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     Hello { name: String, language: Option<String> },
@@ -51,7 +52,7 @@ pub enum Reply {
     Fail(String),
 }
 
-/// One finished sample, in the child's own words.
+/// One finished sample, as the child reports it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Done {
     pub n: u64,
@@ -93,7 +94,7 @@ impl Order {
     }
 }
 
-/// With its newline.
+/// Includes the newline.
 impl std::fmt::Display for Order {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -117,7 +118,7 @@ impl std::fmt::Display for Order {
 }
 
 impl Reply {
-    /// The error says in a few words what is wrong with the line.
+    /// The error describes in a few words what is wrong with the line.
     pub fn parse(line: &str) -> Result<Reply, String> {
         let (verb, rest) = split_word(line);
         match verb {
@@ -139,7 +140,7 @@ impl Reply {
     }
 }
 
-/// With its newline.
+/// Includes the newline.
 impl std::fmt::Display for Reply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -242,12 +243,13 @@ fn pairs(rest: &str) -> impl Iterator<Item = Result<(&str, String), String>> {
     })
 }
 
-/// A value as one word of ASCII: all but printable ASCII, the space and `%` become `%XX`.
+/// A value as one word of ASCII: every character except printable ASCII other than the space and
+/// `%` becomes `%XX`.
 pub fn escape(text: &str) -> Cow<'_, str> {
     escape_where(text, |b| !b.is_ascii_graphic() || b == b'%')
 }
 
-/// A reason as one line: like [`escape`], but spaces stay.
+/// A reason as one line: like [`escape`], but spaces are kept.
 fn escape_text(text: &str) -> Cow<'_, str> {
     escape_where(text, |b| (!b.is_ascii_graphic() && b != b' ') || b == b'%')
 }
@@ -267,8 +269,8 @@ fn escape_where(text: &str, special: impl Fn(u8) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Undoes [`escape`]. A `%` that no two hex digits follow stands for itself, so that a hand-written
-/// worker may say `fail 50 % is too much`.
+/// Reverses [`escape`]. A `%` without two hex digits after it stands for itself, so that a
+/// hand-written worker may send `fail 50 % is too much`.
 pub fn unescape(text: &str) -> Result<String, String> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -287,7 +289,7 @@ pub fn unescape(text: &str) -> Result<String, String> {
     String::from_utf8(out).map_err(|_| format!("{} is not UTF-8", quote(text)))
 }
 
-/// A foreign text inside an error: short, on one line, without control characters.
+/// Text from outside for an error message: short, on one line, without control characters.
 pub fn quote(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {

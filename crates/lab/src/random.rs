@@ -1,4 +1,4 @@
-//! Random numbers from a seed, so that what is drawn can be drawn again.
+//! Random numbers from a seed, so that every sequence can be reproduced.
 
 /// Steele, Lea and Flood: Fast splittable pseudorandom number generators (OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -13,8 +13,8 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// Uniform below `n`, without the bias of a plain remainder: draws in the last, incomplete run
-    /// of `n` numbers are drawn again.
+    /// Uniform below `n`, without the bias of a plain remainder: a draw from the last, incomplete
+    /// interval of `n` numbers is rejected and repeated.
     pub fn below(&mut self, n: u64) -> u64 {
         let limit = u64::MAX - u64::MAX % n;
         loop {
@@ -25,7 +25,7 @@ impl SplitMix64 {
         }
     }
 
-    /// Every order is equally likely (Fisher and Yates), but for 2⁻⁶⁴ parts.
+    /// Every order is equally likely (Fisher and Yates), up to parts of 2⁻⁶⁴.
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for i in (1..values.len()).rev() {
             let other = (u128::from(self.draw()) * (i as u128 + 1)) >> 64;
@@ -45,8 +45,8 @@ impl SplitMix64 {
     }
 }
 
-/// Marsaglia: Xorshift RNGs (2003). Three instructions a number: for bytes and orders of made data.
-/// The seed must not be 0.
+/// Marsaglia: Xorshift RNGs (2003). It takes three instructions per number and is used for the
+/// bytes and orders of generated data. The seed must not be 0.
 #[derive(Clone, Debug)]
 pub struct XorShift64(pub u64);
 
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_numbers_are_those_of_the_papers() {
-        // The reference implementation of S. Vigna, from seed 0.
+        // From the reference implementation of S. Vigna, with seed 0.
         let mut random = SplitMix64(0);
         let drawn = [random.draw(), random.draw(), random.draw()];
         assert_eq!(drawn, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);

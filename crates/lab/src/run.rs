@@ -1,4 +1,4 @@
-//! The record of one invocation. This, and nothing derived from it, is stored.
+//! The record of one invocation. Only this record is stored, nothing that is derived from it.
 
 mod columns;
 
@@ -18,24 +18,24 @@ pub struct Run {
     pub schema: u32,
     pub id: String,
     pub experiment: String,
-    /// The question the experiment asks, as it was worded then.
+    /// The question of the experiment, as it was worded when the run was made.
     pub question: String,
     pub label: Option<String>,
     /// RFC 3339, UTC.
     pub started: String,
-    /// Whether all that the plan asks was measured; a run that was stopped or killed is not
-    /// complete.
+    /// Whether everything that the plan requires was measured; a run that was stopped or killed is
+    /// not complete.
     pub complete: bool,
     pub environment: Environment,
     pub plan: Plan,
-    /// The full points: each is a family whose cells are compared with each other.
+    /// The full points. Each point is a family whose cells are compared with each other.
     pub points: Vec<Point>,
     pub cells: Vec<Cell>,
     /// Doubts that arose while measuring.
     pub notes: Vec<Warning>,
 }
 
-/// The machine, the kernel, the build: all that may change the numbers, by the name of the fact.
+/// The machine, the kernel, the build: all facts that may change the numbers, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// Digest of the facts that change slowly: equal on the same machine and system.
@@ -44,71 +44,72 @@ pub struct Environment {
     pub facts: BTreeMap<String, serde_json::Value>,
 }
 
-/// By default nothing is measured: no round, no time.
+/// The default measures nothing: no rounds, no time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Rounds per session, at most.
+    /// Maximum number of rounds per session.
     pub rounds: u32,
-    /// Time for the rounds of all sessions together, at most.
+    /// Maximum time for the rounds of all sessions together.
     pub time_limit_ns: u64,
     /// Rounds at the start of each session that are marked as warm-up.
     pub warm_up: u32,
     pub sessions: u32,
     pub seed: u64,
     pub cache: CacheState,
-    /// Time for one sample or one preparation, at most; then the child is killed.
+    /// Maximum time for one sample or one preparation; after it the child is killed.
     pub sample_limit_ns: u64,
-    /// Where made data is kept.
+    /// The directory in which generated data is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// Samples per cell in which is counted what costs time to count, taken after all others.
+    /// Samples per cell in the counting pass, which takes what costs time to count, after all other
+    /// samples.
     #[serde(default)]
     pub counting: u32,
-    /// Every sample of the timing pass is the first of a new process.
+    /// Whether every sample of the timing pass is the first of a new process.
     #[serde(default)]
     pub fresh: bool,
-    /// Where the experiment is not one of the program's own.
+    /// The origin of the experiment, if it is not one of the program's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Definition>,
-    /// Versions of the definitions of the metrics, by name; those that are not named are of
-    /// version 1.
+    /// Versions of the metrics' definitions, by name; a metric that is not listed has version 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metric_versions: BTreeMap<String, u32>,
-    /// By point, what its methods are compared by, as it was chosen after the first session. Empty
-    /// before that, and in older runs, of which it is chosen from all samples.
+    /// By point, the measure by which its methods are compared, chosen after the first session.
+    /// Empty before that, and in older runs, for which it is chosen from all samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<Measure>,
-    /// Where another program measured.
+    /// The origin of the figures, if another program measured them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
 }
 
 impl Plan {
-    /// All rounds are taken, however long that takes: a number that JSON keeps exactly.
+    /// The time limit of a plan without one: all rounds are taken, however long they take. JSON
+    /// represents this number exactly.
     pub const NO_TIME_LIMIT_NS: u64 = (1 << 53) - 1;
 }
 
-/// What the methods of a point are compared by, and why by this.
+/// The measure by which the methods of a point are compared, and why it was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measure {
     pub metric: String,
     pub why: String,
 }
 
-/// A file in which another program tells what it measured. Its methods were not measured in rounds:
-/// no two cells have a round in common.
+/// A file in which another program reports what it measured. Its methods were not measured in
+/// rounds: no two cells have a round in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Imported {
-    /// The program, and its version where that is told: `fio 3.33`.
+    /// The program, with its version where the file has one: `fio 3.33`.
     pub tool: String,
-    /// The file or directory, as it was named.
+    /// The file or directory, as it was named on the command line.
     pub file: String,
 }
 
-/// The file in which the user declared the experiment, as it was when the run began.
+/// The file in which the user declared the experiment, with its contents at the start of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
-    /// Its absolute path.
+    /// The absolute path of the file.
     pub file: String,
     pub text: String,
     pub thresholds: Vec<Threshold>,
@@ -117,14 +118,15 @@ pub struct Definition {
 /// A limit for one metric, or for the ratio to the reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Threshold {
-    /// The methods that it holds for; none: all that compete.
+    /// The methods to which the limit applies; none: all that compete.
     pub methods: Vec<String>,
     /// The name of a metric, or [`RATIO`].
     pub metric: String,
     pub max: f64,
 }
 
-/// In place of a metric: method / reference, in what decides between the two.
+/// A limit with this in place of a metric's name is one for the ratio method / reference, of the
+/// metric that decides between the two.
 pub const RATIO: &str = "ratio";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,19 +144,19 @@ pub struct Cell {
     pub method: String,
     pub about: String,
     pub role: Role,
-    /// Of a worker: the language it says it is written in.
+    /// For a worker: the language that it reports.
     pub language: Option<String>,
     /// The values of the params that the method reads.
     pub point: Point,
     #[serde(flatten)]
     pub status: Status,
-    /// Digest of the bytes handed over, where the method gives one.
+    /// Digest of the delivered bytes, where the method provides one.
     pub digest: Option<String>,
-    /// System calls per operation, of one sample in which each was looked at.
+    /// System calls per operation, from one sample in which each call was traced.
     #[serde(default)]
     pub syscalls_by_name: Option<BTreeMap<String, f64>>,
     pub samples: Vec<Sample>,
-    /// A column per metric, as long as `samples`; NaN where a sample lacks it.
+    /// One column per metric, as long as `samples`; NaN where a sample has no value.
     #[serde(with = "columns")]
     pub values: BTreeMap<String, Vec<f64>>,
 }
@@ -162,9 +164,9 @@ pub struct Cell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Competes.
+    /// A method that competes.
     Contender,
-    /// Stands beside the contenders as a line to hold them against: the limit, or a well-known
+    /// A method that is shown beside the contenders for orientation: the limit, or a well-known
     /// program. It has no verdict and may lack an answer.
     Yardstick,
 }
@@ -173,17 +175,17 @@ pub enum Role {
 #[serde(tag = "status", content = "reason", rename_all = "lowercase")]
 pub enum Status {
     Measured,
-    /// Refused by this machine or this data; the reason.
+    /// This machine or this data does not support the method; the reason.
     Skipped(String),
-    /// Started, and ended wrongly; the reason. Samples taken before are kept.
+    /// The method was started and ended with an error; the reason. Samples taken before are kept.
     Failed(String),
 }
 
-/// How the reason of a method begins that died after samples that count.
+/// The prefix of the reason of a method that died after samples that count.
 const DIED: &str = "died after ";
 
 impl Status {
-    /// As it is stored and shown.
+    /// The word by which the status is stored and shown.
     pub fn word(&self) -> &'static str {
         match self {
             Status::Measured => "measured",
@@ -199,7 +201,7 @@ impl Status {
         }
     }
 
-    /// Of a method that died: its samples until then stand.
+    /// The status of a method that died: its samples until then are valid.
     pub fn died(rounds: usize, how: &str) -> Status {
         Status::Failed(format!("{DIED}{rounds} rounds: {how}"))
     }
@@ -212,17 +214,18 @@ pub struct Sample {
     pub pass: Pass,
     pub session: u32,
     pub round: u32,
-    /// Place in the round, from 0.
+    /// Position in the round, from 0.
     pub slot: u32,
     pub warm_up: bool,
-    /// Why the sample does not count (not in the asked cache state); it is kept all the same.
+    /// Why the sample does not count (it was not in the requested cache state); it is kept
+    /// nevertheless.
     pub not_counted: Option<String>,
     pub ops: u64,
     pub bytes: u64,
     pub answer: Option<String>,
 }
 
-/// What a list of runs says of one of them.
+/// The entry of a run in a list of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
     pub id: String,
@@ -236,7 +239,7 @@ pub struct Listed {
     pub samples: u64,
 }
 
-/// By what a reader knows the machine of a run again.
+/// The facts by which a reader recognizes the machine of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Machine {
     pub fingerprint: String,
@@ -245,15 +248,15 @@ pub struct Machine {
 }
 
 impl Run {
-    /// Whether its methods took turns; else what happened meanwhile is in every difference between
-    /// them.
+    /// Whether the methods took turns. If they did not, every difference between them includes what
+    /// changed in the meantime.
     pub fn in_rounds(&self) -> bool {
         self.plan.imported.is_none()
     }
 }
 
 impl Cell {
-    /// Of a contender, without samples.
+    /// A cell of a contender, without samples.
     pub fn new(method: impl Into<String>, point: Point) -> Self {
         Self {
             method: method.into(),
@@ -269,8 +272,8 @@ impl Cell {
         }
     }
 
-    /// Whether its samples stand for the method: those of one that died late do, too. Those of one
-    /// that handed over what is wrong, or said what cannot be, do not.
+    /// Whether the samples represent the method. Those of a method that died late do; those of a
+    /// method that delivered wrong bytes or reported impossible values do not.
     pub fn has_figures(&self) -> bool {
         match &self.status {
             Status::Measured => true,
@@ -305,9 +308,8 @@ impl Cell {
         Some((sample, values.collect()))
     }
 
-    /// The samples that count (no warm-up, cache state proved) and their value of a metric, in
-    /// order. They are those of the counting pass where that has the metric, else those of the
-    /// timing pass.
+    /// The samples that count (no warm-up, cache state verified) and their value of a metric, in
+    /// order. They come from the counting pass where it has the metric, else from the timing pass.
     pub fn counted<'a>(
         &'a self,
         metric: &str,
@@ -324,14 +326,14 @@ impl Cell {
             .map(|(sample, value)| (sample, *value))
     }
 
-    /// How many samples of a pass count.
+    /// The number of samples of a pass that count.
     pub fn n(&self, pass: Pass) -> usize {
         self.samples.iter().filter(|sample| sample.counts_in(pass)).count()
     }
 }
 
 impl Sample {
-    /// Whether its times count.
+    /// Whether the times of the sample count.
     pub fn counts(&self) -> bool {
         self.counts_in(Pass::Timing)
     }

@@ -1,5 +1,5 @@
-//! The statistics of the lab: plain numbers in, plain numbers out. Reads no clock, file or
-//! environment, and knows neither runs nor methods.
+//! The statistics of the lab: numbers in, numbers out. The module reads no clock, file or
+//! environment, and does not depend on runs or methods.
 
 mod change;
 mod decision;

@@ -1,4 +1,4 @@
-//! The wish to stop: set by a signal, looked at wherever something takes long.
+//! The stop request: a flag that a signal sets, and that every long operation polls.
 #![expect(unsafe_code, reason = "sigaction fills a struct that the caller gives")]
 
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::{io, mem, ptr};
 
 use anyhow::{Context, Result, ensure};
 
-/// Set by SIGINT, SIGTERM and SIGHUP: the run keeps what it has and ends its children.
+/// Set by SIGINT, SIGTERM and SIGHUP: the run then keeps its samples and ends its children.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<AtomicUsize>);
 
 impl Stop {
-    /// From now on these signals set the flag instead of ending the process. One that is ignored
-    /// since the start of the process, as by `nohup`, stays ignored.
+    /// From now on these signals set the flag instead of ending the process. A signal that has been
+    /// ignored since the start of the process, as by `nohup`, stays ignored.
     pub fn on_signals() -> Result<Stop> {
         let stop = Stop::default();
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
@@ -27,7 +27,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// The signal that came, if one did.
+    /// The signal that was received, if any.
     pub fn signal(&self) -> Option<i32> {
         match self.0.load(Ordering::Relaxed) {
             0 => None,
@@ -35,22 +35,23 @@ impl Stop {
         }
     }
 
-    /// An error once a signal came: for work that has nothing to keep.
+    /// Returns an error once a signal was received: for work that has nothing to keep.
     pub fn check(&self) -> Result<()> {
         ensure!(self.signal().is_none(), "stopped by a signal");
         Ok(())
     }
 
-    /// As if a signal had come; for tests.
+    /// Sets the flag as a signal would; for tests.
     pub fn raise(&self, signal: i32) {
         self.0.store(signal as usize, Ordering::Relaxed);
     }
 }
 
 fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
-    // SAFETY: a struct of integers and of an optional function, for which zeros are a value.
+    // SAFETY: a struct of integers and of an optional function, for which all zeros are a valid
+    // value.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
-    // SAFETY: `action` is valid for writing; without a new action nothing is changed.
+    // SAFETY: `action` is valid for writing; without a new action the call changes nothing.
     if unsafe { libc::sigaction(signal, ptr::null(), &raw mut action) } != 0 {
         return Err(io::Error::last_os_error());
     }

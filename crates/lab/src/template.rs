@@ -1,9 +1,9 @@
-//! Texts with names in braces, which become values of the point. Pure.
+//! Texts with names in braces, which are replaced by values of the point. Pure.
 
 use crate::param::Point;
 
-/// The text with each `{name}` that the point knows replaced, once: what a value contains is not
-/// looked at again. `{{name}}` becomes `{name}`; `${name}` and all other braces stay.
+/// The text with each `{name}` of the point replaced once: inserted values are not expanded again.
+/// `{{name}}` becomes `{name}`; `${name}` and all other braces are kept.
 pub fn fill(text: &str, point: &Point, form: impl Fn(&str) -> String) -> String {
     let mut out = String::new();
     for piece in pieces(text) {
@@ -18,13 +18,14 @@ pub fn fill(text: &str, point: &Point, form: impl Fn(&str) -> String) -> String 
     out
 }
 
-/// The names that the text holds.
+/// The names that the text contains.
 pub fn names(text: &str) -> Vec<&str> {
     let name = |piece| if let Piece::Name(name) = piece { Some(name) } else { None };
     pieces(text).into_iter().filter_map(name).collect()
 }
 
-/// Whether it can be a name: small letters, digits, `-` and `_`, with a letter first.
+/// Whether the text is a valid name: lowercase letters, digits, `-` and `_`, beginning with a
+/// letter.
 pub fn is_name(text: &str) -> bool {
     let plain =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);

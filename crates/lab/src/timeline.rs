@@ -1,5 +1,5 @@
-//! A timeline of one round: what each child was asked to do, and what its threads did meanwhile. It
-//! is recorded from perf events where the rights allow that, else by polling, and written as Chrome
+//! A timeline of one round: the orders to each child, and what its threads did meanwhile. It is
+//! recorded from perf events where the rights allow that, else by polling, and written as Chrome
 //! trace events.
 
 mod build;

@@ -1,4 +1,4 @@
-//! What a reader must know of a run before the figures are trusted.
+//! What a reader must know about a run before trusting its figures.
 
 use std::fmt;
 
@@ -7,36 +7,37 @@ use serde::{Deserialize, Serialize};
 use crate::metric;
 use crate::param::Point;
 
-/// A warning. Its `Display` is the text that is shown, and that is stored in its place.
+/// A warning. Its `Display` is the text that is shown and stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Warning {
     pub kind: WarningKind,
-    /// The method it is about; none: several, or the whole run.
+    /// The method that the warning concerns; none: several methods, or the whole run.
     pub method: Option<String>,
     pub point: Option<Point>,
-    /// Where it is about many cells at once.
+    /// Set where the warning concerns many cells at once.
     pub cells: Option<Cells>,
-    /// What was found, or why.
+    /// What was found, or the reason.
     pub detail: String,
-    /// What to do about it, or what it means. Empty where the detail says it.
+    /// What to do about it, or what it means. Empty where the detail already contains it.
     pub advice: String,
 }
 
-/// In the order in which the warnings of an analysis are shown: first what puts a method out, then
-/// what is missing from the comparison, then what makes its figures doubtful.
+/// The kinds are in the order in which the warnings of an analysis are shown: first those that
+/// exclude a method, then those on what is missing from the comparison, then those that make its
+/// figures doubtful.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WarningKind {
-    /// A sentence of its own, which arose while measuring or importing.
+    /// A complete sentence, recorded while measuring or importing.
     Noted,
-    /// Why something is missing: a metric, by its name, or another part of what is measured.
+    /// Why something is missing: a metric, by its name, or another part of the measurement.
     Missing(String),
     Imported,
     WrongAnswer,
-    /// Why.
+    /// The reason of the failure.
     Failed(String),
     Skipped(String),
-    /// Another method takes the place of the reference.
+    /// Another method serves as the reference.
     Reference,
     NotCounted,
     NoVerdict,
@@ -47,12 +48,12 @@ pub enum WarningKind {
     Drift,
     Modes,
     SlotEffect,
-    /// So many points were compared that chance alone gives a false verdict.
+    /// The number of compared points is so high that a false verdict by chance alone is likely.
     Chance,
 }
 
 impl WarningKind {
-    /// How the text of a warning about cells begins.
+    /// The prefix of the text of a warning about cells.
     fn words(&self) -> String {
         match self {
             WarningKind::Missing(what) => what.clone(),
@@ -84,7 +85,7 @@ pub struct Cells {
     pub methods: Vec<String>,
 }
 
-/// As many methods are named at most.
+/// Maximum number of methods that are named.
 const NAMED_MAX: usize = 6;
 
 impl fmt::Display for Cells {
@@ -102,14 +103,14 @@ impl fmt::Display for Cells {
 }
 
 impl Warning {
-    /// About a whole run, in a sentence of its own.
+    /// A warning about a whole run, as a complete sentence.
     pub fn new(kind: WarningKind, detail: impl Into<String>) -> Warning {
         let (detail, advice) = (detail.into(), String::new());
         Warning { kind, method: None, point: None, cells: None, detail, advice }
     }
 
-    /// What arose while measuring or importing. First words that name a metric, or a part of a run
-    /// that may be missing, tell that the rest says why it is missing.
+    /// A warning that was recorded while measuring or importing. If its first words name a metric
+    /// or a part of a run that may be missing, the rest is the reason why it is missing.
     pub fn noted(text: impl Into<String>) -> Warning {
         let text = text.into();
         let is_part = |what: &str| {
@@ -124,7 +125,7 @@ impl Warning {
         }
     }
 
-    /// Why something is missing.
+    /// A warning that something is missing, with the reason.
     pub fn missing(what: &str, why: impl Into<String>) -> Warning {
         Warning::new(WarningKind::Missing(what.to_owned()), why)
     }
@@ -134,7 +135,7 @@ impl Warning {
         Warning { method: Some(method.into()), ..self }
     }
 
-    /// The metric that is missing, and why.
+    /// The metric that is missing, and the reason.
     pub fn missing_metric(&self) -> Option<(&str, &str)> {
         match &self.kind {
             WarningKind::Missing(what) if metric::is_known(what) => Some((what, &self.detail)),
@@ -142,7 +143,7 @@ impl Warning {
         }
     }
 
-    /// The text, with other words for the many cells it is about.
+    /// The text, with `cells` in place of the words for the cells that it concerns.
     pub fn with_cells(&self, cells: &str) -> String {
         let words = self.kind.words();
         let Warning { detail, advice, .. } = self;
@@ -167,7 +168,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What stands in the document of a run.
+/// The form in the stored document of a run.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     method: Option<String>,
@@ -182,7 +183,7 @@ impl From<Warning> for Stored {
     }
 }
 
-/// Parts of a run that may be missing and are no metrics.
+/// Parts of a run that may be missing and are not metrics.
 pub(crate) const TIMELINE: &str = "timeline";
 pub(crate) const FEWER_COUNTS: &str = "fewer counts";
 pub(crate) const CALLS_BY_NAME: &str = "no system calls by name";

@@ -1,4 +1,4 @@
-//! The child's side of the line protocol: a built-in method, set up and run as it is told.
+//! The child's side of the line protocol: sets up a built-in method and runs it on order.
 
 use std::io::{self, BufRead, Write};
 
@@ -13,7 +13,7 @@ use crate::param::{Kind, Param, Point, Value};
 use crate::protocol::{DIGEST_VARIABLE, Done, FRESH_VARIABLE, JOB_START, Order, Reply};
 
 /// Answers orders from standard input until `bye`, the end of the input or the death of the lab.
-/// `language` is that of what does the job.
+/// `language` is that of the code that does the job.
 pub fn serve(method: &Method, params: &[Param], language: &str) -> Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
@@ -80,7 +80,7 @@ fn prepare(
     Ok((task, Reply::Ready { digest }))
 }
 
-/// The kind of a declared param gives the type of its value; all else is text.
+/// The kind of a declared param determines the type of its value; all other values are text.
 fn typed(params: &[Param], arguments: &[(String, String)]) -> Result<Point> {
     let mut point = Point::default();
     for (name, text) in arguments {
@@ -96,18 +96,18 @@ fn typed(params: &[Param], arguments: &[(String, String)]) -> Result<Point> {
     Ok(point)
 }
 
-/// What is read before and after a job.
+/// The state that is read before and after a job.
 struct Edge<'a> {
     wait: &'a OwnWait,
-    /// In the counting pass only.
+    /// Set only in the counting pass.
     counts: Option<&'a OwnCounts>,
     allocations: bool,
-    /// The lab watches the system calls: the times of this sample mean nothing, and only what is
-    /// between the marks is the job's.
+    /// The lab traces the system calls: the times of this sample are meaningless, and only the
+    /// calls between the marks belong to the job.
     marked: bool,
 }
 
-/// Between the two readings of the clock there is only the job.
+/// Only the job runs between the two readings of the clock.
 fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Reply> {
     task.before()?;
     if edge.allocations {
@@ -115,13 +115,14 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     }
     let before = TreeUsage::own();
     let children_before = TreeUsage::of_ended_children();
-    // The CPU time is read outside the wait: reading it brings the scheduler's account up to date,
-    // and may cost the process its CPU.
+    // The CPU time is read outside the interval of the wait: reading it updates the scheduler's
+    // accounting and may cost the process its CPU.
     let main_before_ns = clock::own_thread_cpu_ns();
     let cpu_before_ns = clock::own_cpu_ns();
     let wait_before_ns = edge.wait.read_ns();
     let counts_before = edge.counts.map(OwnCounts::before);
-    // A first reading brings the clock's code and data back into the caches after the system calls.
+    // The first reading brings the clock's code and data back into the caches after the system
+    // calls.
     clock::now_ns();
     let start_ns = clock::now_ns();
     if edge.marked {
@@ -142,7 +143,7 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let allocated = edge.allocations.then(CountingAllocator::stop);
     let work = outcome?;
     let waited_ns = wait_after_ns.zip(wait_before_ns).map(|(after, before)| after - before);
-    // What the processes and threads that the job started waited for a CPU is not known, nor what
+    // How long the processes and threads started by the job waited for a CPU is not known, nor what
     // these processes allocated.
     let starts_others = children.counts != Usage::default();
     let waited_ns = waited_ns.filter(|_| !starts_others && is_nearly_all(main_ns, cpu_ns));
@@ -167,7 +168,7 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let per_op = |(name, total): (&'static str, Option<u64>)| {
         Some((name, metric::per_operation(name, total?, work.ops)))
     };
-    // What the method measured itself replaces what was read around it.
+    // Values that the method measured itself replace those that were read around it.
     let own = task.metrics();
     let is_own = |name: &str| own.iter().any(|(known, _)| *known == name);
     let totals = totals.into_iter().chain(counted).filter(|(name, _)| !is_own(name));

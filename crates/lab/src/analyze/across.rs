@@ -1,5 +1,6 @@
-//! A method against itself at another value of a param that is a word or a path: the same job in
-//! another directory, or another placement. Numbers are left to the eye: what they do is a curve.
+//! Compares a method with itself at another value of a param that is a word or a path: the same job
+//! in another directory, or with another placement. Numeric params are not compared, because their
+//! effect is a curve.
 
 use std::collections::HashMap;
 
@@ -10,11 +11,11 @@ use crate::metric::WALL;
 use crate::param::{Point, Value};
 use crate::run::Run;
 
-/// What tells jobs apart, and the rows of `numbers`, which are not to be compared.
+/// Params that distinguish jobs, and the rows of `numbers`; they are not compared.
 const JOBS: [&str; 2] = ["job", "row"];
 
-/// Each measured cell with that of the same method at the first value of the param, all else equal;
-/// by one measure with all that are compared with one of these cells.
+/// Compares each measured cell with that of the same method at the first value of the param, all
+/// other values being equal; by one measure for all comparisons that involve one of these cells.
 pub(super) fn compare_all(
     run: &Run,
     wrong: &[Option<String>],
@@ -62,7 +63,7 @@ pub(super) fn compare_all(
     all
 }
 
-/// The cells of one method that differ in nothing but this param, in the order of the run.
+/// The cells of one method that differ only in this param, in the order of the run.
 fn groups(run: &Run, param: &str) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut known: HashMap<(&str, Point), usize> = HashMap::new();
@@ -80,7 +81,7 @@ fn groups(run: &Run, param: &str) -> Vec<Vec<usize>> {
     groups
 }
 
-/// The params with several words or paths in this run.
+/// The params that have several words or paths in this run.
 fn text_params(run: &Run) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, value) in run.cells.iter().flat_map(|cell| cell.point.iter()) {

@@ -1,4 +1,4 @@
-//! What a run shows. Derived, never stored.
+//! The results of a run. They are derived and never stored.
 
 use serde::Serialize;
 
@@ -13,11 +13,11 @@ pub struct Analysis {
     pub families: Vec<Family>,
     /// Each contender against the reference, per point and metric.
     pub comparisons: Vec<Comparison>,
-    /// Each method against itself at another word or path of a param.
+    /// Each method compared with itself at another word or path of a param.
     pub across: Vec<ParamComparison>,
-    /// What the run must not exceed, by threshold, method and point.
+    /// The outcomes of the thresholds, by threshold, method and point.
     pub thresholds: Vec<ThresholdOutcome>,
-    /// Those of the run, then those found in its samples.
+    /// The notes of the run, then those found in its samples.
     pub notes: Vec<Warning>,
 }
 
@@ -32,20 +32,20 @@ pub struct Family {
     pub reference: Option<usize>,
     /// Contenders that were measured and gave the right answer, the reference among them.
     pub compared: Vec<usize>,
-    /// What decides between all of them: `wall_ns`, or `wall_less_wait_ns` where one waited for a
-    /// CPU for more than 5 % of its time and all have it, also in families that share a cell with
-    /// this one.
+    /// The metric that decides between all of them: `wall_ns`, or `wall_less_wait_ns` where one
+    /// method waited for a CPU for more than 5 % of its time and all have it, also in families that
+    /// share a cell with this one.
     pub metric: &'static str,
-    /// Why it is this.
+    /// Why this metric decides.
     pub why: String,
-    /// The winner, which has the smallest ratio of those shown faster than the reference or is the
-    /// reference, and those not shown slower than it.
+    /// The winner, which is the method with the smallest ratio of those shown faster than the
+    /// reference, or else the reference, and the methods not shown slower than it.
     pub best: Vec<usize>,
-    /// Not shown slower than the winner either, but they may take twice its time: too little is
-    /// known of them.
+    /// Methods that are also not shown slower than the winner, but may take twice its time: too
+    /// little is known about them.
     pub undecided: Vec<usize>,
-    /// Contenders that no other contender beats in wall, CPU and memory at once, by p50; one that
-    /// is equal in some of them and better in the rest beats, too.
+    /// Contenders that no other contender beats in wall, CPU and memory at once, by p50; a
+    /// contender that is equal in some of them and better in the rest also beats.
     pub pareto: Vec<usize>,
 }
 
@@ -55,14 +55,14 @@ pub struct CellSummary {
     pub cell: usize,
     /// In the order of `metric::METRICS`, then custom ones by name.
     pub metrics: Vec<Summary>,
-    /// Samples that were taken but do not count (warm-up not included).
+    /// Samples that were taken but do not count (without warm-up).
     pub not_counted: usize,
-    /// No other contender of the point is better in wall, CPU and memory at once.
+    /// Whether no other contender of the point is better in wall, CPU and memory at once.
     pub pareto: bool,
-    /// The answer all its samples gave; none if it gives none, or several.
+    /// The answer of all its samples; none if they have none, or several.
     pub answer: Option<String>,
-    /// Its answer, or its digest of the bytes, differs from that of most methods at the point, or
-    /// among its own samples.
+    /// Whether its answer, or its digest of the bytes, differs from that of most methods at the
+    /// point, or between its own samples.
     pub wrong_answer: bool,
 }
 
@@ -72,15 +72,15 @@ pub struct Summary {
     pub metric: String,
     pub unit: &'static str,
     pub n: usize,
-    /// In which these samples were taken. Where it is one, the intervals are of this set of
+    /// The number of sessions of these samples. If it is one, the intervals apply to this set of
     /// processes alone.
     pub sessions: usize,
-    /// Operations that a sample is the mean of, the most of any: percentiles of more than one are
+    /// The maximum number of operations per sample: if it is more than one, the percentiles are
     /// those of means.
     pub ops: u64,
     /// p0 p25 p50 p75 p90 p99 p100.
     pub percentiles: Vec<Percentile>,
-    /// All of two or more samples are equal: an exact count.
+    /// Whether all of two or more samples are equal: an exact count.
     pub constant: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct Percentile {
     /// In percent.
     pub p: f64,
     /// By nearest rank: the smallest sample that at least p percent of the samples do not exceed.
-    /// It is a value that was measured.
+    /// It is a measured value.
     pub value: f64,
     pub low: Option<f64>,
     pub high: Option<f64>,
@@ -102,32 +102,34 @@ pub struct Percentile {
 pub struct Comparison {
     pub method: String,
     pub reference: String,
-    /// The family's; of a pair that is in several families, the first one's.
+    /// The point of the family; for a pair that is in several families, that of the first one.
     pub point: Point,
     pub metric: String,
     /// Indices of the two into `Run::cells`.
     pub cell: usize,
     pub reference_cell: usize,
-    /// Its metric is the one that decides between the two: exactly one of a pair's comparisons.
+    /// Whether its metric is the one that decides between the two: this is so for exactly one of a
+    /// pair's comparisons.
     pub decides: bool,
-    /// Rounds that both have.
+    /// The number of rounds that both have.
     pub n: usize,
     /// Sessions with such a round. Each is one value of the interval: rounds of the same processes
     /// are not independent.
     pub sessions: usize,
-    /// method / reference; `None` where there is nothing to compare.
+    /// method / reference; `None` where a comparison is not possible.
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
     /// Confidence level of the interval: 1 − 0.05 / (number of comparisons in the family).
     pub level: f64,
-    /// Of the test that the interval inverts, alone, and with Holm's correction for the family.
+    /// The p of the test that the interval inverts, alone, and with Holm's correction for the
+    /// family.
     pub p: Option<f64>,
     pub p_holm: Option<f64>,
     pub verdict: Verdict,
     /// Why there is no ratio, or no interval, or why the interval decides nothing.
     pub reason: Option<String>,
-    /// The interval excludes 0, but all of it lies within the relevance limit.
+    /// Whether the interval excludes 0, but is completely within the relevance limit.
     pub below_relevance: bool,
     /// The smallest difference, in percent, that would have been found 4 times out of 5.
     pub found_percent: Option<f64>,
@@ -136,20 +138,21 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// It has an interval that excludes 1 and yet decides nothing, because a wait for a CPU may be
-    /// in it.
+    /// Whether it has an interval that excludes 1 and yet decides nothing, because a wait for a CPU
+    /// may be in it.
     pub(crate) fn is_doubted(&self) -> bool {
         self.verdict == Verdict::Undecided && self.low.is_some() && self.reason.is_some()
     }
 }
 
-/// A method at one value of a param against itself at the first one: in another directory.
+/// A method at one value of a param compared with itself at the first value, such as in another
+/// directory.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParamComparison {
     pub param: String,
     pub value: String,
     pub reference_value: String,
-    /// Of which method and reference are the same.
+    /// The comparison, in which method and reference are the same.
     #[serde(flatten)]
     pub comparison: Comparison,
 }
@@ -195,7 +198,7 @@ impl Analysis {
     }
 }
 
-/// A threshold held against one method at one point.
+/// A threshold applied to one method at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ThresholdOutcome {
     pub method: String,
@@ -206,23 +209,23 @@ pub struct ThresholdOutcome {
     pub value: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
-    /// Of the interval: 1 − 0.05 / (outcomes of the run), so that all of them hold together at 95
-    /// %.
+    /// The level of the interval: 1 − 0.05 / (outcomes of the run), so that all of them hold
+    /// together at 95 %.
     pub level: f64,
     pub verdict: Held,
-    /// Why it is undecided.
+    /// Why the outcome is undecided.
     pub reason: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Held {
-    /// The whole interval is within.
+    /// The whole interval is within the limit.
     Kept,
-    /// The whole interval is beyond.
+    /// The whole interval is beyond the limit.
     Exceeded,
     Undecided,
 }
 
-/// Chance of a false verdict in a family.
+/// The probability of a false verdict in a family.
 pub(super) const ALPHA: f64 = 0.05;

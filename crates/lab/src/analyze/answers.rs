@@ -1,4 +1,4 @@
-//! Whether the methods did the job: their answers, and their digests of the bytes handed over, must
+//! Whether the methods did the job: their answers, and their digests of the delivered bytes, must
 //! be equal.
 
 use std::collections::BTreeSet;
@@ -7,9 +7,9 @@ use crate::run::{Cell, Role, Run};
 
 const ANSWER: &str = "answer";
 
-/// By cell: why its answer is wrong. At each point the answer that most contenders gave is right,
-/// and between equally many the one that is given first: the reference is right unless it is
-/// outvoted. Yardsticks are judged too, but have no vote.
+/// By cell: why its answer is wrong. At each point the answer of most contenders is right; if two
+/// are equally frequent, the one that occurs first: the reference is right unless it is outvoted.
+/// Yardsticks are judged as well, but have no vote.
 pub(super) fn wrong(run: &Run) -> Vec<Option<String>> {
     let mut wrong: Vec<Option<String>> = run.cells.iter().map(contradiction).collect();
     let consistent: Vec<bool> = wrong.iter().map(Option::is_none).collect();
@@ -26,7 +26,7 @@ pub(super) fn wrong(run: &Run) -> Vec<Option<String>> {
     wrong
 }
 
-/// The answer that all samples gave, warm-up included; none if they gave none, or several.
+/// The answer of all samples, including warm-up; none if they have none, or several.
 pub(super) fn answer(cell: &Cell) -> Option<&str> {
     let answers = answers(cell);
     if answers.len() == 1 { answers.first().copied() } else { None }
@@ -53,7 +53,7 @@ fn judge(run: &Run, what: &str, given: Vec<(usize, Option<&str>)>, wrong: &mut [
         .map(|(_, value)| *value)
         .collect();
     let count = |value: &str| votes.iter().filter(|vote| **vote == value).count();
-    // The last of equal maxima wins, thus reversed.
+    // The last of equal maxima wins, therefore the order is reversed.
     let Some(right) = votes.iter().rev().max_by_key(|value| count(value)) else { return };
     if what == ANSWER {
         let silent = judged.iter().filter(|i| {

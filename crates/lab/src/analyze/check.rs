@@ -1,5 +1,5 @@
-//! Whether what was measured again is slower than a baseline by more than is allowed. Decided by
-//! bounds of an interval, and `slower` only by each of two runs.
+//! Whether methods that were measured again are slower than a baseline by more than is allowed. It
+//! is decided by the bounds of an interval, and `slower` only if each of two runs shows it.
 
 mod family;
 mod foreseen;
@@ -23,11 +23,11 @@ use crate::metric::{WALL, unit};
 use crate::run::{Cell, Pass, Run};
 use crate::stats;
 
-/// By how much a metric may get worse.
+/// The change for the worse that is allowed for a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allowed {
-    /// `wall_ns` stands for the measure of all lines: without the wait for a CPU where one waited
-    /// and all have that.
+    /// `wall_ns` stands for the measure of all lines: the time without the wait for a CPU where one
+    /// method waited and all have that value.
     pub metric: String,
     pub percent: f64,
 }
@@ -38,16 +38,16 @@ pub struct Checked {
     pub lines: Vec<CheckLine>,
 }
 
-/// What is held against what.
+/// The two sides of a check.
 #[derive(Clone, Copy)]
 pub struct Check<'a> {
     pub baseline: &'a Run,
-    /// The same, measured again.
+    /// The same methods, measured again.
     pub now: &'a [Run],
-    /// Runs of the same job on this machine, the oldest first: they tell what runs differ by.
+    /// Runs of the same job on this machine, the oldest first: they show how much runs differ.
     pub before: &'a [Run],
     pub allowed: &'a [Allowed],
-    /// Times are compared as they are, and not relative to the reference.
+    /// Whether times are compared absolutely instead of relative to the reference.
     pub absolute: bool,
 }
 
@@ -58,7 +58,8 @@ pub fn check(asked: &Check<'_>) -> Checked {
     // One measure for all lines, as for the methods of a table.
     let cells = judged().flat_map(|contender| contender.now.iter().chain([&contender.baseline]));
     let time = measure(&cells.copied().collect::<Vec<&Cell>>());
-    // `slower` of one line is that of all: the level is such that all of them hold together.
+    // The outcome `slower` of one line is that of the whole check: the level is such that all lines
+    // hold together.
     let alpha = ALPHA / (judged().count() * asked.allowed.len()).max(1) as f64;
     let lines: Vec<CheckLine> = contenders
         .iter()
@@ -68,7 +69,7 @@ pub fn check(asked: &Check<'_>) -> Checked {
     Checked { outcome: outcome(&lines), lines }
 }
 
-/// That of all lines together: the worst of them. Where nothing was checked, nothing is ok.
+/// The outcome of all lines together: the worst of them. If nothing was checked, it is not ok.
 pub(super) fn outcome(lines: &[CheckLine]) -> Outcome {
     use Outcome::{Faster, Missing, Ok, Slower, Undecided};
     let any = |outcome: &Outcome| lines.iter().any(|line| line.outcome == *outcome);
@@ -80,7 +81,7 @@ struct OfBaseline<'a> {
     asked: &'a Check<'a>,
     contender: &'a Contender<'a>,
     allowed: &'a Allowed,
-    /// Wall time, or that less the wait for a CPU.
+    /// Wall time, or wall time without the wait for a CPU.
     time: &'static str,
     alpha: f64,
 }
@@ -122,7 +123,7 @@ impl OfBaseline<'_> {
         line
     }
 
-    /// To the reference, which was in the same rounds.
+    /// Whether the metric is relative to the reference, which was in the same rounds.
     fn is_relative(&self, metric: &str) -> bool {
         is_time(metric) && self.contender.reference.is_some() && !self.contender.is_reference
     }
@@ -132,7 +133,8 @@ impl OfBaseline<'_> {
         self.asked.now.iter().all(|run| run.environment.fingerprint == *machine)
     }
 
-    /// The others are compared relative to it; it is compared as it is, unasked.
+    /// Whether this is the reference to which the others are compared, while it is itself compared
+    /// absolutely without a request for that.
     fn is_implied_reference(&self) -> bool {
         self.contender.is_reference && self.contender.reference.is_some()
     }
@@ -141,8 +143,8 @@ impl OfBaseline<'_> {
         if self.allowed.metric == WALL { self.time } else { &self.allowed.metric }
     }
 
-    /// What runs on this machine differ by is all in the reference's time: where it is not known,
-    /// an interval tells that the reference may still be ok, and no more.
+    /// All differences between runs on this machine are in the reference's time: where they are not
+    /// known, an interval can only show that the reference may still be ok.
     fn doubt_the_reference(&self, line: &mut CheckLine, found: &Evidence) {
         let is_known = matches!(found, Evidence::Apart { run_sd: Some(_), .. });
         if !self.is_implied_reference() || !is_time(&line.metric) || is_known {
@@ -162,12 +164,12 @@ impl OfBaseline<'_> {
         }
     }
 
-    /// Logs: a value per session, of the baseline and of each run of now.
+    /// Logs: one value per session, for the baseline and for each new run.
     fn sessions(&self, metric: &str, relative: bool) -> Result<Evidence, String> {
         let Contender { baseline, now, reference, .. } = self.contender;
         let of = |cell: &Cell, reference: Option<&Cell>| match reference.filter(|_| relative) {
             Some(reference) => values::relative(cell, reference, metric),
-            // All of the counting pass is one session: there the samples are the unit.
+            // The whole counting pass is one session: there the samples are the unit.
             None if is_of_counting_pass(cell, metric) => values::of_samples(cell, metric),
             None => values::absolute(cell, metric),
         };
@@ -176,7 +178,7 @@ impl OfBaseline<'_> {
         let runs = self.asked.before.iter().filter_map(|run| {
             let cell = family::find(run, baseline)?;
             let reference = reference.as_ref().and_then(|r| family::find(run, r.baseline));
-            // Without its reference a run tells nothing of what is relative to it.
+            // Without its reference a run has no relative values.
             (reference.is_some() || !relative).then(|| of(cell, reference).ok())?
         });
         let runs: Vec<f64> = runs.map(|sessions| values::mean(&sessions)).collect();
@@ -192,12 +194,13 @@ pub(super) fn is_time(metric: &str) -> bool {
     matches!(unit(metric), "ns" | "bytes/s")
 }
 
-/// Also a metric of the timing pass may be counted apart: the peak of what a method starts.
+/// A metric of the timing pass may also be taken in the counting pass: the peak of the processes
+/// that a method starts.
 fn is_of_counting_pass(cell: &Cell, metric: &str) -> bool {
     cell.counted(metric).next().is_some_and(|(sample, _)| sample.pass == Pass::Counting)
 }
 
-/// A count that is the same in all samples of each side.
+/// A count that is equal in all samples of each side.
 fn constants(metric: &str, before: &[&Cell], after: &[&Cell]) -> Option<[f64; 2]> {
     let constant = |cells: &[&Cell]| {
         let mut values = cells.iter().flat_map(|cell| cell.counted(metric)).map(|(_, v)| v);

@@ -1,4 +1,4 @@
-//! One cell against another in one metric, round by round.
+//! Compares one cell with another in one metric, round by round.
 
 use super::values::{log_ratios, of_samples};
 use super::wait::waited;
@@ -8,7 +8,7 @@ use crate::param::Point;
 use crate::run::{Cell, Run};
 use crate::stats::{self, SESSIONS_NEEDED, Shift, median};
 
-/// A difference of less than this, in percent, is none that matters.
+/// A smaller difference, in percent, is not relevant.
 pub const RELEVANT_PERCENT: f64 = 1.0;
 
 /// Two cells of a family, and the α at which they are compared.
@@ -22,8 +22,8 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// The wall time, and what else both have throughout; the one in the family's metric decides,
-    /// or the wall time.
+    /// The wall time, and the other metrics that both have in all samples. The one in the family's
+    /// metric decides, or else the wall time.
     pub(super) fn comparisons(&self, deciding: &str) -> Vec<Comparison> {
         let mut comparisons = vec![self.compare(WALL)];
         let methods = [self.cell, self.reference].map(|cell| &self.run.cells[cell]);
@@ -31,7 +31,7 @@ impl Pair<'_> {
             comparisons.push(self.compare(WALL_LESS_WAIT));
         }
         comparisons.push(self.compare(CPU));
-        // The wall time stays, so that the pair has a verdict and its reason.
+        // The wall time is kept, so that the pair has a verdict and its reason.
         comparisons.retain(|c| c.metric == WALL || c.ratio.is_some());
         let decides = comparisons.iter().position(|c| c.metric == deciding).unwrap_or(0);
         comparisons[decides].decides = true;
@@ -43,9 +43,9 @@ impl Pair<'_> {
         comparisons
     }
 
-    /// A wall time in which a wait for a CPU is hidden decides only what is also seen without the
-    /// wait: in the time less the wait, or in the CPU time where the wait is not known. How long
-    /// each method waits follows from the other processes of the machine and from how the scheduler
+    /// A wall time that may include a wait for a CPU decides only what is also seen without the
+    /// wait: in the time without the wait, or in the CPU time where the wait is not known. How long
+    /// each method waits depends on the other processes of the machine and on how the scheduler
     /// treats new processes.
     fn doubt(&self, wall: &mut Comparison, without_wait: Option<&Comparison>) {
         let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower);
@@ -110,7 +110,7 @@ impl Pair<'_> {
         comparison
     }
 
-    /// The ratio of the medians, which the machine's moods are in: it decides nothing.
+    /// The ratio of the medians, which includes the drift of the machine: it decides nothing.
     fn one_after_the_other(&self, metric: &str) -> Comparison {
         let middle = |cell: usize| Ok(median(&of_samples(&self.run.cells[cell], metric)?));
         let tool = self.run.plan.imported.as_ref().map_or("", |imported| imported.tool.as_str());
@@ -159,7 +159,7 @@ pub(super) fn at_level(run: &Run, found: &Comparison, alpha: f64) -> Comparison 
     Pair { run, point: &found.point, cell, reference, alpha }.compare(&found.metric)
 }
 
-/// The verdict of an interval of logs, and whether a shown difference is too small to matter.
+/// The verdict of an interval of logs, and whether a shown difference is too small to be relevant.
 pub(super) fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
     let Some((low, high)) = interval else { return (Verdict::Undecided, false) };
     let limit = (RELEVANT_PERCENT / 100.0).ln_1p();
@@ -172,14 +172,14 @@ pub(super) fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
     }
 }
 
-/// Why so many sessions give no interval.
+/// Why this number of sessions gives no interval.
 pub(super) fn too_few(sessions: usize) -> String {
     let (noun, are) = if sessions == 1 { ("session", "is") } else { ("sessions", "are") };
     format!("{sessions} {noun} {are} too few, at least {SESSIONS_NEEDED} are needed")
 }
 
-/// Whether the run-queue wait can be taken out: the counted samples say what is left without it. A
-/// sample in ten may lack it, where the two clocks contradict each other.
+/// Whether the run-queue wait can be subtracted: the counted samples have the time without it. It
+/// may be missing in one sample of ten, where the two clocks contradict each other.
 pub(super) fn is_single_threaded(cell: &Cell) -> bool {
     let n = cell.counted(WALL).count();
     n > 0 && cell.counted(WALL_LESS_WAIT).count() >= n - n / 10

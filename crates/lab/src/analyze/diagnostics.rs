@@ -1,4 +1,4 @@
-//! The warnings about a run's samples: each one line, a doubt and what to do about it. One kind of
+//! The warnings about a run's samples: each is one line with a doubt and a remedy. One kind of
 //! doubt about many methods is one warning.
 
 use std::collections::BTreeMap;
@@ -11,12 +11,12 @@ use crate::metric::{WALL, WALL_LESS_WAIT};
 use crate::run::{Imported, Pass, Role, Run, Sample, Status, Warning, WarningKind};
 use crate::stats;
 
-/// From so many families on, chance alone is likely to give a false verdict.
+/// From this number of families on, chance alone is likely to give a false verdict.
 const FAMILIES_MANY: usize = 10;
-/// A hypervisor that takes more than this share of the CPU time is noted.
+/// A note is added if a hypervisor takes more than this share of the CPU time.
 const STEAL_SHARE: f64 = 0.01;
-/// A counting pass that takes more or less wall time by this share, and by more than sessions
-/// differ, is noted.
+/// A note is added if the wall time in the counting pass differs by more than this share, and by
+/// more than sessions differ.
 const COUNTING_SHARE: f64 = 0.02;
 const COUNTING_WALL: &str = "counting_wall_ns";
 
@@ -119,7 +119,7 @@ fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) 
     warn(run, &WarningKind::NoVerdict, advice, found.collect(), notes);
 }
 
-/// The wait for a CPU: taken out where that can be done for all methods of a table, else part of
+/// The wait for a CPU: subtracted where that is possible for all methods of a table, else part of
 /// the wall time.
 fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     let (mut taken_out, mut left_in) = (Found::new(), Found::new());
@@ -137,8 +137,8 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     warn(run, &WarningKind::Waited, advice, left_in, notes);
 }
 
-/// A thread cannot wait longer than the job takes: what is more is of several threads, or, where
-/// the wait is read from outside, of the time around the job.
+/// A thread cannot wait longer than the job takes: a larger value is that of several threads or,
+/// where the wait is read from outside, includes the time around the job.
 fn waited(share: f64) -> String {
     if share <= 1.0 {
         return format!("{} of its wall time", percent(share));
@@ -158,8 +158,8 @@ fn steal(run: &Run, notes: &mut Vec<Warning>) {
     }
 }
 
-/// Counting took time, or the method did something else in the counting pass: by more than sessions
-/// differ.
+/// Counting took time, or the method worked differently in the counting pass: the difference is
+/// larger than that between sessions.
 fn counting_disturbs(run: &Run, notes: &mut Vec<Warning>) {
     let counted = run.cells.iter().filter(|cell| cell.counted(COUNTING_WALL).next().is_some());
     let alpha = noise::ALPHA / counted.count().max(1) as f64;

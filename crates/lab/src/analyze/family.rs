@@ -1,4 +1,5 @@
-//! The cells of one point: which are compared, with which, by what, and who is best.
+//! The cells of one point: which cells are compared, with which other cell, by which metric, and
+//! which method is best.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -40,7 +41,7 @@ fn families(run: &Run, wrong: &[Option<String>]) -> Vec<Family> {
     families
 }
 
-/// What each point is compared by.
+/// The measure by which each point is compared.
 pub(super) fn choose(run: &Run, wrong: &[Option<String>]) -> Vec<Measure> {
     let measure = |family: Family| Measure { metric: family.metric.to_owned(), why: family.why };
     families(run, wrong).into_iter().map(measure).collect()
@@ -57,7 +58,7 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
             && cell.counted(WALL).next().is_some()
     };
     let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
-    // One that died shares few rounds with the others.
+    // A method that died shares few rounds with the others.
     let whole = compared.iter().find(|i| run.cells[**i].status == Status::Measured);
     Family {
         point: point.clone(),
@@ -72,7 +73,7 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
     }
 }
 
-/// One measure for all methods of a family, and for families that share a cell, as a pair is
+/// One measure for all methods of a family, and for families that share a cell, because a pair is
 /// compared only once.
 fn choose_measures(run: &Run, families: &mut [Family]) {
     let compared: Vec<Vec<usize>> = families.iter().map(|f| f.compared.clone()).collect();
@@ -85,8 +86,8 @@ fn choose_measures(run: &Run, families: &mut [Family]) {
     }
 }
 
-/// What the run has kept for these points, which decides as long as all of these cells have it;
-/// else the wall time does. None of a run that has kept nothing.
+/// The measure that the run has stored for these points. It decides as long as all of these cells
+/// have it; else the wall time does. None for a run that has stored nothing.
 pub(super) fn kept(run: &Run, points: &[usize], cells: &[&Cell]) -> Option<(&'static str, String)> {
     let mut kept = points.iter().filter_map(|point| run.plan.measures.get(*point)).peekable();
     let first = (*kept.peek()?).clone();
@@ -99,8 +100,8 @@ pub(super) fn kept(run: &Run, points: &[usize], cells: &[&Cell]) -> Option<(&'st
     }
 }
 
-/// The measure of each of these sets of items, each of which stands for some cells. Sets that share
-/// an item have the same, that of the cells of all of them.
+/// The measure of each of these sets of items, where each item represents some cells. Sets that
+/// share an item have the same measure, which is that of the cells of all of them.
 pub(super) fn measures<'a>(
     sets: &[Vec<usize>],
     cells: impl Fn(usize) -> Vec<&'a Cell>,
@@ -108,8 +109,8 @@ pub(super) fn measures<'a>(
     by_group(sets, cells, |_, cells| measure(cells))
 }
 
-/// What is decided for each of these sets, of all sets with which it shares an item, directly or by
-/// others: from the indices of these sets and their cells.
+/// The decision for each of these sets, made from all sets with which it shares an item, directly
+/// or indirectly: from the indices of these sets and their cells.
 pub(super) fn by_group<'a, T>(
     sets: &[Vec<usize>],
     cells: impl Fn(usize) -> Vec<&'a Cell>,
@@ -132,13 +133,14 @@ pub(super) fn by_group<'a, T>(
     group.iter().map(of_group).collect()
 }
 
-/// By what all of these cells are compared: what is left without the wait, where one waited and all
-/// have it; else the wall time. A cell without a sample that counts has no say.
+/// The measure by which all of these cells are compared: the time without the wait, where one cell
+/// waited and all have that value; else the wall time. A cell without a sample that counts is
+/// ignored.
 pub(super) fn measure(cells: &[&Cell]) -> &'static str {
     chosen(cells).0
 }
 
-/// The measure of these cells, and why it is this.
+/// The measure of these cells, and why it was chosen.
 fn chosen(cells: &[&Cell]) -> (&'static str, String) {
     let waited = cells.iter().find_map(|cell| {
         let share = wait_share(cell).filter(|share| *share > WAIT_SHARE)?;
@@ -163,20 +165,19 @@ fn unknown_without_wait(cell: &Cell) -> String {
     format!("the time of {} without such a wait is not known", cell.method)
 }
 
-/// Whether what is left without the wait is known of all of these cells that have samples that
-/// count.
+/// Whether the time without the wait is known for all of these cells that have samples that count.
 pub(super) fn all_have_it(cells: &[&Cell]) -> bool {
     lacking(cells).is_none()
 }
 
-/// The first of these cells of which what is left without the wait is not known.
+/// The first of these cells for which the time without the wait is not known.
 fn lacking<'a>(cells: &[&'a Cell]) -> Option<&'a Cell> {
     let mut measured = cells.iter().filter(|cell| cell.counted(WALL).next().is_some());
     measured.find(|cell| !is_single_threaded(cell)).copied()
 }
 
-/// Every contender but the reference with the reference. The level is such that all intervals of
-/// the family hold together.
+/// Every contender except the reference, paired with the reference. The level is such that all
+/// intervals of the family hold together.
 fn pairs<'a>(run: &'a Run, family: &'a Family) -> Vec<Pair<'a>> {
     let Some(reference) = family.reference else { return Vec::new() };
     let alpha = alpha(family);
@@ -216,20 +217,21 @@ fn correct(comparisons: &mut [Comparison], family: &[usize]) {
             .collect();
         let p: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
         for ((i, _), p) in tests.iter().zip(stats::holm(&p)) {
-            // Of a pair that is in several families, the more careful one.
+            // For a pair that is in several families, the more conservative value.
             let before = comparisons[*i].p_holm.unwrap_or_default();
             comparisons[*i].p_holm = Some(before.max(p));
         }
     }
 }
 
-/// An upper bound from which on it says too little to call a method as fast as the winner.
+/// With an upper bound from this value on, too little is known to call a method as fast as the
+/// winner.
 const MAY_TAKE: f64 = 2.0;
 
-/// The winner and those not shown slower than it; then those of which too little is known beside
-/// it. The winner is the method with the smallest ratio of those shown faster than the reference,
-/// or the reference. Which method wins is chance among equal ones, so that each of the pairs has
-/// its share of the level.
+/// The winner and the methods not shown slower than it; then those for which too little is known in
+/// comparison with it. The winner is the method with the smallest ratio of those shown faster than
+/// the reference, or the reference. Which of several equal methods wins is chance, so that each of
+/// the pairs has its share of the level.
 fn best(
     run: &Run,
     family: &Family,
@@ -249,7 +251,7 @@ fn best(
         .filter(|(cell, _)| *cell != winner);
     let (mut best, mut undecided) = (vec![winner], Vec::new());
     for (cell, bounds) in others {
-        // By both intervals beside the reference, which hold together.
+        // By the intervals of both relative to the reference, which hold together.
         let beside_reference = bounds.zip(winner_bounds).map(|(a, b)| (a.0 / b.1, a.1 / b.0));
         match beside_winner(run, family, winner, cell, beside_reference) {
             Some(Verdict::Slower) => {}
@@ -260,8 +262,8 @@ fn best(
     (best, undecided)
 }
 
-/// The verdict on a cell beside the winner, none where too little is known. It is decided by the
-/// sessions that both share, else by what is known of both beside the reference.
+/// The verdict on a cell in comparison with the winner, none where too little is known. It is
+/// decided by the sessions that both share, else by the comparisons of both with the reference.
 fn beside_winner(
     run: &Run,
     family: &Family,
@@ -274,7 +276,7 @@ fn beside_winner(
     let pair = Pair { run, point: &family.point, cell, reference: winner, alpha };
     let comparisons = pair.comparisons(family.metric);
     let direct = comparisons.iter().find(|c| c.decides)?;
-    // A direct comparison that is doubted is not replaced by one that would be as doubtful.
+    // A doubtful direct comparison is not replaced by one that would be equally doubtful.
     let by_reference = beside_reference.filter(|_| !direct.is_doubted());
     let is_slower =
         direct.verdict == Verdict::Slower || by_reference.is_some_and(|(low, _)| low > 1.0);
@@ -285,13 +287,13 @@ fn beside_winner(
     bounds.filter(|(_, high)| *high <= MAY_TAKE).map(|_| Verdict::Undecided)
 }
 
-/// What counts as equal in time and in memory when methods are held against each other in three
-/// metrics at once. The peak of a small process moves by some pages from start to start.
+/// The limits of what counts as equal in time and in memory when methods are compared in three
+/// metrics at once. The peak of a small process varies by some pages between starts.
 const EQUAL_TIME: f64 = 0.01;
 const EQUAL_MEMORY: f64 = 0.05;
 
-/// Those that no other is at least as good as in all metrics, and better in one, by p50. One that
-/// lacks a metric that another has is none of them, and beats nobody that has it.
+/// The methods for which no other is at least as good in all metrics and better in one, by p50. A
+/// method that lacks a metric of another one is not among them, and beats no method that has it.
 fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
     let middle = |cell: usize, metric: &str| summary::middle(&run.cells[cell], metric);
     let middles: Vec<[(Option<f64>, f64); 3]> = compared

@@ -1,14 +1,14 @@
-//! From what was found in cells to warnings.
+//! Converts findings in cells to warnings.
 
 use crate::run::{Cells, Run, Warning, WarningKind};
 
 /// Cells with what was found in each.
 pub(super) type Found = Vec<(usize, String)>;
 
-/// About so many cells there is a warning for each.
+/// Up to this number of cells, there is a warning for each.
 const SINGLE_MAX: usize = 3;
 
-/// One warning per cell, or a single one where there are many.
+/// One warning per cell, or a single one if there are many cells.
 pub(super) fn warn(
     run: &Run,
     kind: &WarningKind,

@@ -10,7 +10,7 @@ use crate::param::Point;
 use crate::run::{CacheState, Run, Status};
 use crate::stats;
 
-/// What must be the same for two values to be of one series.
+/// What must be equal for two values to belong to one series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesKey {
     pub experiment: String,
@@ -47,14 +47,16 @@ pub struct ChangePoint {
     pub id: String,
     /// Its index in the values.
     pub at: usize,
-    /// The median of the new level over that of the one before.
+    /// The ratio of the median of the new level to that of the previous one.
     pub ratio: Option<f64>,
 }
 
-/// So many values of a series are looked at, the newest: the work grows with their square.
+/// The number of values of a series that are analyzed, the newest ones: the work grows with its
+/// square.
 pub const NEWEST: usize = 500;
 
-/// A series for each place where a run measured the method and got the right answer.
+/// One series for each combination of experiment, point, machine and cache state in which a run
+/// measured the method and got the right answer.
 pub fn series(runs: &[Run], method: &str, metric: &str) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for run in runs {

@@ -1,10 +1,10 @@
-//! How long one operation takes: percentiles of the samples that no other program disturbed, and a
-//! grade that says how far they can be trusted.
+//! The latency of one operation: percentiles of the samples that no other program disturbed, and a
+//! grade that shows how far they can be trusted.
 
 use crate::run::{Cell, Run, Sample};
 use crate::stats::moments;
 
-/// What of a sample is the latency.
+/// Which value of a sample is the latency.
 #[derive(Clone, Copy, Debug)]
 pub enum Quantity {
     /// The time of an operation.
@@ -15,29 +15,29 @@ pub enum Quantity {
     PerMebibyte,
 }
 
-/// All in ns.
+/// All values in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     pub n: usize,
     pub sessions: usize,
-    /// Samples in which the method had to wait for a CPU; they are left out where enough others are
-    /// left.
+    /// Samples in which the method had to wait for a CPU; they are left out if enough others
+    /// remain.
     pub disturbed: usize,
-    /// What two runs are best compared by: noise only adds, and of ten runs on a loaded machine
-    /// this varied least.
+    /// The best figure to compare two runs by: noise only adds time, and in ten runs on a loaded
+    /// machine this figure varied least.
     pub p10: f64,
     pub p25: f64,
     pub p50: f64,
     pub p90: f64,
-    /// Student's, at 95 %, of the middle of the sessions' medians; none of fewer than five
-    /// sessions.
+    /// Student's interval, at 95 %, of the centre of the sessions' medians; none for fewer than
+    /// five sessions.
     pub interval: Option<(f64, f64)>,
     pub grade: char,
 }
 
-/// How busy the machine was while a run was measured: what no sample shows, and what its grades
-/// must not hide. A neighbour that takes caches and the bus slows every sample alike. Shares of the
-/// CPU time; none: not known.
+/// How busy the machine was while a run was measured. No sample shows this, and the grades must not
+/// hide it: a neighbour that takes caches and the bus slows every sample equally. Shares of the CPU
+/// time; none: not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MachineLoad {
     /// Taken by the hypervisor.
@@ -46,12 +46,12 @@ pub struct MachineLoad {
     pub others: Option<f64>,
 }
 
-/// From these shares on the grades are not above B, and not above C.
+/// From the first share on the grade is at most B, from the second on at most C.
 pub const STEAL: [f64; 2] = [0.01, 0.1];
-/// The same of other programs.
+/// The same for other programs.
 pub const OTHERS: [f64; 2] = [0.1, 0.5];
 
-/// The best grade that such a share leaves.
+/// The best grade that is possible with such a share.
 fn best_grade(share: f64, [b, c]: [f64; 2]) -> char {
     match share {
         share if share > c => 'C',
@@ -61,7 +61,7 @@ fn best_grade(share: f64, [b, c]: [f64; 2]) -> char {
 }
 
 impl MachineLoad {
-    /// Older runs have the load at their start only.
+    /// Older runs have only the load at their start.
     pub fn of(run: &Run) -> MachineLoad {
         let fact = |name: &str| run.environment.facts.get(name).and_then(serde_json::Value::as_f64);
         let loaded = || Some((fact("load_1_min")? / fact("cpu_threads")?).min(1.0));
@@ -76,15 +76,15 @@ impl MachineLoad {
     }
 }
 
-/// A sample is disturbed when its method waited for a CPU in more than this part of its time.
+/// A sample is disturbed when its method waited for a CPU during more than this share of its time.
 const WAIT_SHARE: f64 = 0.01;
 /// With fewer undisturbed samples than this, all of them count.
 const ENOUGH: usize = 10;
-/// Of fewer sessions no interval is worth showing.
+/// With fewer sessions, an interval is not useful.
 const SESSIONS_LEAST: usize = 5;
 const LEVEL: f64 = 0.95;
-/// With more samples that waited for a CPU than these shares the grade is not above B, and not
-/// above C.
+/// If a larger share of the samples than the first of these waited for a CPU, the grade is at most
+/// B; above the second, at most C.
 const WAITED: [f64; 2] = [0.1, 0.5];
 
 struct Value {
@@ -93,7 +93,7 @@ struct Value {
     disturbed: bool,
 }
 
-/// What the samples of a cell that count say; none if none does.
+/// The figures of the samples of a cell that count; none if no sample counts.
 pub fn figures(cell: &Cell, quantity: Quantity, load: &MachineLoad) -> Option<Figures> {
     let mut values = values(cell, quantity);
     let disturbed = values.iter().filter(|value| value.disturbed).count();
@@ -125,7 +125,7 @@ fn values(cell: &Cell, quantity: Quantity) -> Vec<Value> {
     let of = |sample: &Sample, at: usize| match quantity {
         Quantity::Time => walls(at),
         Quantity::Metric(name) => column(cell, name)(at),
-        // Of the bytes that went by, not of the operation, which is a pass over the whole set.
+        // Per byte that was processed, not per operation, which is a pass over the whole set.
         Quantity::PerMebibyte => walls(at) * sample.ops as f64 / sample.bytes as f64 * 1_048_576.0,
     };
     let all = cell.samples.iter().enumerate().filter(|(_, sample)| sample.counts());
@@ -149,7 +149,7 @@ fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     sorted.get(rank - 1).copied()
 }
 
-/// A percentile of each session, sorted: processes differ for all their life.
+/// A percentile of each session, sorted: processes differ for their whole life.
 fn of_sessions(values: &[Value], p: f64) -> Vec<f64> {
     let mut sessions: Vec<u32> = values.iter().map(|value| value.session).collect();
     sessions.sort_unstable();
@@ -165,7 +165,7 @@ fn of_sessions(values: &[Value], p: f64) -> Vec<f64> {
     all
 }
 
-/// By the logarithms, as what disturbs takes a part of the time.
+/// Computed from the logarithms, because disturbances take a share of the time.
 fn interval(medians: &[f64]) -> Option<(f64, f64)> {
     let logs: Vec<f64> = medians.iter().map(|ns| ns.ln()).collect();
     let found = moments(&logs).filter(|found| found.n >= SESSIONS_LEAST)?;
@@ -174,8 +174,8 @@ fn interval(medians: &[f64]) -> Option<(f64, f64)> {
     (low.is_finite() && high.is_finite()).then_some((low, high))
 }
 
-/// A: half of the sessions come down to the lowest one, and a quarter of the samples to p10, within
-/// 5 %. B: within 20 %. C: read it as an order of magnitude.
+/// A: half of the sessions reach the lowest one, and a quarter of the samples reach p10, within 5
+/// %. B: within 20 %. C: an order of magnitude only.
 fn grade(floors: &[f64], p25_to_p10: f64) -> char {
     let lowest = floors.first().copied().unwrap_or(f64::NAN);
     let middle = percentile(floors, 50.0).unwrap_or(f64::NAN);

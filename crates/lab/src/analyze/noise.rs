@@ -1,5 +1,5 @@
-//! Doubts about the samples themselves: a start that is slow, a drift, two modes, a place in the
-//! round that matters.
+//! Doubts about the samples themselves: a slow start, a drift, two modes, an effect of the position
+//! in the round.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use crate::metric::{WALL, WALL_LESS_WAIT};
 use crate::run::{Cell, Run, Sample, Warning, WarningKind};
 use crate::stats;
 
-/// A doubt that chance gives in fewer runs than this is noted: each kind, in any of the methods of
-/// a run. Half of the 2 % that are promised, as tails of real noise are heavier than those of the
-/// tests.
+/// A doubt is noted if chance produces it in fewer runs than this: each kind, in any of the methods
+/// of a run. This is half of the 2 % that are promised, because real noise has heavier tails than
+/// that of the tests.
 pub(super) const ALPHA: f64 = 0.01;
 
-/// From so many sessions on a trend is looked for from session to session. Before, within them:
-/// what processes differ by is no trend.
+/// From this number of sessions on, a trend is searched for from session to session. With fewer
+/// sessions it is searched for within them: differences between processes are not a trend.
 const TREND_SESSIONS: usize = 10;
 
-/// What is doubtful about the logs of a cell's samples, by what chance gives less often than this.
+/// What is doubtful about the logs of a cell's samples, if chance produces it less often than this.
 type Doubt = fn(&[(&Sample, f64)], f64) -> Option<String>;
 
 pub(super) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
@@ -52,13 +52,13 @@ pub(super) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>)
     slot_effect(&series, notes);
 }
 
-/// The metric by which a cell is judged, and looked at for noise.
+/// The metric by which a cell is judged and checked for noise.
 fn time_metric(cell: &Cell, index: usize, families: &[Family]) -> &'static str {
     let out = families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&index));
     if out && is_single_threaded(cell) { WALL_LESS_WAIT } else { WALL }
 }
 
-/// Of the samples that count and have a logarithm.
+/// The values of the samples that count and have a logarithm.
 pub(super) fn logs_of<'a>(cell: &'a Cell, metric: &str) -> Vec<(&'a Sample, f64)> {
     let positive = cell.counted(metric).filter(|(_, y)| *y > 0.0 && y.is_finite());
     positive.map(|(sample, y)| (sample, y.ln())).collect()
@@ -102,15 +102,15 @@ fn drift(series: &[(&Sample, f64)], alpha: f64) -> Option<String> {
     Some(format!("it gets {direction} (τ {:.2}), {steady}", trend.tau))
 }
 
-/// A gap that chance alone leaves in fewer runs than [`ALPHA`], by simulation.
+/// A gap that chance alone leaves in fewer runs than [`ALPHA`], determined by simulation.
 fn modes(series: &[(&Sample, f64)], _alpha: f64) -> Option<String> {
     let modes = stats::two_modes(&logs(series))?;
     let (share, factor) = (percent(modes.upper_share), modes.distance.exp());
     Some(format!("{share} of the samples take {factor:.2} times as long as the others"))
 }
 
-/// Whether the second half of a round differs from the first, over all methods: each sample against
-/// the median of its cell.
+/// Whether the second half of a round differs from the first, over all methods: each sample
+/// compared with the median of its cell.
 fn slot_effect(series: &[Vec<(&Sample, f64)>], notes: &mut Vec<Warning>) {
     let mut rounds: BTreeMap<(u32, u32), Vec<(u32, f64)>> = BTreeMap::new();
     for cell in series {

@@ -1,6 +1,6 @@
-//! Two sides of runs, before and after or here and there: what each method takes there for what it
-//! takes here, absolutely and for one unit of the reference. A run is one value: what differs
-//! between two starts of a run is the same in all of its rounds and sessions.
+//! Two sides of runs, such as before and after, or two machines: the ratio of each method's value
+//! on one side to that on the other, absolutely and relative to the reference. A run is one value:
+//! what differs between two starts of a run is the same in all of its rounds and sessions.
 
 mod cells;
 mod gate;
@@ -25,12 +25,12 @@ use crate::param::Point;
 use crate::run::{Cell, Role, Run};
 use crate::stats::{self, RUNS_A_SIDE, Shift};
 
-/// Two sides, of one experiment. Derived, never stored.
+/// Two sides of one experiment. Derived, never stored.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunComparison {
-    /// A line per method, point and metric that both sides have.
+    /// One line per method, point and metric that both sides have.
     pub lines: Vec<MetricChange>,
-    /// What only one of the sides has: the method, the point, and on which side it is.
+    /// What only one of the sides has: the method, the point, and the side.
     pub alone: Vec<Unmatched>,
 }
 
@@ -39,39 +39,41 @@ pub struct RunComparison {
 pub struct MetricChange {
     pub method: String,
     pub role: Role,
-    /// The full point; of a method that does not read all of it, and is at several, the first.
+    /// The full point; for a method that does not read all of it, and is at several, the first.
     pub point: Point,
     pub metric: String,
     /// Exactly one metric of a method and point decides: the measure of all contenders there,
-    /// chosen as [`super::Family::metric`] is; the wall time of what is not compared and lacks it.
+    /// chosen as [`super::Family::metric`] is; the wall time for cells that are not compared and
+    /// lack that measure.
     pub decides: bool,
     pub a: SideSummary,
     pub b: SideSummary,
     /// b / a.
     pub absolute: Effect,
-    /// The same of the ratio to the reference, which was in the same rounds; none for the
+    /// The same for the ratio to the reference, which was in the same rounds; none for the
     /// reference, and where a run has no rounds.
     pub relative: Option<Effect>,
     pub reference: Option<String>,
-    /// Its answer was wrong on side a already: it was in no comparison there.
+    /// Whether its answer was already wrong on side a: it was in no comparison there.
     #[serde(skip)]
     pub(crate) wrong_before: bool,
 }
 
-/// What one side shows.
+/// The values of one side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideSummary {
-    /// Runs that have it.
+    /// The number of runs that have the metric.
     pub runs: usize,
-    /// Samples of all of them.
+    /// The number of samples in all of them.
     pub n: usize,
-    /// Operations that a sample is the mean of, the most of any.
+    /// The maximum number of operations per sample.
     pub ops: u64,
-    /// p0 p25 p50 p75 p90 p99 p100 of all samples; bounds only of a single run, as runs differ.
+    /// p0 p25 p50 p75 p90 p99 p100 of all samples; bounds only for a single run, because runs
+    /// differ.
     pub percentiles: Vec<Percentile>,
 }
 
-/// From side a to side b.
+/// The change from side a to side b.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effect {
     pub ratio: Option<f64>,
@@ -79,17 +81,17 @@ pub struct Effect {
     pub high: Option<f64>,
     /// 1 − 0.05 / (methods at the point).
     pub level: f64,
-    /// Of b; `undecided` where either side has fewer than five runs.
+    /// The verdict on b; `undecided` where either side has fewer than five runs.
     pub verdict: Verdict,
     /// Why there is no ratio, or no interval.
     pub reason: Option<String>,
 }
 
-/// `places` are the params that say where a job is done (a file, a directory) and not which: where
-/// each side has one value of it, they may differ.
+/// `places` are the params that name where a job is done (a file, a directory) and not which job it
+/// is: where each side has one value of it, the values may differ.
 pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> RunComparison {
     let (matches, alone) = matches(a, b, places);
-    // At each full point the reference, and how many compete.
+    // At each full point the reference, and the number of competing methods.
     let mut families: HashMap<&Point, (Option<&Match<'_>>, usize)> = HashMap::new();
     for point in matches.iter().map(|found| &found.family) {
         families.entry(point).or_insert_with(|| {
@@ -122,7 +124,7 @@ fn lines_of(
     alpha: f64,
 ) -> Vec<MetricChange> {
     let reference = reference.filter(|reference| reference.method != found.method);
-    // A yardstick or a wrong answer may lack it, and has a line that decides, too.
+    // A yardstick or a wrong answer may lack it, but also has a line that decides.
     let has_it = deciding == WALL || all_have_it(&found.cells().collect::<Vec<&Cell>>());
     let deciding = if has_it { deciding } else { WALL };
     let metrics = METRICS.iter().map(|metric| metric.name);
@@ -148,7 +150,7 @@ fn lines_of(
         .collect()
 }
 
-/// By what the logarithm of a ratio is turned so that less is better.
+/// The sign of the logarithm of a ratio with which less is better.
 pub(super) fn sign(metric: &str) -> f64 {
     let more = |known: &&Metric| known.better == Better::More;
     if METRICS.iter().filter(more).any(|known| known.name == metric) { -1.0 } else { 1.0 }
@@ -187,7 +189,7 @@ fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
     Some(SideSummary { runs: side.len(), n, ops, percentiles })
 }
 
-/// How a line is judged.
+/// The parameters by which a line is judged.
 struct Judge {
     alpha: f64,
     sign: f64,
@@ -248,7 +250,7 @@ impl Judge {
         change
     }
 
-    /// Of counts that are the same in all samples of a side: nothing is left to chance.
+    /// For counts that are equal in all samples of a side: chance plays no role.
     fn exact(&self, a: f64, b: f64) -> Effect {
         let verdict = match (b - a) * self.sign {
             d if d < 0.0 => Verdict::Faster,

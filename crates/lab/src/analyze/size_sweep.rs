@@ -1,22 +1,22 @@
-//! The latency of memory over the size of the set: the plateaus in it, named after the caches that
-//! the system announces.
+//! The latency of memory as a function of the size of the data set, and its plateaus, named after
+//! the caches that the system reports.
 
 use crate::param::{Point, Value};
 use crate::run::{Cell, Run};
 use crate::stats::{Plateau, plateaus};
 
-/// Fewer sizes are no sweep.
+/// Fewer sizes are not a sweep.
 const LEAST_SIZES: usize = 6;
 
 /// A run's latencies, by method, kind of pages and size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeSweep<'a> {
-    /// In bytes, the least first.
+    /// In bytes, in ascending order.
     pub sizes: Vec<u64>,
     pub columns: Vec<Column<'a>>,
 }
 
-/// A method in one kind of pages.
+/// A method with one kind of pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column<'a> {
     pub method: &'a str,
@@ -25,12 +25,12 @@ pub struct Column<'a> {
     pub ns: Vec<Option<f64>>,
 }
 
-/// Which memory a plateau is of.
+/// The memory level of a plateau.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     Cache(&'static str),
     Memory,
-    /// No announced cache ends there.
+    /// No reported cache ends there.
     Unannounced,
 }
 
@@ -103,9 +103,9 @@ pub fn announced(run: &Run) -> Vec<(&'static str, u64)> {
     names.iter().filter_map(|(name, fact)| Some((*name, size(fact)?))).collect()
 }
 
-/// The plateaus of a column, and the caches of which none was seen. A plateau has a cache's name if
-/// its end lies between a quarter of that cache's size and 1.2 times it; and it is memory's if it
-/// begins beyond all caches.
+/// The plateaus of a column, and the caches for which none was found. A plateau has a cache's name
+/// if its end lies between a quarter of that cache's size and 1.2 times it; it is that of main
+/// memory if it begins beyond all caches.
 pub fn levels(
     column: &Column<'_>,
     sizes: &[u64],

@@ -40,12 +40,12 @@ fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
     })
 }
 
-/// Operations of a sample.
+/// Maximum number of operations per sample.
 pub(super) fn most_ops(cell: &Cell, metric: &str) -> u64 {
     cell.counted(metric).map(|(sample, _)| sample.ops).max().unwrap_or(1)
 }
 
-/// p0 p25 p50 p75 p90 p99 p100; none of no values.
+/// p0 p25 p50 p75 p90 p99 p100; none if there are no values.
 pub(super) fn percentiles(sessions: &[Vec<f64>]) -> Option<Vec<Percentile>> {
     let mut values = sessions.concat();
     values.sort_unstable_by(f64::total_cmp);

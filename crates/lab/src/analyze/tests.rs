@@ -50,8 +50,8 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
     }
 }
 
-/// A contender with a sample per round in sessions of ten, `wall_ns` and the same `cpu_ns`, and the
-/// answer `1`.
+/// A contender with one sample per round in sessions of ten, with `wall_ns` and an equal `cpu_ns`,
+/// and the answer `1`.
 pub(super) fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell {
     let mut cell = Cell {
         method: method.to_owned(),
@@ -82,7 +82,7 @@ pub(super) fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell
     cell
 }
 
-/// 100 wall times of 1 ms and a bell-like noise of about `sd`, different for each seed.
+/// 100 wall times of 1 ms with approximately normal noise of about `sd`, different for each seed.
 pub(super) fn noisy(seed: u64, sd: f64) -> Vec<f64> {
     let mut random = SplitMix64(seed);
     let mut unit = || random.unit();
@@ -98,14 +98,14 @@ pub(super) fn answering(mut cell: Cell, answer: &str) -> Cell {
     cell
 }
 
-/// With a column that follows from the wall time.
+/// Adds a column that is computed from the wall time.
 pub(super) fn with(mut cell: Cell, metric: &str, value: impl Fn(f64) -> f64) -> Cell {
     let column = cell.values["wall_ns"].iter().map(|wall_ns| value(*wall_ns)).collect();
     cell.values.insert(metric.to_owned(), column);
     cell
 }
 
-/// A fifth of its time it waited for a CPU, which can be taken out.
+/// A cell that waited for a CPU for a fifth of its time, which can be subtracted.
 pub(super) fn waited(cell: Cell) -> Cell {
     let cell = with(cell, "run_queue_wait_ns", |wall_ns| 0.2 * wall_ns);
     with(cell, "wall_less_wait_ns", |wall_ns| 0.8 * wall_ns)

@@ -1,4 +1,4 @@
-//! What a run must not exceed, and whether it did. Pure.
+//! The limits that a run must not exceed, and whether it did. Pure.
 
 use super::compare::{at_level, too_few};
 use super::values::sessions;
@@ -8,7 +8,7 @@ use crate::param::Point;
 use crate::run::{Cell, RATIO, Role, Run, Status, Threshold};
 use crate::stats::{SESSIONS_NEEDED, percentile_interval};
 
-/// All thresholds of the run's definition, at each point.
+/// The outcomes of all thresholds of the run's definition, at each point.
 pub(super) fn check(
     run: &Run,
     cells: &[CellSummary],
@@ -28,10 +28,10 @@ pub(super) fn check(
     lines.iter().map(outcome).collect()
 }
 
-/// The chance that any of the outcomes of a run is false.
+/// The probability that any of the outcomes of a run is false.
 const ALPHA: f64 = 0.05;
 
-/// A threshold held against a cell, and for the ratio to which reference.
+/// A threshold applied to a cell, and the reference for the ratio.
 struct Line<'a> {
     threshold: &'a Threshold,
     cell: usize,
@@ -63,7 +63,7 @@ fn lines<'a>(run: &'a Run, families: &'a [Family]) -> Vec<Line<'a>> {
     lines
 }
 
-/// A value with its interval, and why it has none.
+/// A value with its interval, or the reason why it has none.
 #[derive(Default)]
 struct Figure {
     value: Option<f64>,

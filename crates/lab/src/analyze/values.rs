@@ -1,4 +1,4 @@
-//! What a run says of a cell as a whole: a value per session, in logs.
+//! The values of a cell as a whole: one value per session, in logs.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::metric::WALL;
 use crate::run::{Cell, Sample};
 use crate::stats::{RUNS_A_SIDE, median, pseudomedian};
 
-/// As many as the sessions of a worker have.
+/// The same number as the sessions of a worker have.
 const ROUNDS_OF_A_BLOCK: usize = 5;
 
 /// The median of the logs of each session.
@@ -15,15 +15,15 @@ pub(super) fn absolute(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> {
     Ok(in_blocks(sessions).iter().map(|logs| median(logs)).collect())
 }
 
-/// Where a round is a session, five of them in a row make one value, so that what is odd in one of
-/// them does not stand for itself; fewer, where fewer than five values would be left.
+/// Where a round is a session, five consecutive rounds make one value, so that an outlier in one of
+/// them does not stand alone; fewer rounds are used where fewer than five values would remain.
 fn in_blocks(sessions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let block = (sessions.len() / RUNS_A_SIDE).min(ROUNDS_OF_A_BLOCK);
     if block < 2 || sessions.iter().any(|rounds| rounds.len() > 1) {
         return sessions;
     }
     let starts = (0..=sessions.len() - block).step_by(block);
-    // What is left over belongs to the last one.
+    // Remaining rounds belong to the last block.
     let end =
         |start| if start + 2 * block > sessions.len() { sessions.len() } else { start + block };
     starts.map(|start| sessions[start..end(start)].concat()).collect()
@@ -70,8 +70,8 @@ pub(super) fn sessions<'a>(counted: impl Iterator<Item = (&'a Sample, f64)>) -> 
 }
 
 /// ln(method / reference) of the rounds in which both have a sample that counts, by session. A
-/// value that is not above 0 has no logarithm; leaving out its round would be a choice by the
-/// result, so that the metric is not compared at all.
+/// value that is not above 0 has no logarithm. Leaving out its round would be a selection by the
+/// result, so the metric is then not compared at all.
 pub(super) fn log_ratios(
     cell: &Cell,
     reference: &Cell,

@@ -1,13 +1,13 @@
-//! What is known of how long a method waited for a CPU.
+//! How long a method waited for a CPU, as far as it is known.
 
 use crate::metric::{CPU, WALL};
 use crate::run::Cell;
 
-/// From this share of its wall time on, what a method waited for a CPU is taken out.
+/// From this share of the wall time on, the wait for a CPU is subtracted.
 pub(super) const WAIT_SHARE: f64 = 0.05;
 
-/// The share of its wall time in which a cell was ready to run and had no CPU; of several threads
-/// the sum, which may exceed 1. None where that is not known.
+/// The share of its wall time in which a cell was ready to run and had no CPU; for several threads
+/// it is the sum, which may exceed 1. None where that is not known.
 pub(super) fn wait_share(cell: &Cell) -> Option<f64> {
     cell.counted("run_queue_wait_ns").next()?;
     let sum = |metric: &str| cell.counted(metric).map(|(_, value)| value).sum::<f64>();
@@ -15,14 +15,14 @@ pub(super) fn wait_share(cell: &Cell) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
-/// From this many times per second of CPU time on, a method that is taken off its CPU shares it
-/// with others. The slices of Linux take 3 to 6 ms where several want a CPU; on a quiet machine it
-/// happens some times a second.
+/// From this rate per second of CPU time on, a method that is preempted shares its CPU with others.
+/// The slices of Linux take 3 to 6 ms where several tasks want a CPU; on a quiet machine
+/// preemptions occur a few times per second.
 const PREEMPTIONS_PER_S: f64 = 50.0;
 
-/// Whether a method waited for a CPU in more than a small share of its wall time, as far as that is
-/// known: of a single thread exactly, of a tree because it was taken off the CPU and took longer
-/// than it computed.
+/// Whether a method waited for a CPU during more than a small share of its wall time, as far as
+/// that is known: for a single thread exactly; for a process tree, because it was preempted and
+/// took longer than it computed.
 pub(super) fn waited(cell: &Cell) -> bool {
     if let Some(share) = wait_share(cell) {
         return share > WAIT_SHARE;

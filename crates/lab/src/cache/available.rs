@@ -1,20 +1,20 @@
-//! How much memory there is to be had.
+//! How much memory is available.
 
 use std::path::Path;
 
-/// What programs and the page cache can have without pushing anything else out, in the machine and
-/// in this process's control group.
+/// The memory that programs and the page cache can use without evicting anything else, in the
+/// machine and in this process's control group.
 pub fn available_bytes() -> Option<u64> {
     let (machine, group) = (available_in_machine(), available_in_group());
     machine.into_iter().chain(group).min()
 }
 
-/// The files of a control group that tell its memory, as the two versions name them.
+/// The files of a control group that describe its memory, with the names of the two versions.
 struct Group {
     root: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// The lines of `memory.stat` that count pages of files: these are given up when memory runs
+    /// The lines of `memory.stat` that count pages of files: these are reclaimed when memory runs
     /// short.
     files: [&'static str; 2],
 }
@@ -33,7 +33,7 @@ const VERSION_2: Group = Group {
     files: ["inactive_file", "active_file"],
 };
 
-/// The least that a limit on the way up from the process's group leaves.
+/// The smallest remainder of all limits from the process's group up to the root.
 fn available_in_group() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let (version, own) = memory_group(&groups)?;
@@ -45,8 +45,8 @@ fn available_in_group() -> Option<u64> {
         .min()
 }
 
-/// The group that limits the memory of the process whose `/proc/PID/cgroup` this is, below its
-/// root. Version 1 names the controller; where it has none for memory, version 2 does it.
+/// The group that limits the memory of the process whose `/proc/PID/cgroup` this is, relative to
+/// its root. Version 1 names the controller; where it has none for memory, version 2 limits it.
 fn memory_group(groups: &str) -> Option<(&'static Group, &str)> {
     let fields = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let of = |name: &'static str| {

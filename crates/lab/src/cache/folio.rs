@@ -1,12 +1,12 @@
-//! In what pieces the page cache holds a file. Large ones are read faster, and which way to read is
-//! the fastest can depend on them.
+//! The size of the pieces (folios) in which the page cache holds a file. Large ones are read
+//! faster, and which method of reading is the fastest can depend on them.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-/// Which part of the cached pages, 0 … 1, is in large folios. Needs Linux and the rights of root,
-/// as it looks at physical pages; a sample of them is looked at.
+/// The share of the cached pages, 0 … 1, that is in large folios. It needs Linux and the rights of
+/// root, because it inspects physical pages; a sample of the pages is inspected.
 #[cfg(target_os = "linux")]
 pub fn folio_share(path: &Path) -> Result<f64> {
     linux::folio_share(path)
@@ -27,7 +27,7 @@ mod linux {
 
     use super::super::{kernel::Mapping, open};
 
-    /// At most this many pages are looked at.
+    /// The maximum number of inspected pages.
     const SAMPLE: usize = 4096;
 
     /// Bits of an entry of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst).
@@ -47,7 +47,7 @@ mod linux {
         let page_size = rustix::param::page_size();
         let (mut looked_at, mut large) = (0u32, 0u32);
         for page in spread(len.div_ceil(page_size)) {
-            // One page at a time: in a larger mapping the kernel would place whole folios, which
+            // One page at a time: in a larger mapping the kernel would map whole folios, which
             // would count as this process's memory.
             let mapping = Mapping::new(&file, (page * page_size) as u64, page_size)
                 .with_context(|| format!("mapping {}", path.display()))?;
@@ -56,7 +56,7 @@ mod linux {
             }
             mapping.populate(0).context("placing a page (needs Linux 5.14)")?;
             let entry = number_at(&pagemap, mapping.address() / page_size)?;
-            // Dropped again in this moment.
+            // Evicted again at this moment.
             if entry & PRESENT == 0 {
                 continue;
             }
@@ -73,7 +73,7 @@ mod linux {
         Ok(f64::from(large) / f64::from(looked_at))
     }
 
-    /// All of few pages, else that many at even distances.
+    /// All of few pages, else this many at even distances.
     fn spread(pages: usize) -> impl Iterator<Item = usize> {
         let n = pages.min(SAMPLE);
         (0..n).map(move |i| (i as u128 * pages as u128 / n as u128) as usize)

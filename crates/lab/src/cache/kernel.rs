@@ -1,4 +1,4 @@
-//! The system calls about the page cache. Nothing here touches a mapped byte, so that a file that
+//! The system calls for the page cache. Nothing here touches a mapped byte, so that a file that
 //! shrinks meanwhile cannot kill the process.
 #![expect(unsafe_code, reason = "mmap, mincore, madvise and cachestat have no safe form")]
 
@@ -7,10 +7,10 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-/// Address space for one look: a file may be larger than that of the process.
+/// Address space per mapping: a file may be larger than the address space of the process.
 const WINDOW_LEN: u64 = 1 << 30;
 
-/// What `cachestat` tells of a file; all in pages.
+/// The result of `cachestat` for a file; all values in pages.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CacheStat {
@@ -31,7 +31,7 @@ pub(super) fn cachestat(file: &File, len: u64) -> io::Result<CacheStat> {
     let range = [0, len];
     let mut stat = CacheStat::default();
     // SAFETY: the kernel reads the range of two u64 and writes the struct of five, both laid out as
-    // its headers say; it fails for what else is wrong.
+    // in its headers; it fails if anything else is wrong.
     let status =
         unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), range.as_ptr(), &raw mut stat, 0) };
     if status == 0 { Ok(stat) } else { Err(io::Error::last_os_error()) }
@@ -65,7 +65,7 @@ pub(super) fn drop_pages(_file: &File) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this system does not drop pages on request"))
 }
 
-/// Whether the file could be written, though it is open for reading.
+/// Whether the process may write the file, though it is open for reading.
 #[cfg(target_os = "linux")]
 pub(super) fn may_write(file: &File) -> bool {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -77,7 +77,7 @@ pub(super) fn may_write(_file: &File) -> bool {
     false
 }
 
-/// A part of a file in the address space.
+/// A mapped part of a file.
 pub(super) struct Mapping {
     start: *mut libc::c_void,
     len: usize,
@@ -88,7 +88,8 @@ impl Mapping {
     pub(super) fn new(file: &File, offset: u64, len: usize) -> io::Result<Self> {
         let (protection, flags) = (libc::PROT_READ, libc::MAP_SHARED);
         let offset = offset as libc::off_t;
-        // SAFETY: a new mapping at an address of the kernel's choice takes nothing from anyone.
+        // SAFETY: a new mapping at an address that the kernel chooses does not affect existing
+        // memory.
         let start = unsafe {
             libc::mmap(ptr::null_mut(), len, protection, flags, file.as_raw_fd(), offset)
         };
@@ -117,11 +118,11 @@ impl Mapping {
         Ok(pages[0] & 1 == 1)
     }
 
-    /// The lowest bit of each byte tells whether its page is in memory.
+    /// The lowest bit of each byte is set if its page is in memory.
     fn look(&self, first: usize, pages: &mut [u8]) -> io::Result<()> {
         let start = self.start_of(first);
         let len = pages.len() * rustix::param::page_size();
-        // SAFETY: the kernel reads no byte of the range and writes one per page of it.
+        // SAFETY: the kernel reads no byte of the range and writes one byte per page of it.
         let status = unsafe { libc::mincore(start, len, pages.as_mut_ptr().cast()) };
         if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -130,14 +131,14 @@ impl Mapping {
         self.start.wrapping_byte_add(page * rustix::param::page_size())
     }
 
-    /// Gives the page its place in the page table, as reading a byte of it would, but with an error
-    /// in place of a signal.
+    /// Enters the page in the page table, as reading a byte of it would, but with an error in place
+    /// of a signal.
     #[cfg(target_os = "linux")]
     pub(super) fn populate(&self, page: usize) -> io::Result<()> {
         let len = rustix::param::page_size();
         assert!(page < self.len.div_ceil(len), "page {page} is outside the mapping");
         let start = self.start_of(page);
-        // SAFETY: the page lies in the mapping, and reading it changes nothing.
+        // SAFETY: the page is in the mapping, and reading it changes nothing.
         let status = unsafe { libc::madvise(start, len, libc::MADV_POPULATE_READ) };
         if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -145,7 +146,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new` and no reference into it was ever given out.
+        // SAFETY: the mapping was made by `new`, and no reference into it was ever returned.
         unsafe { libc::munmap(self.start, self.len) };
     }
 }

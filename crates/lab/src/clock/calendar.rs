@@ -1,8 +1,8 @@
-//! Dates of the calendar. Pure.
+//! Calendar dates. Pure.
 
 use std::time::Duration;
 
-/// A date after 1970 as [`super::utc_rfc3339`] writes it.
+/// A date after 1970 in the format of [`super::utc_rfc3339`].
 pub(crate) fn rfc3339(since_epoch: Duration) -> String {
     let seconds = since_epoch.as_secs();
     let (year, month, day) = civil(seconds / 86_400);
@@ -11,9 +11,9 @@ pub(crate) fn rfc3339(since_epoch: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
-/// Year, month and day of a count of days since 1970-01-01: "days from civil" of H. Hinnant
-/// (<https://howardhinnant.github.io/date_algorithms.html>) the other way round, where a year
-/// starts in March so that the leap day is its last.
+/// Year, month and day of a count of days since 1970-01-01: the inverse of "days from civil" of H.
+/// Hinnant (<https://howardhinnant.github.io/date_algorithms.html>), where a year starts in March
+/// so that the leap day is its last.
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

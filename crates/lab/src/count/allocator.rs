@@ -1,5 +1,5 @@
-//! The program's allocator: that of the system, and while a sample is counted, a tally of what it
-//! is asked for. When it does not count, it costs one look at a flag.
+//! The program's allocator: the allocator of the system, plus a tally of the requests while a
+//! sample is counted. When it does not count, it costs one check of a flag.
 #![expect(unsafe_code, reason = "an allocator hands out raw memory")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -32,7 +32,7 @@ impl CountingAllocator {
         metrics(TALLY.stop())
     }
 
-    /// Whether it is the program's: if it is not, all counts would be 0.
+    /// Whether it is the program's allocator: if it is not, all counts would be 0.
     pub(crate) fn is_in_place() -> bool {
         TALLY.start();
         drop(std::hint::black_box(Box::new(7u64)));
@@ -66,17 +66,17 @@ fn counted(memory: *mut u8, layout: Layout) -> *mut u8 {
     memory
 }
 
-// SAFETY: all memory is that of the system's allocator, asked for and given back as it is here.
+// SAFETY: all memory is that of the system's allocator, allocated and freed with the arguments of
+// the caller.
 unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // The flag is looked at first: where nothing is counted, nothing is left to do after the
-        // call.
+        // The flag is checked first: when nothing is counted, no work remains after the call.
         if !TALLY.is_counting() {
-            // SAFETY: the caller's promises are those of the system's.
+            // SAFETY: the caller's guarantees are those that the system's allocator requires.
             return unsafe { System.alloc(layout) };
         }
-        // SAFETY: the caller's promises are those of the system's.
+        // SAFETY: the caller's guarantees are those that the system's allocator requires.
         let memory = unsafe { System.alloc(layout) };
         counted(memory, layout)
     }
@@ -84,10 +84,10 @@ unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if !TALLY.is_counting() {
-            // SAFETY: the caller's promises are those of the system's.
+            // SAFETY: the caller's guarantees are those that the system's allocator requires.
             return unsafe { System.alloc_zeroed(layout) };
         }
-        // SAFETY: the caller's promises are those of the system's.
+        // SAFETY: the caller's guarantees are those that the system's allocator requires.
         let memory = unsafe { System.alloc_zeroed(layout) };
         counted(memory, layout)
     }
@@ -97,17 +97,17 @@ unsafe impl GlobalAlloc for CountingAllocator {
         if TALLY.is_counting() {
             TALLY.given_back(slot(), layout.size() as u64);
         }
-        // SAFETY: the caller's promises are those of the system's.
+        // SAFETY: the caller's guarantees are those that the system's allocator requires.
         unsafe { System.dealloc(memory, layout) };
     }
 
     #[inline]
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !TALLY.is_counting() {
-            // SAFETY: the caller's promises are those of the system's.
+            // SAFETY: the caller's guarantees are those that the system's allocator requires.
             return unsafe { System.realloc(old, layout, size) };
         }
-        // SAFETY: the caller's promises are those of the system's.
+        // SAFETY: the caller's guarantees are those that the system's allocator requires.
         let memory = unsafe { System.realloc(old, layout, size) };
         if !memory.is_null() {
             TALLY.resized(slot(), size as u64, layout.size() as u64, size as u64);
@@ -120,11 +120,11 @@ unsafe impl GlobalAlloc for CountingAllocator {
 mod tests {
     use super::*;
 
-    /// The tests of the lab itself have it, as the program has.
+    /// The tests of the lab also use it, as the program does.
     #[global_allocator]
     static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-    /// Other tests allocate, too, but none as much.
+    /// Other tests allocate as well, but none of them as much.
     #[test]
     fn what_is_allocated_is_counted() {
         assert!(CountingAllocator::is_in_place());

@@ -1,5 +1,6 @@
-//! One perf event: of one task, of all threads and processes that it starts from then on, which is
-//! read and never sampled; or of one CPU, which writes each of its events into a ring.
+//! One perf event. It belongs either to one task and to all threads and processes that the task
+//! starts from then on, and is only read, never sampled; or to one CPU, and each of its events is
+//! written to a ring.
 #![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "perf_event_open has no safe form"))]
 
 use std::io;
@@ -7,24 +8,24 @@ use std::os::fd::OwnedFd;
 
 use crate::metric::SYSCALLS;
 
-/// What is counted, and under which name.
+/// The event that is counted, and the name of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) metric: &'static str,
     event_type: u32,
     config: u64,
-    /// Leaves out what the kernel does for the program.
+    /// Excludes what the kernel does for the program.
     pub(super) user_only: bool,
 }
 
-/// Whose event it is.
+/// The task that the event belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
-    /// This thread's.
+    /// This thread.
     Own,
-    /// From now on.
+    /// This task, from now on.
     Task(u32),
-    /// From the task's next `execve` on.
+    /// This task, from its next `execve` on.
     AfterExec(u32),
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Event {
     fd: OwnedFd,
 }
 
-// The numbers of linux/perf_event.h.
+// The constants of linux/perf_event.h.
 const TYPE_HARDWARE: u32 = 0;
 const TYPE_TRACEPOINT: u32 = 2;
 const DISABLED: u64 = 1;
@@ -46,8 +47,8 @@ const ENABLE_ON_EXEC: u64 = 1 << 12;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 const READ_TIMES: u64 = 1 | 1 << 1;
 
-/// `perf_event_attr` up to `clockid`. A kernel that knows less of it takes it as long as the rest
-/// is 0.
+/// `perf_event_attr` up to `clockid`. A kernel that knows fewer fields accepts it as long as the
+/// remaining ones are 0.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -68,24 +69,24 @@ struct Attributes {
     clock: libc::clockid_t,
 }
 
-/// What is written of each event on a CPU: process and thread, time, address, the tracepoint's
-/// own.
+/// The fields of each record on a CPU: process and thread, time, address, the tracepoint's own
+/// data.
 pub(super) const SAMPLE_TYPE: u64 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 10;
 const NAMES: u64 = 1 << 9;
 const TASKS: u64 = 1 << 13;
 const TIME_OF_ALL: u64 = 1 << 18;
 const USE_CLOCK: u64 = 1 << 25;
 
-/// What happens on a CPU, whoever is on it.
+/// The events of a CPU, whatever task runs on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PerfEvent {
     Tracepoint(u64),
-    /// The same, and the beginnings, names and ends of tasks.
+    /// The same, and the starts, names and ends of tasks.
     TracepointAndTasks(u64),
     PageFault,
 }
 
-/// Each event becomes a record, with the time of the monotonic clock.
+/// Each event becomes a record with the time of the monotonic clock.
 pub(crate) fn open_on_cpu(what: PerfEvent, cpu: u32) -> io::Result<OwnedFd> {
     const TYPE_SOFTWARE: u32 = 1;
     const PAGE_FAULTS: u64 = 2;
@@ -118,7 +119,8 @@ fn open(attributes: &Attributes, task: libc::pid_t, cpu: libc::c_int) -> io::Res
     use std::os::fd::FromRawFd;
 
     let no_group: libc::c_int = -1;
-    // SAFETY: `attributes` is valid for reading and says how long it is; the rest are numbers.
+    // SAFETY: `attributes` is valid for reading and contains its own length; the other arguments
+    // are numbers.
     let fd = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
@@ -132,7 +134,7 @@ fn open(attributes: &Attributes, task: libc::pid_t, cpu: libc::c_int) -> io::Res
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just opened it, and nobody else knows it.
+    // SAFETY: the kernel has just opened the descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
@@ -151,7 +153,7 @@ impl Kind {
         })
     }
 
-    /// A tracepoint is in the kernel: without it, it counts nothing.
+    /// A tracepoint is in the kernel: without kernel events it would count nothing.
     pub(super) fn without_kernel(self) -> Option<Kind> {
         (self.event_type == TYPE_HARDWARE).then_some(Kind { user_only: true, ..self })
     }
@@ -197,8 +199,8 @@ impl Event {
         self.kind
     }
 
-    /// Counted so far, of all tasks together, those that ended included. None where the counter had
-    /// to be shared with other users of it: then a part is missing.
+    /// The count so far of all tasks together, including those that have ended. None where the
+    /// counter was shared with other users of it, because a part is then missing.
     pub(super) fn read(&self) -> io::Result<Option<u64>> {
         let mut buffer = [0u8; 24];
         let len = rustix::io::read(&self.fd, &mut buffer)?;
@@ -213,7 +215,7 @@ impl Event {
 
 pub(crate) const NEEDS_RIGHTS: &str = "perf tracepoints need root or CAP_PERFMON here";
 
-/// Why an event cannot be had, and what would help.
+/// Why an event cannot be opened, and what would help.
 pub(super) fn explain(kind: Kind, error: &io::Error) -> String {
     let tracepoint = kind.event_type == TYPE_TRACEPOINT;
     match error.raw_os_error() {

@@ -1,10 +1,10 @@
-//! Outside Linux no system call of another process is watched; the error says so.
+//! Outside Linux, system calls of other processes cannot be traced; the error says so.
 
 use std::path::PathBuf;
 
 use super::Calls;
 
-/// As on Linux.
+/// The same as on Linux.
 #[allow(dead_code, reason = "nobody gets to look at it")]
 pub(crate) enum Window {
     Marked,

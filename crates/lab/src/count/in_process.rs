@@ -1,5 +1,5 @@
-//! A built-in method's process counts its own events right around the job: nothing of the protocol
-//! and of the worker is in the numbers.
+//! The process of a built-in method counts its own events, directly around the job, so that nothing
+//! of the protocol and of the worker is in the numbers.
 #![expect(unsafe_code, reason = "a mark is a system call that does nothing, which no crate offers")]
 
 use super::Target;
@@ -8,38 +8,41 @@ use crate::clock;
 use crate::metric::SYSCALLS;
 use crate::protocol::COUNTING_VARIABLE;
 
-/// The events of this process, in the order in which they are read before the job; after it they
-/// are read in the opposite order, so that the system calls are those of the job and one reading.
+/// The events of this process, in the order in which they are read before the job. After it they
+/// are read in the opposite order, so that the system calls are those of the job and of one
+/// reading.
 pub(crate) struct OwnCounts {
     events: Vec<Event>,
-    /// By event: what an empty job counts.
+    /// By event, the count of an empty job.
     of_empty_job: [u64; KINDS_MAX],
 }
 
-/// The counts at one moment, by event. It needs no allocation, which could be a system call.
+/// The counts at one moment, by event. It does not allocate, because an allocation could make a
+/// system call.
 pub(crate) type Reading = [Option<u64>; KINDS_MAX];
 
 /// System calls and the hardware counters.
 const KINDS_MAX: usize = 5;
 
-/// Where the job begins and ends for one who watches the system calls of the process.
+/// The beginning or end of the job, for a tracer of the process's system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Begin = 0x1ab0_0001,
     End = 0x1ab0_0002,
 }
 
-/// How often the empty job is done. The counters of a processor are not free of noise.
+/// How often the empty job is done. The counters of a processor are noisy.
 const EMPTY_JOBS: u32 = 5;
 
 impl OwnCounts {
-    /// Before the process has other threads. None if this is not the counting pass.
+    /// Must be called before the process has other threads. None if this is not the counting pass.
     pub(crate) fn asked_for() -> Option<OwnCounts> {
         let words = std::env::var(COUNTING_VARIABLE).ok()?;
         let mut kinds: Vec<Kind> = words.split(' ').filter_map(Kind::of_word).collect();
         kinds.sort_by_key(|kind| kind.metric == SYSCALLS);
         kinds.truncate(KINDS_MAX);
-        // What the lab could open for itself, its child can as well; if not, the metric is missing.
+        // What the lab could open for itself, its child can open as well; if it cannot, the metric
+        // is missing.
         let open = |kind| Event::open(kind, Target::Own).ok();
         let events: Vec<Event> = kinds.into_iter().filter_map(open).collect();
         let mut counts = OwnCounts { events, of_empty_job: [0; KINDS_MAX] };
@@ -52,7 +55,8 @@ impl OwnCounts {
 
     fn empty_job(&self) -> Reading {
         let before = self.before();
-        // As around a job: on some machines a reading of the clock is a system call.
+        // The same readings as around a job: on some machines a reading of the clock is a system
+        // call.
         for _ in 0..3 {
             std::hint::black_box(clock::now_ns());
         }
@@ -76,7 +80,7 @@ impl OwnCounts {
         reading
     }
 
-    /// What the job between the two readings counted.
+    /// The counts of the job between the two readings.
     pub(crate) fn between(&self, before: &Reading, after: &Reading) -> Vec<(&'static str, u64)> {
         let of_job = |(i, event): (usize, &Event)| {
             let all = after[i]?.checked_sub(before[i]?)?;
@@ -88,13 +92,13 @@ impl OwnCounts {
 
 /// A system call that fails and changes nothing.
 pub(crate) fn mark(mark: Mark) {
-    // SAFETY: there is no descriptor -1, so that the kernel refuses at once.
+    // SAFETY: descriptor -1 does not exist, so that the kernel refuses the call at once.
     unsafe { libc::lseek(-1, mark as libc::off_t, libc::SEEK_SET) };
 }
 
 #[cfg(target_os = "linux")]
 impl Mark {
-    /// The mark that a system call is, if it is one.
+    /// The mark that a system call represents, if any.
     pub(super) fn of_call(number: u64, arguments: &[u64; 6]) -> Option<Mark> {
         if number != libc::SYS_lseek as u64 || arguments[0] as u32 != u32::MAX {
             return None;

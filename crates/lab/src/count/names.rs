@@ -2,7 +2,7 @@
 
 use syscalls::Sysno;
 
-/// `read`, or `syscall_9999` of one that has no name yet.
+/// `read`, or `syscall_9999` for a call without a known name.
 pub(crate) fn name(number: u64) -> String {
     match usize::try_from(number).ok().and_then(Sysno::new) {
         Some(known) => known.name().to_owned(),

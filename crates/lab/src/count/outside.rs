@@ -1,5 +1,5 @@
-//! The events of a foreign process, counted from outside: of all its threads and of all that it
-//! starts.
+//! The events of a foreign process, counted from outside: those of all its threads and of all
+//! processes that it starts.
 
 use super::event::Event;
 use super::{Sources, Target, tree};
@@ -8,12 +8,12 @@ pub(crate) struct Outside {
     events: Vec<Event>,
 }
 
-/// While threads come and go, they cannot all be caught.
+/// While threads start and end, opening events on all of them may fail.
 const TRIES: u32 = 5;
 
 impl Outside {
-    /// Of a process that is at rest: whoever starts a thread between two looks is counted twice,
-    /// thus all is done again if the threads have changed.
+    /// For a process at rest. A thread that another one starts between two listings would be
+    /// counted twice, so everything is repeated if the threads have changed.
     pub(crate) fn of(sources: &Sources, root: u32) -> Result<Outside, String> {
         for _ in 0..TRIES {
             let tasks = tree::tasks(root);
@@ -28,12 +28,12 @@ impl Outside {
         Err("its threads come and go even when it has nothing to do".to_owned())
     }
 
-    /// Of what a process becomes with its next `execve`.
+    /// For the program that a process executes with its next `execve`.
     pub(crate) fn after_exec(sources: &Sources, process: u32) -> Result<Outside, String> {
         Ok(Outside { events: opened(sources, Target::AfterExec(process))? })
     }
 
-    /// The sums by metric. A metric that one of the events cannot tell is left out.
+    /// The sums by metric. A metric for which one of the events has no count is left out.
     pub(crate) fn read(&self) -> Vec<(&'static str, u64)> {
         let mut sums: Vec<(&'static str, Option<u64>)> = Vec::new();
         for event in &self.events {
@@ -53,7 +53,7 @@ fn opened(sources: &Sources, target: Target) -> Result<Vec<Event>, String> {
     for kind in &sources.kinds {
         match Event::open(*kind, target) {
             Ok(event) => events.push(event),
-            // A thread that has ended counts nothing more.
+            // A thread that has ended does not count any more.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
             Err(error) => return Err(format!("perf event {}: {error}", kind.metric)),
         }

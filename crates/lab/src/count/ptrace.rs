@@ -1,18 +1,18 @@
-//! ptrace(2) and the waiting for stops, as safe functions. A tracer is a thread: all of these must
-//! be called by the one that has seized the task.
+//! ptrace(2) and the waiting for stops, as safe functions. A tracer is a thread: all of these
+//! functions must be called by the thread that has seized the task.
 #![expect(unsafe_code, reason = "ptrace and waitid have no safe form that can do this")]
 
 use std::io;
 use std::mem;
 
-/// Follows threads and children, and tells system calls from signals.
+/// Follows threads and children, and distinguishes system calls from signals.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACEEXEC;
 
-// The requests of linux/ptrace.h; the C libraries do not agree on their type.
+// The requests of linux/ptrace.h; the C libraries differ in their type.
 const SYSCALL: libc::c_long = 24;
 const CONT: libc::c_long = 7;
 const DETACH: libc::c_long = 17;
@@ -22,33 +22,33 @@ const INTERRUPT: libc::c_long = 0x4207;
 const LISTEN: libc::c_long = 0x4208;
 const GET_SYSCALL_INFO: libc::c_long = 0x420e;
 
-/// A task that has news.
+/// An event of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// It has ended, and is still to be reaped.
+    /// The task has ended and is still to be reaped.
     RunError(u32),
     Stopped(u32, Stop),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// At the beginning or the end of a system call.
+    /// The task is at the beginning or the end of a system call.
     Syscall,
     /// A signal is about to be delivered.
     Signal(i32),
-    /// It has replaced its program.
+    /// The task has replaced its program.
     Exec,
-    /// It is about to end.
+    /// The task is about to end.
     Ending,
-    /// It was interrupted, or is new.
+    /// The task was interrupted, or is new.
     Interrupted,
-    /// A signal stopped its whole process, which is to stay stopped.
+    /// A signal stopped its whole process, which must stay stopped.
     Group,
-    /// It has started a thread or a process.
+    /// The task has started a thread or a process.
     Other,
 }
 
-/// `ptrace_syscall_info` of linux/ptrace.h, with the fields of a beginning.
+/// `ptrace_syscall_info` of linux/ptrace.h, with the fields for the beginning of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Info {
@@ -68,8 +68,8 @@ impl Info {
     }
 }
 
-/// From now on the task can be stopped by [`interrupt`]; it is not stopped yet. With `ends`, it
-/// stops once more before it ends, with all its memory.
+/// From now on [`interrupt`] can stop the task; it is not stopped yet. With `ends`, it also stops
+/// before it ends, while all its memory still exists.
 pub(super) fn seize(task: u32, ends: bool) -> io::Result<()> {
     let options = if ends { OPTIONS | libc::PTRACE_O_TRACEEXIT } else { OPTIONS };
     request(SEIZE, task, 0, options as usize).map(|_| ())
@@ -79,17 +79,17 @@ pub(super) fn interrupt(task: u32) -> io::Result<()> {
     request(INTERRUPT, task, 0, 0).map(|_| ())
 }
 
-/// Until the next beginning or end of a system call.
+/// Continues the task until the next beginning or end of a system call.
 pub(super) fn go_on(task: u32, signal: i32) -> io::Result<()> {
     request(SYSCALL, task, 0, signal as usize).map(|_| ())
 }
 
-/// Until it starts a task, replaces its program or ends.
+/// Continues the task until it starts a task, replaces its program or ends.
 pub(super) fn go_on_far(task: u32, signal: i32) -> io::Result<()> {
     request(CONT, task, 0, signal as usize).map(|_| ())
 }
 
-/// Leaves it stopped until a signal continues its process.
+/// Leaves the task stopped until a signal continues its process.
 pub(super) fn stay_stopped(task: u32) -> io::Result<()> {
     request(LISTEN, task, 0, 0).map(|_| ())
 }
@@ -98,7 +98,7 @@ pub(super) fn detach(task: u32, signal: i32) -> io::Result<()> {
     request(DETACH, task, 0, signal as usize).map(|_| ())
 }
 
-/// Where a stopped task stands. Needs Linux 5.3.
+/// The state of a stopped task. Needs Linux 5.3.
 pub(super) fn info(task: u32) -> io::Result<Info> {
     let mut info = Info::default();
     let (len, place) = (size_of::<Info>(), &raw mut info);
@@ -119,30 +119,30 @@ fn request(
     address: usize,
     data: usize,
 ) -> io::Result<libc::c_long> {
-    // SAFETY: the requests of this module write at most to `data`, which then is the address of a
-    // local variable of the length that the kernel is told or knows.
+    // SAFETY: the requests of this module write at most to `data`, which is then the address of a
+    // local variable of the length that is passed to the kernel or fixed by the request.
     let answer = unsafe { libc::syscall(libc::SYS_ptrace, request, task as usize, address, data) };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// The next task of this thread that has news, without waiting. The end of a task is not taken
-/// away: see [`reap`].
+/// The next event of a task of this thread, without waiting. An ended task is not reaped: see
+/// [`reap`].
 pub(super) fn news() -> io::Result<Option<News>> {
-    // Nearly all news are stops: they are taken at the first look.
+    // Nearly all events are stops, so the first call of `waitid` consumes them.
     if let Some((task, _, status)) = look(libc::WSTOPPED)? {
         return Ok(Some(News::Stopped(task, stop(status))));
     }
-    // A stop between the two looks is seen here, asked for or not; the next look takes it.
+    // This call also reports a stop that occurs between the two calls; the next one consumes it.
     let ended = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
     let found = look(libc::WEXITED | libc::WNOWAIT)?.filter(|(_, code, _)| ended.contains(code));
     Ok(found.map(|(task, ..)| News::RunError(task)))
 }
 
-/// A task in the state that is asked for, or in a stop: its number, what has happened, its status.
+/// A task in the requested state, or in a stop: its number, the event, its status.
 fn look(state: libc::c_int) -> io::Result<Option<(u32, i32, i32)>> {
     // Other threads of this process have children of their own.
     let flags = state | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
-    // SAFETY: a struct of integers, for which zeros are a value.
+    // SAFETY: a struct of integers, for which all zeros are a valid value.
     let mut found: libc::siginfo_t = unsafe { mem::zeroed() };
     // SAFETY: `found` is valid for writing.
     if unsafe { libc::waitid(libc::P_ALL, 0, &raw mut found, flags) } != 0 {
@@ -157,7 +157,7 @@ fn look(state: libc::c_int) -> io::Result<Option<(u32, i32, i32)>> {
     Ok((task != 0).then_some((task, found.si_code, status)))
 }
 
-/// What the low byte (the signal) and the next one (the event) say; see ptrace(2).
+/// The meaning of the low byte (the signal) and the next one (the event); see ptrace(2).
 fn stop(status: i32) -> Stop {
     let (signal, event) = (status & 0xff, status >> 8);
     match event {
@@ -171,9 +171,9 @@ fn stop(status: i32) -> Stop {
     }
 }
 
-/// Takes away a task that has ended.
+/// Reaps a task that has ended.
 pub(super) fn reap(task: u32) {
-    // SAFETY: the status is not asked for.
+    // SAFETY: no status is requested.
     unsafe {
         libc::waitpid(task as libc::pid_t, std::ptr::null_mut(), libc::__WALL | libc::WNOHANG)
     };

@@ -1,5 +1,5 @@
-//! What a foreign program allocates: a small library is preloaded that counts its calls of `malloc`
-//! and the like, in a page shared with the lab. Nothing of it touches a disk.
+//! The allocations of a foreign program: a small preloaded library counts its calls of `malloc` and
+//! the like, in a page that it shares with the lab. Nothing of it is on a disk.
 #![expect(unsafe_code, reason = "shares memory with another process")]
 
 use std::ffi::CStr;
@@ -17,12 +17,12 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use super::allocator::{self, Allocations};
 
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/allocation-shim.so"));
-/// Why there is none.
+/// Why there is no library.
 const MISSING: &str = env!("ALLOCATION_SHIM_MISSING");
-/// As it is seen in the list of what a process has mapped.
+/// The name of the library in the list of a process's mappings.
 const LIBRARY_NAME: &CStr = c"bytelab-allocations";
 
-/// The library and the page of one process, and of all that it starts.
+/// The library and the page of one process, and of all processes that it starts.
 pub(crate) struct Shim {
     library: OwnedFd,
     page: OwnedFd,
@@ -43,7 +43,7 @@ impl Shim {
         let page = file_in_memory(c"bytelab-tally")?;
         ftruncate(&page, size_of::<Tally>() as u64)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping touches no memory that there is.
+        // SAFETY: a new mapping does not affect existing memory.
         let tally = unsafe {
             mmap(std::ptr::null_mut(), size_of::<Tally>(), access, MapFlags::SHARED, &page, 0)
         }?;
@@ -51,11 +51,11 @@ impl Shim {
         Ok(Shim { library: library.into(), page, tally })
     }
 
-    /// What the process must find in its environment.
+    /// The variables that the process needs in its environment.
     pub(crate) fn variables(&self) -> [(&'static str, String); 2] {
         let path = |fd: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd());
         let library = path(&self.library);
-        // What the user has preloaded stays.
+        // The libraries that the user preloads are kept.
         let preload = match std::env::var("LD_PRELOAD") {
             Ok(others) if !others.is_empty() => format!("{library}:{others}"),
             _ => library,
@@ -72,7 +72,8 @@ impl Shim {
         allocator::metrics(self.tally().stop())
     }
 
-    /// Whether the process counts; the error says why it does not. `program` is the file it runs.
+    /// Whether the process counts; the error is the reason why it does not. `program` is the file
+    /// that it runs.
     pub(crate) fn counts(&self, process: u32, program: &Path) -> Result<(), String> {
         let said_hello = self.tally().registered_process() == Some(process);
         let why = why_not(program, said_hello);
@@ -85,8 +86,8 @@ impl Shim {
         why.map_or(Ok(()), |why| Err(why.to_owned()))
     }
 
-    /// Like [`Shim::counts`], of a process that still runs: it may have become another program
-    /// since it said hello.
+    /// Like [`Shim::counts`], for a process that still runs: it may have replaced its program since
+    /// its hello.
     pub(crate) fn counts_still(&self, process: u32) -> Result<(), String> {
         let program = PathBuf::from(format!("/proc/{process}/exe"));
         self.counts(process, &program)?;
@@ -99,7 +100,7 @@ impl Shim {
     }
 
     fn tally(&self) -> &Tally {
-        // SAFETY: mapped until this value is dropped, and all that is in it is atomic.
+        // SAFETY: mapped until this value is dropped, and all its fields are atomic.
         unsafe { self.tally.as_ref() }
     }
 }
@@ -121,7 +122,7 @@ fn file_in_memory(_name: &CStr) -> std::io::Result<OwnedFd> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// What a program's file tells of why its allocations cannot be seen, if anything does.
+/// The reason why the allocations of a program cannot be seen, if its file shows one.
 fn why_not(program: &Path, said_hello: bool) -> Option<&'static str> {
     const SET_ID: u32 = 0o6000;
     let mut file = File::open(program).ok()?;
@@ -131,7 +132,8 @@ fn why_not(program: &Path, said_hello: bool) -> Option<&'static str> {
     if !image.starts_with(b"\x7fELF") {
         return None;
     }
-    // The mark of Go's build information, backwards, so that it is not in this program's own file.
+    // The mark of Go's build information, reversed, so that this program's own file does not
+    // contain it.
     let mut go = *std::hint::black_box(b":fnidliub oG \xff");
     go.reverse();
     if memchr::memmem::find(&image, &go).is_some() {
@@ -145,8 +147,8 @@ fn why_not(program: &Path, said_hello: bool) -> Option<&'static str> {
     }
 }
 
-/// Whether an ELF image names a dynamic linker; see elf(5). One that is not of 64 bits is taken to
-/// have one: it is only not the right one.
+/// Whether an ELF image names a dynamic linker; see elf(5). An image that is not of 64 bits is
+/// assumed to have one: it only is not the right one.
 fn has_interpreter(image: &[u8]) -> bool {
     const CLASS_64: u8 = 2;
     const PT_INTERP: u32 = 3;

@@ -1,19 +1,19 @@
-//! The numbers of tracepoints, and how they write what happened. tracefs tells it; where that is
-//! not mounted, a mount that is attached nowhere is asked, and is gone when it is closed.
+//! The ids of tracepoints, and the formats of their records. They are read from tracefs; where that
+//! is not mounted, from a new mount that is attached to no directory and ends when it is closed.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// How a tracepoint writes what happened.
+/// The format of a tracepoint's record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Format {
     pub(crate) id: u64,
     fields: Vec<Field>,
 }
 
-/// A number in the record.
+/// A numeric field of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Field {
     name: String,
@@ -21,14 +21,14 @@ struct Field {
     size: usize,
 }
 
-/// The number of the tracepoint at which each system call begins. The error says why it cannot be
-/// had, and what would help.
+/// The id of the tracepoint at the beginning of each system call. The error is the reason why it is
+/// not available, and what would help.
 pub(crate) fn id() -> Result<u64, String> {
     let text = file("raw_syscalls/sys_enter", "id")?;
     text.trim().parse().map_err(|_| format!("tracefs: {:?} is no tracepoint number", text.trim()))
 }
 
-/// Of the tracepoint of this name, which is `group/event`.
+/// The format of the tracepoint of this name, which is `group/event`.
 pub(crate) fn format(event: &str) -> Result<Format, String> {
     let text = file(event, "format")?;
     Format::parse(&text).ok_or_else(|| format!("tracefs: {event}/format is not understood"))
@@ -49,14 +49,14 @@ impl Format {
         Some(Format { id, fields: text.lines().filter_map(field).collect() })
     }
 
-    /// Where the number of this name stands.
+    /// The position of the field with this name.
     pub(crate) fn place(&self, name: &str) -> Option<FieldLayout> {
         let field = self.fields.iter().find(|field| field.name == name)?;
         Some(FieldLayout { offset: field.offset, size: field.size })
     }
 }
 
-/// Where a number stands in a record.
+/// The position of a number in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FieldLayout {
     offset: usize,

@@ -1,5 +1,6 @@
-//! A thread that watches each system call of a process, of its threads and of all that it starts.
-//! It needs no rights beyond those of a debugger; what it watches takes ten times as long or more.
+//! A thread that traces each system call of a process, of its threads and of all processes that it
+//! starts. It needs no rights beyond those of a debugger; the traced process takes ten times as
+//! long or more.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,38 +14,39 @@ use super::ptrace::{self, Info, News, Stop};
 use super::{Calls, tree};
 use crate::{clock, counters};
 
-/// Which system calls are those of the job.
+/// Which system calls belong to the job.
 #[derive(Clone, Debug)]
 pub(crate) enum Window {
-    /// Between the marks that a built-in method sets.
+    /// Those between the marks that a built-in method sets.
     Marked,
-    /// From now to the next rest, without reading orders from and writing replies to these pipes,
-    /// which are named as in `/proc/PID/fd`.
+    /// Those from now until the process is next at rest, except for reading orders from and writing
+    /// replies to these pipes, which are named as in `/proc/PID/fd`.
     Protocol { orders: PathBuf, replies: PathBuf },
-    /// From the next `execve` of the process to its end.
+    /// Those from the next `execve` of the process to its end.
     Program,
-    /// No call at all: only how much memory its processes had when they ended.
+    /// No calls: only the memory of its processes at their end.
     Memory,
-    /// The same of the processes that it starts, which have all ended when this is finished.
+    /// The same for the processes that it starts, all of which have ended when this is finished.
     Children,
 }
 
-/// A process that is watched.
+/// A traced process.
 pub(crate) struct Tracer {
     thread: JoinHandle<Result<Calls, String>>,
     finish: Arc<AtomicBool>,
 }
 
-/// What never comes to rest is given up after this time.
+/// The wait for a process that does not come to rest ends after this time.
 const REST_LIMIT_NS: u64 = 100_000_000;
-/// So long it looks for news without a pause, as a task that is stopped costs its whole process
-/// time.
+/// For this time the thread polls for events without a pause, because a stopped task delays its
+/// whole process.
 const LOOK_NS: u64 = 30_000;
-/// The longest pause between two looks.
+/// The longest pause between two polls.
 const PAUSE_NS: u64 = 1_000_000;
 
 impl Tracer {
-    /// Comes back when all tasks of the process are watched. The error says why they cannot be.
+    /// Returns when all tasks of the process are traced. The error is the reason why they cannot
+    /// be.
     pub(crate) fn attach(root: u32, window: Window) -> Result<Tracer, String> {
         let finish = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
@@ -60,32 +62,32 @@ impl Tracer {
         }
     }
 
-    /// Lets the process go on unwatched, once it is at rest where that ends the window.
+    /// Detaches from the process, once it is at rest where that ends the window.
     pub(crate) fn finish(self) -> Result<Calls, String> {
         self.finish.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|_| Err("the tracer panicked".to_owned()))
     }
 }
 
-/// The thread's side.
+/// The state of the tracing thread.
 struct Watch {
     root: u32,
     window: Window,
     finish: Arc<AtomicBool>,
     tasks: BTreeMap<u32, Task>,
-    /// Whether calls are counted just now.
+    /// Whether calls are counted at present.
     open: bool,
     calls: Calls,
-    /// Since when there has been no news.
+    /// Time of the last event.
     quiet_since_ns: u64,
 }
 
 #[derive(Default)]
 struct Task {
-    /// It runs unwatched until its first stop.
+    /// The task runs untraced until its first stop.
     arriving: bool,
-    /// Where it was interrupted in a system call that had begun before; it will begin once more
-    /// there.
+    /// Where the task was interrupted in a system call that had begun before; the call will begin
+    /// there again.
     interrupted_at: Option<Info>,
 }
 
@@ -129,7 +131,7 @@ impl Watch {
         }
     }
 
-    /// All tasks that there are. New ones of a task that is seized are seized by the kernel.
+    /// Seizes all existing tasks. The kernel seizes the new tasks of a seized task.
     fn seize_all(&mut self) -> Result<(), String> {
         loop {
             let mut any = false;
@@ -145,7 +147,7 @@ impl Watch {
                         self.tasks.insert(task, Task { arriving: true, ..Task::default() });
                     }
                     Err(error) if task == self.root => return Err(refused(&error)),
-                    // It has ended, is known already, or is a thread of the kernel.
+                    // The task has ended, is already known, or is a thread of the kernel.
                     Err(_) => {}
                 }
             }
@@ -185,7 +187,7 @@ impl Watch {
             }
             Stop::Interrupted | Stop::Other => {}
         }
-        // A task that was killed meanwhile is seen as one that has ended.
+        // A task that was killed in the meantime is reported as ended.
         let _ = if self.is_of_memory() {
             ptrace::go_on_far(task, signal)
         } else {
@@ -198,7 +200,7 @@ impl Watch {
         matches!(self.window, Window::Memory | Window::Children)
     }
 
-    /// Whether it is a thread of the process itself where only its children are meant.
+    /// Whether it is a thread of the process itself where only its children are traced.
     fn is_left_out(&self, task: u32) -> bool {
         let own = || std::fs::exists(format!("/proc/{}/task/{task}", self.root));
         matches!(self.window, Window::Children) && own().unwrap_or(true)
@@ -248,8 +250,8 @@ impl Watch {
         }
     }
 
-    /// Looks again at once for a while, then after a part of the time that nothing has
-    /// happened.
+    /// Polls again at once for a while; later it pauses for a fraction of the time since the last
+    /// event.
     fn pause(&self) {
         let quiet_ns = clock::now_ns() - self.quiet_since_ns;
         if quiet_ns < LOOK_NS {
@@ -260,8 +262,8 @@ impl Watch {
         }
     }
 
-    /// Each task is let go at its next stop. What is not stopped in time is let go by the end of
-    /// this thread.
+    /// Each task is detached at its next stop. A task that does not stop in time is detached by the
+    /// end of this thread.
     fn detach_all(&mut self) {
         self.tasks.retain(|task, _| ptrace::interrupt(*task).is_ok());
         let start_ns = clock::now_ns();
@@ -284,8 +286,8 @@ impl Watch {
     }
 }
 
-/// Whether a call begins at the place where one was interrupted. Some processors have not stepped
-/// back to the instruction of the call, others have, by its length.
+/// Whether a call begins where one was interrupted. Some processors have already stepped back to
+/// the instruction of the call, by its length, and others have not.
 fn is_same_place(at: &Info, info: &Info) -> bool {
     at.stack == info.stack && at.instruction.abs_diff(info.instruction) <= 4
 }

@@ -5,10 +5,11 @@ use std::fs;
 
 use crate::clock;
 
-/// How long [`settle`] waits, at most: what never rests costs no more than this per sample.
+/// The maximum time that [`settle`] waits: a process that never rests costs no more than this per
+/// sample.
 const REST_LIMIT_NS: u64 = 50_000_000;
 
-/// The threads of a process, of its descendants and of all of its process group.
+/// The threads of a process, of its descendants and of its process group.
 pub(crate) fn tasks(root: u32) -> BTreeSet<u32> {
     let mut tasks = BTreeSet::new();
     for process in processes(&[root]) {
@@ -43,7 +44,7 @@ pub(crate) fn processes(roots: &[u32]) -> BTreeSet<u32> {
     }
 }
 
-/// Waits until every task sleeps, as far as they ever do.
+/// Waits until every task sleeps, up to the limit.
 pub(crate) fn settle(root: u32) {
     let start_ns = clock::now_ns();
     while !tasks(root).into_iter().all(sleeps) && clock::now_ns() - start_ns < REST_LIMIT_NS {
@@ -51,7 +52,7 @@ pub(crate) fn settle(root: u32) {
     }
 }
 
-/// Whether a task is neither on a CPU nor waiting for one. One that has ended is at rest, too.
+/// Whether a task is neither on a CPU nor waiting for one. A task that has ended counts as at rest.
 pub(crate) fn sleeps(task: u32) -> bool {
     Stat::of(task).is_none_or(|stat| !matches!(stat.state, b'R' | b't'))
 }
@@ -69,7 +70,7 @@ impl Stat {
     }
 
     fn parse(text: &[u8]) -> Option<Stat> {
-        // The name in parentheses may hold anything, parentheses too.
+        // The name in parentheses may contain any character, including parentheses.
         let end = memchr::memrchr(b')', text)?;
         let rest = std::str::from_utf8(text.get(end + 1..)?).ok()?;
         let mut words = rest.split_ascii_whitespace();

@@ -1,5 +1,5 @@
-//! The text of the files under /proc/PID into numbers. A number that is not there as it should be
-//! stays unknown; no text makes these fail.
+//! Parses the files under /proc/PID. A number that is missing or malformed stays unknown; no text
+//! makes these functions fail.
 
 use memchr::memmem;
 
@@ -21,9 +21,10 @@ pub(super) fn io(text: &[u8], reading: &mut Reading) {
     reading.device_write_bytes = field(text, b"write_bytes");
 }
 
-/// The second field is the name of the program in parentheses and may hold anything, parentheses
-/// and spaces too; what follows the last parenthesis are the fields from the third on. The 39th is
-/// the CPU, and whoever waits for the one that the reader is on is not on it.
+/// The second field is the name of the program in parentheses, which may contain any character,
+/// including parentheses and spaces; after the last parenthesis follow the fields from the third
+/// on. The 39th is the CPU. A process that waits for the CPU that the reader is on is not running
+/// on it.
 pub(super) fn stat(text: &[u8], this_cpu: u64, reading: &mut Reading) {
     let Some(end) = text.iter().rposition(|byte| *byte == b')') else { return };
     let mut fields = text[end + 1..].split(|byte| *byte == b' ').skip(1);
@@ -46,7 +47,7 @@ pub(super) fn status(text: &[u8], reading: &mut Reading) {
     reading.involuntary_switches = field(text, b"nonvoluntary_ctxt_switches");
 }
 
-/// The first number of the line `name:  number …`. A last line without its end may be cut short.
+/// The first number of the line `name:  number …`. A last line without a line end may be truncated.
 fn field(text: &[u8], name: &[u8]) -> Option<u64> {
     let at_line = |at: &usize| *at == 0 || text[at - 1] == b'\n';
     let after = memmem::find_iter(text, name)
@@ -56,7 +57,7 @@ fn field(text: &[u8], name: &[u8]) -> Option<u64> {
     line.split(u8::is_ascii_whitespace).find(|word| !word.is_empty()).and_then(number)
 }
 
-/// All of the word as a decimal number.
+/// The whole word as a decimal number.
 fn number(word: &[u8]) -> Option<u64> {
     if word.is_empty() {
         return None;
@@ -159,7 +160,7 @@ mod tests {
         let switches = (reading.voluntary_switches, reading.involuntary_switches);
         assert_eq!(reading.peak_rss_bytes, Some(1600 * 1024));
         assert_eq!((reading.threads, switches), (Some(3), (Some(5), Some(7))));
-        // Cut short in the middle of the last number.
+        // Truncated in the middle of the last number.
         let reading = parse(status, &text[..text.len() - 1]);
         assert_eq!((reading.voluntary_switches, reading.involuntary_switches), (Some(5), None));
         assert_eq!(parse(status, "VmHWM: 18446744073709551615 kB\n").peak_rss_bytes, None);

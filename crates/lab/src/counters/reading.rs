@@ -1,31 +1,31 @@
-//! The numbers of one reading of a process's counters.
+//! The values of one reading of a process's counters.
 
 use crate::clock::TreeUsage;
 
-/// What the kernel has counted of a process since it was started. None: not known here; see
+/// The kernel's counts of a process since its start. None: not known on this machine; see
 /// [`super::Counters::why`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Of all threads, those that ended included.
+    /// For all threads, including those that have ended.
     pub cpu_ns: Option<u64>,
-    /// The parts of `cpu_ns`, which of a process that runs are known in ticks only.
+    /// The parts of `cpu_ns`, which are known only in ticks while a process runs.
     pub user_ns: Option<u64>,
     pub system_ns: Option<u64>,
-    /// As much as `cpu_ns` if the process computes in one thread only.
+    /// Equal to `cpu_ns` if the process computes in one thread only.
     pub main_thread_cpu_ns: Option<u64>,
-    /// Of the main thread: ready to run, but no CPU was free.
+    /// For the main thread: ready to run, but no CPU was free.
     pub run_queue_wait_ns: Option<u64>,
     pub device_read_bytes: Option<u64>,
     pub device_write_bytes: Option<u64>,
-    /// With those of the children that it has waited for, and of theirs.
+    /// Including those of the children that it has waited for, and of theirs.
     pub minor_faults: Option<u64>,
-    /// Of the children that it has waited for, and of theirs. No process ends without one.
+    /// For the children that it has waited for, and theirs. No process ends without such a fault.
     pub minor_faults_of_children: Option<u64>,
-    /// With those of the children that it has waited for, and of theirs.
+    /// Including those of the children that it has waited for, and of theirs.
     pub major_faults: Option<u64>,
-    /// Of the main thread.
+    /// For the main thread.
     pub voluntary_switches: Option<u64>,
-    /// Of the main thread.
+    /// For the main thread.
     pub involuntary_switches: Option<u64>,
     /// Since the last [`super::Counters::reset_peak`].
     pub peak_rss_bytes: Option<u64>,
@@ -36,7 +36,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// With what the process and all that it waited for have used, in place of its own.
+    /// The reading with the usage of the process and of all that it waited for in place of its own.
     #[must_use]
     pub(crate) fn of_tree(&self, tree: &TreeUsage) -> Self {
         Self {
@@ -56,14 +56,14 @@ impl Reading {
         self.minor_faults_of_children.is_some_and(|faults| faults > 0)
     }
 
-    /// Whether one thread used all of its CPU time, but for what reading the counters takes; none
-    /// where that is not known.
+    /// Whether one thread used all of its CPU time, except for what reading the counters takes;
+    /// none where that is not known.
     pub(crate) fn computed_in_main_thread(&self) -> Option<bool> {
         Some(is_nearly_all(self.main_thread_cpu_ns?, self.cpu_ns?))
     }
 
-    /// What came to `before` since; the peak is that of now, and of the numbers of threads it is
-    /// the larger.
+    /// The difference from `before`; the peak is that of this reading, and of the numbers of
+    /// threads the larger is taken.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let less = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
@@ -95,9 +95,9 @@ pub(crate) fn is_nearly_all(main_ns: u64, all_ns: u64) -> bool {
     (main_ns + AROUND_NS) as f64 >= all_ns as f64 * COMPUTED_SHARE
 }
 
-/// A process computes in one thread if it uses this share of the CPU time.
+/// A process computes in one thread if that thread uses this share of the CPU time.
 pub(crate) const COMPUTED_SHARE: f64 = 0.99;
 
-/// The CPU time that reading the counters takes, which is in the CPU time of a sample but not in
-/// its wall.
+/// The CPU time that reading the counters takes. It is in the CPU time of a sample but not in its
+/// wall time.
 pub(crate) const AROUND_NS: u64 = 20_000;

@@ -12,7 +12,7 @@ impl Cat {
         let mut command = std::process::Command::new("cat");
         let cat = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut cat = Self(cat.unwrap());
-        // Before its first turn on a CPU some of its counters are not there yet.
+        // Some counters of a process do not exist before its first turn on a CPU.
         cat.0.stdin.as_mut().unwrap().write_all(b"x").unwrap();
         cat.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         cat

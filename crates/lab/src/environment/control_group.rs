@@ -1,4 +1,4 @@
-//! Facts of the control group: how much CPU and memory this process is allowed, in both versions.
+//! Facts of the control group: how much CPU and memory this process may use, in both versions.
 
 use serde_json::Value;
 
@@ -29,18 +29,18 @@ pub(super) fn add(tree: &Tree, facts: &mut Facts) {
 /// Version 1 has a large number in place of "max".
 const NO_LIMIT: u64 = 1 << 62;
 
-/// Where the limits of one controller stand.
+/// The location of the limits of one controller.
 struct Group<'t> {
     tree: &'t Tree,
     unified: bool,
-    /// The mount point, above which there is nothing to see.
+    /// The mount point, above which nothing is visible.
     top: String,
     folder: String,
 }
 
 impl<'t> Group<'t> {
-    /// A controller belongs to version 1 if a line of /proc/self/cgroup names it, else to
-    /// version 2.
+    /// A controller belongs to version 1 if a line of /proc/self/cgroup names it, else to version
+    /// 2.
     fn find(tree: &'t Tree, text: &str, mounts: &[Mount], controller: &str) -> Option<Self> {
         let names = |list: &str| list.split(',').any(|name| name == controller);
         let lines = text.lines().filter_map(|line| {
@@ -61,7 +61,7 @@ impl<'t> Group<'t> {
         Some(Self { tree, unified: old.is_none(), top, folder })
     }
 
-    /// The least value of the group and of all above it, else "unlimited".
+    /// The smallest value of the group and of all groups above it, else "unlimited".
     fn least<T: PartialOrd + Into<Value>>(&self, value: impl Fn(&str) -> Option<T>) -> Value {
         let mut folder = self.folder.as_str();
         let mut least: Option<T> = None;
@@ -78,7 +78,7 @@ impl<'t> Group<'t> {
         }
     }
 
-    /// How many CPUs' worth of time a group may use.
+    /// The number of CPUs whose time a group may use.
     fn cpus(&self, folder: &str) -> Option<f64> {
         let (quota, period) = if self.unified {
             let line = self.tree.line(&format!("{folder}/cpu.max"))?;
@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// A system whose group files are these, and the facts of it.
+    /// The facts of a system whose control-group files are these.
     fn facts(mountinfo: &str, cgroup: &str, files: &[(&str, &str)]) -> Facts {
         let directory = tempfile::tempdir().unwrap();
         let tree = Tree::new(directory.path());

@@ -1,4 +1,4 @@
-//! Facts of the kernel and the system around it, and of what it lets this process do.
+//! Facts of the kernel and the system around it, and of what this process may do.
 
 use std::ffi::CStr;
 
@@ -44,7 +44,7 @@ fn add_system(tree: &Tree, facts: &mut Facts) {
     set("kernel_release", name(uname.release()));
     set("kernel_version", name(uname.version()));
     set("kernel_architecture", name(uname.machine()));
-    // Enough to tell two machines apart, and not the name.
+    // This distinguishes two machines without revealing the name.
     set("hostname_digest", name(uname.nodename()).map(|name| digest(&name)));
     set("kernel_command_line_digest", tree.line("proc/cmdline").map(|line| digest(&line)));
     set("kernel_preemption", preemption(tree, &uname.version().to_string_lossy()));
@@ -84,7 +84,8 @@ fn add_process(tree: &Tree, facts: &mut Facts) {
     }
 }
 
-/// What is in force where debugfs tells, else what the kernel was built for.
+/// The preemption model that is in force, where debugfs shows it, else the one for which the kernel
+/// was built.
 fn preemption(tree: &Tree, version: &str) -> Option<String> {
     let now = tree.line("sys/kernel/debug/sched/preempt");
     let now = now.as_deref().and_then(|line| line.split_once('(')?.1.split_once(')'));
@@ -94,7 +95,7 @@ fn preemption(tree: &Tree, version: &str) -> Option<String> {
     version.split_whitespace().find(|word| word.starts_with("PREEMPT")).map(str::to_owned)
 }
 
-/// As far as it leaves traces; null may be a container all the same.
+/// The container, if it is recognizable; null may still be a container.
 fn container(tree: &Tree, release: &str) -> Option<String> {
     let traces = [(".dockerenv", "docker"), ("run/.containerenv", "podman")];
     if let Some(name) = tree.line("run/systemd/container") {
@@ -109,10 +110,10 @@ fn container(tree: &Tree, release: &str) -> Option<String> {
 #[cfg(target_env = "gnu")]
 fn libc_version() -> Value {
     #[expect(unsafe_code, reason = "the C library tells its version by a pointer")]
-    // SAFETY: takes nothing and returns a pointer to a constant string.
+    // SAFETY: takes no argument and returns a pointer to a constant string.
     let version = unsafe { libc::gnu_get_libc_version() };
     #[expect(unsafe_code, reason = "the C library tells its version by a pointer")]
-    // SAFETY: the string is constant and ends with a zero.
+    // SAFETY: the string is constant and ends with a zero byte.
     let version = unsafe { CStr::from_ptr(version) };
     format!("glibc {}", version.to_string_lossy()).into()
 }

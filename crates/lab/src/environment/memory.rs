@@ -1,9 +1,8 @@
-//! Facts of the memory: how much there is, in which pages, and what the kernel does when it runs
-//! short.
+//! Facts of the memory: its size, its pages, and what the kernel does when it runs short.
 
 use super::tree::{Facts, Tree, number};
 
-/// Of /proc/meminfo, in KiB.
+/// Fields of /proc/meminfo, in KiB.
 const AMOUNTS: &[(&str, &str)] = &[
     ("memory_total_bytes", "MemTotal"),
     ("memory_available_bytes", "MemAvailable"),
@@ -58,7 +57,7 @@ pub(super) fn add(tree: &Tree, facts: &mut Facts) {
     for (fact, path) in SETTINGS {
         facts.insert((*fact).into(), tree.value(path));
     }
-    // What the kernel keeps for itself differs a little from start to start.
+    // The amount that the kernel reserves for itself differs slightly from boot to boot.
     let gib = number(&text, "MemTotal").map(|kib| (kib as f64 / 1_048_576.0).round() as u64);
     facts.insert("memory_gib".into(), gib.into());
     facts.insert("page_bytes".into(), rustix::param::page_size().into());

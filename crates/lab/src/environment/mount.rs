@@ -1,13 +1,13 @@
-//! The mounted file systems, as /proc/self/mountinfo tells of them.
+//! The mounted file systems, from /proc/self/mountinfo.
 
 use super::tree::Tree;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     pub(super) id: u64,
-    /// major:minor; major 0 is no device.
+    /// major:minor; major 0 means no device.
     pub(super) device: String,
-    /// What of the file system is mounted.
+    /// The part of the file system that is mounted.
     pub(super) root: String,
     pub(super) point: String,
     pub(super) options: String,
@@ -17,7 +17,7 @@ pub(super) struct Mount {
 }
 
 impl Mount {
-    /// Fields are told apart by spaces; those before the lone `-` vary in number (proc(5)).
+    /// Fields are separated by spaces; the number of those before the single `-` varies (proc(5)).
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (left, right) = line.split_once(" - ")?;
         let (left, right): (Vec<&str>, Vec<&str>) =
@@ -40,7 +40,7 @@ impl Mount {
     }
 }
 
-/// Spaces, tabs, line ends and backslashes stand as `\040` and so on.
+/// Spaces, tabs, line ends and backslashes are written as `\040` and so on.
 fn unescape(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();

@@ -1,21 +1,22 @@
-//! What else goes on on the machine: load, pressure, and the CPU time that others took meanwhile.
+//! Other activity on the machine: load, pressure, and the CPU time that other programs used
+//! meanwhile.
 
 use serde_json::Value;
 
 use super::tree::{Facts, Tree};
 
-/// A look at the CPU times of the machine, to which a later one is held.
+/// A reading of the CPU times of the machine, with which a later one is compared.
 pub struct Noise {
     before: Option<Times>,
     tree: Tree,
 }
 
-/// Parts of the CPU time that the machine had between two looks, 0 … 1. None: not known.
+/// Shares of the CPU time that the machine had between two readings, 0 … 1. None: not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
     /// Taken by the hypervisor for other machines.
     pub steal_share: Option<f64>,
-    /// Used by processes that are not of this program.
+    /// Used by processes that do not belong to this program.
     pub busy_share_of_others: Option<f64>,
 }
 
@@ -24,7 +25,7 @@ impl Noise {
         Self::start_from(Tree::new("/"))
     }
 
-    /// The children that run still are counted as of this program, and those that it waited for.
+    /// Children that still run count as part of this program, as do those that it has waited for.
     pub fn finish(&self) -> Shares {
         match (self.before, Times::read(&self.tree)) {
             (Some(before), Some(now)) => now.since(before),
@@ -37,7 +38,7 @@ impl Noise {
     }
 }
 
-/// All in ticks of 10 ms.
+/// All values are in ticks of 10 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Times {
     total: u64,
@@ -68,8 +69,8 @@ impl Times {
 }
 
 /// Total, busy and steal of the line `cpu user nice system idle iowait irq softirq steal guest
-/// guest_nice` (proc(5)). The time of guests is in that of the user already; steal is no one's work
-/// here.
+/// guest_nice` (proc(5)). The time of guests is already in that of the user; steal is not work on
+/// this machine.
 fn machine(line: &str) -> Option<(u64, u64, u64)> {
     let mut times = [0u64; 8];
     let mut words = line.strip_prefix("cpu ")?.split_whitespace();
@@ -91,15 +92,15 @@ fn own(tree: &Tree) -> Option<u64> {
     for pid in
         children.flat_map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     {
-        // One that ended meanwhile is not counted.
+        // A process that ended in the meantime is not counted.
         let time = tree.text(&format!("proc/{pid}/stat")).and_then(|text| process(&text));
         all = all.checked_add(time.unwrap_or(0))?;
     }
     Some(all)
 }
 
-/// User and system time of a process and of the children that it waited for: fields 14 to 17,
-/// behind the name in parentheses.
+/// User and system time of a process and of the children that it waited for: fields 14 to 17, after
+/// the name in parentheses.
 fn process(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     (0..4).try_fold(0u64, |sum, _| sum.checked_add(fields.next()?.parse().ok()?))
@@ -129,7 +130,7 @@ pub(super) fn add(tree: &Tree, facts: &mut Facts) {
     facts.insert("on_battery".into(), on_battery(tree));
 }
 
-/// Null on a machine without a power supply that tells.
+/// Null on a machine without a power supply that reports its state.
 fn on_battery(tree: &Tree) -> Value {
     let folder = "sys/class/power_supply";
     let names = tree.names(folder);
@@ -175,13 +176,13 @@ mod tests {
         write("self/task/1/children", "17 18 \n");
         write("17/stat", &stat(5));
         let noise = Noise::start_from(Tree::new(directory.path()));
-        // Of 1000 ticks: 50 stolen, 300 busy, of which 40 ours and 60 of a child.
+        // Of 1000 ticks: 50 stolen, 300 busy, of which 40 are of this process and 60 of a child.
         write("stat", "cpu 300 0 200 1650 0 0 0 60 0 0\n");
         write("self/stat", &stat(50));
         write("17/stat", &stat(65));
         let expected = Shares { steal_share: Some(0.05), busy_share_of_others: Some(0.2) };
         assert_eq!(noise.finish(), expected);
-        // Nothing passed, or nothing is known any more.
+        // No time has passed, or the files are gone.
         let noise = Noise::start_from(Tree::new(directory.path()));
         assert_eq!(noise.finish(), Shares::default());
         write("stat", "rubbish\n");

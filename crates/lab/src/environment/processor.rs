@@ -1,4 +1,4 @@
-//! Facts of the processor: what it is, how fast it may run, what of it is held back.
+//! Facts of the processor: its model, its maximum speed, and which of its features are restricted.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::clock;
 
 const CPU: &str = "sys/devices/system/cpu";
 
-/// Of the first record of /proc/cpuinfo: the fact, and its names on x86, ARM and others.
+/// From the first record of /proc/cpuinfo: the fact, and its names on x86, ARM and others.
 const RECORD: &[(&str, &[&str])] = &[
     ("cpu_vendor", &["vendor_id", "CPU implementer"]),
     ("cpu_model", &["model name", "Model", "uarch", "cpu"]),
@@ -18,7 +18,7 @@ const RECORD: &[(&str, &[&str])] = &[
     ("cpu_mhz_now", &["cpu MHz"]),
 ];
 
-/// Those that decide which code reads bytes fast.
+/// The features that decide which code reads bytes fast.
 const FEATURES: &[&str] = &[
     "sse2",
     "ssse3",
@@ -93,7 +93,7 @@ fn add_topology(tree: &Tree, facts: &mut Facts) {
     facts.insert("cpu_hybrid".into(), (kinds == [true, true]).into());
 }
 
-/// Those of the first CPU, as `cache_l1d_bytes`, `cache_l2_ways` and so on.
+/// The caches of the first CPU, as `cache_l1d_bytes`, `cache_l2_ways` and so on.
 fn add_caches(tree: &Tree, facts: &mut Facts) {
     for cache in CACHES {
         for measure in ["bytes", "line_bytes", "ways", "shared_by"] {
@@ -169,8 +169,8 @@ fn add_mitigations(tree: &Tree, facts: &mut Facts) {
     facts.insert("mitigations_digest".into(), known.then(|| digest(&all)).into());
 }
 
-/// By its own name, else by that of the machine it pretends to be; "none" where the processor says
-/// so.
+/// By its own name, else by that of the machine that it emulates; "none" where the processor
+/// reports none.
 fn hypervisor(tree: &Tree) -> Option<String> {
     let text = tree.beginning("proc/cpuinfo", 8192).unwrap_or_default();
     let flags = field(&text, "flags");
@@ -184,7 +184,7 @@ fn hypervisor(tree: &Tree) -> Option<String> {
         .or_else(|| tree.line("sys/class/dmi/id/sys_vendor"))
 }
 
-/// The twelve letters with which hypervisors sign, and what is meant.
+/// The twelve letters with which hypervisors sign, and their names.
 #[cfg(target_arch = "x86_64")]
 const SIGNATURES: &[(&str, &str)] = &[
     ("KVMKVMKVM", "kvm"),
@@ -196,7 +196,7 @@ const SIGNATURES: &[(&str, &str)] = &[
     ("bhyve bhyve ", "bhyve"),
 ];
 
-/// `CPUID` leaf 0x40000000, which is there when the processor says that there is a hypervisor.
+/// `CPUID` leaf 0x40000000, which exists when the processor reports a hypervisor.
 #[cfg(target_arch = "x86_64")]
 fn signature(present: bool) -> Option<String> {
     if !present {

@@ -1,4 +1,4 @@
-//! Facts of this program: from which sources, by which compiler, in which way it was built.
+//! Facts of this program: its sources, its compiler and its build options.
 
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::tree::Facts;
 use crate::clock;
 
-/// From the build script; empty where it does not know.
+/// Set by the build script; empty where it does not know the value.
 const BUILD: &[(&str, &str)] = &[
     ("build_opt_level", env!("BYTELAB_OPT_LEVEL")),
     ("build_profile", env!("BYTELAB_PROFILE")),
@@ -18,7 +18,7 @@ const BUILD: &[(&str, &str)] = &[
     ("rustc_version", env!("BYTELAB_RUSTC_VERSION")),
 ];
 
-/// Whether the numbers of the built-in methods mean anything.
+/// Whether the figures of the built-in methods are meaningful.
 pub fn optimised() -> bool {
     !cfg!(debug_assertions) && env!("BYTELAB_OPT_LEVEL") != "0"
 }
@@ -30,7 +30,7 @@ pub(super) fn add(facts: &mut Facts) {
     facts.insert("build_debug_assertions".into(), cfg!(debug_assertions).into());
     facts.insert("build_optimised".into(), optimised().into());
     facts.insert("bytelab_dirty".into(), env!("BYTELAB_DIRTY").parse::<bool>().ok().into());
-    // Two builds of one revision can differ by what was edited meanwhile.
+    // Two builds of one revision can differ by edits in the meantime.
     let file = std::env::current_exe().ok().and_then(|path| fs::metadata(path).ok());
     let modified =
         file.as_ref().and_then(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::mount::Mount;
 use super::tree::{Facts, Tree};
 
-/// Of the queue of a block device.
+/// Files of a block device's queue.
 const QUEUE: &[(&str, &str)] = &[
     ("data_logical_block_bytes", "logical_block_size"),
     ("data_max_sectors_kb", "max_sectors_kb"),
@@ -20,7 +20,7 @@ const QUEUE: &[(&str, &str)] = &[
     ("data_write_latency_target_us", "wbt_lat_usec"),
 ];
 
-/// What a block device is, by the beginning of its name.
+/// The kind of a block device, by the beginning of its name.
 const DEVICES: &[(&str, &str)] = &[
     ("nvme", "nvme"),
     ("vd", "virtio"),
@@ -37,7 +37,7 @@ const DEVICES: &[(&str, &str)] = &[
     ("rbd", "network"),
 ];
 
-/// What is below a file system without a block device of its own.
+/// The storage of a file system without a block device of its own.
 const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("tmpfs", "memory"),
     ("ramfs", "memory"),
@@ -66,8 +66,8 @@ pub(super) fn add(tree: &Tree, data_file: Option<&Path>, facts: &mut Facts) {
     add_device(tree, mount.as_ref(), device.as_ref(), facts);
 }
 
-/// Those of the mount, then those of the file system; without the folders of others that overlayfs
-/// lists.
+/// The options of the mount, then those of the file system; without the other directories that
+/// overlayfs lists.
 fn options_of(mount: &Mount) -> String {
     let all = mount.options.split(',').chain(mount.super_options.split(','));
     let mut options: Vec<&str> = Vec::new();
@@ -81,7 +81,7 @@ fn options_of(mount: &Mount) -> String {
     options.join(",")
 }
 
-/// The same of another place, as `data_2_file_system` and so on.
+/// The same for another path, as `data_2_file_system` and so on.
 pub(super) fn of_place(tree: &Tree, path: &Path, number: usize) -> Facts {
     let mut facts = Facts::new();
     add(tree, Some(path), &mut facts);
@@ -91,26 +91,27 @@ pub(super) fn of_place(tree: &Tree, path: &Path, number: usize) -> Facts {
     facts.into_iter().map(renamed).collect()
 }
 
-/// The path of a directory, or that of the directory that holds the file.
+/// The path itself if it is a directory, else the directory that holds the file.
 pub(super) fn directory(path: &Path) -> Option<String> {
     let path = std::path::absolute(path).ok()?;
     let directory = if path.is_dir() { &path } else { path.parent()? };
     directory.to_str().map(str::to_owned)
 }
 
-/// The file, or the nearest folder that will hold it.
+/// The file, or the nearest existing directory that will hold it.
 fn existing(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().find(|path| path.exists()).map(Path::to_owned)
 }
 
-/// By the number of the mount, as device numbers and paths can belong to several.
+/// Found by the number of the mount, because several mounts can have the same device number or
+/// path.
 #[cfg(target_os = "linux")]
 fn mount_of(tree: &Tree, path: &Path) -> Option<Mount> {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
 
-    // A FIFO is not waited for, nor the right to read needed.
+    // Opening a FIFO must not block, and the right to read must not be needed.
     let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path).ok()?;
     let text = tree.text(&format!("proc/self/fdinfo/{}", file.as_raw_fd()))?;
     let id = super::tree::number(&text, "mnt_id")?;
@@ -141,7 +142,7 @@ fn add_device(tree: &Tree, mount: Option<&Mount>, device: Option<&Device>, facts
     let scheduler = path("queue/scheduler").and_then(|path| tree.chosen(&path));
     facts.insert("data_device_scheduler".into(), scheduler.into());
     facts.insert("data_device_model".into(), value("device/model"));
-    // The kernel counts in 512 bytes here, whatever the blocks of the device are.
+    // The kernel counts in units of 512 bytes here, whatever the block size of the device is.
     let size = path("size").and_then(|path| tree.number(&path)?.checked_mul(512));
     facts.insert("data_device_bytes".into(), size.into());
     facts.insert("data_device_name".into(), device.map(|device| device.name.clone()).into());
@@ -160,15 +161,15 @@ fn add_device(tree: &Tree, mount: Option<&Mount>, device: Option<&Device>, facts
     }
 }
 
-/// A whole block device: its name and its folder in the tree.
+/// A whole block device: its name and its directory in the tree.
 struct Device {
     name: String,
     folder: String,
 }
 
 impl Device {
-    /// A file system that spans devices, such as btrfs, has a number without a device; then what it
-    /// was mounted from tells.
+    /// A file system that spans devices, such as btrfs, has a number without a device; then the
+    /// source of the mount identifies it.
     fn of(tree: &Tree, mount: &Mount) -> Option<Self> {
         Self::numbered(tree, &mount.device).or_else(|| {
             let metadata = fs::metadata(tree.path(&mount.source)).ok()?;
@@ -176,7 +177,7 @@ impl Device {
         })
     }
 
-    /// `number` is major:minor. A partition has no queue; its device lies one folder above.
+    /// `number` is major:minor. A partition has no queue; its device is one directory above.
     fn numbered(tree: &Tree, number: &str) -> Option<Self> {
         if number.starts_with("0:") || number.contains('/') {
             return None;
@@ -189,7 +190,7 @@ impl Device {
         Some(Self { name: real.file_name()?.to_str()?.to_owned(), folder })
     }
 
-    /// What another device or a file carries it.
+    /// The other device or the file that carries this one.
     fn below(&self, tree: &Tree) -> Option<String> {
         let slaves = tree.names(&format!("{}/slaves", self.folder));
         if !slaves.is_empty() {
@@ -205,17 +206,17 @@ impl Device {
 }
 
 impl Device {
-    /// The one that holds a file.
+    /// The device that holds a file.
     fn below_file(tree: &Tree, file: &str) -> Option<Self> {
         let metadata = fs::metadata(tree.path(file)).ok()?;
         Self::numbered(tree, &number(metadata.dev()))
     }
 }
 
-/// Devices do not lie on each other deeper than this.
+/// The maximum depth of stacked devices.
 const DEPTH_MAX: usize = 16;
 
-/// Whether dm-crypt is the device in this folder or one that carries it.
+/// Whether dm-crypt is the device in this directory or one that carries it.
 fn is_encrypted(tree: &Tree, folder: &str, depth: usize) -> bool {
     let uuid = tree.line(&format!("{folder}/dm/uuid")).unwrap_or_default();
     if uuid.starts_with("CRYPT-") || depth == 0 {
@@ -247,7 +248,7 @@ mod tests {
         Mount::parse(line).unwrap()
     }
 
-    /// A disk with a partition, a device over it, and a device in a file.
+    /// A disk with a partition, a device on top of it, and a device in a file.
     fn tree(directory: &Path) -> Tree {
         let tree = Tree::new(directory);
         let write = |path: &str, text: &str| {
@@ -321,7 +322,7 @@ mod tests {
         assert_eq!(encrypted("253:1"), true);
         assert_eq!(encrypted("253:0"), false);
         assert_eq!(encrypted("8:1"), false);
-        // Of memory, a network or an overlay it is not known.
+        // For memory, a network or an overlay it is not known.
         assert_eq!(encrypted("0:40"), Value::Null);
     }
 

@@ -1,4 +1,4 @@
-//! The files in which a Linux system tells about itself, below a root that tests replace.
+//! The files in which a Linux system describes itself, below a root that tests replace.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 pub(super) type Facts = BTreeMap<String, Value>;
 
-/// More than any of these files needs, and a bound on what a strange one costs.
+/// More than any of these files needs; it limits the cost of an unexpected file.
 const READ_LEN: u64 = 1 << 18;
 
 pub(super) struct Tree {
@@ -26,21 +26,21 @@ impl Tree {
         self.root.join(path.trim_start_matches('/'))
     }
 
-    /// The whole file, what is not UTF-8 replaced.
+    /// The whole file, with invalid UTF-8 replaced.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         self.beginning(path, READ_LEN)
     }
 
     pub(super) fn beginning(&self, path: &str, len: u64) -> Option<String> {
         let path = self.path(path);
-        // A FIFO or a device in the place of such a file would be waited for.
+        // Opening a FIFO or a device in place of such a file would block.
         fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
         let mut bytes = Vec::new();
         File::open(path).ok()?.take(len).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The first line, without space around it.
+    /// The first line, trimmed.
     pub(super) fn line(&self, path: &str) -> Option<String> {
         Some(self.text(path)?.lines().next().unwrap_or_default().trim().to_owned())
     }
@@ -49,7 +49,7 @@ impl Tree {
         self.line(path)?.parse().ok()
     }
 
-    /// The first line as a number if it is one.
+    /// The first line, as a number if it is one.
     pub(super) fn value(&self, path: &str) -> Value {
         self.line(path).map_or(Value::Null, |line| value(&line))
     }
@@ -63,14 +63,15 @@ impl Tree {
         }
     }
 
-    /// Of `always [madvise] never` the word in brackets; a file that offers no choice as it is.
+    /// The word in brackets of `always [madvise] never`; the content of a file without brackets is
+    /// returned unchanged.
     pub(super) fn chosen(&self, path: &str) -> Option<String> {
         let line = self.line(path)?;
         let chosen = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         Some(chosen.map_or(line.as_str(), |(word, _)| word).to_owned())
     }
 
-    /// The names in a folder, sorted.
+    /// The names in a directory, sorted.
     pub(super) fn names(&self, path: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
@@ -93,18 +94,19 @@ pub(super) fn number(text: &str, name: &str) -> Option<u64> {
     field(text, name)?.split_whitespace().next()?.parse().ok()
 }
 
-/// A number if it is one.
+/// The text as a number if it is one.
 pub(super) fn value(text: &str) -> Value {
     if let Ok(whole) = text.parse::<i64>() {
         return whole.into();
     }
-    // Not so `inf` and `nan`, which are words here.
+    // `inf` and `nan` are words here.
     let fraction =
         text.parse::<f64>().ok().filter(|_| text.starts_with(|c: char| c.is_ascii_digit()));
     fraction.map_or_else(|| text.into(), Value::from)
 }
 
-/// FNV-1a, 64 bit (<http://www.isthe.com/chongo/tech/comp/fnv/>): short, and the same for ever.
+/// FNV-1a, 64 bit (<http://www.isthe.com/chongo/tech/comp/fnv/>): short, and stable over all
+/// versions.
 pub fn digest(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -112,7 +114,7 @@ pub fn digest(text: &str) -> String {
     format!("{hash:016x}")
 }
 
-/// How many a list like `0-3,8` names.
+/// The number of entries in a list such as `0-3,8`.
 pub(super) fn count_of(list: &str) -> Option<u64> {
     list.split(',').try_fold(0u64, |count, part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -1,5 +1,5 @@
-//! What foreign programs allocate, counted in processes of their own: the library that is preloaded
-//! for it makes system calls at each start, which the other counts must not have.
+//! The allocations of foreign programs, counted in separate processes: the library that is
+//! preloaded for it makes system calls at each start, which must not be in the other counts.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::protocol::COUNTING_VARIABLE;
 
 type Counts = Vec<(&'static str, u64)>;
 
-/// A worker with the library. It takes each sample again.
+/// A worker with the preloaded library. It takes each sample again.
 pub(super) struct Worker {
     worker: WorkerClient,
     shim: Shim,
@@ -50,7 +50,7 @@ impl Worker {
     }
 }
 
-/// Runs a plain command with the library, from its start to its end.
+/// Runs a plain command with the preloaded library, from its start to its end.
 pub(super) fn of_command(
     argv: &[String],
     stdio: ChildStdio,
@@ -81,14 +81,14 @@ fn variables(shim: &Shim) -> Vec<(&'static str, String)> {
     [(COUNTING_VARIABLE, String::new())].into_iter().chain(shim.variables()).collect()
 }
 
-/// The file that a command names: itself, or found as `execvp` does.
+/// The executable of a command: the path itself, or the one that `execvp` would find.
 fn file_of(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").filter(|_| !name.contains('/')).unwrap_or_default();
     let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file());
     found.unwrap_or_else(|| Path::new(name).to_owned())
 }
 
-/// Why there are no counts, unless all is to stop.
+/// The reason why there are no counts; a stop request is returned as an error.
 pub(super) fn or_why<T>(counted: Result<T, RunError>) -> Result<Result<T, String>, RunError> {
     match counted {
         Ok(counted) => Ok(Ok(counted)),
@@ -97,7 +97,7 @@ pub(super) fn or_why<T>(counted: Result<T, RunError>) -> Result<Result<T, String
     }
 }
 
-/// For the metrics that are missing for this reason.
+/// The metrics that are missing for this reason.
 pub(super) fn missing(why: &str) -> Vec<(&'static str, String)> {
     let text = format!("not countable: {why}; a worker may tell its own");
     count::ALLOCATION_METRICS.map(|metric| (metric, text.clone())).to_vec()

@@ -20,12 +20,13 @@ pub(super) struct CommandRunner {
     command: Command,
     expanded: ExpandedCommand,
     output: Output,
-    /// The size of the data, or of its input: a command cannot say what it read.
+    /// The size of the data or of the command's input, because a command cannot report what it
+    /// read.
     bytes: u64,
     limits: Limits,
-    /// The others are asked for what came before the first touch.
+    /// Whether long-lived methods are measured from their process start in this run.
     fresh: bool,
-    /// Why no command that does nothing could be timed.
+    /// Why a command that does nothing could not be timed.
     no_noop: Option<String>,
 }
 
@@ -35,7 +36,7 @@ impl CommandRunner {
         CommandRunner { command, expanded, output, bytes: 0, limits, fresh, no_noop: None }
     }
 
-    /// Once; `started` is told its process. Ends what it leaves running.
+    /// Runs it once; `started` receives its process id. Ends the processes that it leaves running.
     pub(super) fn run(
         &mut self,
         n: u64,
@@ -68,7 +69,8 @@ impl CommandRunner {
         started(process.child.id());
         process.wait_for_exit(&self.limits, start_ns + self.limits.answer_ns)?;
         let wall_ns = clock::now_ns() - start_ns;
-        // It has ended but is not reaped: the kernel still has its counters, though no memory.
+        // The process has ended but is not reaped: the kernel still has its counters, but no longer
+        // its memory figures.
         let used = Counters::open(process.child.id()).read();
         let ended = process.end_with_usage();
         let (status, tree) = ended.map_err(|error| failed("waiting for it", &error))?;
@@ -83,7 +85,7 @@ impl CommandRunner {
         Ok(RawSample { done, used, startup_ns: Some(startup_ns), ..RawSample::default() })
     }
 
-    /// What the start and the end of a process cost just now.
+    /// The time to start and end a process at this moment.
     fn noop_ns(&mut self) -> Result<Option<u64>, RunError> {
         if self.no_noop.is_some() {
             return Ok(None);
@@ -130,7 +132,7 @@ impl Runner for CommandRunner {
         Ok(RawSample { noop_ns, ..taken })
     }
 
-    /// Each sample is a process of its own: those before were taken by others.
+    /// Each sample is a process of its own: earlier samples came from other processes.
     fn has_died(&self) -> bool {
         true
     }
@@ -148,7 +150,7 @@ impl Runner for CommandRunner {
     fn bye(&mut self) {}
 }
 
-/// As the command sees it.
+/// A path as the command resolves it.
 pub(super) fn path(word: &str, limits: &Limits) -> PathBuf {
     limits.dir.as_deref().unwrap_or(Path::new("")).join(word)
 }

@@ -1,4 +1,5 @@
-//! The methods' processes in the counting pass: who counts what of them, and from when to when.
+//! The processes of the methods in the counting pass: which process counts which events, and in
+//! which interval.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,10 +21,11 @@ use crate::metric::{PEAK_RSS, SYSCALLS};
 use crate::param::Point;
 use crate::protocol::{COUNTING_VARIABLE, Done};
 
-/// A built-in method counts itself, right around its job, and hands the counts over as its metrics.
+/// A built-in method counts its own events, directly around its job, and reports the counts as its
+/// metrics.
 pub(super) struct BuiltIn {
     worker: WorkerClient,
-    /// Its allocator sees nothing of what these allocate.
+    /// The method starts other processes, whose allocations its allocator does not see.
     starts_others: bool,
 }
 
@@ -62,8 +64,9 @@ impl CountingRunner for BuiltIn {
     }
 }
 
-/// A worker in any language is counted from outside, from rest to rest. The calls with which it
-/// read its order and wrote its reply are known from a sample that was traced, and taken off.
+/// A worker in any language is counted from outside, from one idle state to the next. The calls
+/// with which it read its order and wrote its reply are known from a traced sample and are
+/// subtracted.
 pub(super) struct Foreign {
     worker: WorkerClient,
     sources: Sources,
@@ -181,7 +184,7 @@ impl CountingRunner for Foreign {
     }
 }
 
-/// A plain command is counted from the moment it has become itself to its end.
+/// A plain command is counted from its `execve` to its end.
 pub(super) struct Program {
     command: Command,
     expanded: ExpandedCommand,
@@ -194,7 +197,8 @@ pub(super) struct Program {
     no_peak: Option<String>,
 }
 
-/// Waits until it may become the command, which then finds what it has in the timing pass.
+/// Waits for a line on its input and then executes the command, with the same input and output as
+/// in the timing pass.
 const GATE: &str = "read -r go && in=$1 out=$2 && shift 2 && exec \"$@\" <\"$in\" >\"$out\"";
 
 impl Program {
@@ -307,22 +311,23 @@ impl CountingRunner for Program {
     fn bye(&mut self) {}
 }
 
-/// More than before if processes that it started have ended.
+/// The count increases when processes that the worker started have ended.
 fn faults_of_children(worker: &WorkerClient) -> Option<u64> {
     Counters::open(worker.pid()).read().minor_faults_of_children
 }
 
-/// Whose memory counts of a process that starts others.
+/// Which processes' memory counts, for a process that starts others.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum PeakOf {
-    /// That of all of them.
+    /// That of all processes.
     All,
-    /// That of those it starts: it is the lab's own program, and they do the work.
+    /// Only that of its children: the process itself is the lab's own program, and the children do
+    /// the work.
     Children,
 }
 
-/// How much memory the largest of the processes of the method had, if it has started any since;
-/// from a sample of its own, as each start and end of a process is stopped for it.
+/// The peak memory of the largest process of the method, if it has started any since; from a
+/// separate sample, because each start and end of a process is stopped for it.
 fn peak_of_tree(
     worker: &mut WorkerClient,
     started: Option<u64>,
@@ -338,7 +343,8 @@ fn peak_of_tree(
     let tracer = Tracer::attach(worker.pid(), Window::Children);
     worker.ask(n, ops, false)?;
     let own_peak = own.read().peak_rss_bytes;
-    // Where it cannot be watched, the timing pass has said that the peak is not known.
+    // Where the process cannot be traced, the timing pass has already noted that the peak is
+    // unknown.
     let peak = tracer.and_then(Tracer::finish).ok().and_then(|calls| calls.peak_rss_bytes);
     let peak = match peak_of {
         PeakOf::Children => peak,

@@ -1,4 +1,4 @@
-//! A plain command with the values of its point in place of their names.
+//! A plain command in which the names are replaced by the values of its point.
 
 use crate::experiment::{Answer, Command};
 use crate::param::Point;
@@ -28,7 +28,7 @@ impl ExpandedCommand {
         ExpandedCommand { argv, input, answer, shell: command.shell }
     }
 
-    /// What the command is called in errors.
+    /// The name of the command in errors.
     pub(super) fn name(&self) -> &str {
         self.argv.first().map_or("", String::as_str)
     }

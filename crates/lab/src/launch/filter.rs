@@ -1,4 +1,4 @@
-//! A plain command between two descriptors, for a method that makes these itself.
+//! A plain command between two descriptors, for a method that creates these itself.
 
 use std::os::fd::OwnedFd;
 
@@ -7,10 +7,10 @@ use super::{Limits, RunError};
 use crate::clock::{self, Cpu};
 use crate::stop::Stop;
 
-/// Runs a command from `input` to `output`, which it closes, and waits for its end. What it and all
-/// that it waited for used, its start included.
+/// Runs a command from `input` to `output`, which it closes, and waits for its end. Returns what
+/// the command and all processes that it waited for used, including their start.
 pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu, RunError> {
-    // The lab that waits for the method sets the limit.
+    // The lab, which waits for the method, sets the limit.
     let limits = Limits { answer_ns: u64::MAX, dir: None, stop: Stop::default() };
     let mut process = Process::spawn(argv, ChildStdio::Given(input, output), &[], None)?;
     let failed = |error: &dyn std::fmt::Display| RunError::Failed(format!("{}: {error}", argv[0]));
@@ -38,7 +38,7 @@ mod tests {
         let used = filter(&["cat".to_owned()], input.into(), writer.into()).unwrap();
         assert!(used.all_ns > 0);
         let mut text = String::new();
-        // It ends only if nobody else has the other end of the pipe.
+        // This returns only if no other process has the other end of the pipe.
         reader.read_to_string(&mut text).unwrap();
         assert_eq!(text, "hello");
     }
@@ -50,7 +50,8 @@ mod tests {
         let script = format!("sh -c '{burn}'; true");
         let argv = ["sh", "-c", &script].map(str::to_owned);
         let used = filter(&argv, null().into(), null().into()).unwrap();
-        // The shell only starts another one, which computes for longer than it takes to start both.
+        // The shell only starts another shell, which computes for longer than it takes to start
+        // both.
         let nothing = filter(&argv[..1], null().into(), null().into()).unwrap();
         assert!(used.all_ns > 4 * nothing.all_ns, "{used:?} {nothing:?}");
     }

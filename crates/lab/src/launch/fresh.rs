@@ -1,4 +1,4 @@
-//! A method of which every sample is taken in a new process, and is the first one of it.
+//! A method whose every sample is taken in a new process, as the first one of that process.
 
 use super::worker_client::WorkerClient;
 use super::{ColdStart, Limits, RawSample, Ready, RunError, Runner};
@@ -27,7 +27,8 @@ impl FreshRunner {
 }
 
 impl Runner for FreshRunner {
-    /// A first process says what holds for all: that the method can be had, and its digest.
+    /// The first process determines what applies to all: whether the method is available, and its
+    /// digest.
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         let mut worker = WorkerClient::start(&self.argv, &[], self.limits.clone())?;
         let ready = worker.prepare(arguments)?;
@@ -37,7 +38,8 @@ impl Runner for FreshRunner {
         Ok(ready)
     }
 
-    /// One operation, however many are asked for: a second one would touch nothing first.
+    /// Does one operation, whatever number is requested: a second one would not be the first
+    /// access.
     fn go(&mut self, n: u64, _ops: u64) -> Result<RawSample, RunError> {
         let fresh = [(FRESH_VARIABLE, "yes".to_owned())];
         let start_ns = clock::now_ns();

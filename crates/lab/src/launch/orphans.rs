@@ -1,21 +1,22 @@
-//! Processes that outlive the one that started them, in a session or group of their own. While the
-//! lab measures, the kernel makes them children of the lab, which ends them: none is left behind.
+//! Processes that outlive the process that started them, in a session or group of their own. While
+//! the lab measures, the kernel makes them children of the lab, which ends them, so that none is
+//! left running.
 
 use std::collections::BTreeSet;
 
-/// Takes in orphans as long as it lives, and ends them when it is dropped: then no other child of
-/// this process may live any more.
+/// Adopts orphans while it lives, and ends them when it is dropped: at that time, no other child of
+/// this process may be running.
 pub struct Orphans(());
 
 impl Orphans {
-    /// Once at a time: for the whole process.
+    /// May exist only once at a time, because it applies to the whole process.
     pub fn adopt() -> Orphans {
         system::adopt(true);
         Orphans(())
     }
 
-    /// Does something whose orphans are left alone, such as the server that a compiler starts for
-    /// those who come after it.
+    /// Runs `work` and does not end its orphans, such as the server that a compiler starts for
+    /// later invocations.
     pub fn without<T>(&self, work: impl FnOnce() -> T) -> T {
         system::adopt(false);
         let done = work();
@@ -39,8 +40,8 @@ impl Known {
         Known(system::adopts().then(system::children))
     }
 
-    /// Ends all that have become children since: orphans, and what these leave behind in their
-    /// turn.
+    /// Ends all processes that have become children since: orphans, and the orphans that these
+    /// leave.
     pub(super) fn end_others(&self) {
         if let Some(known) = &self.0 {
             system::end_others(known);
@@ -59,11 +60,11 @@ mod system {
     use crate::clock;
 
     static ADOPTS: AtomicBool = AtomicBool::new(false);
-    /// What cannot be ended in this time is left: it hangs in the kernel, or has the rights of
-    /// another user.
+    /// A process that cannot be ended within this time is left: it hangs in the kernel, or has the
+    /// rights of another user.
     const LIMIT_NS: u64 = 1_000_000_000;
 
-    /// `PR_SET_CHILD_SUBREAPER`; kernels since 3.4 do not refuse it.
+    /// Calls `PR_SET_CHILD_SUBREAPER`; kernels since 3.4 do not refuse it.
     pub(super) fn adopt(adopts: bool) {
         let reaper = adopts.then(rustix::process::getpid);
         ADOPTS.store(adopts && set_child_subreaper(reaper).is_ok(), Ordering::Relaxed);
@@ -83,7 +84,8 @@ mod system {
         children
     }
 
-    /// The children of an orphan that ends become orphans: until there is none.
+    /// The children of an ended orphan become orphans themselves, so this repeats until there are
+    /// none.
     pub(super) fn end_others(known: &BTreeSet<i32>) {
         let deadline_ns = clock::now_ns().saturating_add(LIMIT_NS);
         loop {

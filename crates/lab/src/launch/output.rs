@@ -1,4 +1,4 @@
-//! Where the output of a plain command goes, and the answer that is made of it.
+//! The destination of a plain command's output, and the answer that is computed from it.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek};
@@ -10,18 +10,18 @@ use sha2::{Digest, Sha256};
 use super::{Limits, RunError};
 use crate::experiment::Answer;
 
-/// What a command may print at most, where its output is its answer.
+/// Maximum output of a command whose output is its answer.
 pub(super) const OUTPUT_LIMIT_BYTES: u64 = 1 << 30;
-/// A single line up to this is the answer itself.
+/// A single line of up to this length is the answer itself.
 const LINE_BYTES: usize = 64;
 
 #[derive(Default)]
 pub(super) enum Output {
     #[default]
     Nothing,
-    /// What is printed goes there.
+    /// The command's standard output goes to this file.
     Memory(File),
-    /// It writes that itself.
+    /// The command writes this file itself.
     File(PathBuf),
 }
 
@@ -39,7 +39,7 @@ impl Output {
         }
     }
 
-    /// Removes what an earlier sample has left.
+    /// Removes the output of the previous sample.
     pub(super) fn clear(&mut self) -> Result<(), RunError> {
         let cleared = match self {
             Output::Nothing => Ok(()),
@@ -52,7 +52,7 @@ impl Output {
         cleared.map_err(|error| RunError::Failed(format!("removing {}: {error}", self.name())))
     }
 
-    /// For the standard output of the command.
+    /// The standard output of the command.
     pub(super) fn stdout(&self) -> io::Result<OwnedFd> {
         match self {
             Output::Memory(memory) => Ok(memory.try_clone()?.into()),
@@ -60,7 +60,7 @@ impl Output {
         }
     }
 
-    /// The same, by the path at which other processes find it.
+    /// The same file, by the path at which other processes find it.
     pub(super) fn stdout_path(&self) -> String {
         match self {
             #[cfg(target_os = "linux")]
@@ -72,7 +72,7 @@ impl Output {
         }
     }
 
-    /// To look how much was printed.
+    /// The file whose size shows how much was printed.
     pub(super) fn watched(&self) -> Option<File> {
         match self {
             Output::Memory(memory) => memory.try_clone().ok(),
@@ -84,7 +84,7 @@ impl Output {
         let answered = match self {
             Output::Nothing => return Ok(None),
             Output::Memory(memory) => memory.rewind().and_then(|()| answer_of(memory)),
-            // A FIFO would never be opened.
+            // Opening a FIFO would block forever.
             Output::File(path) => match fs::metadata(&*path) {
                 Ok(metadata) if metadata.is_file() => File::open(path).and_then(answer_of),
                 Ok(_) => Err(io::Error::other("it is not a file")),
@@ -113,7 +113,7 @@ fn memory() -> io::Result<File> {
     Ok(memfd_create("bytelab-output", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// A file that has no name any more.
+/// A file whose name has been removed.
 #[cfg(not(target_os = "linux"))]
 fn memory() -> io::Result<File> {
     let path = std::env::temp_dir().join(format!("bytelab-output-{}", std::process::id()));
@@ -122,7 +122,7 @@ fn memory() -> io::Result<File> {
     Ok(file)
 }
 
-/// A short line without the space around it, else the length and the start of the SHA-256.
+/// A short line, trimmed; else the length and the start of the SHA-256.
 fn answer_of(mut reader: impl Read) -> io::Result<String> {
     let mut digest = Sha256::new();
     let (mut len, mut head) = (0u64, Vec::new());
@@ -161,7 +161,7 @@ mod tests {
         check(b" 42\n", "42");
         check("größer\n".as_bytes(), "größer");
         check(&[b'x'; 64], &"x".repeat(64));
-        // As `sha256sum` has it.
+        // The same digest as that of `sha256sum`.
         check(b"", "0 bytes, SHA-256 e3b0c44298fc1c14…");
         check(b"1\n2\n", "4 bytes, SHA-256 a6e2b7a040683432…");
         check(&[b'x'; 66], "66 bytes, SHA-256 6eb879f1291c6ee7…");

@@ -1,4 +1,4 @@
-//! A child process in a group of its own, with its pipes. However it is dropped, the whole group is
+//! A child process in its own process group, with its pipes. When it is dropped, the whole group is
 //! killed and reaped.
 
 use std::fs::File;
@@ -17,9 +17,9 @@ use super::{Limits, RunError};
 use crate::clock::{self, TreeUsage};
 use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE, FRESH_VARIABLE};
 
-/// What is kept of a child's standard error, to quote when it dies.
+/// The length of the end of a child's standard error that is kept, to quote it if the child dies.
 const TAIL_BYTES: usize = 2 << 10;
-/// A signal that comes between the look at the flag and the wait is seen after this time.
+/// A signal that arrives between the check of the flag and the wait is noticed after this time.
 const LOOK_AGAIN_MS: i64 = 100;
 
 pub(super) struct Process {
@@ -27,9 +27,9 @@ pub(super) struct Process {
     name: String,
     stderr: Option<ChildStderr>,
     tail: Vec<u8>,
-    /// How it ended, and what it used, once it is reaped.
+    /// The exit status and the usage, once the process is reaped.
     ended: Option<(ExitStatus, TreeUsage)>,
-    /// Where it prints to, if that is not to grow without end.
+    /// The file to which the process prints, if its size must be limited.
     pub(super) watched: Option<File>,
 }
 
@@ -37,13 +37,14 @@ pub(super) struct Process {
 pub(super) enum ChildStdio {
     Pipes,
     Null,
-    /// From the first, to the second.
+    /// The first is its input, the second its output.
     Given(OwnedFd, OwnedFd),
 }
 
 impl Process {
-    /// `posix_spawn` underneath, in a new process group.
-    /// The child finds these variables in its environment; those of the counting pass in no other.
+    /// Uses `posix_spawn`, in a new process group.
+    /// The child has these variables in its environment; no other child has those of the counting
+    /// pass.
     pub(super) fn spawn(
         argv: &[String],
         stdio: ChildStdio,
@@ -93,7 +94,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Waits until `fd` can be read or is closed, and takes in standard error meanwhile.
+    /// Waits until `fd` is readable or closed, and reads standard error meanwhile.
     pub(super) fn wait_for(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -141,7 +142,7 @@ impl Process {
         }
     }
 
-    /// Waits until it has ended, without reaping it.
+    /// Waits until the process has ended, without reaping it.
     pub(super) fn wait_for_exit(
         &mut self,
         limits: &Limits,
@@ -152,7 +153,7 @@ impl Process {
         self.wait_for(exit.as_fd(), limits, deadline_ns)
     }
 
-    /// How it ended, with the end of what it wrote to standard error. Kills what is left of it.
+    /// How the process ended, with the end of its standard error. Kills the rest of its group.
     pub(super) fn died(&mut self) -> String {
         let ended = self.wait_until_exit(clock::now_ns() + 1_000_000_000);
         let how = match (ended, self.end()) {
@@ -163,7 +164,7 @@ impl Process {
         format!("{how}{}", self.quoted_tail())
     }
 
-    /// Waits for the exit without reaping; false if it still runs at the deadline.
+    /// Waits for the exit without reaping; returns false if the process still runs at the deadline.
     pub(super) fn wait_until_exit(&mut self, deadline_ns: u64) -> bool {
         while !self.has_exited() {
             let now_ns = clock::now_ns();
@@ -180,7 +181,7 @@ impl Process {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         let waited = rustix::process::waitid(rustix::process::WaitId::Pid(self.pid()), options);
         match waited {
-            // One whose system calls are watched is seen when it is stopped, too.
+            // A process whose system calls are traced is also reported here when it is stopped.
             Ok(Some(status)) => status.exited() || status.killed() || status.dumped(),
             Ok(None) | Err(rustix::io::Errno::INTR) => false,
             Err(_) => true,
@@ -193,7 +194,7 @@ impl Process {
         self.end_with_usage().map(|(status, _)| status)
     }
 
-    /// The same, with what it and all that it waited for have used.
+    /// The same, and returns what the process and all that it waited for have used.
     pub(super) fn end_with_usage(&mut self) -> io::Result<(ExitStatus, TreeUsage)> {
         if let Some(ended) = self.ended {
             return Ok(ended);
@@ -224,8 +225,8 @@ impl Process {
     fn take_stderr(&mut self) {
         let Some(stderr) = &self.stderr else { return };
         let mut buffer = [0; 16 << 10];
-        // A child that floods is drained a few buffers at a time, so that the deadline is still
-        // looked at.
+        // The standard error of a child that writes without pause is read a few buffers at a time,
+        // so that the deadline is still checked.
         for _ in 0..16 {
             match rustix::io::read(stderr, &mut buffer) {
                 Ok(0) => {
@@ -249,13 +250,13 @@ impl Drop for Process {
     }
 }
 
-/// Can be read from when the process has ended.
+/// A descriptor that becomes readable when the process has ended.
 #[cfg(target_os = "linux")]
 fn exit_of(process: Pid) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty())?)
 }
 
-/// Can be read from when the process has ended.
+/// A descriptor that becomes readable when the process has ended.
 #[cfg(target_vendor = "apple")]
 #[expect(unsafe_code, reason = "rustix leaves the descriptors of other filters to the caller")]
 fn exit_of(process: Pid) -> io::Result<OwnedFd> {
@@ -264,10 +265,10 @@ fn exit_of(process: Pid) -> io::Result<OwnedFd> {
     let filter = EventFilter::Proc { pid: process, flags: ProcessEvents::EXIT };
     let exit = Event::new(filter, EventFlags::ADD, std::ptr::null_mut());
     let now = Some(std::time::Duration::ZERO);
-    // SAFETY: the filter names a process, and no descriptor that could be closed meanwhile.
+    // SAFETY: the filter names a process, and no descriptor that could be closed in the meantime.
     match unsafe { kevent(&queue, &[exit], &mut [] as &mut [Event], now) } {
         Ok(_) => Ok(queue),
-        // It has ended already: the end of a pipe that nobody writes to.
+        // The process has already ended: return the read end of a pipe that has no writer.
         Err(rustix::io::Errno::SRCH) => Ok(io::pipe()?.0.into()),
         Err(error) => Err(error.into()),
     }

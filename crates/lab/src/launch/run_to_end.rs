@@ -1,4 +1,4 @@
-//! A command that is run to its end and not measured: one that builds a worker, or a hook.
+//! Commands that are run to their end and not measured: those that build a worker, and hooks.
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
@@ -12,18 +12,17 @@ use crate::clock;
 use crate::experiment::Command;
 use crate::param::Point;
 
-/// Runs it with its standard output thrown away; what goes wrong is told with the end of its
-/// standard error.
+/// Runs it and discards its standard output; an error includes the end of its standard error.
 pub fn run_to_end(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<(), RunError> {
     run(argv, ChildStdio::Null, &Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() })
 }
 
 /// A command around the measuring, such as one that makes the data.
 pub struct Hook<'a> {
-    /// What it is called in errors.
+    /// The name of the hook in errors.
     pub name: &'a str,
     pub command: &'a Command,
-    /// Where it works; none: where the lab does.
+    /// Its working directory; none: that of the lab.
     pub dir: Option<PathBuf>,
     pub limit_ns: u64,
 }
@@ -58,7 +57,7 @@ fn run(argv: &[String], stdio: ChildStdio, limits: &Limits) -> Result<(), RunErr
 /// Output beyond this is discarded.
 const OUTPUT_BYTES: u64 = 64 << 10;
 
-/// Runs it to its end without input, and gives what it says on its standard output.
+/// Runs it to its end without input, and returns its standard output.
 pub fn output(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<String, RunError> {
     let limits = Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() };
     let failed = |error: io::Error| RunError::Failed(format!("{}: {error}", argv[0]));
@@ -93,7 +92,7 @@ fn receive(
             Err(error) => return Err(RunError::Failed(format!("reading its output: {error}"))),
         }
     }
-    // It closes its output before it ends, or as it ends.
+    // A process closes its output before it ends or when it ends.
     if !process.wait_until_exit(deadline_ns) {
         return Err(RunError::Failed("closed its output and did not end; killed".to_owned()));
     }

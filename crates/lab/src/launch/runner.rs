@@ -1,4 +1,4 @@
-//! What a started method can be asked for in each pass, and what it gives.
+//! The operations of a started method in each pass, and their results.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,9 +10,10 @@ use crate::param::Point;
 use crate::protocol::Done;
 use crate::stop::Stop;
 
-/// Starts methods. The real one is [`super::Launcher`]; the rounds are tested with another.
+/// Starts methods. The real implementation is [`super::Launcher`]; the tests of the rounds use
+/// another.
 pub trait Launch {
-    /// `has_digest`: the digest of its bytes is known from an earlier process.
+    /// `has_digest`: the digest of the method's bytes is known from an earlier process.
     fn start(
         &mut self,
         experiment: &str,
@@ -20,7 +21,7 @@ pub trait Launch {
         has_digest: bool,
     ) -> Result<Box<dyn Runner>, RunError>;
 
-    /// For the counting pass.
+    /// Starts a method for the counting pass.
     fn start_counting(
         &mut self,
         experiment: &str,
@@ -28,7 +29,7 @@ pub trait Launch {
         sources: &Sources,
     ) -> Result<Box<dyn CountingRunner>, RunError>;
 
-    /// For the round that is recorded.
+    /// Starts a method for the round that is recorded.
     fn start_traced(
         &mut self,
         experiment: &str,
@@ -36,11 +37,11 @@ pub trait Launch {
     ) -> Result<Box<dyn TracedRunner>, RunError>;
 }
 
-/// A started method, set up for one point.
+/// A started method that is set up for one point.
 pub trait Runner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
-    /// What has to be done right before a sample, and before the cache is brought into its state.
+    /// Called directly before a sample, and before the cache is brought into its state.
     fn before(&mut self) -> Result<(), RunError> {
         Ok(())
     }
@@ -48,21 +49,22 @@ pub trait Runner {
     /// Takes one sample of `ops` operations.
     fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError>;
 
-    /// After a sample that failed: whether the method died, and did not say what cannot be.
+    /// After a sample that failed: whether the method died, rather than having reported impossible
+    /// values.
     fn has_died(&self) -> bool;
 
-    /// The metrics that cannot be had of it, and why.
+    /// The metrics that are not available for the method, and why.
     fn missing(&self) -> Vec<(&'static str, String)>;
 
-    /// Asks it to end; dropping it makes sure.
+    /// Requests the method to end; dropping it ensures that it does.
     fn bye(&mut self);
 }
 
-/// A method started to be counted, set up for one point.
+/// A method that was started for counting and is set up for one point.
 pub trait CountingRunner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
-    /// What has to be done right before each of the following.
+    /// Called directly before each of the following.
     fn before(&mut self) -> Result<(), RunError> {
         Ok(())
     }
@@ -70,54 +72,55 @@ pub trait CountingRunner {
     /// Takes one sample with the counters of the kernel and of the processor.
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError>;
 
-    /// Takes the sample again with its allocations counted. Nothing where that cannot be, or where
-    /// the method tells them.
+    /// Takes the sample again and counts its allocations. Returns nothing where that is not
+    /// possible, or where the method reports them.
     fn allocations(&mut self, _n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
         Ok(Vec::new())
     }
 
-    /// Takes one sample in which every system call is looked at; its times mean nothing.
+    /// Takes one sample in which every system call is traced; its times are meaningless.
     fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError>;
 
-    /// What could be counted on this machine but not of this method, and why.
+    /// The metrics that can be counted on this machine but not for this method, and why.
     fn missing(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// Asks it to end; dropping it makes sure.
+    /// Requests the method to end; dropping it ensures that it does.
     fn bye(&mut self);
 }
 
 /// A method started for the round that is recorded.
 pub trait TracedRunner {
-    /// Of a method that lives longer than a sample.
+    /// The process of a method that lives longer than a sample.
     fn pid(&self) -> Option<u32>;
 
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
-    /// What has to be done right before the job.
+    /// Called directly before the job.
     fn before(&mut self) -> Result<(), RunError> {
         Ok(())
     }
 
-    /// Does the job once; `started` is told of a process that is only for this.
+    /// Does the job once; `started` receives a process that exists only for this sample.
     fn go(&mut self, n: u64, ops: u64, started: &mut dyn FnMut(u32))
     -> Result<RawSample, RunError>;
 
-    /// Asks it to end; dropping it makes sure.
+    /// Requests the method to end; dropping it ensures that it does.
     fn bye(&mut self);
 }
 
-/// A sample and what was counted of it from outside, by metric. Whole sample, not per operation.
+/// A sample and the counts that were taken from outside, by metric. They are for the whole sample,
+/// not per operation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
     pub done: Done,
     pub counts: Vec<(&'static str, u64)>,
-    /// Its wall time can be held against that of the timing pass.
+    /// Whether its wall time is comparable with that of the timing pass.
     pub same_interval: bool,
 }
 
-/// A sample and its system calls by name, or why they could not be looked at.
+/// A sample and its system calls by name, or why they could not be traced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traced {
     pub done: Done,
@@ -130,21 +133,21 @@ pub struct Ready {
     pub digest: Option<String>,
 }
 
-/// What one sample used, by the method's own account and by the kernel's. Whole sample, not per
-/// operation.
+/// What one sample used, as reported by the method and by the kernel. The values are for the whole
+/// sample, not per operation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawSample {
     pub done: Done,
     pub used: Reading,
-    /// Of a plain command: until the new program runs.
+    /// For a plain command: the time until the new program runs.
     pub startup_ns: Option<u64>,
-    /// Of a plain command: the whole life of one that does nothing, started in the same way.
+    /// For a plain command: the whole life of a command that does nothing, started in the same way.
     pub noop_ns: Option<u64>,
-    /// Of a process that was started for this sample.
+    /// Set for a process that was started for this sample.
     pub fresh: Option<ColdStart>,
 }
 
-/// What came before the first sample of a process.
+/// The time before the first sample of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColdStart {
     /// From the start of the process to its `hello`.
@@ -158,14 +161,14 @@ pub struct ColdStart {
 pub enum RunError {
     Skipped(String),
     Failed(String),
-    /// A signal asked the whole run to stop.
+    /// A signal requested the whole run to stop.
     Stopped,
 }
 
-/// The first argument of this program where it is started for a built-in method.
+/// The first argument with which this program is started for a built-in method.
 pub(super) const BUILT_IN: &str = "__worker";
 
-/// How long a child may take, where it works, and what ends the waiting early.
+/// The time limit of a child, its working directory, and what ends the wait early.
 #[derive(Clone)]
 pub(super) struct Limits {
     pub(super) answer_ns: u64,

@@ -1,5 +1,5 @@
-//! A process that methods need beside them, such as the server that they read from. It ends when it
-//! is dropped, and with the lab.
+//! A process that methods need beside them, such as the server that they read from. It is ended on
+//! drop, and when the lab ends.
 
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -9,20 +9,20 @@ use super::process::{ChildStdio, Process};
 use super::{Limits, RunError, Stop};
 use crate::clock;
 
-/// A helper that has started but need not be ready.
+/// A helper process that has started but is not necessarily ready.
 pub struct ServerProcess {
     process: Process,
     limits: Limits,
 }
 
 impl ServerProcess {
-    /// Starts it; it gets so long for whatever it is asked for.
+    /// Starts the process; `limit_ns` is the time limit of each later request.
     pub fn start(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<ServerProcess, RunError> {
         let limits = Limits { answer_ns: limit_ns, stop: stop.clone(), dir: None };
         Ok(ServerProcess { process: Process::spawn(argv, ChildStdio::Pipes, &[], None)?, limits })
     }
 
-    /// The first line that it writes to its standard output.
+    /// The first line of its standard output.
     pub fn line(&mut self) -> Result<String, RunError> {
         let Some(output) = self.process.child.stdout.take() else {
             return Err(RunError::Failed("its standard output is not a pipe".to_owned()));
@@ -43,7 +43,7 @@ impl ServerProcess {
         Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
     }
 
-    /// Tries again and again until there is something; an error if it dies or takes too long.
+    /// Repeats `ready` until it returns a value; an error if the process dies or the limit passes.
     pub fn until<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> Result<T, RunError> {
         let deadline_ns = clock::now_ns().saturating_add(self.limits.answer_ns);
         loop {
@@ -57,7 +57,7 @@ impl ServerProcess {
             if now_ns >= deadline_ns {
                 return Err(RunError::Failed("it is not ready in time".to_owned()));
             }
-            // Pauses for a millisecond while it lives.
+            // Waits for a millisecond while the process lives.
             if self.process.wait_until_exit(now_ns + 1_000_000) {
                 return Err(RunError::Failed(self.process.died()));
             }
@@ -65,14 +65,14 @@ impl ServerProcess {
     }
 }
 
-/// Lets this process end with the one that started it.
+/// Makes this process end when the process that started it ends.
 pub fn end_with_the_lab() -> std::io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     Ok(())
 }
 
-/// Becomes another program, that ends with the lab, too. Returns only if that cannot be.
+/// Replaces this process by another program, which also ends with the lab. Returns only on failure.
 pub fn become_program(argv: &[&str]) -> std::io::Error {
     if let Err(error) = end_with_the_lab() {
         return error;

@@ -1,4 +1,4 @@
-//! The methods' processes in the round that is recorded: who they are must be known while they run.
+//! The processes of the methods in the recorded round: their ids must be known while they run.
 
 use super::command::CommandRunner;
 use super::worker_client::WorkerClient;
@@ -8,7 +8,7 @@ use crate::param::Point;
 /// A method in a long-lived process.
 pub(super) struct TracedWorker {
     pub(super) worker: WorkerClient,
-    /// Whether it knows that it is to tell when its job began.
+    /// Whether the method reports when its job began.
     pub(super) built_in: bool,
 }
 
@@ -36,7 +36,7 @@ impl TracedRunner for TracedWorker {
     }
 }
 
-/// A plain command is another process for each sample.
+/// A plain command is a new process for each sample.
 impl TracedRunner for CommandRunner {
     fn pid(&self) -> Option<u32> {
         None

@@ -12,17 +12,17 @@ use crate::metric;
 use crate::param::Point;
 use crate::protocol::{Done, LINE_LIMIT_BYTES, Order, Reply, quote};
 
-/// The step of the coarsest clocks that languages offer, with room.
+/// The step of the coarsest clocks that languages offer, with a margin.
 const COARSE_CLOCK_NS: u64 = 20_000_000;
 
-/// The whole numbers up to this one have a double of their own.
+/// The whole numbers up to this one can each be represented as a double.
 const COUNT_MAX: f64 = 9_007_199_254_740_992.0;
 
 pub(super) struct WorkerClient {
     process: Process,
     orders: Option<ChildStdin>,
     replies: ChildStdout,
-    /// What was read and not yet understood.
+    /// Bytes that were read and not yet parsed.
     buffer: Vec<u8>,
     counters: Counters,
     language: Option<String>,
@@ -62,12 +62,13 @@ impl WorkerClient {
             other => return Err(out_of_turn("hello", &other)),
         }
         worker.hello_ns = clock::now_ns();
-        // Before its first turn on a CPU some counters of a process are not there yet.
+        // Some counters of a process do not exist before its first turn on a CPU.
         worker.counters = Counters::open(worker.process.child.id());
         Ok(worker)
     }
 
-    /// One sample, and nothing else. A child that says what cannot be is out.
+    /// Takes one sample and no other action. A child that reports impossible values takes no more
+    /// samples.
     pub(super) fn ask(&mut self, n: u64, ops: u64, marked: bool) -> Result<Done, RunError> {
         let failed = |reason: String| Err(RunError::Failed(reason));
         if !self.buffer.is_empty() {
@@ -87,7 +88,8 @@ impl WorkerClient {
                 "says that it took {claimed_ns} ns, but answered after {elapsed_ns} ns"
             ));
         }
-        // A built-in method may have a least number, as of round trips between two threads.
+        // A built-in method may have a minimum, such as a number of round trips between two
+        // threads.
         let most = if self.is_built_in { u64::MAX } else { ops };
         match impossible(&done, n, most) {
             Some(reason) => failed(reason),
@@ -95,7 +97,7 @@ impl WorkerClient {
         }
     }
 
-    /// When it said hello.
+    /// The time of its hello.
     pub(super) fn hello_ns(&self) -> u64 {
         self.hello_ns
     }
@@ -161,8 +163,8 @@ impl Runner for WorkerClient {
     }
 
     fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
-        // Not the reading after the last sample: runtimes compile, collect and write between
-        // samples.
+        // The reading after the last sample cannot be used: runtimes compile, collect and write
+        // between samples.
         let before = self.counters.start();
         let done = self.ask(n, ops, false)?;
         let used = self.counters.read().since(&before);
@@ -184,7 +186,7 @@ impl Runner for WorkerClient {
 }
 
 impl Drop for WorkerClient {
-    /// One that was asked to end gets a moment to do so; then its group is killed.
+    /// A process that was requested to end gets a short time to do so; then its group is killed.
     fn drop(&mut self) {
         if self.orders.is_none() {
             self.process.wait_until_exit(clock::now_ns() + 1_000_000_000);
@@ -192,12 +194,12 @@ impl Drop for WorkerClient {
     }
 }
 
-/// What of an answer cannot be, whatever the method did.
+/// The values of an answer that are impossible, whatever the method did.
 fn impossible(done: &Done, n: u64, most: u64) -> Option<String> {
     if let Some((name, _)) = done.metrics.iter().find(|(name, _)| metric::is_the_labs_own(name)) {
         return Some(format!("protocol: {name} is not the method's to tell"));
     }
-    // Of a metric of its own only the method knows.
+    // Only the method knows the range of its own metrics.
     let negative = |(name, value): &&(String, f64)| metric::is_known(name) && *value < 0.0;
     if let Some((name, value)) = done.metrics.iter().find(negative) {
         return Some(format!("protocol: {name}={value} is below 0"));

@@ -1,6 +1,6 @@
-//! How many operations a sample holds.
+//! The number of operations per sample.
 
-/// What a method needs for a sample that is long enough for the clock.
+/// The number of operations that a method needs for a sample that is long enough for the clock.
 pub(super) struct Batch {
     pub(super) cell: usize,
     pub(super) point: usize,
@@ -9,10 +9,10 @@ pub(super) struct Batch {
     pub(super) yardstick: bool,
 }
 
-/// How many operations a sample of each holds. The contenders of a point that must be batched have
-/// equally many, so that what a sample costs once weighs equally; but none so many that its sample
-/// gets long. An operation that is long enough is a sample of its own: its percentiles are those of
-/// operations, not of means.
+/// The number of operations per sample of each method. The contenders of a point that must be
+/// batched have the same number, so that the fixed cost of a sample has the same weight for all;
+/// the number is limited so that no sample becomes long. An operation that is long enough is a
+/// sample of its own, so that its percentiles are those of operations and not of means.
 pub(super) fn shared_ops(batches: &[Batch]) -> Vec<u64> {
     let most = |point: usize| {
         let contenders = batches.iter().filter(|batch| batch.point == point && !batch.yardstick);
@@ -28,5 +28,5 @@ pub(super) fn shared_ops(batches: &[Batch]) -> Vec<u64> {
     batches.iter().map(shared).collect()
 }
 
-/// A sample that takes longer holds no more operations than it must.
+/// A sample that takes longer holds no more operations than necessary.
 pub(super) const LONG_NS: u64 = 10_000_000;

@@ -1,4 +1,4 @@
-//! What the three passes over a run (the sessions, the counting, the timeline) work with.
+//! The state that the three passes over a run (the sessions, the counting, the timeline) share.
 
 use anyhow::Result;
 
@@ -22,7 +22,7 @@ pub(crate) struct Bench<'a> {
 /// What ends a pass early.
 #[derive(Debug)]
 pub(crate) enum Halt {
-    /// A signal.
+    /// A signal was received.
     Stopped,
     Error(anyhow::Error),
 }
@@ -33,7 +33,7 @@ impl From<anyhow::Error> for Halt {
     }
 }
 
-/// What a pass gave; none if a signal stopped it.
+/// The result of a pass; none if a signal stopped it.
 pub(crate) fn unless_stopped<T>(ended: Result<T, Halt>) -> Result<Option<T>> {
     match ended {
         Ok(done) => Ok(Some(done)),
@@ -42,7 +42,7 @@ pub(crate) fn unless_stopped<T>(ended: Result<T, Halt>) -> Result<Option<T>> {
     }
 }
 
-/// Why a method takes no more samples, where the run goes on without it.
+/// Why a method takes no more samples, where the run continues without it.
 pub(crate) fn reason(ended: RunError) -> Result<String, Halt> {
     match ended {
         RunError::Stopped => Err(Halt::Stopped),
@@ -50,7 +50,7 @@ pub(crate) fn reason(ended: RunError) -> Result<String, Halt> {
     }
 }
 
-/// Where a sample stands in its session or pass.
+/// The position of a sample in its session or pass.
 #[derive(Clone, Copy)]
 pub(super) struct Position {
     pub(super) round: u32,
@@ -76,7 +76,7 @@ impl Position {
 }
 
 impl<'a> Bench<'a> {
-    /// Before whatever takes long.
+    /// Called before every long operation.
     pub(crate) fn check_stop(&self) -> Result<(), Halt> {
         if self.stop.signal().is_some() { Err(Halt::Stopped) } else { Ok(()) }
     }
@@ -95,7 +95,7 @@ impl<'a> Bench<'a> {
         Ok((method.ok_or_else(missing)?, point.unwrap_or_default()))
     }
 
-    /// What a method gets to know of a point.
+    /// The arguments that a method receives for a point.
     pub(crate) fn arguments(&self, method: &Method, point: usize) -> Point {
         let data = &self.data[point];
         let declared =
@@ -105,14 +105,14 @@ impl<'a> Bench<'a> {
         of_old.unwrap_or(&data.arguments).only(told)
     }
 
-    /// Operations of a sample of the cell in the timing pass.
+    /// Operations per sample of the cell in the timing pass.
     pub(crate) fn ops(&self, cell: usize) -> u64 {
         let samples = &self.run.cells[cell].samples;
         samples.iter().rfind(|sample| sample.counts()).map_or(1, |sample| sample.ops)
     }
 
-    /// Before a sample of a cold run. What could not be evicted is seen by the proof of the timing
-    /// pass; in the others the sample is that of a file that is cached.
+    /// Called before a sample of a cold run. In the timing pass, the proof detects files that could
+    /// not be evicted; in the other passes, such a sample is that of a cached file.
     pub(crate) fn evict(&self, point: usize) {
         if self.run.plan.cache == CacheState::Cold {
             for file in &self.data[point].files {
@@ -121,14 +121,15 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// By cell, whether it is one of the reference.
+    /// By cell, whether it belongs to the reference.
     pub(super) fn are_of_reference(&self) -> Vec<bool> {
         let reference = self.job.methods.first().map(|method| method.name.as_str());
         let is_one = |cell: &Cell| Some(cell.method.as_str()) == reference;
         self.run.cells.iter().map(is_one).collect()
     }
 
-    /// Why a metric or another part is missing: of one method, or of all. It is said once.
+    /// Adds a note why a metric or another part is missing, for one method or for all. Each note is
+    /// added once.
     pub(crate) fn note_missing(&mut self, method: Option<&str>, what: &str, why: &str) {
         let new = Warning { method: method.map(str::to_owned), ..Warning::missing(what, why) };
         let known = |old: &Warning| old.kind == new.kind && old.method == new.method;
@@ -147,7 +148,7 @@ impl<'a> Bench<'a> {
         self.record.sample(self.run, cell)
     }
 
-    /// Status, language or digest of a cell is new.
+    /// The status, language or digest of a cell has changed.
     pub(super) fn changed(&mut self, cell: usize) -> Result<()> {
         self.record.cell(self.run, cell)
     }

@@ -1,6 +1,6 @@
-//! The counting pass: after all times are taken, some samples per cell in fresh processes, in which
-//! is counted what costs time to count. What goes wrong here costs a cell its counts and nothing
-//! else.
+//! The counting pass: after all times are taken, it takes some samples per cell in fresh processes
+//! and counts what costs time to count. A failure in this pass loses the counts of a cell and
+//! nothing else.
 
 use anyhow::Result;
 
@@ -15,13 +15,13 @@ use crate::metric::{PEAK_RSS, SYSCALLS, is_counted_apart, per_operation};
 use crate::run::{Cell, Pass, Run, Status};
 use crate::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
-/// All samples have numbers of four digits: a worker that reads its orders byte by byte makes as
-/// many system calls for each.
+/// All samples have numbers of four digits, because a worker that reads its orders byte by byte
+/// then makes the same number of system calls for each.
 const FIRST_NUMBER: u64 = 1000;
-/// Looking at each of so many calls takes some seconds.
+/// Tracing this many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
 
-/// What the plan asks and the run does not have yet, but nothing more is begun after `ends_ns`.
+/// Counts what the plan requires and the run does not have yet, but begins nothing after `ends_ns`.
 pub(super) fn pass(bench: &mut Bench<'_>, ends_ns: u64) -> Result<(), Halt> {
     if (0..bench.run.cells.len()).all(|cell| samples_left(bench.run, cell) == 0) {
         return Ok(());
@@ -43,7 +43,7 @@ fn samples_left(run: &Run, index: usize) -> usize {
     (run.plan.counting as usize).saturating_sub(cell.n(Pass::Counting))
 }
 
-/// The cells that took part once in a session: minutes would go to their counts.
+/// The cells that took part once per session: their counts would take minutes.
 fn slow(bench: &Bench<'_>) -> Vec<bool> {
     let samples_ns = bench.run.cells.iter().map(|cell| {
         let mut walls =
@@ -59,18 +59,18 @@ struct Counting<'a, 'b> {
     ends_ns: u64,
     sources: Sources,
     session: u32,
-    /// By cell of the run: it is counted once.
+    /// By cell of the run: whether it is counted only once.
     slow: Vec<bool>,
     /// By cell of the run.
     cells: Vec<State>,
 }
 
-/// How a cell of the run stands in this pass.
+/// The state of a cell of the run in this pass.
 enum State {
-    /// It is not counted.
+    /// The cell is not counted.
     Idle,
     Live(Live),
-    /// Why there are no more counts of it.
+    /// Counting of the cell has ended, for this reason.
     Lost(String),
 }
 
@@ -81,13 +81,14 @@ struct Live {
     n: u64,
     /// Index into the points and their data.
     point: usize,
-    /// Why its calls could not be looked at.
+    /// Why its system calls could not be traced.
     untraced: Option<String>,
 }
 
 impl Live {
-    /// One sample; its allocations are those of another one, if the method does not tell them: what
-    /// a runtime tells of itself is better than what is seen of it from outside.
+    /// Takes one sample. Its allocations come from a separate sample, unless the method reports
+    /// them itself: the figures of a runtime about itself are more accurate than those seen from
+    /// outside.
     fn count(&mut self) -> Result<Counted, RunError> {
         self.runner.before()?;
         let mut counted = self.runner.count(self.n, self.ops)?;
@@ -137,8 +138,8 @@ impl Counting<'_, '_> {
         Ok(Live { runner, ops: self.bench.ops(cell), n: FIRST_NUMBER, point, untraced: None })
     }
 
-    /// The first sample of a process does what the others need not do again. The second one tells
-    /// the calls by name, unless all of them will.
+    /// The first sample of a process does work that later samples need not repeat. The second one
+    /// collects the calls by name, unless all later samples do so.
     fn warm_up(&mut self, cell: usize) -> Result<(), Halt> {
         if self.slow[cell] {
             if let State::Live(live) = &mut self.cells[cell] {
@@ -188,7 +189,7 @@ impl Counting<'_, '_> {
             self.bench
                 .record
                 .progress(&Progress::Counting { round: i as u32, rounds: rounds as u32 });
-            // The sessions of the timing pass begin at 0.
+            // The sessions of the timing pass are numbered from 0.
             let order = order(self.bench.run.plan.seed, u32::MAX, round, left.len());
             for (slot, cell) in order.into_iter().filter(|cell| left[*cell] > i).enumerate() {
                 self.bench.check_stop()?;
@@ -209,7 +210,7 @@ impl Counting<'_, '_> {
                 return Ok(());
             }
         };
-        // The first sample of a process takes another time than those after it.
+        // The first sample of a process takes a different time from those after it.
         counted.same_interval &= !self.bench.run.plan.fresh;
         let mut values = values(&counted);
         let by_ptrace = !position.warm_up && !self.sources.counts_syscalls() && !self.slow[index];
@@ -222,7 +223,7 @@ impl Counting<'_, '_> {
         Ok(())
     }
 
-    /// Looks at each call of a sample, which is not kept. Gives their number per operation.
+    /// Traces each call of a sample that is not kept. Returns the number of calls per operation.
     fn trace(&mut self, index: usize) -> Result<Option<f64>, Halt> {
         let State::Live(live) = &mut self.cells[index] else { return Ok(None) };
         live.n += 1;
@@ -249,7 +250,7 @@ impl Counting<'_, '_> {
         Ok(Some(total as f64 / ops))
     }
 
-    /// Says of each metric that a cell lacks why.
+    /// Adds a note with the reason for each metric that a cell lacks.
     fn explain(&mut self) {
         let hardware = self.sources.missing().clone();
         for (metric, why) in hardware.iter().filter(|(metric, _)| **metric != SYSCALLS) {
@@ -314,8 +315,8 @@ impl Counting<'_, '_> {
     }
 }
 
-/// The timing pass does not know the peak of processes that a method starts, and says why. Where
-/// this pass knows it at all points of the method, that is no longer so.
+/// The timing pass cannot measure the peak of processes that a method starts, and notes the reason.
+/// Where this pass has the peak at all points of the method, the note is removed.
 fn forget_known_peaks(run: &mut Run) {
     run.notes.retain(|note| {
         let of = |cell: &&Cell| Some(cell.method.as_str()) == note.method.as_deref();
@@ -336,8 +337,8 @@ fn has(cell: &Cell, metric: &str) -> bool {
     values.any(|(sample, value)| sample.counts_in(Pass::Counting) && !value.is_nan())
 }
 
-/// The metrics of this pass, per operation: what was counted from outside, then what the method has
-/// counted itself.
+/// The metrics of this pass, per operation: those that were counted from outside, then those that
+/// the method has counted itself.
 fn values(counted: &Counted) -> Vec<(&str, f64)> {
     let done = &counted.done;
     let ops = done.ops.max(1) as f64;

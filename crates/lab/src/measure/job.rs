@@ -1,28 +1,28 @@
-//! What is measured, and whoever sees the run grow.
+//! The measurement job, and the observer of the growing run.
 
 use anyhow::Result;
 
 use crate::experiment::{Experiment, Method};
 use crate::run::Run;
 
-/// What is to be measured, and with what.
+/// The methods and points to measure, and the means to do so.
 pub struct Job<'a> {
     pub experiment: &'a Experiment,
-    /// Those of the experiment that were chosen, and the user's own; the first is the reference.
+    /// The chosen methods of the experiment, and the user's own; the first is the reference.
     pub methods: Vec<Method>,
 }
 
-/// Sees the run grow: the store, and the progress line.
+/// Receives the run as it grows: implemented by the store and the progress line.
 pub trait Record {
-    /// The run has its cells and no samples yet; gives it its id.
+    /// The run has its cells and no samples yet; the implementation sets its id.
     fn begin(&mut self, run: &mut Run) -> Result<()>;
-    /// A cell's status, language or digest is new.
+    /// The status, language or digest of a cell has changed.
     fn cell(&mut self, run: &Run, cell: usize) -> Result<()>;
     /// The cell has a new last sample.
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()>;
-    /// The session was interrupted: its samples, which are in the run, do not count any more.
+    /// The session was interrupted: its samples, which are in the run, no longer count.
     fn set_aside(&mut self, run: &Run, session: u32) -> Result<()>;
-    /// The plan has changed: what decides is chosen.
+    /// The plan has changed: the deciding measure was chosen.
     fn planned(&mut self, _run: &Run) -> Result<()> {
         Ok(())
     }
@@ -34,7 +34,7 @@ pub trait Record {
 /// Why the samples of a session that a signal or a crash ended do not count.
 pub const INTERRUPTED: &str = "its session was interrupted";
 
-/// Where the measurement stands.
+/// The current state of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress<'a> {
     Preparing {
@@ -42,13 +42,13 @@ pub enum Progress<'a> {
         done: usize,
         of: usize,
     },
-    /// Of all sessions together.
+    /// The round, counted over all sessions.
     Round {
         round: u32,
-        /// As many as there are at most.
+        /// The maximum number of rounds.
         rounds: u32,
         spent_ns: u64,
-        /// Of the rounds; none before the first one has been taken.
+        /// Remaining time of the rounds; none before the first one has been taken.
         left_ns: Option<u64>,
     },
     Counting {

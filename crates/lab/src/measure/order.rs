@@ -1,4 +1,4 @@
-//! The random order of the methods in a round, a function of the stored seed alone.
+//! The random order of the methods in a round; it depends only on the stored seed.
 
 use crate::random::SplitMix64;
 
@@ -7,7 +7,8 @@ pub(crate) fn order(seed: u64, session: u32, round: u32, n: usize) -> Vec<usize>
     let mut random = SplitMix64(
         seed ^ (u64::from(session) << 32 | u64::from(round)).wrapping_mul(0x9e37_79b9_7f4a_7c15),
     );
-    // The first output of neighbouring seeds is well mixed, but not independent of the seed's bits.
+    // The first outputs of neighbouring seeds are well mixed, but not independent of the seed's
+    // bits.
     random.draw();
     let mut order: Vec<usize> = (0..n).collect();
     for i in (1..n).rev() {
@@ -48,7 +49,8 @@ mod tests {
         // 25 degrees of freedom: above 52.6 with a probability of 0.001.
         let all: Vec<u32> = places.iter().flatten().copied().collect();
         assert!(chi_square(&all, f64::from(ROUNDS) / N as f64) < 52.6, "{places:?}");
-        // Each ordered pair is adjacent in 1 / N of the rounds; 29 degrees of freedom: 58.3.
+        // Each ordered pair is adjacent in 1 / N of the rounds; with 29 degrees of freedom the
+        // bound is 58.3.
         let pairs: Vec<u32> =
             (0..N * N).filter(|i| i / N != i % N).map(|i| follows[i / N][i % N]).collect();
         assert!(chi_square(&pairs, f64::from(ROUNDS) / N as f64) < 58.3, "{follows:?}");

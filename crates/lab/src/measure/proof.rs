@@ -5,7 +5,7 @@ use crate::experiment::Data;
 use crate::launch::{RawSample, RunError};
 use crate::run::{CacheState, Cell, Role, Sample};
 
-/// A warm file needs no device; a cold one must come from it.
+/// A warm sample must not read from the device; a cold one must.
 pub(super) fn disproved_by_device(
     cache: CacheState,
     taken: &RawSample,
@@ -19,7 +19,7 @@ pub(super) fn disproved_by_device(
         }
         CacheState::Cold => {
             let sizes = data.files.iter().filter_map(|file| Some(file.metadata().ok()?.len()));
-            // A job without a fixed payload may read a part of its files only.
+            // A job without a fixed payload may read only a part of its files.
             let expected = data.payload_bytes.map_or(1, |payload| payload.min(sizes.sum()));
             (read_bytes < expected - expected / 50).then(|| {
                 format!(
@@ -39,7 +39,7 @@ pub(super) fn clock_stood(taken: &RawSample) -> Option<String> {
 pub(super) fn wrong_payload(cell: &Cell, data: &Data, taken: &RawSample) -> Option<RunError> {
     let expected = u128::from(data.payload_bytes?) * u128::from(taken.done.ops);
     let got = u128::from(taken.done.bytes);
-    // A plain command cannot say what it handed over, and a yardstick may hand over nothing.
+    // A plain command cannot report how much it delivered, and a yardstick may deliver nothing.
     let says = taken.startup_ns.is_none();
     (says && cell.role == Role::Contender && got != expected)
         .then(|| RunError::Failed(format!("handed over {got} bytes instead of {expected}")))
@@ -60,5 +60,6 @@ pub(super) fn never_proved(cell: &Cell) -> Option<RunError> {
     )))
 }
 
-/// After so many samples in a row that were not in the asked cache state, a cell is given up.
+/// After this number of consecutive samples that were not in the requested cache state, measuring
+/// of a cell ends.
 const UNPROVED_LIMIT: usize = 5;

@@ -1,20 +1,21 @@
-//! A run that was interrupted: which sessions it still needs.
+//! Resuming an interrupted run: which sessions it still needs.
 
 use anyhow::Result;
 
 use super::{INTERRUPTED, Record};
 use crate::run::{Pass, Run, Sample, Status};
 
-/// The sessions of the plan that the run does not have yet, and the one that was interrupted, if
-/// there is one: it is taken again, whole. That has new processes and so a number of its own: that
-/// of its session plus a multiple of the number of sessions.
+/// The sessions of the plan that the run does not have yet, and the interrupted one, if any, which
+/// is repeated as a whole. The repeated session has new processes and therefore a number of its
+/// own: the number of the interrupted session plus a multiple of the number of sessions.
 pub(super) fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
     let planned = run.plan.sessions.max(1);
     let of_pass = |pass| {
         let all = run.cells.iter().flat_map(|cell| &cell.samples);
         all.filter(move |sample| sample.pass == pass)
     };
-    // They come after all others, also where the time limit has ended the rounds.
+    // The counting samples follow all other samples, also where the time limit has ended the
+    // rounds.
     if of_pass(Pass::Counting).next().is_some() {
         return (Vec::new(), None);
     }
@@ -31,7 +32,7 @@ pub(super) fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
     (std::iter::once(again).chain(later).collect(), Some(number))
 }
 
-/// Whether each method took all rounds of this session, a slow one its only one.
+/// Whether each method took all rounds of this session, or its only one if the method is slow.
 fn is_whole(run: &Run, session: u32) -> bool {
     let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
     let taken = measured.map(|cell| {
@@ -46,11 +47,11 @@ fn is_whole(run: &Run, session: u32) -> bool {
     if run.cells.iter().flat_map(|cell| &cell.samples).any(aside) {
         return false;
     }
-    // A slow cell takes part in one round, or in none.
+    // A slow cell takes part in one round or in none.
     most >= run.plan.rounds && taken.iter().all(|n| *n == most || most > 1 && *n < 2)
 }
 
-/// Marks the samples of an interrupted session: a part of a session is no unit.
+/// Marks the samples of an interrupted session as not counted: a part of a session is not a unit.
 pub(super) fn set_aside(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()> {
     for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
         if sample.pass == Pass::Timing && sample.session == session {
@@ -66,8 +67,8 @@ mod tests {
     use crate::param::Point;
     use crate::run::{CacheState, Cell, Environment, Plan, SCHEMA};
 
-    /// A run of 2 sessions of 100 rounds that took so many in each set of processes: what is left,
-    /// and which session was interrupted.
+    /// A run of 2 sessions of 100 rounds with the given numbers of rounds in each set of processes:
+    /// which sessions are left, and which one was interrupted.
     fn check(taken: &[(u32, u32)], left: &[u32], interrupted: Option<u32>) {
         let plan = Plan {
             rounds: 100,

@@ -1,79 +1,83 @@
-//! How the time of a run is shared out: how many sessions it is worth to start, when each of them
-//! ends, and what one hands on to the next. Knows no clock: it is told the time.
+//! How the time of a run is divided: how many sessions to start, when each of them ends, and which
+//! state one session passes to the next. The module reads no clock: the time is an argument.
 
 use super::job::Progress;
 use crate::run::Plan;
 
-/// Each session costs the rounds that warm it up, and so should have this many that count.
+/// The minimum number of counted rounds of a session, because each session also costs its warm-up
+/// rounds.
 const ROUNDS_PER_SESSION: u32 = 3;
-/// A sample that takes more than this part of all the time, and that many times as long as those of
-/// most cells, is taken once in a session.
+/// A cell takes one sample per session if its samples take more than 1/`SLOW_PART` of the time
+/// limit and more than `SLOW_TIMES` times the median of all cells.
 const SLOW_PART: u64 = 30;
 const SLOW_TIMES: u64 = 10;
 /// With fewer than five sessions there is no verdict; a sixth makes the intervals a third shorter.
-/// At the levels of many methods Student's interval of six is still wide: twice that of ten.
+/// At the levels that many methods require, Student's interval of six is still wide: twice that of
+/// ten.
 const LEAST_SESSIONS: &[u32] = &[6, 5];
 const LEAST_SESSIONS_OF_MANY: &[u32] = &[10, 8, 6, 5];
 const MANY: usize = 8;
-/// All that a run does takes at most its time this many times, the counting pass included.
+/// The whole run, including the counting pass, takes at most this multiple of its time limit.
 const TIMES_AT_MOST: u64 = 3;
 
-/// How long a run takes at most, or its first rounds if these take longer.
+/// The maximum duration of a run. Its first rounds may take longer.
 pub fn at_most_ns(plan: &Plan) -> u64 {
     plan.time_limit_ns.saturating_mul(TIMES_AT_MOST)
 }
 
 #[derive(Default)]
 pub(super) struct Schedule {
-    /// By cell, how many operations a sample holds: found once, so that all samples are alike.
+    /// By cell, the number of operations per sample: determined once, so that all samples are
+    /// equal.
     pub(super) ops: Vec<Option<u64>>,
-    /// By cell, whether one of its processes has given its digest.
+    /// By cell, whether one of its processes has provided its digest.
     pub(super) digests: Vec<bool>,
-    /// What the lab itself needed for each sample.
+    /// The time that the lab itself needed for each sample.
     pub(super) between_ns: Vec<u64>,
-    /// By cell, where it is known, whether it takes part in one round of a session only.
+    /// By cell, once known, whether it takes part in only one round per session.
     slow: Vec<bool>,
-    /// What the samples of the slow ones take together.
+    /// The total sample time of the slow cells.
     slow_ns: u64,
-    /// For all rounds that are left; a multiple of it is the limit of what they must have.
+    /// The limit for all remaining rounds; the limit of what the verdicts require is a multiple of
+    /// it.
     limit_ns: u64,
     at_most_ns: u64,
     sessions: u32,
-    /// Of each session, as planned.
+    /// Rounds per session, as planned.
     rounds: u32,
-    /// By cell, whether every sample is a process of its own: it is started and warmed up only
-    /// once.
+    /// By cell, whether every sample is a process of its own: the cell is then started and warmed
+    /// up only once.
     stays: Vec<bool>,
-    /// What a warm-up round of a session after the first takes, in parts of a round of all.
+    /// The cost of a warm-up round of a session after the first, as a fraction of a round of all
+    /// cells.
     warm_share: f64,
-    /// The rounds that warm up a session.
+    /// The number of warm-up rounds of a session.
     warm_up: u32,
     begun: u32,
-    /// Whether the slow ones take part in the session in hand.
+    /// Whether the slow cells take part in the current session.
     with_slow: bool,
-    /// When measuring began, and when the session in hand did.
+    /// When measuring began, and when the current session began.
     began_ns: Option<u64>,
     session_began_ns: u64,
-    /// What starting the processes of a session takes.
+    /// The time to start the processes of a session.
     start_ns: Option<u64>,
-    /// When the first round that counts began, and what the first round took, also if it was a
-    /// warm-up.
+    /// When the first counted round began, and the duration of the first round, even if that was a
+    /// warm-up round.
     started_ns: Option<u64>,
     round_ns: Option<u64>,
-    /// Rounds of the session in hand that count, and those that have warmed it up.
+    /// Counted rounds and warm-up rounds of the current session.
     taken: u32,
     warmed: u32,
-    /// Rounds that count which a run that was stopped does not need any more, and those of all
-    /// sessions since.
+    /// Counted rounds that a resumed run does not need any more, plus those of all sessions since.
     before: u32,
     counted: u32,
-    /// How many rounds were taken, and their time without what is slow.
+    /// The number of rounds that were taken, and their time without the slow cells.
     paced: u64,
     paced_ns: u64,
 }
 
-/// By cell, whether it is slow: the slow ones share the time of the run with the others, and must
-/// not take it all. The reference, which all are compared with, is never slow.
+/// By cell, whether it is slow: the slow cells share the time of the run with the others and must
+/// not use all of it. The reference, with which all others are compared, is never slow.
 pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec<bool> {
     let mut sorted: Vec<u64> = samples_ns.iter().copied().filter(|ns| *ns > 0).collect();
     sorted.sort_unstable();
@@ -84,7 +88,8 @@ pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec
 }
 
 impl Schedule {
-    /// For so many sessions of the plan, and cells that stay from one to the next, or do not.
+    /// A schedule for this number of sessions of the plan, with cells that stay from one session to
+    /// the next or do not.
     pub(super) fn new(plan: &Plan, sessions: u32, stays: Vec<bool>) -> Schedule {
         let planned = plan.sessions.max(1);
         let limit_ns = u128::from(plan.time_limit_ns) * u128::from(sessions) / u128::from(planned);
@@ -107,23 +112,23 @@ impl Schedule {
         self.stays.get(cell).is_some_and(|stays| *stays)
     }
 
-    /// Whether the first session is in hand.
+    /// Whether the current session is the first.
     pub(super) fn is_first(&self) -> bool {
         self.begun < 2
     }
 
-    /// The rounds that warm up the session in hand.
+    /// The number of warm-up rounds of the current session.
     pub(super) fn warm_up(&self) -> u32 {
         if self.begun > 1 && self.stays.iter().all(|stays| *stays) { 0 } else { self.warm_up }
     }
 
-    /// Whether a session is begun: there must be time to start its processes, to warm them up and
-    /// for a round. The slow ones take part in it if there is time for them, too.
+    /// Whether to begin another session: there must be time to start its processes, to warm them up
+    /// and to take one round. The slow cells take part in it if there is time for them as well.
     pub(super) fn begins_session(&mut self, now_ns: u64) -> bool {
         self.began_ns.get_or_insert(now_ns);
         let session_ns = self.session_ns(1);
         let in_time = self.spent_ns(now_ns).saturating_add(session_ns) <= self.limit_ns;
-        // What the verdicts need is taken after the time is over, too.
+        // Sessions that the verdicts require are measured even after the time limit.
         let needed = self.begun < self.least_sessions()[0];
         let begins = self.begun == 0
             || self.begun < self.worth_sessions()
@@ -140,24 +145,25 @@ impl Schedule {
         begins
     }
 
-    /// The first round that counts is about to begin.
+    /// Called when the first counted round is about to begin.
     pub(super) fn starts(&mut self, now_ns: u64) {
         self.started_ns.get_or_insert(now_ns);
     }
 
-    /// The processes of a session are started. How long the samples of each cell take, and which
-    /// are of the reference, is told once, so that all sessions are alike.
+    /// Called when the processes of a session are started. How long the samples of each cell take,
+    /// and which cells belong to the reference, is passed only once, so that all sessions are
+    /// equal.
     pub(super) fn learn(&mut self, samples_ns: &[u64], reference: &[bool], now_ns: u64) {
         let took_ns = now_ns.saturating_sub(self.session_began_ns);
         if self.start_ns.is_some() {
-            // What stays was not started again.
+            // Processes that stay were not started again.
             self.start_ns = Some(took_ns);
             return;
         }
         self.slow = slow(samples_ns, reference, self.limit_ns);
         let slow = samples_ns.iter().zip(&self.slow).filter(|(_, slow)| **slow);
         self.slow_ns = slow.map(|(ns, _)| *ns).sum();
-        // The first session also took a sample of each to find this out.
+        // The first session also took a sample of each cell to determine this.
         let all_ns: u64 = samples_ns.iter().sum();
         self.start_ns = Some(took_ns.saturating_sub(all_ns));
         let started_again = samples_ns.iter().zip(&self.stays).filter(|(_, stays)| !**stays);
@@ -167,8 +173,8 @@ impl Schedule {
         }
     }
 
-    /// Whether the cell takes part in the next round. What is slow, and what stays, is not warmed
-    /// up again in each session.
+    /// Whether the cell takes part in the next round. Slow cells, and cells that stay, are not
+    /// warmed up again in each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
         if warm_up && self.begun > 1 && self.stays(cell) {
             return false;
@@ -179,7 +185,7 @@ impl Schedule {
         !warm_up && self.taken == 0 && self.with_slow
     }
 
-    /// A round has been taken, in this time.
+    /// Records a round and its duration.
     pub(super) fn took(&mut self, round_ns: u64, counts: bool) {
         self.round_ns.get_or_insert(round_ns);
         let has_slow = counts && self.taken == 0 && self.with_slow;
@@ -191,8 +197,8 @@ impl Schedule {
         self.warmed += u32::from(!counts);
     }
 
-    /// The rounds of a session, at most: where fewer sessions are worth it, each has more. Sessions
-    /// of one round stay so, as there the round is the unit.
+    /// The maximum number of rounds of a session: if there are fewer sessions, each has more
+    /// rounds. Sessions of one round keep one round, because the round is the unit there.
     pub(super) fn session_rounds(&self) -> u32 {
         let worth = self.worth_sessions();
         if self.rounds > 1 && worth < self.sessions {
@@ -202,8 +208,8 @@ impl Schedule {
         }
     }
 
-    /// Whether the session in hand has time for another round: at least half of it must fit. All of
-    /// it must fit into what the run takes at most.
+    /// Whether the current session has time for another round: at least half of the round must fit
+    /// into the session. All of it must fit into the maximum duration of the run.
     pub(super) fn has_time(&self, now_ns: u64) -> bool {
         let worth = self.worth_sessions();
         let round_ns = self.round_ns.unwrap_or_default();
@@ -212,7 +218,7 @@ impl Schedule {
         in_time && self.is_left(now_ns, round_ns)
     }
 
-    /// Whether there is so much time before the run has taken what it takes at most.
+    /// Whether this much time remains of the maximum duration of the run.
     fn is_left(&self, now_ns: u64, ns: u64) -> bool {
         ns <= self.at_most_left_ns(now_ns)
     }
@@ -223,7 +229,7 @@ impl Schedule {
         self.at_most_ns.saturating_sub(taken_ns)
     }
 
-    /// Where the run stands before a round.
+    /// The state of the run before a round.
     pub(super) fn progress(&self, now_ns: u64) -> Progress<'static> {
         let rounds = self.worth_sessions().saturating_mul(self.session_rounds());
         Progress::Round {
@@ -234,16 +240,16 @@ impl Schedule {
         }
     }
 
-    /// The time that the rounds which are left will take, if one goes on to take as long as those
-    /// before. The first round tells.
+    /// The time of the remaining rounds, if they take as long as the earlier ones. None before the
+    /// first round.
     fn left_ns(&self, now_ns: u64) -> Option<u64> {
         let round_ns = self.paced_ns.checked_div(self.paced)?;
         let rounds_ns = |rounds: u32| round_ns.saturating_mul(u64::from(rounds));
         let worth = self.worth_sessions();
         let start_ns = self.start_ns.unwrap_or_default();
         let warm_ns = rounds_ns(self.warm_up().saturating_sub(self.warmed));
-        // What is left of this session and the ones after it, where each has so many rounds that
-        // count.
+        // What is left of this session and the following ones, if each has this number of counted
+        // rounds.
         let of_sessions = |sessions: u32, rounds: u32| {
             let more = u64::from(sessions.saturating_sub(self.begun));
             let session_ns =
@@ -262,7 +268,7 @@ impl Schedule {
         };
         let all_ns = of_sessions(worth, self.session_rounds());
         let aim_ns = until(self.limit_ns).max(of_sessions(worth.min(self.least_sessions()[0]), 1));
-        // The round that is about to begin is taken whatever it takes.
+        // The round that is about to begin is always taken.
         let sure_ns = warm_ns.saturating_add(round_ns);
         Some(all_ns.min(aim_ns).min(self.at_most_left_ns(now_ns)).max(sure_ns))
     }
@@ -271,9 +277,9 @@ impl Schedule {
         self.started_ns.map_or(0, |started_ns| now_ns.saturating_sub(started_ns))
     }
 
-    /// All that were asked for, or as many as the time allows when a round is long. Before they are
-    /// fewer than can be compared as wholes, the run takes longer; where that is not enough either,
-    /// one is left.
+    /// The number of sessions: all that were planned, or as many as the time allows if a round is
+    /// long. Before the number falls below what a comparison requires, the run takes longer; if
+    /// that is not enough either, one session is left.
     fn worth_sessions(&self) -> u32 {
         if self.round_ns.is_none() {
             return self.sessions;
@@ -285,7 +291,7 @@ impl Schedule {
             };
             let rounds = ROUNDS_PER_SESSION.min(self.rounds);
             let whole = fit(self.limit_ns, rounds).min(u64::from(self.sessions)) as u32;
-            // The first one also finds out how long the samples take.
+            // The first session also determines how long the samples take.
             let first_ns =
                 round_ns.saturating_add(self.start_ns.unwrap_or_default()).saturating_add(slow_ns);
             let most_ns = self.limit_ns.saturating_mul(TIMES_AT_MOST).saturating_sub(first_ns);
@@ -293,14 +299,15 @@ impl Schedule {
             let least = least.find(|n| fit(most_ns, 1) >= u64::from(*n));
             least.map(|least| whole.max(least))
         };
-        // What is too slow for that does not cost the others their sessions.
+        // Cells that are too slow for that do not reduce the number of sessions of the others.
         let sessions =
             worth(self.slow_ns / u64::from(self.stride())).or_else(|| worth(0)).unwrap_or(1);
         sessions.min(self.sessions).max(1)
     }
 
-    /// What a round takes, by the first one, so that all sessions are alike. Where a round is a
-    /// session, by all so far: none is the longer for it that the first one was slow.
+    /// The duration of a round, from the first one, so that all sessions are equal. Where a round
+    /// is a session, it is the mean of all so far, so that a slow first round does not lengthen the
+    /// estimate.
     fn pace_ns(&self) -> u64 {
         let first_ns = self.round_ns.unwrap_or_default();
         if self.rounds > 1 {
@@ -309,7 +316,7 @@ impl Schedule {
         self.paced_ns.checked_div(self.paced).unwrap_or(first_ns)
     }
 
-    /// What is slow takes part in every n-th session: in ten of those of one round.
+    /// Slow cells take part in every n-th session: in ten of the sessions that have one round.
     fn stride(&self) -> u32 {
         if self.rounds > 1 { 1 } else { (self.sessions / 10).max(1) }
     }
@@ -318,8 +325,8 @@ impl Schedule {
         if self.stays.len() > MANY { LEAST_SESSIONS_OF_MANY } else { LEAST_SESSIONS }
     }
 
-    /// What a session takes in which this many rounds count, with those that warm it up and without
-    /// what is slow.
+    /// The duration of a session with this number of counted rounds, including its warm-up rounds
+    /// and without the slow cells.
     fn session_ns(&self, counted: u32) -> u64 {
         let round_ns = self.pace_ns();
         let counted_ns = round_ns.saturating_mul(u64::from(counted));
@@ -327,12 +334,12 @@ impl Schedule {
         counted_ns.saturating_add(self.warm_ns(round_ns)).saturating_add(start_ns)
     }
 
-    /// What it takes to warm up a session after the first, where a round of all takes this.
+    /// The warm-up time of a session after the first, if a round of all cells takes `round_ns`.
     fn warm_ns(&self, round_ns: u64) -> u64 {
         (round_ns.saturating_mul(u64::from(self.warm_up)) as f64 * self.warm_share) as u64
     }
 
-    /// Whether the slow ones have not had their share of the time yet.
+    /// Whether the slow cells have not used their share of the time yet.
     fn has_time_for_slow(&self) -> bool {
         let taken = self.begun.div_ceil(self.stride());
         let all_ns = self.slow_ns.saturating_mul(u64::from(taken));

@@ -1,4 +1,5 @@
-//! One session: start a process per cell, warm up, then rounds until the plan or the time is done.
+//! One session: it starts a process per cell, warms up, and takes rounds until the plan is complete
+//! or the time is used up.
 
 use anyhow::Result;
 
@@ -16,15 +17,15 @@ use crate::launch::{RunError, Runner};
 use crate::metric;
 use crate::run::{CacheState, Cell, Pass, Role, Sample, Status};
 
-/// Work is batched until a sample is this many times the clock's step.
+/// Operations are batched until a sample is this many times the step of the clock.
 const STEPS_PER_SAMPLE: u64 = 1000;
 
-/// All that a session works with, and its processes.
+/// The state of a session, and its processes.
 pub(super) struct Session<'a, 'b> {
     pub(super) bench: &'a mut Bench<'b>,
     pub(super) number: u32,
-    /// By cell; none: not started, or ended. Those of which every sample is a process of its own
-    /// stay from session to session.
+    /// By cell; none: not started, or ended. Cells whose every sample is a process of its own stay
+    /// from session to session.
     pub(super) live: &'a mut Vec<Option<Live>>,
     pub(super) schedule: &'a mut Schedule,
 }
@@ -38,7 +39,7 @@ pub(super) struct Live {
     /// Index into the points and their data.
     point: usize,
     bypasses_cache: bool,
-    /// Time of one operation, roughly.
+    /// Approximate time of one operation.
     op_ns: u64,
     tells_device_bytes: bool,
     /// Wall time and operations of the last sample.
@@ -66,7 +67,7 @@ impl Session<'_, '_> {
 
     fn prepare_all(&mut self) -> Result<(), Halt> {
         let of = self.bench.run.cells.len();
-        // In random order, as what starts first may get the better place.
+        // In random order, because the process that starts first may get the better CPU or memory.
         let starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
         for (done, cell) in starts.into_iter().enumerate() {
             self.bench.check_stop()?;
@@ -74,7 +75,7 @@ impl Session<'_, '_> {
                 continue;
             }
             if self.schedule.is_first() {
-                // Later ones are short: where the rounds stand stays on the screen.
+                // Later sessions start quickly: the progress of the rounds stays on the screen.
                 let method = &self.bench.run.cells[cell].method;
                 self.bench.record.progress(&Progress::Preparing { method, done, of });
             }
@@ -103,7 +104,7 @@ impl Session<'_, '_> {
         if let Some(reason) = &self.bench.data[point].unfit {
             return Err(RunError::Skipped(reason.clone()));
         }
-        // One of an older program does not know that, and its newer side is to do the same.
+        // An older program does not know this variable, and its new side must do the same work.
         let is_old = |method: &Method| matches!(method.how, How::Old { .. });
         let has_digest = self.schedule.digests[index] && !self.bench.job.methods.iter().any(is_old);
         let experiment = self.bench.job.experiment.name;
@@ -121,7 +122,7 @@ impl Session<'_, '_> {
         let counting = self.bench.run.plan.counting > 0;
         for (metric, why) in runner.missing() {
             if is_command && counting && metric == metric::PEAK_RSS {
-                // The counting pass gives it, or says why not.
+                // The counting pass measures it or notes the reason.
                 continue;
             }
             let method = is_command.then_some(method.name.as_str());
@@ -139,12 +140,12 @@ impl Session<'_, '_> {
         })
     }
 
-    /// Asks for more operations per sample until one is long enough for the clock. These samples
-    /// are warm-up samples; of two at the same number the shorter one decides, as the first is a
-    /// cold start.
+    /// Increases the operations per sample until one is long enough for the clock. These samples
+    /// are warm-up samples; of two with the same number of operations the shorter one decides,
+    /// because the first is a cold start.
     fn find_ops(&mut self, cell: usize) -> Result<(), Halt> {
         if self.bench.run.plan.cache == CacheState::Cold {
-            // A second operation would find the file warm.
+            // A second operation would find the file cached.
             return Ok(());
         }
         let enough_ns = STEPS_PER_SAMPLE * clock::step_ns();
@@ -162,7 +163,8 @@ impl Session<'_, '_> {
             let Some(live) = &mut self.live[cell] else { return Ok(()) };
             let (_, ops) = live.last;
             if shortest_ns >= enough_ns || ops < live.ops {
-                // A child that does fewer operations than asked is asked for what it does.
+                // If a child does fewer operations than requested, later orders request that
+                // number.
                 live.ops = ops.min(live.ops);
                 live.op_ns = shortest_ns / live.ops.max(1);
                 break;
@@ -228,12 +230,12 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// What other programs pushed out of the page cache is brought back before a round.
+    /// Reads back what other programs evicted from the page cache, before a round.
     fn keep_warm(&self) -> Result<()> {
         if self.bench.run.plan.cache == CacheState::Warm {
             for file in self.bench.data.iter().flat_map(|data| &data.files) {
-                // Of another user's file this is not told; then the device bytes are the only
-                // proof.
+                // For a file of another user this cannot be read; then the bytes read from the
+                // device are the only proof.
                 if cache::residency(file).is_ok_and(|now| now.cached < now.pages) {
                     cache::fill(file, self.bench.stop)?;
                 }
@@ -242,7 +244,7 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Takes one sample; what goes wrong ends the cell, not the run.
+    /// Takes one sample; a failure ends the cell, not the run.
     fn sample(&mut self, index: usize, position: Position) -> Result<(), Halt> {
         let Some(live) = &mut self.live[index] else { return Ok(()) };
         if let Err(ended) = live.runner.before() {
@@ -254,7 +256,7 @@ impl Session<'_, '_> {
         let data = &self.bench.data[live.point];
         let cache = self.bench.run.plan.cache;
         let start_ns = clock::now_ns();
-        // A warm sample that takes no byte from the device proves itself afterwards.
+        // A warm sample that reads no byte from the device is proved afterwards.
         let proves_itself = cache == CacheState::Warm && live.tells_device_bytes;
         let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
         live.n += 1;
@@ -303,7 +305,7 @@ impl Session<'_, '_> {
     }
 }
 
-/// What a method did before it died counts.
+/// The samples of a method before it died count.
 fn keep_figures(cell: &mut Cell) {
     let rounds = cell.n(Pass::Timing);
     if let (Status::Failed(how), true) = (&cell.status, rounds > 0) {

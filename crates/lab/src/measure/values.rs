@@ -1,18 +1,20 @@
-//! From what a sample used to the values of its metrics, and why others are missing.
+//! Computes the values of the metrics from what a sample used, and the reasons why others are
+//! missing.
 
 use crate::counters::{AROUND_NS, COMPUTED_SHARE};
 use crate::launch::{ColdStart, RawSample};
 use crate::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
 
-/// All values of a sample of the timing pass: what the method says itself replaces what was seen
-/// from outside.
+/// All values of a sample of the timing pass: values that the method reports itself replace those
+/// seen from outside.
 pub(super) fn all_values(taken: &RawSample) -> Vec<(&str, f64)> {
     let own = || taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
     let seen = values(taken).into_iter().filter(|(name, _)| !own().any(|(own, _)| own == *name));
     seen.chain(own()).collect()
 }
 
-/// The metrics of the timing pass of one sample, per operation. What could not be had is left out.
+/// The metrics of the timing pass of one sample, per operation. Values that are not available are
+/// left out.
 pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
     let (done, used) = (&taken.done, &taken.used);
     let ops = done.ops.max(1) as f64;
@@ -27,7 +29,7 @@ pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
         values.push((PEAK_RSS, peak_bytes as f64));
     }
     let per_op = [
-        // Of a process that was still on a CPU, the CPU time is late by up to a tick of the kernel.
+        // If a process was still on a CPU, its CPU time is late by up to one tick of the kernel.
         (CPU, used.cpu_ns.filter(|_| used.at_rest)),
         ("user_ns", used.user_ns),
         ("system_ns", used.system_ns),
@@ -53,8 +55,8 @@ pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
     values
 }
 
-/// What is not known of a sample for a reason that only the sample shows, and the reason. Of a
-/// plain command the kernel gives the sums with `wait4`; a worker may tell its own.
+/// The metrics that are unknown for a reason that only the sample shows, with the reason. For a
+/// plain command the kernel provides the sums with `wait4`; a worker may report its own.
 fn unknown(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static str)> {
     let used = &taken.used;
     let is_command = taken.startup_ns.is_some();
@@ -89,7 +91,7 @@ const PARTS_OF_CPU: &[&str] = &["user_ns", "system_ns"];
 
 const SWITCHES_OF: &[&str] = &["voluntary_switches", "involuntary_switches"];
 
-/// Read of the process of the method, and of no other.
+/// These metrics are read for the process of the method and for no other.
 const OF_ONE_PROCESS: &[&str] =
     &[CPU, "run_queue_wait_ns", PEAK_RSS, "voluntary_switches", "involuntary_switches"];
 
@@ -104,12 +106,13 @@ pub(super) fn missing(taken: &RawSample) -> impl Iterator<Item = (&'static str, 
     })
 }
 
-/// What is left without the wait must be the time in which the main thread computed, but for a
-/// small share: then no other thread, child or server can have been waited for, whose own wait for
-/// a CPU is not known.
+/// Wall time without the wait for a CPU. It is defined only if the rest is the time in which the
+/// main thread computed, except for a small share: otherwise another thread, child or server may
+/// have been waited for, whose own wait for a CPU is not known.
 ///
-/// Only of a sample whose wait is known for the timed interval itself: told by the method, or that
-/// of a plain command. Seen from outside, a worker's wait includes that before and after.
+/// It is computed only for a sample whose wait is known for the timed interval itself: reported by
+/// the method, or that of a plain command. The wait of a worker seen from outside includes that
+/// before and after the interval.
 fn wall_less_wait_ns(taken: &RawSample) -> Option<f64> {
     let (done, used) = (&taken.done, &taken.used);
     let ops = done.ops as f64;
@@ -118,10 +121,11 @@ fn wall_less_wait_ns(taken: &RawSample) -> Option<f64> {
     let wait_ns = own("run_queue_wait_ns").or(of_command)?;
     let main_ns = used.main_thread_cpu_ns? as f64;
     let single = main_ns >= used.cpu_ns? as f64 * COMPUTED_SHARE;
-    // What the method tells leaves out what it does around the interval.
+    // The value that the method reports excludes what it does around the interval.
     let cpu_ns = own(CPU).unwrap_or(main_ns).min(main_ns);
     let left_ns = done.wall_ns as f64 - wait_ns;
-    // One thread cannot use more CPU time than what is left; a little is used around the interval.
+    // One thread cannot use more CPU time than what is left; a little of it is used around the
+    // interval.
     let possible = left_ns > 0.0 && left_ns + AROUND_NS as f64 >= cpu_ns * COMPUTED_SHARE;
     let computed = cpu_ns >= left_ns * COMPUTED_SHARE;
     (used.at_rest && single && possible && computed && !used.has_children()).then_some(left_ns)

@@ -1,24 +1,24 @@
-//! What a definition got wrong before it was mended. A run keeps the versions of the metrics with
-//! which it was measured; what an older version is known to have got wrong is left out when the run
-//! is loaded.
+//! Errors of earlier metric definitions that have been corrected. A run stores the versions of the
+//! metrics with which it was measured; values that an older version is known to have measured
+//! wrongly are left out when the run is loaded.
 
 use super::{PEAK_RSS, THROUGHPUT};
 use crate::run::{Cell, Run, Warning};
 
-/// How a method of a stored run did its job, as far as definitions differ by it.
+/// How a method of a stored run did its job, as far as definitions depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
-    /// Built in, by its own process.
+    /// Built in, in its own process.
     BuiltIn,
-    /// By processes that the method started.
+    /// In processes that the method started.
     ByOthers,
-    /// By a program that speaks the line protocol.
+    /// In a program that speaks the line protocol.
     Worker,
-    /// By a program that was started for each sample.
+    /// In a program that was started for each sample.
     Command,
 }
 
-/// What was wrong below this version of the metrics.
+/// The error of all versions of the metrics below this one.
 struct Mended {
     metrics: &'static [&'static str],
     version: u32,
@@ -83,11 +83,11 @@ const MENDED: &[Mended] = &[
     },
 ];
 
-/// So begins the reason of what was left out.
+/// The prefix of the reason why a value was left out.
 const OLDER: &str = "measured by an older definition";
 
-/// Takes the values out of a loaded run that an older definition got wrong; a note says of each why
-/// it is missing. What another program measured has definitions of its own.
+/// Removes the values from a loaded run that an older definition measured wrongly; a note gives the
+/// reason for each. Measurements by another program have definitions of their own.
 pub fn leave_out_mended(run: &mut Run, ran: impl Fn(&Cell) -> Ran) {
     if !run.in_rounds() {
         return;

@@ -1,5 +1,5 @@
-//! The columns of a cell in JSON, which has neither NaN nor infinity: what a sample lacks is null,
-//! and what is infinite is the text "inf" or "-inf". All other values come back bit by bit.
+//! The columns of a cell in JSON, which has neither NaN nor infinity: a missing value is null, and
+//! an infinite value is the text "inf" or "-inf". All other values are read back bit by bit.
 
 use std::collections::BTreeMap;
 

@@ -1,22 +1,22 @@
 //! Where a series changes its level: circular binary segmentation (Olshen, Venkatraman, Lucito and
-//! Wigler
-//! 2004) of the ranks. Ranks, since one odd value is no change; permutations, since they promise
-//!       the rate of false alarms whatever the noise is like; arcs instead of single cuts, since a
-//!       step up and back down leaves both ends alike.
+//! Wigler 2004) of the ranks. It uses ranks, because one outlier is not a change; permutations,
+//! because they guarantee the rate of false alarms for any kind of noise; and arcs instead of
+//! single cuts, because a step up and back down leaves both ends equal.
 
 use super::median;
 use crate::random::SplitMix64;
 
-/// The chance that something is found in a series without a change.
+/// The probability that a change is found in a series without one.
 pub const CHANGE_ALPHA: f64 = 0.02;
-/// Fewer values are no level.
+/// Fewer values are not a level.
 const LEAST: usize = 3;
 const PERMUTATIONS: u32 = 999;
-/// The 95 % quantile of χ² with one degree of freedom: what neighbours must at least differ by.
+/// The 95 % quantile of χ² with one degree of freedom: the minimum difference between neighbouring
+/// levels.
 const NEIGHBOURS_DIFFER: f64 = 3.841;
 
-/// The index of each value that begins a new level. Values are taken as exchangeable between
-/// changes: what wanders is a change, too. NaN must not occur.
+/// The index of each value that begins a new level. Values are assumed exchangeable between
+/// changes, so that a wandering level also counts as changes. NaN must not occur.
 pub fn changes(values: &[f64]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut random = SplitMix64(0x5eed_1e7e1);
@@ -33,8 +33,8 @@ pub fn changes(values: &[f64]) -> Vec<usize> {
     found
 }
 
-/// Where two levels fit best, by the least absolute deviation: by their ranks alone, a cut that is
-/// nearer to the middle is better, if the value beside it is but a little nearer to the other
+/// The best cut between two levels, by the least absolute deviation. By ranks alone, a cut nearer
+/// to the middle would be better even if the value beside it is only slightly nearer to the other
 /// level.
 fn cut(values: &[f64]) -> Option<usize> {
     let deviation = |part: &[f64]| {
@@ -57,11 +57,11 @@ fn split(values: &[f64], start: usize, random: &mut SplitMix64, found: &mut Vec<
         return;
     }
     let allowed = (CHANGE_ALPHA * f64::from(PERMUTATIONS + 1)) as u32;
-    // The order that was seen is one of them.
+    // The observed order is one of them.
     let mut as_large = 1;
     for _ in 0..PERMUTATIONS {
         random.shuffle(&mut ranks);
-        // Sums of halves are exact, so that a tie is a tie.
+        // Sums of halves are exact, so that ties are detected.
         as_large += u32::from(best_arc(&ranks).0 >= statistic);
         if as_large > allowed {
             return;
@@ -73,8 +73,9 @@ fn split(values: &[f64], start: usize, random: &mut SplitMix64, found: &mut Vec<
     }
 }
 
-/// The arc whose rank sum is the least likely among arcs of any length, and how unlikely: its
-/// square by its variance but for a factor that is the same for all orders.
+/// The arc whose rank sum is the least likely among arcs of any length, and a measure of how
+/// unlikely: the square of the sum divided by its variance, up to a factor that is the same for all
+/// orders.
 fn best_arc(ranks: &[f64]) -> (f64, (usize, usize)) {
     let n = ranks.len();
     let mut sums = Vec::with_capacity(n + 1);
@@ -83,7 +84,8 @@ fn best_arc(ranks: &[f64]) -> (f64, (usize, usize)) {
         sums.push(sums[sums.len() - 1] + rank);
     }
     let mut best = (0.0, (0, 0));
-    // What is left and right of an arc is one level of its own, or there is nothing.
+    // The values to the left and to the right of an arc are a level of their own, or there are
+    // none.
     let starts = (0..n).filter(|from| *from == 0 || *from >= LEAST);
     for from in starts {
         for to in from + LEAST..=n {
@@ -101,7 +103,7 @@ fn best_arc(ranks: &[f64]) -> (f64, (usize, usize)) {
     best
 }
 
-/// Mid-ranks less their mean.
+/// Mid-ranks minus their mean.
 fn centred_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -118,8 +120,8 @@ fn centred_ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The change whose two sides, up to the next changes, differ the least, if that is too little: one
-/// end of an arc may have been drawn along by the other.
+/// The change whose two sides, up to the next changes, differ the least, if the difference is too
+/// small: one end of an arc may exist only because of the other.
 fn weakest(values: &[f64], changes: &[usize]) -> Option<usize> {
     let bound = |i: usize| match i {
         0 => 0,
@@ -181,13 +183,13 @@ mod tests {
 
     #[test]
     fn false_alarms_are_as_rare_as_promised() {
-        // 2 of 100 on average; more than 12 in 300 have a chance of 1 in 100.
+        // 2 of 100 on average; more than 12 in 300 have a probability of 1 in 100.
         let alarms = (0..300).filter(|seed| !changes(&series(*seed, &[(25, 0.0)])).is_empty());
         let alarms = alarms.count();
         assert!(alarms <= 12, "{alarms} of 300");
     }
 
-    /// A step of twelve standard deviations up or down, at a place that the seed decides.
+    /// A step of twelve standard deviations up or down, at a position that the seed determines.
     fn with_step(seed: u64) -> (Vec<f64>, usize) {
         let mut random = SplitMix64(seed ^ 0x57e9);
         let mut below = |n: u64| (random.draw() % n) as usize;
@@ -196,7 +198,7 @@ mod tests {
         (series(seed, &[(before, 0.0), (after, height)]), before)
     }
 
-    /// A false alarm in one of the two levels may move the step a little, or add more than two
+    /// A false alarm in one of the two levels may move the step slightly, or add more than two
     /// changes. Of 8000 series with another random seed each, 9 had one: about 1 in 900.
     #[test]
     fn a_large_step_is_found_and_mostly_where_it_is() {
@@ -209,11 +211,11 @@ mod tests {
                 inexact.push((seed, step, found));
             }
         }
-        // More than 2 have a chance of 1 in 1400.
+        // More than 2 have a probability of 1 in 1400.
         assert!(inexact.len() <= 2, "{inexact:?}");
     }
 
-    /// Those 9.
+    /// The 9 series mentioned above.
     #[test]
     fn a_false_alarm_beside_a_step_moves_it_by_less_than_a_level() {
         let check = |seed, (before, after), height, expected: &[usize]| {

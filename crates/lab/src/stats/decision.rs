@@ -1,10 +1,10 @@
-//! What an interval is worth: the difference it would have found, the sessions it would take, and
-//! the correction for several comparisons.
+//! The power of an interval: the difference that it would have found, the number of sessions that
+//! it would take, and the correction for several comparisons.
 
 use super::normal::z;
 
-/// The normal quantile that is exceeded with probability 0.2: a difference is found 4 times out
-/// of 5.
+/// The normal quantile that is exceeded with probability 0.2: a difference is found 4 times out of
+/// 5.
 const POWER: f64 = 0.841_621_233_572_914_2;
 
 /// The smallest difference, in percent, that would have been found 4 times out of 5 by an interval
@@ -14,9 +14,9 @@ pub fn found_percent(half_width: f64, alpha: f64) -> f64 {
     100.0 * (half_width * (z + POWER) / z).exp_m1()
 }
 
-/// The sessions that finding `target_percent` would take, where n found `found_percent`: the width
-/// of an interval shrinks with the root of n. More rounds in each would not help where processes
-/// differ.
+/// The number of sessions that finding `target_percent` would take, where n sessions found
+/// `found_percent`: the width of an interval shrinks with the square root of n. More rounds per
+/// session would not help where processes differ.
 pub fn sessions_needed(n: usize, found_percent: f64, target_percent: f64) -> u64 {
     let needed = (n as f64 * (found_percent / target_percent).powi(2)).ceil() as u64;
     needed.max(super::SESSIONS_NEEDED as u64)
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_half_width_tells_what_would_have_been_found() {
         check(found_percent(0.01, 0.05), 100.0 * (0.01f64 * 1.4294).exp_m1());
-        // At a higher level the same width promises less beyond its own half.
+        // At a higher level, the same width can find less beyond its own half.
         check(found_percent(0.01, 0.05 / 14.0), 100.0 * (0.01f64 * 1.2888).exp_m1());
         check(found_percent(1.0, 0.05), 317.6);
         assert!(found_percent(0.0, 0.05).abs() < 1e-12);

@@ -1,5 +1,5 @@
-//! What other programs show of samples: their mean, standard deviation, and Student's interval of
-//! the mean. None of it decides here, as times have no normal distribution.
+//! Statistics that other programs show for samples: the mean, the standard deviation, and Student's
+//! interval of the mean. They decide nothing here, because times are not normally distributed.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -7,11 +7,11 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Moments {
     pub n: usize,
     pub mean: f64,
-    /// Of the population that the samples are from; none of a single sample.
+    /// An estimate for the population that the samples are from; none for a single sample.
     pub standard_deviation: Option<f64>,
 }
 
-/// None of no samples.
+/// None if there are no samples.
 pub fn moments(values: &[f64]) -> Option<Moments> {
     let n = values.len() as f64;
     if values.is_empty() {

@@ -1,29 +1,30 @@
-//! What makes a series of samples doubtful: two modes, a start that differs, a place in the round
-//! that matters, a pass that ran at another speed. All take logarithms of times, so that a
-//! difference is a ratio.
+//! What makes a series of samples doubtful: two modes, a start that differs, an effect of the
+//! position in the round, a pass that ran at another speed. All functions take logarithms of times,
+//! so that a difference is a ratio.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::median;
 
-/// What differs by less than 1 % is no reason for a doubt, however small the spread.
+/// A difference of less than 1 % is no reason for a doubt, however small the spread is.
 const RELEVANT: f64 = 0.01;
 
-/// How many samples at the start of one of few sessions may be warm-up that was not marked.
+/// If there are few sessions, up to this many samples at the start of one may be warm-up that was
+/// not marked.
 const FIRST: usize = 5;
 
-/// With fewer sessions than this, the first sample of each says too little.
+/// With fewer sessions than this, the first sample of each is not sufficient.
 const SESSIONS: usize = 5;
 
-/// The start of a session is held against this many of its samples at most.
+/// The start of a session is compared with at most this many of its samples.
 const BESIDE: usize = 50;
 
-/// From so many sessions on a sum of their ranks is near normal.
+/// From this number of sessions on, a sum of their ranks is nearly normal.
 const NEAR_NORMAL: usize = 20;
 
-/// Fewer samples have such gaps by chance, and so have fewer on one side of it: of 14 methods of
-/// pure noise with 30 samples each, one had two modes in 4.5 % of runs when a mode had three
-/// samples.
+/// Fewer samples have such gaps by chance, and so have fewer samples on one side of the gap: of 14
+/// methods of pure noise with 30 samples each, one had two modes in 4.5 % of runs when a mode had
+/// three samples.
 const MODES_MIN: usize = 22;
 const MODE_MIN: usize = 5;
 
@@ -31,13 +32,13 @@ const MODE_MIN: usize = 5;
 pub struct Modes {
     /// Share of the samples in the upper mode.
     pub upper_share: f64,
-    /// Median of the upper mode less that of the lower one.
+    /// Median of the upper mode minus that of the lower one.
     pub distance: f64,
 }
 
 /// Two groups of samples with a gap of more than 5 median deviations between them, each of at least
-/// 10 % (and 5) of the samples. The deviation is taken within the groups: over both it would grow
-/// with the gap and hide modes of equal size.
+/// 10 % (and 5) of the samples. The deviation is computed within the groups: over both it would
+/// grow with the gap and hide modes of equal size.
 pub fn two_modes(logs: &[f64]) -> Option<Modes> {
     let mut sorted = logs.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -61,20 +62,20 @@ pub fn two_modes(logs: &[f64]) -> Option<Modes> {
     })
 }
 
-/// The first samples of the sessions beside the others.
+/// The first samples of the sessions compared with the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    /// By how much the first exceed the median of the others, in the middle session.
+    /// By how much the first samples exceed the median of the others, in the median session.
     pub excess: f64,
-    /// Of the one-sided test.
+    /// The p of the one-sided test.
     pub p: f64,
 }
 
-/// Whether sessions begin with slow samples: the ranks of the first among the samples of their own
-/// session, summed over the sessions (van Elteren 1960). Chance alone puts them at each rank
-/// equally often, whatever the shape of the noise and whatever a process costs for all its life. It
-/// is the first sample of each, of fewer than five sessions up to five. None where no session has
-/// others beside them.
+/// Whether sessions begin with slow samples: the ranks of the first samples among the samples of
+/// their own session, summed over the sessions (van Elteren 1960). By chance alone, each rank is
+/// equally likely, whatever the shape of the noise and whatever constant cost a process has. The
+/// first sample of each session is used, and up to five of each if there are fewer than five
+/// sessions. None where no session has other samples beside them.
 pub fn start(sessions: &[&[f64]]) -> Option<Start> {
     let long = sessions.iter().filter(|logs| logs.len() > 1);
     let long: Vec<&[f64]> = long.map(|logs| &logs[..logs.len().min(BESIDE)]).collect();
@@ -86,7 +87,7 @@ pub fn start(sessions: &[&[f64]]) -> Option<Start> {
             median(start) - median(rest)
         })
         .collect();
-    // The smallest rank of equal ones: that they are equal is no sign of a slow start.
+    // The smallest rank of equal values, because equality is no sign of a slow start.
     let rank = |logs: &[f64], x: f64| 1 + logs.iter().filter(|y| **y < x).count();
     let rank_sum =
         |logs: &[f64]| -> usize { logs[..first(logs.len())].iter().map(|x| rank(logs, *x)).sum() };
@@ -96,8 +97,8 @@ pub fn start(sessions: &[&[f64]]) -> Option<Start> {
     (!long.is_empty()).then(|| Start { excess: median(&excess), p: at_least(&designs, sum) })
 }
 
-/// The chance of such a sum of ranks or a larger one; each part is how many samples there are, and
-/// how many of them the sum is of.
+/// The probability of this sum of ranks or a larger one; each part is the number of samples, and
+/// how many of them are in the sum.
 fn at_least(parts: &[(usize, usize)], sum: usize) -> f64 {
     if parts.len() >= NEAR_NORMAL {
         let part = |(n, first): &(usize, usize)| {
@@ -122,10 +123,10 @@ fn at_least(parts: &[(usize, usize)], sum: usize) -> f64 {
     all.iter().skip(sum).sum()
 }
 
-/// By sum, the chance that so many of the ranks 1 to n have it.
+/// By sum, the probability that `first` of the ranks 1 to n have it.
 fn rank_sums(n: usize, first: usize) -> Vec<f64> {
     let most = first * n;
-    // By how many ranks were taken and their sum.
+    // By the number of ranks that were taken and their sum.
     let mut ways = vec![vec![0.0; most + 1]; first + 1];
     ways[0][0] = 1.0;
     for rank in 1..=n {
@@ -139,9 +140,9 @@ fn rank_sums(n: usize, first: usize) -> Vec<f64> {
     ways[first].iter().map(|ways| ways / all).collect()
 }
 
-/// How another session differs from these, and the two-sided p of a difference of nothing: by more
-/// than sessions do among each other (the prediction interval of Student's). `other` are the logs
-/// of its samples. None of fewer than five sessions.
+/// How another session differs from these, and the two-sided p of no difference: it must differ by
+/// more than sessions do among each other (Student's prediction interval). `other` are the logs of
+/// its samples. None for fewer than five sessions.
 pub fn another_session(sessions: &[&[f64]], other: &[f64]) -> Option<(f64, f64)> {
     let medians: Vec<f64> = sessions.iter().map(|logs| median(logs)).collect();
     let n = medians.len() as f64;
@@ -150,8 +151,8 @@ pub fn another_session(sessions: &[&[f64]], other: &[f64]) -> Option<(f64, f64)>
     }
     let mean = medians.iter().sum::<f64>() / n;
     let variance = medians.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    // Its median strays by more than theirs where it has fewer samples: by π/2 of the variance of a
-    // sample over their number.
+    // If it has fewer samples, its median varies more than theirs: by π/2 of the variance of a
+    // sample divided by their number.
     let within = sessions
         .iter()
         .zip(&medians)
@@ -169,9 +170,9 @@ pub fn another_session(sessions: &[&[f64]], other: &[f64]) -> Option<(f64, f64)>
     Some((difference, p))
 }
 
-/// Of one round: the mean of the second half of the places less that of the first half. `places`
-/// are place and value; with an odd number of places the one in the middle is left out. None if the
-/// places do not tell the halves apart.
+/// For one round: the mean of the second half of the positions minus that of the first half.
+/// `places` are position and value; with an odd number of positions the middle one is left out.
+/// None if the positions do not allow two halves.
 pub fn half_difference(places: &mut [(u32, f64)]) -> Option<f64> {
     places.sort_unstable_by_key(|(slot, _)| *slot);
     let half = places.len() / 2;
@@ -226,7 +227,7 @@ mod tests {
         assert!(of(&logs).p > 0.01, "{:?}", of(&logs));
         logs.iter_mut().step_by(3).for_each(|x| *x += 0.1);
         let found = of(&logs);
-        // All ten first ones are the slowest of three.
+        // All ten first samples are the slowest of three.
         assert!((found.p - 3f64.powi(-10)).abs() < 1e-12, "{found:?}");
         assert!((0.08..0.12).contains(&found.excess), "{found:?}");
         let logs: Vec<f64> = logs.iter().map(|x| -x).collect();

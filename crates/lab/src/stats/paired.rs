@@ -8,14 +8,15 @@ use super::walsh::Walsh;
 pub struct Shift {
     pub n: usize,
     pub estimate: f64,
-    /// None where n is too small for the level.
+    /// None if n is too small for the level.
     pub interval: Option<(f64, f64)>,
-    /// Of the two-sided test that the interval inverts. In that of signed ranks a tie with 0 counts
-    /// against a difference, so that p ≤ α exactly if the interval excludes 0, whatever the ties.
+    /// The p of the two-sided test that the interval inverts. In the signed-rank test a tie with 0
+    /// counts against a difference, so that p ≤ α exactly if the interval excludes 0, whatever ties
+    /// there are.
     pub p: f64,
 }
 
-/// None if there is no value or one that is not finite.
+/// None if there is no value, or one that is not finite.
 pub fn hodges_lehmann(differences: &[f64], alpha: f64) -> Option<Shift> {
     let n = differences.len();
     let walsh = Walsh::new(differences)?;
@@ -27,8 +28,8 @@ pub fn hodges_lehmann(differences: &[f64], alpha: f64) -> Option<Shift> {
     Some(Shift { n, estimate: walsh.median(), interval, p })
 }
 
-/// The median of the Walsh averages (Hodges and Lehmann 1963): of symmetric values their median.
-/// None if there is no value or one that is not finite.
+/// The median of the Walsh averages (Hodges and Lehmann 1963): for symmetric values, their median.
+/// None if there is no value, or one that is not finite.
 pub fn pseudomedian(values: &[f64]) -> Option<f64> {
     Some(Walsh::new(values)?.median())
 }

@@ -1,5 +1,5 @@
-//! Percentiles: the value is a sample that was measured. Their intervals are of what processes do,
-//! not of what the processes that happened to be started do: the samples of a session depend on
+//! Percentiles: the value is a sample that was measured. The intervals cover the variation between
+//! processes, not only within the processes that were started: the samples of a session depend on
 //! each other.
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
@@ -10,11 +10,11 @@ use super::sessions::{SESSIONS_NEEDED, students};
 /// The interval of the percentile at 1 − α; a bound is None where it is not known.
 ///
 /// * Where each session has one sample, and where there is one session, the ends are order
-///   statistics. Of one session it does not hold what processes differ by.
-/// * p50: Student's of the sessions' medians, in logs where all are above 0.
-/// * Others: order statistics of as many samples as are worth as much as all of these that depend
-///   on each other (Woodruff 1952, Korn and Graubard 1998). Where fewer than one session is to be
-///   expected beyond the percentile there is none, as p99 of ten sessions.
+///   statistics. For one session, the interval does not include how much processes differ.
+/// * p50: Student's interval of the sessions' medians, in logs where all are above 0.
+/// * Others: order statistics of the number of independent samples that is worth as much as all of
+///   these, which depend on each other (Woodruff 1952, Korn and Graubard 1998). Where fewer than
+///   one session is expected beyond the percentile there is no bound, as for p99 of ten sessions.
 ///
 /// With two to four sessions there is none.
 pub fn percentile_interval(
@@ -42,7 +42,7 @@ pub fn percentile_interval(
     }
 }
 
-/// Student's interval of the sessions' medians, with the p50 of all samples in it.
+/// Student's interval of the sessions' medians, extended to contain the p50 of all samples.
 fn of_medians(sessions: &[&[f64]], sorted: &[f64], alpha: f64) -> Option<(f64, f64)> {
     let mut medians: Vec<f64> = sessions.iter().map(|session| median(session)).collect();
     let middle = sorted[nearest_rank(sorted.len(), 50.0)? - 1];
@@ -58,8 +58,8 @@ fn of_medians(sessions: &[&[f64]], sorted: &[f64], alpha: f64) -> Option<(f64, f
     (low.is_finite() && high.is_finite()).then(|| (low.min(middle), high.max(middle)))
 }
 
-/// The order statistics of as many independent samples as would estimate the share below the
-/// percentile as well.
+/// The order statistics of the number of independent samples that would estimate the share below
+/// the percentile equally well.
 fn of_worth(sessions: &[&[f64]], sorted: &[f64], p: f64, alpha: f64) -> (Option<f64>, Option<f64>) {
     let (q, n, count) = (p / 100.0, sorted.len(), sessions.len() as f64);
     if count * q.min(1.0 - q) < 1.0 - 1e-9 {
@@ -76,7 +76,7 @@ fn of_worth(sessions: &[&[f64]], sorted: &[f64], p: f64, alpha: f64) -> (Option<
     let quantile = |freedom: f64| {
         StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |null| null.inverse_cdf(alpha / 2.0))
     };
-    // What sessions differ by is known from few of them.
+    // The variation between sessions is estimated from few of them.
     let freedom = (quantile(n as f64 - 1.0) / quantile(count - 1.0)).powi(2);
     // Sessions that happen to agree are worth no more than independent samples.
     let worth = (q * (1.0 - q) / variance * freedom).min(n as f64) as usize;
@@ -87,18 +87,19 @@ fn of_worth(sessions: &[&[f64]], sorted: &[f64], p: f64, alpha: f64) -> (Option<
     (low, high)
 }
 
-/// The rank (from 1) whose sample is the percentile: the smallest at which at least p percent of
-/// the n samples are reached. p0 is the first, p100 the last; the p50 of an even n is the lower of
-/// the middle two. None without samples.
+/// The rank (from 1) of the sample that is the percentile: the smallest rank at which at least p
+/// percent of the n samples are reached. p0 is the first, p100 the last; the p50 of an even n is
+/// the lower of the middle two. None without samples.
 pub fn nearest_rank(n: usize, p: f64) -> Option<usize> {
-    // The small subtrahend: 99.9 % of 1000 is 999 and not, as floats have it, a little more.
+    // The small subtrahend corrects rounding: 99.9 % of 1000 is 999 and not slightly more, as in
+    // floats.
     let rank = (n as f64 * p / 100.0 - 1e-9).ceil().max(1.0) as usize;
     (n > 0).then(|| rank.min(n))
 }
 
 /// The ranks (from 1) between whose samples the percentile of the whole distribution lies with
-/// probability ≥ 1 − α, equal tails; None where n is too small for that end. The number of samples
-/// below the true percentile is Binomial(n, p).
+/// probability ≥ 1 − α, with equal tails; None where n is too small for that end. The number of
+/// samples below the true percentile is Binomial(n, p).
 pub fn rank_interval(n: usize, p: f64, alpha: f64) -> (Option<usize>, Option<usize>) {
     let q = p / 100.0;
     if !(q > 0.0 && q < 1.0) {
@@ -110,7 +111,8 @@ pub fn rank_interval(n: usize, p: f64, alpha: f64) -> (Option<usize>, Option<usi
     ((low > 0).then_some(low), (high <= n).then_some(high))
 }
 
-/// The first number below n for which it holds, else n; it must hold for all that follow.
+/// The first number below n for which `holds` is true, else n; it must be true for all larger
+/// numbers as well.
 fn first(n: usize, holds: impl Fn(u64) -> bool) -> usize {
     let (mut from, mut to) = (0, n);
     while from < to {
@@ -128,7 +130,7 @@ fn first(n: usize, holds: impl Fn(u64) -> bool) -> usize {
 mod tests {
     use super::*;
 
-    /// So many sessions of so many samples, each a step above the one before.
+    /// The given number of sessions and samples, with each value one step above the previous one.
     fn stairs(sessions: u32, samples: u32) -> Vec<Vec<f64>> {
         let sample = |i: u32, k: u32| f64::from(1 + i * samples + (k * 7) % samples);
         (0..sessions).map(|i| (0..samples).map(|k| sample(i, k)).collect()).collect()
@@ -154,7 +156,7 @@ mod tests {
         let at = |p| percentile_interval(&sessions, p, 0.05);
         assert_eq!(at(50.0), (Some(40.0), Some(61.0)));
         assert_eq!(at(99.0), (Some(97.0), None));
-        // And so are the samples of one session, of which nothing better is known.
+        // The samples of one session are treated the same way, because nothing better is known.
         assert_eq!(percentile_interval(&stairs(1, 100), 50.0, 0.05), (Some(40.0), Some(61.0)));
         // Five samples have no order statistics at this level.
         let (low, high) = percentile_interval(&sessions[..5], 50.0, 0.05);

@@ -1,27 +1,28 @@
-//! Where a ladder of measurements is level: the sizes at which a cache, or memory, answers.
+//! Where a series of measurements over sizes is level: the sizes at which a cache, or memory,
+//! answers.
 
 use super::median;
 
-/// A run of rungs that measure the same.
+/// A sequence of neighbouring values that are equal within the noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plateau {
-    /// Indices of its first and its last rung.
+    /// Indices of its first and its last value.
     pub first: usize,
     pub last: usize,
-    /// The median of its rungs.
+    /// The median of its values.
     pub value: f64,
 }
 
-/// What another level must explain, in octaves of absolute deviation, to be worth it.
+/// The absolute deviation, in octaves, that another level must explain to be worth it.
 const PENALTY: f64 = 0.25;
-/// Of fewer rungs it is a step between two plateaus.
+/// With fewer values it is a step between two plateaus.
 const LEAST_RUNGS: usize = 3;
-/// The largest rung of a plateau is at most this many times the smallest.
+/// The largest value of a plateau is at most this multiple of the smallest.
 const MAX_SPREAD: f64 = 1.35;
-/// Neighbours that are closer are one.
+/// Neighbouring plateaus whose ratio is smaller are merged.
 const DISTINCT: f64 = 1.15;
 
-/// The plateaus of positive values, of which each belongs to a larger size than the one before. The
+/// The plateaus of positive values; each belongs to larger sizes than the one before. The
 /// logarithms are fitted by constant pieces with the least absolute deviation, by dynamic
 /// programming.
 pub fn plateaus(values: &[f64]) -> Vec<Plateau> {
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn all_levels_of_any_ladder_are_found_in_noise() {
-        // A fixed sequence: not random from run to run.
+        // A fixed sequence that does not differ between test runs.
         let mut state = 1_u64;
         let mut noise = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

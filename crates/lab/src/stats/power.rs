@@ -1,18 +1,19 @@
-//! The smallest shift that a rule of decision finds in four of five cases: what is worth knowing
-//! before one relies on it.
+//! The smallest shift that a decision rule finds in four of five cases. A user should know it
+//! before relying on the rule.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 
 use super::RUNS_A_SIDE;
 
-/// How often it is to be found.
+/// The probability with which the shift is to be found.
 pub const FOUND: f64 = 0.8;
 
-/// Equally likely parts into which a distribution is cut.
+/// The number of equally likely parts into which a distribution is divided.
 const PARTS: usize = 400;
 
-/// In units of the standard deviation of one value: the shift that is above 0 by the lower bound of
-/// Student's interval of each of so many `runs` of `n` values. None for fewer than five values.
+/// The shift, in units of the standard deviation of one value, that the lower bound of Student's
+/// interval shows to be above 0 in each of `runs` runs of `n` values. None for fewer than five
+/// values.
 pub fn shift_found_by_each(n: usize, alpha: f64, runs: i32) -> Option<f64> {
     if n < RUNS_A_SIDE {
         return None;
@@ -20,7 +21,7 @@ pub fn shift_found_by_each(n: usize, alpha: f64, runs: i32) -> Option<f64> {
     let free = n as f64 - 1.0;
     let t = StudentsT::new(0.0, 1.0, free).ok()?.inverse_cdf(1.0 - alpha / 2.0);
     let (normal, spread) = (Normal::new(0.0, 1.0).ok()?, ChiSquared::new(free).ok()?);
-    // By how much the standard deviation of the values is under- or overestimated.
+    // The factor by which the standard deviation of the values is under- or overestimated.
     let estimated: Vec<f64> =
         parts().map(|part| (spread.inverse_cdf(part) / free).sqrt()).collect();
     let root = (n as f64).sqrt();
@@ -30,14 +31,14 @@ pub fn shift_found_by_each(n: usize, alpha: f64, runs: i32) -> Option<f64> {
     })
 }
 
-/// The shift that is above 0 by the lower bound of an interval of this half width of each of two
-/// runs, both held against one earlier run, where runs differ by `run_sd`.
+/// The shift that the lower bound of an interval of this half width shows to be above 0 in each of
+/// two runs, both compared with one earlier run, where runs differ by `run_sd`.
 pub fn shift_found_from_baseline(half_width: f64, run_sd: f64) -> Option<f64> {
     if !half_width.is_finite() || run_sd <= 0.0 {
         return Some(half_width).filter(|shift| shift.is_finite());
     }
     let normal = Normal::new(0.0, 1.0).ok()?;
-    // What the earlier run happened to be is in both comparisons.
+    // The deviation of the earlier run is in both comparisons.
     let earlier: Vec<f64> = parts().map(|part| normal.inverse_cdf(part)).collect();
     let half_width = half_width / run_sd;
     let found = smallest(|shift| {
@@ -47,12 +48,12 @@ pub fn shift_found_from_baseline(half_width: f64, run_sd: f64) -> Option<f64> {
     found.map(|shift| shift * run_sd)
 }
 
-/// The middles of equally likely parts.
+/// The midpoints of equally likely parts.
 fn parts() -> impl Iterator<Item = f64> {
     (0..PARTS).map(|part| (part as f64 + 0.5) / PARTS as f64)
 }
 
-/// Where a chance that grows with the shift reaches [`FOUND`].
+/// Where a probability that grows with the shift reaches [`FOUND`].
 fn smallest(chance: impl Fn(f64) -> f64) -> Option<f64> {
     let mut high = 1.0;
     while chance(high) < FOUND {
@@ -82,14 +83,14 @@ mod tests {
             assert!((found / delta - 1.0).abs() < 0.01, "{n}: {found}");
         }
         assert_eq!(shift_found_by_each(4, 0.05, 1), None);
-        // Two runs must both show it, and at the level of more lines.
+        // Two runs must both show it, at the level for more lines.
         let two = shift_found_by_each(10, 0.05, 2).unwrap();
         assert!(two > 1.1 && shift_found_by_each(10, 0.005, 2).unwrap() > two, "{two}");
     }
 
     #[test]
     fn of_a_baseline_the_interval_must_be_cleared_by_both_runs() {
-        // Without noise the half width is enough.
+        // Without noise, a shift of the half width is enough.
         assert_eq!(shift_found_from_baseline(0.1, 0.0), Some(0.1));
         let found = shift_found_from_baseline(3.0, 1.0).unwrap();
         // One run alone would need 3 + √2 · 0.8416.

@@ -1,31 +1,30 @@
-//! Inference by session: what a process costs for all its life (where its memory lies, on which CPU
-//! it sits) is in all its rounds, so that a session is one value, however many rounds it has.
+//! Inference by session: an effect that a process has for its whole life (its memory layout, its
+//! CPU) is in all of its rounds, so that a session counts as one value, however many rounds it has.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::paired::{Shift, hodges_lehmann, pseudomedian};
 use super::signed_rank::SignedRank;
 
-/// Fewer sessions give no interval: at the level of many comparisons it would be of no use.
+/// Fewer sessions give no interval: at the level of many comparisons it would be useless.
 pub const SESSIONS_NEEDED: usize = 5;
 
-/// From so many sessions on the interval is that of the exact signed-rank test. In the simulation
-/// of the benchmark `statistics` both keep the level; with normal values Student's finds a
-/// difference as often, and with the outliers of sessions of one round the signed ranks find it two
-/// to five times as often. With fewer sessions the levels of many comparisons are beyond the signed
-/// ranks. The number alone decides, never the data.
+/// From this number of sessions on, the interval is that of the exact signed-rank test. In the
+/// simulation of the benchmark `statistics` both keep the level. With normal values Student's
+/// interval finds a difference equally often; with the outliers of sessions of one round the signed
+/// ranks find it two to five times as often. With fewer sessions the signed ranks cannot reach the
+/// levels of many comparisons. Only the number decides, never the data.
 const RANKED: usize = 20;
 
-/// The shift of the sessions, each of which is the pseudomedian of its rounds; sessions without a
-/// round do not enter. None if there is no value, or one that is not finite.
+/// The shift of the sessions, each represented by the pseudomedian of its rounds; sessions without
+/// a round are ignored. None if there is no value, or one that is not finite.
 pub fn by_session(sessions: &[Vec<f64>], alpha: f64) -> Option<Shift> {
     let taken = sessions.iter().filter(|rounds| !rounds.is_empty());
     let values: Vec<f64> = taken.map(|rounds| pseudomedian(rounds)).collect::<Option<_>>()?;
     of_values(&values, alpha)
 }
 
-/// The shift of values of which each is independent of the others. None if there is none, or one
-/// that is not finite.
+/// The shift of independent values. None if there is no value, or one that is not finite.
 pub fn of_values(values: &[f64], alpha: f64) -> Option<Shift> {
     let n = values.len();
     if n >= RANKED && SignedRank::new(n).bound(alpha) > 0 {

@@ -1,18 +1,18 @@
-//! Two sides that were not measured in the same rounds: before and after, here and there. What
-//! differs between them beside the method is in none of their rounds, so that a whole run is one
-//! value.
+//! Two sides that were not measured in the same rounds: before and after, or two machines. What
+//! differs between them besides the method does not vary within their rounds, so that a whole run
+//! counts as one value.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::paired::Shift;
 use super::sessions::students;
 
-/// Fewer runs a side give no interval: Student's would be of no use, and what a day or a start of
-/// the machine costs would not have been seen.
+/// Fewer runs per side give no interval: Student's would be useless, and the differences between
+/// days or between starts of the machine would not have been observed.
 pub const RUNS_A_SIDE: usize = 5;
 
-/// The mean of `after` less that of `before`, each with one value per run, with the interval of
-/// Welch (1947) and the degrees of freedom of Satterthwaite (1946). None if a side has no value or
+/// The mean of `after` minus that of `before`, each with one value per run, with the interval of
+/// Welch (1947) and the degrees of freedom of Satterthwaite (1946). None if a side has no value, or
 /// one that is not finite.
 pub fn between(before: &[f64], after: &[f64], alpha: f64) -> Option<Shift> {
     let (x, y) = (Side::of(before)?, Side::of(after)?);
@@ -28,9 +28,9 @@ pub fn between(before: &[f64], after: &[f64], alpha: f64) -> Option<Shift> {
     ))
 }
 
-/// The same of a single run before and one or more after, of which only the sessions are known:
-/// what runs differ by is taken to be no less than what sessions do, or than `run_sd` where that is
-/// known. None if one of them has fewer than five sessions.
+/// The same for a single run before and one or more after, of which only the sessions are known:
+/// runs are assumed to differ at least as much as sessions do, and at least by `run_sd` where that
+/// is known. None if one of them has fewer than five sessions.
 pub fn between_single(
     before: &[f64],
     after: &[Vec<f64>],
@@ -51,29 +51,31 @@ pub fn between_single(
     Some(shift(x.n + n, mean(|run| run.mean) - x.mean, sides, alpha))
 }
 
-/// The mean of one value per session, each a shift between two in the same rounds, with Student's
-/// interval. None for fewer than five.
+/// The mean of one value per session, each a shift between two cells in the same rounds, with
+/// Student's interval. None for fewer than five sessions.
 pub fn mean_shift(sessions: &[f64], alpha: f64) -> Option<Shift> {
     students(sessions, alpha).filter(|shift| shift.interval.is_some())
 }
 
-/// What neighbours of a series differ by, as the standard deviation of one of them: a single step
-/// of the series, such as a change that was made, hardly moves it. None for fewer than five values.
+/// How much neighbouring values of a series differ, as the standard deviation of one value: a
+/// single step in the series, such as a change of the program, hardly affects it. None for fewer
+/// than five values.
 pub fn neighbour_sd(values: &[f64]) -> Option<f64> {
     if values.len() < RUNS_A_SIDE {
         return None;
     }
-    // The median of |x| is 0.6745 standard deviations, that of a difference √2 of them.
+    // The median of |x| is 0.6745 standard deviations; a difference has √2 standard deviations of a
+    // value.
     let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     Some(super::median(&steps) / 0.674_489_750_196_081_7 / std::f64::consts::SQRT_2)
 }
 
-/// `sides`: the variance of each one's mean, and the values that it was estimated from.
+/// `sides`: the variance of each side's mean, and the number of values from which it was estimated.
 fn shift(n: usize, estimate: f64, sides: [(f64, usize); 2], alpha: f64) -> Shift {
     let variance: f64 = sides.iter().map(|(variance, _)| variance).sum();
     let spent: f64 = sides.iter().map(|(v, n)| v * v / (*n as f64 - 1.0)).sum();
     let error = variance.sqrt();
-    // Values that are all equal have an interval without width.
+    // Values that are all equal have an interval of width zero.
     let Ok(null) = StudentsT::new(0.0, 1.0, variance * variance / spent) else {
         let p = if estimate == 0.0 { 1.0 } else { 0.0 };
         return Shift { n, estimate, interval: Some((estimate, estimate)), p };
@@ -86,7 +88,7 @@ fn shift(n: usize, estimate: f64, sides: [(f64, usize); 2], alpha: f64) -> Shift
 struct Side {
     n: usize,
     mean: f64,
-    /// Of one value; 0 for a single one.
+    /// The variance of one value; 0 for a single one.
     variance: f64,
 }
 
@@ -157,7 +159,7 @@ mod tests {
         // √(16.084 + 5.598) and Student's quantile of 8.06 to 9 degrees.
         assert!((2.2..2.32).contains(&(half(one) / 21.682f64.sqrt())), "{}", half(one));
         assert!(half(one) > 1.9 * half(between(&X, &Y, 0.05).unwrap()));
-        // Twice the runs after, half of their variance.
+        // Twice the runs after: half of their variance.
         let two = between_single(&X, &[Y.to_vec(), Y.to_vec()], None, 0.05).unwrap();
         assert!(half(two) < half(one) && (two.estimate - one.estimate).abs() < 1e-12);
         // Runs that are known to differ more.
@@ -186,7 +188,7 @@ mod tests {
             let ((low, high), (low_back, high_back)) = (there.interval.unwrap(), back.interval.unwrap());
             prop_assert!((low + high_back).abs() < 1e-9 && (high + low_back).abs() < 1e-9);
             prop_assert!(low <= there.estimate && there.estimate <= high);
-            // The p says the same as the interval.
+            // The p agrees with the interval.
             prop_assert_eq!(there.p < 0.05, low > 0.0 || high < 0.0);
         }
     }

@@ -5,16 +5,16 @@ use std::sync::{Arc, OnceLock};
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Up to here the sign patterns are counted; beyond, T⁺ is near normal.
+/// Up to this number the sign patterns are counted; beyond it, T⁺ is nearly normal.
 const EXACT_MAX: usize = 300;
 
-/// Below this no interval is given, whatever the level.
+/// Below this number no interval is given, whatever the level.
 const N_MIN: usize = 6;
 
 /// The distribution for n differences.
 pub struct SignedRank {
     n: usize,
-    /// The probabilities of T⁺ = 0, 1, 2, … up to its mean; empty beyond what is counted.
+    /// The probabilities of T⁺ = 0, 1, 2, … up to its mean; empty beyond the counted numbers.
     shares: Arc<[f64]>,
 }
 
@@ -47,29 +47,29 @@ impl SignedRank {
     pub fn p_value(&self, smaller: u64) -> f64 {
         if self.n > EXACT_MAX {
             let (mean, sd) = moments(self.n);
-            // A whole step of correction, as in the rounding down of K.
+            // The correction is a whole step, as in the rounding down of K.
             let z = (mean - smaller as f64 - 1.0) / sd;
             return (2.0 * Normal::standard().sf(z)).min(1.0);
         }
         if smaller >= self.shares.len() as u64 {
             return 1.0;
         }
-        // Added up from the smallest on, as for the bound, so that both round alike.
+        // Summed from the smallest on, as for the bound, so that both round equally.
         let below =
             self.shares.iter().take(smaller as usize + 1).fold(0.0, |sum, share| sum + share);
         (2.0 * below).min(1.0)
     }
 }
 
-/// [`shares`], each worked out once: of 300 differences that takes seven million steps.
+/// [`shares`], each computed once: for 300 differences that takes seven million steps.
 fn known_shares(n: usize) -> Arc<[f64]> {
     static KNOWN: [OnceLock<Arc<[f64]>>; EXACT_MAX + 1] =
         [const { OnceLock::new() }; EXACT_MAX + 1];
     Arc::clone(KNOWN[n].get_or_init(|| shares(n).into()))
 }
 
-/// In which share of the 2^n sign patterns T⁺ is 0, 1, 2, … up to its mean; the rest is its mirror
-/// image. Powers of two are exact, so that up to n = 53 nothing is rounded.
+/// The share of the 2^n sign patterns in which T⁺ is 0, 1, 2, … up to its mean; the rest is the
+/// mirror image. Powers of two are exact, so that up to n = 53 nothing is rounded.
 fn shares(n: usize) -> Vec<f64> {
     let half = n * (n + 1) / 4;
     let mut shares = vec![0.0; half + 1];

@@ -1,26 +1,26 @@
-//! Drift over the rounds: Kendall's τ against the round, and the round after which there is none
-//! (Mann 1945, Kendall 1975).
+//! Drift over the rounds: Kendall's τ against the round, and the round after which there is no
+//! drift (Mann 1945, Kendall 1975).
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// The rest of a series must have at least this many values to be called steady.
+/// The rest of a series must have at least this many values to be considered steady.
 const STEADY_MIN: usize = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     /// From −1 (always falling) to 1 (always rising).
     pub tau: f64,
-    /// Two-sided, from the normal approximation with correction for ties and for steps.
+    /// The two-sided p, from the normal approximation with correction for ties and for steps.
     pub p: f64,
 }
 
-/// Whether the values rise or fall over their index. NaN must not occur.
+/// Whether the values rise or fall with their index. NaN must not occur.
 pub fn trend(values: &[f64]) -> Trend {
     trend_within(&[values])
 }
 
-/// The same within each of several series, together (Hirsch, Slack and Smith 1982): what one series
-/// has more than another is no trend.
+/// The same within each of several series, combined (Hirsch, Slack and Smith 1982): a difference
+/// between series is not a trend.
 pub fn trend_within(series: &[&[f64]]) -> Trend {
     let sums = series.iter().map(|values| kendall(values));
     let [s, pairs, variance] =
@@ -32,15 +32,15 @@ pub fn trend_within(series: &[&[f64]]) -> Trend {
     Trend { tau: s / pairs, p: (2.0 * Normal::standard().sf(z)).min(1.0) }
 }
 
-/// Pairs in rising order less those in falling order, all pairs, and the variance of the first
-/// where chance alone decides.
+/// Pairs in rising order minus those in falling order, all pairs, and the variance of the first
+/// value under pure chance.
 fn kendall(values: &[f64]) -> [f64; 3] {
     let n = values.len() as f64;
     let pairs = n * (n - 1.0) / 2.0;
     let mut sorted = values.to_vec();
     let falling = sort_and_count_falls(&mut sorted);
     let (mut tied_pairs, mut tie_variance) = (0.0, 0.0);
-    // In rising order, not less than the one before is as much as equal.
+    // In rising order, a value that is not less than the previous one is equal to it.
     for group in sorted.chunk_by(|a, b| a >= b) {
         let t = group.len() as f64;
         tied_pairs += t * (t - 1.0) / 2.0;
@@ -50,15 +50,15 @@ fn kendall(values: &[f64]) -> [f64; 3] {
     [pairs - tied_pairs - 2.0 * falling as f64, pairs, variance]
 }
 
-/// The first index from which on no trend is left (p > 0.1), to within 1 % of n; none if the series
-/// never calms down while ten values remain.
+/// The first index from which on no trend remains (p > 0.1), to within 1 % of n; none if the series
+/// never becomes steady while ten values remain.
 pub fn steady_from(values: &[f64]) -> Option<usize> {
     let step = (values.len() / 100).max(1);
     let starts = (0..values.len()).step_by(step).take_while(|i| values.len() - i >= STEADY_MIN);
     starts.into_iter().find(|i| trend(&values[*i..]).p > 0.1)
 }
 
-/// Sorts by merging and counts the pairs whose first value is the larger one.
+/// Merge sort that counts the pairs whose first value is the larger one.
 fn sort_and_count_falls(values: &mut [f64]) -> u64 {
     let n = values.len();
     if n < 2 {

@@ -1,11 +1,12 @@
-//! The Walsh averages (xᵢ + xⱼ)/2, i ≤ j, of n values: any of the n(n+1)/2 in order, without
-//! storing them. Takes O(n log n) steps and O(n) memory.
+//! The Walsh averages (xᵢ + xⱼ)/2, i ≤ j, of n values: selects any of the n(n+1)/2 in order,
+//! without storing them. It takes O(n log n) steps and O(n) memory.
 
-/// No pivot is worth more than this many candidates per value: fewer are gathered and sorted out.
+/// When at most this many candidates per value remain, they are collected and sorted instead of
+/// choosing another pivot.
 const GATHER: u64 = 4;
 
-/// Halving the distance separates ordinary values in a few steps; after this many the distance in
-/// representable numbers is halved, which ends after 64 steps whatever the values.
+/// Halving the distance separates ordinary values in a few steps; after this number of steps the
+/// distance in representable numbers is halved, which ends after 64 steps for any values.
 const ORDINARY_STEPS: u32 = 24;
 
 pub struct Walsh {
@@ -35,11 +36,11 @@ impl Walsh {
         if count % 2 == 1 { middle } else { f64::midpoint(middle, self.nth(count / 2 + 1)) }
     }
 
-    /// The k-th smallest average, counted from 1; k is held within what there is.
+    /// The k-th smallest average, counted from 1; k is limited to the valid range.
     pub fn nth(&self, k: u64) -> f64 {
         let k = k.clamp(1, self.count());
         let n = self.sorted.len();
-        // All in sums of two; those in (low, high] are the candidates.
+        // All values are sums of two; those in (low, high] are the candidates.
         let mut low = (2.0 * self.sorted[0]).next_down();
         let mut high = 2.0 * self.sorted[n - 1];
         let (mut up_to_low, mut up_to_high) = (0, self.count());
@@ -56,7 +57,7 @@ impl Walsh {
                     step = ORDINARY_STEPS;
                     continue;
                 }
-                // No number lies between: all candidates equal the upper end.
+                // There is no number between the bounds: all candidates equal the upper end.
                 return high / 2.0;
             }
             let up_to_pivot = self.sums_up_to(pivot);
@@ -71,13 +72,13 @@ impl Walsh {
         *candidates.select_nth_unstable_by(index, f64::total_cmp).1 / 2.0
     }
 
-    /// How many averages are below 0, and how many above. What is exactly 0 is in neither.
+    /// How many averages are below 0, and how many above. Averages of exactly 0 are in neither.
     pub fn signs(&self) -> (u64, u64) {
         (self.sums_up_to(0.0f64.next_down()), self.count() - self.sums_up_to(0.0))
     }
 
     /// How many sums of two are ≤ limit. Rounded addition is monotone, so that for each first value
-    /// the fitting second ones are a prefix, and the prefixes shrink.
+    /// the matching second values are a prefix, and the prefixes shrink.
     fn sums_up_to(&self, limit: f64) -> u64 {
         let mut end = self.sorted.len();
         let mut total = 0;
@@ -111,14 +112,14 @@ impl Walsh {
     }
 }
 
-/// The number with as many representable numbers below it as above it, between the two.
+/// The number with equally many representable numbers between it and each bound.
 fn middle_number(low: f64, high: f64) -> f64 {
     let (low, high) = (order(low.to_bits() as i64), order(high.to_bits() as i64));
     let middle = (low & high) + ((low ^ high) >> 1);
     f64::from_bits(order(middle) as u64)
 }
 
-/// Bits of a number to an integer in the same order, and back.
+/// Converts the bits of a number to an integer with the same order, and back.
 fn order(bits: i64) -> i64 {
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }

@@ -1,4 +1,4 @@
-//! From what was recorded to a timeline.
+//! Builds a timeline from a recording.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use super::recording::{Recording, Task};
 use super::spans::{Category, Process, Span, Thread, Timeline};
 use super::{nest, states};
 
-/// A child and what the lab knows of it.
+/// A child, with what the lab knows about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Child {
     pub pid: u32,
     pub name: String,
     pub phases: Vec<Span>,
-    /// What was timed, as the child itself tells it: of its main thread.
+    /// The timed intervals of its main thread, as the child reports them.
     pub jobs: Vec<Span>,
 }
 
 impl Timeline {
-    /// Of these children, and of the processes that they started.
+    /// The timeline of these children, and of the processes that they started.
     pub fn of(
         recording: &Recording,
         children: Vec<Child>,
@@ -55,7 +55,7 @@ fn process(
         })
         .collect();
     if threads.is_empty() {
-        // Nothing was recorded of it, as when it had ended between two polls.
+        // Nothing was recorded of it, for example because it ended between two polls.
         threads.push(Thread { tid: pid, name: name.clone(), spans: jobs, faults: Vec::new() });
     }
     Process { pid, name, phases, threads }

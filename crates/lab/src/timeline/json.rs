@@ -1,4 +1,4 @@
-//! The Trace Event Format, which Perfetto and `chrome://tracing` read: one object an event, times
+//! The Trace Event Format, which Perfetto and `chrome://tracing` read: one object per event, times
 //! in µs. <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
 
 use std::collections::BTreeMap;
@@ -21,17 +21,17 @@ struct Event<'a> {
     ts: Microseconds,
     #[serde(skip_serializing_if = "Option::is_none")]
     dur: Option<Microseconds>,
-    /// Of the events of a track that belongs to the process and to none of its threads.
+    /// Set for the events of a track that belongs to the process and to none of its threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<u32>,
-    /// An instant is one of its thread.
+    /// Set for an instant, whose scope is its thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     #[serde(skip_serializing_if = "Value::is_null")]
     args: Value,
 }
 
-/// Of a number of ns, without loss.
+/// A number of ns as µs, without loss.
 struct Microseconds(u64);
 
 impl Serialize for Microseconds {
@@ -41,7 +41,7 @@ impl Serialize for Microseconds {
 }
 
 impl Timeline {
-    /// As JSON, in the object form of the Trace Event Format.
+    /// Writes JSON in the object form of the Trace Event Format.
     pub fn write(&self, out: impl Write) -> io::Result<()> {
         let mut writer = Writer { out, start_ns: self.start_ns, any: false };
         writer.out.write_all(b"{\"traceEvents\":[")?;
@@ -90,7 +90,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// One may hold others, which then stand behind it. Their ends are told in the order of time.
+    /// A phase may contain others, which then follow it. Their ends are written in the order of
+    /// time.
     fn phases(&mut self, pid: u32, phases: &[Span]) -> io::Result<()> {
         let mut open: Vec<&Span> = Vec::new();
         for phase in phases {

@@ -1,24 +1,24 @@
-//! Lays the spans of a thread into each other: viewers draw a track as a stack, in which a span
-//! that begins in one and ends in another cannot be drawn.
+//! Nests the spans of a thread: viewers draw a track as a stack, which cannot show a span that
+//! begins inside another and ends after it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::spans::Span;
 
-/// The outer ones keep their times as far as they nest; the states are cut where an outer one
+/// The outer spans keep their times as far as they nest; the states are cut where an outer span
 /// begins or ends.
 pub(super) fn nested(outer: Vec<Span>, states: Vec<Span>) -> Vec<Span> {
     let outer = fitted(outer);
     let edges: BTreeSet<u64> = outer.iter().flat_map(|s| [s.start_ns, s.end_ns]).collect();
     let mut spans = outer;
-    // Behind the outer ones, so that of two that are equal the outer one stays first.
+    // The states are appended, so that of two equal spans the outer one stays first.
     spans.extend(states.into_iter().flat_map(|state| cut(&state, &edges)));
     spans.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns)));
     spans
 }
 
-/// In the order of their beginnings; one that outlives the one that it began in ends with it.
+/// In the order of their beginnings; a span that outlives the one in which it began ends with it.
 fn fitted(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns)));
     let mut open_until_ns: Vec<u64> = Vec::new();

@@ -1,4 +1,4 @@
-//! What the kernel tells of all CPUs, by perf events, of which is kept what the children do.
+//! Records the perf events of all CPUs and keeps those of the children.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,12 +11,12 @@ use crate::clock;
 use crate::count::tracepoint::{self, Format};
 use crate::count::{NEEDS_RIGHTS, PerfEvent, name, open_on_cpu};
 
-/// The largest that is granted; without root only the last may be.
+/// The largest size that the kernel grants is used; without root it may grant only the last.
 const RING_SIZES_BYTES: [usize; 3] = [4 << 20, 1 << 20, 128 << 10];
 const PAUSE_NS: u64 = 1_000_000;
-/// What is kept at most, so that a timeline can still be opened.
+/// The maximum number of events that are kept, so that a viewer can open the timeline.
 const EVENTS_MAX: usize = 1_000_000;
-/// A page fault that comes so soon after another is shown with it.
+/// A page fault within this time after another one is shown together with it.
 const NEAR_NS: u64 = 10_000;
 
 pub(super) struct PerfRecorder {
@@ -26,7 +26,7 @@ pub(super) struct PerfRecorder {
 }
 
 impl PerfRecorder {
-    /// The error says why the scheduling cannot be told, and what would help.
+    /// The error is the reason why scheduling cannot be recorded, and what would help.
     pub(super) fn open() -> Result<PerfRecorder, String> {
         let mut layout = Layout::default();
         let mut sources = TimelineSources::default();
@@ -74,8 +74,8 @@ impl PerfRecorder {
                 ring.drain(&mut bytes);
                 self.layout.parse(&bytes, |time_ns, record| waiting.push((time_ns, record)));
             }
-            // The rings are emptied one after the other: what is later than the beginning of the
-            // last time may still have something before it that is in a ring.
+            // The rings are emptied one after the other: an event that is later than the beginning
+            // of the last pass may still have an earlier one in a ring.
             waiting.sort_by_key(|(time_ns, _)| *time_ns);
             let until_ns = if finishes { u64::MAX } else { complete_until_ns };
             let complete = waiting.partition_point(|(time_ns, _)| *time_ns < until_ns);
@@ -119,12 +119,13 @@ fn range(text: &str) -> Option<std::ops::RangeInclusive<u32>> {
     Some(first.parse().ok()?..=last.parse().ok()?)
 }
 
-/// What is kept of the threads that this process has started since, and of those that they started.
+/// The recorded events of the threads that this process has started since, and of those that they
+/// started.
 #[derive(Default)]
 struct Kept {
     own: u32,
     recording: Recording,
-    /// By thread: the call that has not ended.
+    /// By thread: the call that is in progress.
     open_calls: BTreeMap<u32, (u64, u64)>,
     /// By thread: its last page fault, as an index.
     last_fault: BTreeMap<u32, usize>,
@@ -185,7 +186,7 @@ impl Kept {
         if !of_child && parent.is_none() {
             return;
         }
-        // It keeps that of its parent until it gets its own.
+        // A new thread has the name of its parent until it sets its own.
         task.name = parent.map(|parent| parent.name.clone()).unwrap_or_default();
         if let Some(parent) = parent.filter(|parent| parent.process == task.process) {
             task.parent_process = parent.parent_process;
@@ -244,8 +245,8 @@ impl Kept {
     }
 }
 
-/// `prev_state` of `sched_switch`; the bits are those of include/linux/sched.h. Above them stands
-/// one for a thread that was on its way to sleep and lost its CPU before.
+/// `prev_state` of `sched_switch`; the bits are those of include/linux/sched.h. A higher bit marks
+/// a thread that was about to sleep and was preempted before.
 fn state_of(previous: i64) -> State {
     match previous & 0xff {
         0 => State::Runnable,

@@ -1,4 +1,4 @@
-//! Records without rights: polls the threads.
+//! Records without special rights, by polling the threads.
 
 use super::recording::Recording;
 use super::shared::{Shared, rest};

@@ -1,12 +1,12 @@
-//! The records of a ring as data; see `perf_event_open(2)`, "MMAP layout". Pure: it reads bytes
-//! only.
+//! Parses the records of a ring; see `perf_event_open(2)`, "MMAP layout". Pure: it reads only
+//! bytes.
 
 use crate::count::tracepoint::{FieldLayout, Format};
 
-/// Something that happened.
+/// A recorded event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Record {
-    /// A CPU goes from one thread to another.
+    /// A CPU switches from one thread to another.
     Switch {
         from: u32,
         state: i64,
@@ -27,7 +27,7 @@ pub(super) enum Record {
         thread: u32,
         address: u64,
     },
-    /// A new thread, of a new process or not.
+    /// A new thread, in a new process or an existing one.
     Begins {
         process: u32,
         thread: u32,
@@ -41,11 +41,11 @@ pub(super) enum Record {
     Ends {
         thread: u32,
     },
-    /// So many records did not fit.
+    /// This number of records did not fit into the ring.
     Lost(u64),
 }
 
-/// How the tracepoints write what happened.
+/// The record formats of the tracepoints.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     pub(super) switch: Option<(u64, [FieldLayout; 3])>,
@@ -54,7 +54,7 @@ pub(super) struct Layout {
     pub(super) call_ends: Option<(u64, FieldLayout)>,
 }
 
-// The types of linux/perf_event.h.
+// The record types of linux/perf_event.h.
 const LOST: u32 = 2;
 const COMM: u32 = 3;
 const EXIT: u32 = 4;
@@ -74,7 +74,7 @@ impl Layout {
         Some(())
     }
 
-    /// All records in the bytes with their times. What is not understood is left out.
+    /// Parses all records in the bytes with their times. Unknown records are left out.
     pub(super) fn parse(&self, bytes: &[u8], mut take: impl FnMut(u64, Record)) {
         let mut rest = bytes;
         while let Some((kind, body, after)) = next(rest) {
@@ -89,7 +89,7 @@ impl Layout {
         if kind == SAMPLE {
             return self.sample(body);
         }
-        // The last that stands in a record which is no sample is its time.
+        // In a record that is not a sample, the last field is its time.
         let time_ns = u64_at(body, body.len().checked_sub(8)?)?;
         let word = |i: usize| u32_at(body, 4 * i);
         let record = match kind {
@@ -115,7 +115,7 @@ impl Layout {
     fn sample(&self, body: &[u8]) -> Option<(u64, Record)> {
         let (thread, time_ns, address) = (u32_at(body, 4)?, u64_at(body, 8)?, u64_at(body, 16)?);
         let raw = body.get(28..)?.get(..u32_at(body, 24)? as usize)?;
-        // A tracepoint's own bytes begin with its number; a page fault has none.
+        // The data of a tracepoint begins with its id; a page fault has none.
         let id = u64::from(u16::from_ne_bytes(raw.get(..2)?.try_into().ok()?));
         let of = |known: Option<(u64, FieldLayout)>| {
             known.filter(|(known, _)| *known == id).and_then(|(_, place)| place.read(raw))
@@ -136,7 +136,7 @@ impl Layout {
     }
 }
 
-/// The kind and the body of the next record, and what comes after it.
+/// The type and the body of the next record, and the remaining bytes.
 fn next(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     let kind = u32_at(bytes, 0)?;
     let len = usize::from(u16::from_ne_bytes(bytes.get(6..8)?.try_into().ok()?));

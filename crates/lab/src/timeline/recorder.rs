@@ -1,5 +1,5 @@
-//! Records what the threads of the children do, on a thread of its own: every event from the kernel
-//! where the rights allow, else by polling.
+//! Records what the threads of the children do, in a separate thread: every event from the kernel
+//! where the rights allow that, else by polling.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -11,7 +11,7 @@ use super::recording::Recording;
 use super::shared::{Shared, TimelineSources};
 
 impl TimelineSources {
-    /// Tries what there is.
+    /// Tries which sources are available.
     pub fn look() -> TimelineSources {
         match PerfRecorder::open() {
             Ok(recorder) => recorder.sources().clone(),
@@ -27,7 +27,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Before the children are started.
+    /// Must be called before the children are started.
     pub(crate) fn start() -> std::io::Result<Recorder> {
         let shared = Arc::new(Shared::default());
         let (ready, is_ready) = channel();
@@ -39,8 +39,8 @@ impl Recorder {
         Ok(Recorder { thread: Some(thread), shared, sources })
     }
 
-    /// A child has been started. Where threads are polled, the first poll is here: on a busy
-    /// machine the thread may not have its turn before the child has ended.
+    /// Called when a child has been started. Where threads are polled, the first poll is done here:
+    /// on a busy machine the recording thread may not run before the child has ended.
     pub(crate) fn watch(&self, process: u32) {
         self.shared.add(process);
         if self.sources.sampled.is_some() {
@@ -60,7 +60,7 @@ impl Drop for Recorder {
     }
 }
 
-/// The rings are opened here, as they belong to this thread.
+/// The rings are opened here, because they belong to this thread.
 fn record(shared: &Shared, ready: &Sender<TimelineSources>) -> Recording {
     let opened = PerfRecorder::open();
     let sources = match &opened {

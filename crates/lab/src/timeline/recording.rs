@@ -1,11 +1,11 @@
-//! What was recorded of the children's threads.
+//! The recorded events of the children's threads.
 
 use std::collections::BTreeMap;
 
-/// System calls that are shorter are left out.
+/// Shorter system calls are left out.
 pub(super) const LONG_CALL_NS: u64 = 10_000;
 
-/// What was recorded of the children's threads.
+/// The recorded events of the children's threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     pub end_ns: u64,
@@ -27,16 +27,16 @@ pub struct Task {
     pub end_ns: Option<u64>,
 }
 
-/// How a thread stands from some moment on.
+/// The state of a thread from some moment on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Running,
-    /// It could run, and waits for a CPU.
+    /// The thread could run, and waits for a CPU.
     Runnable,
     /// The same, if it was blocked before: a thread may be woken while it still runs.
     Woken,
     Blocked,
-    /// Blocked, and not to be woken by a signal: mostly, it waits for a device.
+    /// The thread is blocked and cannot be woken by a signal: in most cases it waits for a device.
     BlockedForDevice,
 }
 
@@ -46,23 +46,23 @@ pub struct Call {
     pub name: String,
     pub start_ns: u64,
     pub end_ns: u64,
-    /// None if it had not ended when the recording did.
+    /// None if the call had not ended when the recording did.
     pub result: Option<i64>,
 }
 
-/// Page faults of which each came soon after the one before.
+/// Page faults each of which follows shortly after the previous one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub thread: u32,
     pub at_ns: u64,
     pub last_ns: u64,
     pub n: u64,
-    /// Of the first one.
+    /// The address of the first page fault.
     pub address: u64,
 }
 
 impl Recording {
-    /// The main threads of the processes that this one started, and that those started.
+    /// The main threads of the processes that this process started, directly or indirectly.
     pub(super) fn started_by(&self, root: u32) -> Vec<(u32, &Task)> {
         let mut found: Vec<(u32, &Task)> = Vec::new();
         loop {

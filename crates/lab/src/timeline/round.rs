@@ -1,5 +1,5 @@
-//! The round that is recorded: after all times and counts are taken, every method once more in a
-//! fresh process, while is written down what its threads do. Nothing of it is a sample of the run.
+//! The recorded round: after all times and counts are taken, every method runs once more in a fresh
+//! process, while the activity of its threads is recorded. None of it is a sample of the run.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use crate::protocol::JOB_START;
 use crate::run::{Pass, Run, Status};
 use crate::warning::TIMELINE;
 
-/// The orders of the timing pass and of the counting pass have other numbers.
+/// The orders of the timing pass and of the counting pass use other numbers.
 const ROUND: u32 = u32::MAX;
 
-/// One round as a timeline. Why it lacks something becomes a note of the run. None if a signal
-/// stopped it.
+/// One round as a timeline. The reason for a missing part becomes a note of the run. None if a
+/// signal stopped it.
 pub fn trace(
     job: &Job<'_>,
     run: &mut Run,
@@ -79,7 +79,7 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    /// What goes wrong with a method becomes a note.
+    /// The failure of a method becomes a note.
     fn known<T>(
         &mut self,
         cell: usize,
@@ -95,8 +95,8 @@ impl Round<'_, '_> {
         Ok(None)
     }
 
-    /// Starts and prepares a method, and lets it do the job once; none if it was not measured
-    /// either.
+    /// Starts and prepares a method and lets it do the job once; none if it was not measured in the
+    /// run.
     fn prepare(&mut self, index: usize) -> Result<Option<Live>, RunError> {
         let cell = &self.bench.run.cells[index];
         if cell.status != Status::Measured || cell.n(Pass::Timing) == 0 {
@@ -159,7 +159,7 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    /// The method, and what tells its cells apart where there are several.
+    /// The name of the method, with what distinguishes its cells where there are several.
     fn name(&self, index: usize) -> String {
         let cell = &self.bench.run.cells[index];
         let others = || self.bench.run.cells.iter().filter(|other| other.method == cell.method);
@@ -176,7 +176,7 @@ fn phase(name: &str, start_ns: u64, end_ns: u64) -> Span {
     Span { name, category, start_ns, end_ns, arguments: BTreeMap::new() }
 }
 
-/// What was timed, where the method tells when that began.
+/// The timed interval, where the method reports when it began.
 fn job_of(taken: &RawSample) -> Option<Span> {
     let (_, start_ns) = taken.done.metrics.iter().find(|(name, _)| name == JOB_START)?;
     let start_ns = *start_ns as u64;

@@ -1,4 +1,4 @@
-//! What the recording thread and the thread that starts children share.
+//! The state that the recording thread shares with the thread that starts the children.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::threads::ThreadStates;
 use crate::clock;
 
-/// From where a timeline can be had here.
+/// The available sources of a timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimelineSources {
     /// Why the scheduling is sampled and not recorded.
@@ -20,7 +20,7 @@ pub struct TimelineSources {
 #[derive(Default)]
 pub(super) struct Shared {
     finish: AtomicBool,
-    /// Of the children that were told so far.
+    /// The children that were announced so far.
     processes: Mutex<Vec<u32>>,
     states: Mutex<ThreadStates>,
 }
@@ -47,7 +47,7 @@ impl Shared {
     }
 }
 
-/// Rests a part of the time that the work since `start_ns` took, and at least this long.
+/// Sleeps for `times` times the duration of the work since `start_ns`, and at least for this time.
 pub(super) fn rest(start_ns: u64, times: u64, at_least_ns: u64) {
     let pause_ns = ((clock::now_ns() - start_ns) * times).max(at_least_ns);
     std::thread::sleep(std::time::Duration::from_nanos(pause_ns));

@@ -1,4 +1,4 @@
-//! What a timeline shows.
+//! The contents of a timeline.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::recording::Fault;
 
-/// All that is shown.
+/// A whole timeline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// What it is of, and how it was recorded.
+    /// What the timeline shows, and how it was recorded.
     pub facts: BTreeMap<String, Value>,
-    /// When it begins: times are shown from here.
+    /// The beginning of the timeline: times are shown relative to it.
     pub start_ns: u64,
     pub processes: Vec<Process>,
 }
@@ -20,7 +20,7 @@ pub struct Timeline {
 pub struct Process {
     pub pid: u32,
     pub name: String,
-    /// What the lab asked of it, one after the other.
+    /// The orders of the lab, one after the other.
     pub phases: Vec<Span>,
     pub threads: Vec<Thread>,
 }
@@ -29,7 +29,7 @@ pub struct Process {
 pub struct Thread {
     pub tid: u32,
     pub name: String,
-    /// By their beginning; each lies within or outside any other.
+    /// In the order of their beginnings; each is either inside or outside any other.
     pub spans: Vec<Span>,
     pub faults: Vec<Fault>,
 }
@@ -45,9 +45,9 @@ pub struct Span {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
-    /// The child was started, prepared, or took a sample.
+    /// The child was started or prepared, or took a sample.
     Phase,
-    /// What was timed of a sample.
+    /// The timed interval of a sample.
     Job,
     SystemCall,
     Scheduling,

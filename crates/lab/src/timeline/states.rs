@@ -1,11 +1,12 @@
-//! From the moments at which a thread's state changed to the times it spent in each.
+//! Converts the moments at which a thread's state changed to the intervals that it spent in each
+//! state.
 
 use std::collections::BTreeMap;
 
 use super::recording::State;
 use super::spans::{Category, Span};
 
-/// In the order of time, without gaps. What is unknown before the first change is left out.
+/// In the order of time, without gaps. The unknown time before the first change is left out.
 pub(super) fn spans(changes: &[(u64, State)], end_ns: u64) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut now: Option<(u64, State)> = None;

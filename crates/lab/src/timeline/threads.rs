@@ -1,5 +1,5 @@
-//! What can be seen of threads from outside without rights: their states when they are polled, and
-//! for how long they ran and waited since the last poll.
+//! What is visible of threads from outside without special rights: their states when they are
+//! polled, and how long they ran and waited since the last poll.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,13 +8,13 @@ use super::recording::{Recording, State, Task};
 use crate::count::tree::{self, Stat};
 use crate::{clock, counters};
 
-/// Between two polls; longer if a poll takes longer than a fifth of that.
+/// The pause between two polls; it is longer if a poll takes more than a fifth of it.
 pub(super) const PAUSE_NS: u64 = 1_000_000;
 
 /// How long a thread ran and waited for a CPU.
 type Times = (u64, u64);
 
-/// What all polls so far have shown.
+/// The results of all polls so far.
 pub(super) struct ThreadStates {
     recording: Recording,
     last: BTreeMap<u32, Times>,
@@ -69,8 +69,8 @@ fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
     found
 }
 
-/// What it was most of the time since the last poll. While it runs, the kernel's account of it is
-/// as old as the last tick: then it may have run although that does not tell so.
+/// The thread's predominant state since the last poll. While a thread runs, the kernel's accounting
+/// is as old as the last tick, so it may have run although the times do not show it.
 fn state(sleeps: bool, (ran, waited): Times, (ran_now, waited_now): Times) -> State {
     let (ran_ns, waited_ns) = (ran_now.saturating_sub(ran), waited_now.saturating_sub(waited));
     if waited_ns > ran_ns {

@@ -1,5 +1,5 @@
-//! What foreign programs allocate: to the byte, in threads and in children; and a reason for each
-//! that cannot be counted.
+//! The allocations of foreign programs: exact to the byte, in threads and in children, with a
+//! reason for each program whose allocations cannot be counted.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -23,7 +23,7 @@ fn why<'a>(run: &'a Run, method: &str) -> Option<&'a str> {
         .map(|(_, why)| why)
 }
 
-/// A worker in Python of which the job is `job`, with the C library as `libc`.
+/// A worker in Python whose job is `job`, with the C library as `libc`.
 fn python(name: &str, job: &str) -> Method {
     let worker = format!(
         "import ctypes, os, sys, threading
@@ -75,11 +75,10 @@ fn the_allocations_of_a_worker_are_counted_to_the_byte() {
     };
     assert_eq!(less("allocations"), [1000.0; 3]);
     assert_eq!(less("allocated_bytes"), [1_000_000.0; 3]);
-    // The allocator gives a little more than it is asked for, and Python gives some buffers back
-    // first.
+    // The allocator provides a little more than requested, and Python frees some buffers first.
     let peaks = values(cell(&run, "all"), "peak_live_bytes");
     assert!(peaks.iter().all(|peak| (980_000.0..1_050_000.0).contains(peak)), "{peaks:?}");
-    // What the library does at the start of a process is in no other count.
+    // The calls of the library at the start of a process are in no other count.
     assert_eq!(values(cell(&run, "a"), "syscalls"), [0.0; 3], "{:?}", run.notes);
 }
 
@@ -175,7 +174,7 @@ int main(void) { return malloc(1) == 0; }";
 
 #[test]
 fn a_worker_that_has_put_the_library_away_is_not_countable() {
-    // The same process said hello before, as another program.
+    // The same process sent its hello before, as another program.
     let text = "unset LD_PRELOAD; exec /bin/sh -c \"$WORKER\"";
     let argv = ["/usr/bin/env", &format!("WORKER={GOOD}"), "/bin/sh", "-c", text];
     let worker = method("b", How::Worker { argv: argv.map(str::to_owned).to_vec() });

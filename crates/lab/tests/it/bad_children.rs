@@ -1,4 +1,4 @@
-//! A child that misbehaves ends its own cell with a reason, and nothing else.
+//! A child that misbehaves ends its own cell with a reason, and has no other effect.
 
 use lab::analyze::{Analysis, analyze};
 use lab::experiment::{Command, How, Method};
@@ -6,7 +6,7 @@ use lab::run::{Pass, Plan, Run, Status};
 
 use crate::script::{GOOD, cell, method, plan, run, script};
 
-/// Measures the method beside a good one, which must not suffer.
+/// Measures the method beside a good one, which must not be affected.
 fn status_with(method: Method, plan: Plan) -> (Status, usize) {
     let rounds = plan.rounds as usize;
     let run = run(vec![script("good", GOOD), method], plan);
@@ -54,7 +54,7 @@ fn a_child_that_dies_is_quoted_with_its_last_words() {
     assert_eq!(samples, 2, "the samples before are kept");
 }
 
-/// Fails after so many rounds that count, beside a reference that does not.
+/// Fails after this number of counted rounds, beside a reference that does not fail.
 fn figures_after(text: &str, rounds: u32) -> (Run, Analysis) {
     let run = run(vec![script("good", GOOD), script("bad", text)], plan(rounds));
     let analysis = analyze(&run);
@@ -63,7 +63,7 @@ fn figures_after(text: &str, rounds: u32) -> (Run, Analysis) {
 
 #[test]
 fn a_worker_that_dies_late_keeps_its_figures_and_is_compared_by_what_it_shares() {
-    // The first samples find the number of operations, and one warms up.
+    // The first samples determine the number of operations, and one warms up.
     let late = GOOD.replace("go)", "go) [ $n = 44 ] && kill -9 $$;");
     let (run, analysis) = figures_after(&late, 60);
     let bad = cell(&run, "bad");
@@ -171,7 +171,7 @@ fn a_child_that_tells_what_cannot_be_is_out() {
         let expected = expected.replace(&told, &format!("{name}={value}"));
         check(&GOOD.replace("own_ns=7", &told), &expected);
     }
-    // What a difference is is the method's own affair.
+    // A metric of the method's own may be negative, for example if it is a difference.
     let (status, _) = status_with(script("own", &GOOD.replace("own_ns=7", "own_ns=-7")), plan(1));
     assert_eq!(status, Status::Measured);
     check(&GOOD.replace("own_ns=7", "own_ns=inf"), "protocol: own_ns=\"inf\" is not a number");
@@ -186,7 +186,7 @@ fn a_child_that_tells_what_cannot_be_is_out() {
 fn a_child_that_answers_before_it_is_asked_is_out() {
     let eager = GOOD.replace("prepare) echo ready;;", "prepare) echo ready; echo done 1 wall=1;;");
     let (status, _) = status_with(script("bad", &eager), plan(1));
-    // Read together with `ready`, or found in place of the answer.
+    // It is read together with `ready`, or found in place of the answer.
     assert!(matches!(status, Status::Failed(_)), "{status:?}");
 }
 

@@ -1,5 +1,5 @@
-//! What a sample uses is that of all its processes, or it is not known; and nothing of what came
-//! before.
+//! The usage of a sample is that of all its processes, or it is unknown; it includes nothing from
+//! before the sample.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -45,7 +45,7 @@ fn of_a_command_all_processes_count() {
     let by_child = shell("", &format!("sh -c '{BURN}'; true"));
     let taken = started(&by_child).go(1, 1).unwrap();
     let own_ns = taken.used.main_thread_cpu_ns.unwrap() as f64;
-    // The shell only starts another one, which does the work.
+    // The shell only starts another shell, which does the work.
     let cpu_ns = value(&taken, "cpu_ns").unwrap();
     assert!(cpu_ns > 3.0 * own_ns, "{cpu_ns} {taken:?}");
     // Each process touches pages of its own.
@@ -55,13 +55,13 @@ fn of_a_command_all_processes_count() {
     let [user_ns, system_ns] =
         ["user_ns", "system_ns"].map(|name| value(&taken, name).unwrap_or_default());
     assert!(user_ns > 0.0 && user_ns + system_ns == cpu_ns, "{user_ns} {system_ns} {cpu_ns}");
-    // Each process waits in a run queue of its own, and only that of the first is known.
+    // Each process waits in a run queue of its own, and only the wait of the first is known.
     assert_eq!(value(&taken, "run_queue_wait_ns"), None, "{taken:?}");
     assert_eq!(value(&taken, "wall_less_wait_ns"), None, "{taken:?}");
 }
 
-/// A child that is not waited for, or a server, is no descendant of which anything is known: a
-/// command that waits for anything at all has no time without a wait.
+/// Nothing is known about a child that is not waited for, or about a server, because neither is a
+/// descendant: a command that waits for anything at all has no time without a wait.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_command_that_waits_for_another_process_has_no_time_without_the_wait() {
@@ -74,8 +74,8 @@ fn a_command_that_waits_for_another_process_has_no_time_without_the_wait() {
     assert_eq!(value(&taken, "wall_less_wait_ns"), None, "{taken:?}");
 }
 
-/// A worker whose work is done by a process that it starts. It says that it never waited, which is
-/// true of itself.
+/// A worker whose work is done by a process that it starts. It reports that it never waited, which
+/// is true for the worker itself.
 fn by_a_child() -> String {
     format!(
         r#"echo "hello 1 name=parent lang=sh"
@@ -107,7 +107,7 @@ fn of_a_worker_that_starts_others_nothing_of_its_own_stands_for_all() {
     ] {
         assert_eq!(value(&taken, name), None, "{name} {taken:?}");
     }
-    // Of these the kernel keeps the sums with all that a process has waited for.
+    // For these the kernel keeps the sums including all that a process has waited for.
     let faults = value(&taken, "minor_faults").unwrap_or_default();
     let of_children = taken.used.minor_faults_of_children.unwrap() as f64;
     assert!(of_children > 0.0 && faults > of_children, "{faults} {taken:?}");
@@ -133,7 +133,7 @@ fn what_is_not_known_of_a_tree_has_its_reason() {
     assert_eq!(cell(&run, "worker").counted("cpu_ns").count(), 0);
 }
 
-/// The counting pass sees each of these processes when it is about to end.
+/// The counting pass observes each of these processes when it is about to end.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_peak_of_a_worker_that_starts_others_is_that_of_the_largest_of_them() {
@@ -168,7 +168,7 @@ fn the_peak_of_a_worker_that_is_larger_than_what_it_starts_is_its_own() {
     assert!(all.len() == 2 && all.iter().all(|bytes| *bytes > 20e6), "{all:?}");
 }
 
-/// After its first sample it rests, then computes and writes, then says so, and rests again.
+/// After its first sample it rests, then computes and writes, then reports that, and rests again.
 const BUSY_BETWEEN: &str = r#"
     echo "hello 1 name=busy lang=sh"
     while read -r verb n rest; do
@@ -203,14 +203,14 @@ fn what_a_worker_does_between_samples_is_in_none() {
     let before = busy(&begin, &end);
     let taken = runner.go(2, 1).unwrap();
     runner.bye();
-    // It may not have come to rest in time; then the value is left out.
+    // The process may not have come to rest in time; then the value is left out.
     let cpu_ns = value(&taken, "cpu_ns").unwrap_or_default();
     assert!(cpu_ns < before / 2.0, "{cpu_ns} of {before} {taken:?}");
     assert_eq!(value(&taken, "device_write_bytes"), Some(0.0), "{taken:?}");
 }
 
-/// Lets it go on and waits until it is done. What it must have used for that at the very least: a
-/// turn of the loop of a shell takes more than 100 ns of any processor.
+/// Lets it continue and waits until it is done. Returns the minimum CPU time that it must have
+/// used: one iteration of the shell's loop takes more than 100 ns on any processor.
 fn busy(begin: &Path, end: &Path) -> f64 {
     let mut begin = std::fs::File::options().write(true).open(begin).unwrap();
     begin.write_all(b"go on\n").unwrap();

@@ -1,5 +1,5 @@
-//! The counting pass: exact numbers of system calls of threads, children and commands, apart from
-//! the times; and what happens when a child does not live through it.
+//! The counting pass: exact numbers of system calls of threads, children and commands, separate
+//! from the times; and its behaviour when a child dies during it.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn counted(methods: Vec<Method>, counting: u32) -> Run {
     run(methods, Plan { counting, ..plan(3) })
 }
 
-/// The worker whose job is this.
+/// The worker with this job.
 fn job(text: &str) -> String {
     GOOD.replace("go)", &format!("go) {text};"))
 }
@@ -29,7 +29,7 @@ fn by_name(cell: &Cell) -> &BTreeMap<String, f64> {
     cell.syscalls_by_name.as_ref().unwrap()
 }
 
-/// Not on this machine: without ptrace there are no names, without tracepoint and ptrace no
+/// Skips on this machine: without ptrace there are no names, without tracepoint and ptrace no
 /// numbers.
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 pub(crate) fn traced(run: &Run) -> bool {
@@ -70,7 +70,7 @@ fn the_calls_of_children_are_counted() {
     assert_eq!(by_name(cell).get("execve"), Some(&3.0), "{cell:?}");
     assert_eq!(by_name(cell).get("exit_group"), Some(&3.0), "{cell:?}");
     let sum: f64 = by_name(cell).values().sum();
-    // How often the shell is told that a child has ended is chance.
+    // How often the shell is notified that a child has ended varies at random.
     let near = |n: &f64| (n - sum).abs() <= 0.1 * sum;
     let all = syscalls(cell);
     assert!(all.len() == 3 && all.iter().all(near), "{all:?} {sum}");
@@ -196,15 +196,15 @@ fn a_command_is_counted_from_its_first_call_to_its_last() {
         println!("skipped: strace is not installed, or may not trace");
         return;
     };
-    // strace shows the execve that made the program, which is still its starter's, and counts a
-    // call when it ends, which the last one never does.
+    // strace also shows the execve that started the program, which still belongs to its starter,
+    // and counts a call when it ends, which the last one never does.
     let mut ours = by_name(cat).clone();
     *ours.entry("execve".to_owned()).or_default() += 1.0;
     ours.remove("exit_group");
     assert_eq!(ours, expected);
 }
 
-/// What `strace -c` counts, by name.
+/// The counts of `strace -c`, by name.
 fn strace(argv: &[String]) -> Option<BTreeMap<String, f64>> {
     let summary = tempfile::NamedTempFile::new().unwrap();
     #[expect(clippy::disallowed_methods, reason = "strace is no method of an experiment")]
@@ -303,7 +303,7 @@ fn a_command_that_no_time_was_left_to_count_has_a_reason_for_its_peak() {
     assert_eq!(why_no_peak(&run, "worker"), [""; 0]);
 }
 
-/// The peak at one size does not take away the reason why there is none at another.
+/// The peak at one size does not remove the reason why there is none at another.
 #[test]
 fn a_peak_that_is_known_at_one_point_is_explained_at_the_others() {
     let script = "if [ {size} = 2 ] && [ -n \"${BYTELAB_COUNTING+x}\" ]; then exit 3; fi";

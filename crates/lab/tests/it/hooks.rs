@@ -1,4 +1,4 @@
-//! Commands around the samples, and what a plain command answers.
+//! Commands around the samples, and the answer of a plain command.
 
 use lab::experiment::{Answer, Command, Hooks, How, Method};
 use lab::run::{Plan, Status};
@@ -21,7 +21,7 @@ fn each_sample_of_both_passes_is_prepared_for() {
         setup: Some(script(format!("touch '{file}.set'"))),
         prepare: Some(script(format!("[ -e '{file}.set' ] && touch '{file}.{{method}}'"))),
     };
-    // What it needs is gone after each sample.
+    // The file that it needs is gone after each sample.
     let uses_up = How::Command(Command::plain(["rm".to_owned(), format!("{file}.command")]));
     let argv = ["/bin/sh", "-c", &GOOD.replace("go)", &format!("go) rm '{file}.worker';"))];
     let worker = How::Worker { argv: argv.map(str::to_owned).to_vec() };

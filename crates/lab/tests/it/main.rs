@@ -1,5 +1,5 @@
-//! The lab from outside: with real processes, shell scripts that speak the line protocol well and
-//! badly; and its statistics against known values and simulated noise.
+//! Tests of the lab from outside: with real processes and with shell scripts that follow or violate
+//! the line protocol; and of its statistics with known values and simulated noise.
 
 #![expect(clippy::float_cmp, reason = "the scripts answer with exact numbers")]
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]

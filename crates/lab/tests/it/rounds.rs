@@ -1,4 +1,4 @@
-//! Rounds of good children: order, metrics, batching, sessions, stop and resume.
+//! Rounds of well-behaved children: order, metrics, batching, sessions, stop and resume.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -102,7 +102,7 @@ fn each_session_has_fresh_processes() {
     assert_eq!(seen.iter().map(|(_, pid)| pid).collect::<BTreeSet<_>>().len(), 3);
 }
 
-/// What it says is a metric of its own.
+/// A worker that reports this pair as a metric of its own.
 fn saying(pair: &str) -> String {
     GOOD.replace("own_ns=7", pair)
 }
@@ -211,7 +211,7 @@ fn a_stop_keeps_what_was_measured_and_leaves_no_child() {
     assert_eq!(cell(&run, "b").samples.len(), 5);
     for metric in ["pid", "sleeper"] {
         let (_, pid) = cell(&run, "a").counted(metric).next().unwrap();
-        // What is killed needs a moment to be gone.
+        // A killed process takes a moment to disappear.
         let gone = (0..1_000_000).any(|_| {
             std::thread::yield_now();
             !is_alive(pid as u32)
@@ -220,7 +220,7 @@ fn a_stop_keeps_what_was_measured_and_leaves_no_child() {
     }
 }
 
-/// A killed process whose parent is gone may be a zombie until init looks.
+/// A killed process whose parent has ended may be a zombie until init reaps it.
 fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
@@ -256,7 +256,7 @@ fn a_point_whose_file_does_not_fit_into_memory_is_skipped() {
         data: Box::new(|point, _, _| {
             let directory = tempfile::tempdir()?;
             let path = directory.path().join("data");
-            // The large one is a hole.
+            // The large file is a hole.
             File::create(&path)?.set_len(point.number("size")?)?;
             Ok(Data { files: vec![path], guard: Some(Box::new(directory)), ..Data::default() })
         }),

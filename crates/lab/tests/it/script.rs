@@ -7,7 +7,7 @@ use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Plan, Role, Run};
 
-/// A worker that does as the protocol asks; `$n` is the number of the sample.
+/// A worker that follows the protocol; `$n` is the number of the sample.
 pub(crate) const GOOD: &str = r#"
     echo "hello 1 name=good lang=sh"
     while read -r verb n rest; do
@@ -50,7 +50,7 @@ pub(crate) fn script(name: &str, text: &str) -> Method {
 pub(crate) fn plan(rounds: u32) -> Plan {
     Plan {
         rounds,
-        // A test does not need a quiet machine: these only end what hangs.
+        // A test does not need a quiet machine: these limits only end processes that hang.
         time_limit_ns: 3_600_000_000_000,
         warm_up: 1,
         sessions: 1,

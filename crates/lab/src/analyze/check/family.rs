@@ -1,4 +1,4 @@
-//! Who is checked: the contenders of a baseline, found again in the runs of now, each with its
+//! Which cells are checked: the contenders of a baseline, matched with the new runs, each with its
 //! reference.
 
 use std::collections::HashSet;
@@ -7,7 +7,7 @@ use crate::analyze::answers;
 use crate::metric::WALL;
 use crate::run::{Cell, Role, Run, Status};
 
-/// A cell of the baseline and those of now.
+/// A cell of the baseline and the matching cells of the new runs.
 #[derive(Clone)]
 pub(super) struct Again<'a> {
     pub(super) baseline: &'a Cell,
@@ -17,15 +17,16 @@ pub(super) struct Again<'a> {
 pub(super) struct Contender<'a> {
     pub(super) baseline: &'a Cell,
     pub(super) now: Vec<&'a Cell>,
-    /// That of its point, itself included; none where it stands alone, or times are compared as
-    /// they are.
+    /// The reference of its point, which may be the cell itself; none where it has no other methods
+    /// beside it, or where times are compared absolutely.
     pub(super) reference: Option<Again<'a>>,
     pub(super) is_reference: bool,
-    /// Why it cannot be checked: it was not measured, or its answer is not that of the baseline.
+    /// Why it cannot be checked: it was not measured, or its answer differs from that of the
+    /// baseline.
     pub(super) wrong: Option<String>,
 }
 
-/// Those that the baseline measured and whose answer was right there.
+/// The cells that the baseline measured with the right answer.
 pub(super) fn contenders<'a>(
     baseline: &'a Run,
     now: &'a [Run],
@@ -67,7 +68,7 @@ pub(super) fn contenders<'a>(
     all
 }
 
-/// The cell that did the same in another run.
+/// The cell with the same method and point in another run.
 pub(super) fn find<'a>(run: &'a Run, cell: &Cell) -> Option<&'a Cell> {
     run.cells.iter().find(|other| other.method == cell.method && other.point == cell.point)
 }

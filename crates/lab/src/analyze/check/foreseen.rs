@@ -1,5 +1,5 @@
-//! The smallest slowdown that a check would find in four of five cases, from what past runs tell of
-//! the noise here.
+//! The smallest slowdown that a check would find in four of five cases, estimated from the noise of
+//! past runs on this machine.
 
 use serde::Serialize;
 
@@ -13,22 +13,23 @@ use crate::param::Point;
 use crate::run::{Cell, Run};
 use crate::stats;
 
-/// The sessions and rounds of a check of old and new in the same rounds, at least.
+/// The minimum sessions and rounds of a check of old and new in the same rounds.
 pub const SESSIONS: u32 = 10;
 pub const ROUNDS: u32 = 5;
 
-/// What would be found of a method in a metric. Derived, never stored.
+/// What a check would find for a method in a metric. Derived, never stored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Foreseen {
     pub method: String,
     pub point: Point,
     pub metric: String,
     pub allowed_percent: f64,
-    /// The smallest slowdown that is found with 80 %; none where too little is known.
+    /// The smallest slowdown that is found with a probability of 80 %; none where too little is
+    /// known.
     pub found_percent: Option<f64>,
-    /// Past runs that tell of it.
+    /// The number of past runs from which it is estimated.
     pub runs: usize,
-    /// Why it is not known, or what it is known from.
+    /// Why it is not known, or from what it is estimated.
     pub reason: Option<String>,
 }
 
@@ -58,8 +59,8 @@ impl Foreseen {
     }
 }
 
-/// Of a check against a baseline; `now` is empty. `before` are the runs that tell what runs differ
-/// by.
+/// The estimate for a check against a baseline; `now` is empty. `before` are the runs that show how
+/// much runs differ.
 pub fn foresee(asked: &Check<'_>) -> Vec<Foreseen> {
     let contenders = family::contenders(asked.baseline, &[], asked.absolute);
     let cells: Vec<&Cell> = contenders.iter().map(|contender| contender.baseline).collect();
@@ -108,8 +109,9 @@ fn too_few(runs: usize) -> String {
     )
 }
 
-/// Of a check of old and new in `sessions` sessions of `rounds` rounds. `past` are runs of the job
-/// on this machine, of such a check or not; `cells` are the methods and points that it would have.
+/// The estimate for a check of old and new in `sessions` sessions of `rounds` rounds. `past` are
+/// runs of the job on this machine, whether of such a check or not; `cells` are the methods and
+/// points that it would have.
 pub fn foresee_pairs(
     past: &[Run],
     cells: &[(String, Point)],
@@ -126,7 +128,8 @@ pub fn foresee_pairs(
         let of_run = |run: &Run| Noise::of(run, method, point, metric);
         let known: Vec<Noise> = past.iter().filter_map(of_run).collect();
         let of_pairs: Vec<&Noise> = known.iter().filter(|noise| noise.is_of_pair).collect();
-        // What old and new differ by is better known from such a check than from other methods.
+        // The difference between old and new is estimated more accurately from such a check than
+        // from other methods.
         let used: Vec<&Noise> =
             if of_pairs.is_empty() { known.iter().collect() } else { of_pairs };
         let mut found = Foreseen::new(method, point, metric, allowed.percent, used.len());
@@ -180,8 +183,8 @@ impl Noise {
         let sessions = log_ratios(cell, other, metric).ok()?;
         let is_of_pair = pair.is_some();
         if sessions.iter().all(|rounds| rounds.len() == 1) {
-            // Each round is a session, and will be in the check: as many sessions as that has
-            // rounds.
+            // Each round is a session, and will be one in the check, which then has as many
+            // sessions as rounds.
             let enough = sessions.len() >= stats::RUNS_A_SIDE;
             let round = variance(&sessions.concat());
             return enough.then_some(Noise { session: 0.0, round, is_of_pair });
@@ -198,7 +201,7 @@ impl Noise {
         Some(Noise { session, round, is_of_pair })
     }
 
-    /// Of the mean of so many rounds of a session.
+    /// The variance of the mean of this number of rounds of a session.
     fn of_session(&self, rounds: u32) -> f64 {
         self.session + self.round / f64::from(rounds)
     }

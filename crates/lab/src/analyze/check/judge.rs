@@ -1,25 +1,28 @@
-//! How a line is decided: by bounds of an interval, and `slower` only by each of two runs.
+//! How a line is decided: by the bounds of an interval, and `slower` only if each of two runs shows
+//! it.
 
 use super::{CheckLine, Outcome};
 use crate::analyze::sides::sign;
 use crate::stats::{self, Shift};
 
-/// Of the interval by which a line is ok, and of all lines together for one to be slower or faster.
+/// The α of the interval by which a line is ok, and of all lines together for one to be slower or
+/// faster.
 pub(super) const ALPHA: f64 = 0.05;
-/// So many runs must each show that something is slower.
+/// The number of runs that must each show that something is slower.
 const CONFIRMED: usize = 2;
 
-/// Logs: a value per session.
+/// In logs: one value per session.
 pub(super) enum Evidence {
-    /// Of a run before and of each run of now, which have no round in common; and what runs are
-    /// known to differ by.
+    /// Of an earlier run and of each new run, which have no round in common; and how much runs are
+    /// known to differ.
     Apart { before: Vec<f64>, after: Vec<Vec<f64>>, run_sd: Option<f64> },
     /// Of new / old in the same rounds, for each run.
     SameRounds(Vec<Vec<f64>>),
 }
 
 impl Evidence {
-    /// Of all runs of now together; none where too few sessions tell what sessions differ by.
+    /// The shift of all new runs together; none where there are too few sessions to estimate their
+    /// variation.
     fn all(&self, alpha: f64) -> Option<Shift> {
         match self {
             Evidence::Apart { before, after, run_sd } => {
@@ -29,7 +32,7 @@ impl Evidence {
         }
     }
 
-    /// Of each run alone.
+    /// The shift of each run alone.
     fn each(&self, alpha: f64) -> Vec<Option<Shift>> {
         match self {
             Evidence::Apart { before, after, run_sd } => {
@@ -52,7 +55,7 @@ impl Evidence {
     }
 }
 
-/// The level of all lines together, for each of them, and how many runs of now there are.
+/// The level for each line, such that all hold together, and the number of new runs.
 pub(super) struct Judge {
     pub(super) alpha: f64,
     pub(super) runs: usize,
@@ -87,7 +90,7 @@ impl Judge {
             line.reason = Some("the interval holds what is allowed and more".to_owned());
             return;
         }
-        // Each of the runs must show it, at the level of all lines; the one that shows it least
+        // Each of the runs must show it, at the level of all lines; the run with the smallest shift
         // decides.
         let least = each.iter().flatten().min_by(|a, b| bounds(a).0.total_cmp(&bounds(b).0));
         let Some(one) = least else { return };
@@ -102,7 +105,7 @@ impl Judge {
         }
     }
 
-    /// Counts that are the same in all samples of each side: nothing is left to chance.
+    /// Counts that are equal in all samples of each side: chance plays no role.
     pub(super) fn counts(&self, line: &mut CheckLine, [before, after]: [f64; 2]) {
         let ratio = if before.total_cmp(&after).is_eq() { 1.0 } else { after / before };
         let exact = Some(ratio).filter(|ratio| ratio.is_finite());
@@ -116,7 +119,7 @@ impl Judge {
         };
     }
 
-    /// What more than is allowed is called: that of one run is not confirmed.
+    /// The outcome of a change that is more than allowed: with only one run it is not confirmed.
     fn slower(&self, line: &mut CheckLine) -> Outcome {
         if self.runs >= CONFIRMED {
             return Outcome::Slower;
@@ -139,7 +142,7 @@ fn too_few(evidence: &Evidence) -> String {
     }
 }
 
-/// The log of what is allowed, where more is worse.
+/// The log of the allowed ratio, for a metric of which more is worse.
 pub(in crate::analyze) fn log_limit(metric: &str, percent: f64) -> f64 {
     let share = percent / 100.0;
     if sign(metric) < 0.0 { -(-share.min(1.0)).ln_1p() } else { share.ln_1p() }

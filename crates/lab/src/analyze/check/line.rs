@@ -16,12 +16,12 @@ pub enum Outcome {
     Faster,
     /// More than is allowed, in each of two runs.
     Slower,
-    /// Neither can be said.
+    /// The data does not decide between the others.
     Undecided,
-    /// It was not measured, or its answer is wrong.
+    /// The method was not measured, or its answer is wrong.
     Missing,
-    /// The reference, by which the speed of the machine is taken out of the others, where the
-    /// baseline is of another machine: whether it got slower itself cannot be known.
+    /// The reference, by which the others are normalized for the speed of the machine, where the
+    /// baseline is from another machine: whether the reference itself got slower cannot be known.
     Reference,
 }
 
@@ -32,26 +32,26 @@ pub struct CheckLine {
     pub point: Point,
     pub metric: String,
     pub allowed_percent: f64,
-    /// What the ratio is relative to: the method that was in the same rounds; none if it is
-    /// absolute.
+    /// The method to which the ratio is relative and which was in the same rounds; none if the
+    /// ratio is absolute.
     pub reference: Option<String>,
-    /// The p50 of the baseline and of now.
+    /// The p50 of the baseline and of the new runs.
     pub baseline: Option<f64>,
     pub now: Option<f64>,
-    /// Now / baseline, with the interval that decides: of all runs of now, or of the one that shows
-    /// the least.
+    /// New / baseline, with the interval that decides: that of all new runs, or of the one with the
+    /// smallest change.
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
     /// The level of that interval.
     pub level: Option<f64>,
     pub outcome: Outcome,
-    /// Why there is no interval, or why it is not decided.
+    /// Why there is no interval, or why the line is undecided.
     pub reason: Option<String>,
 }
 
 impl CheckLine {
-    /// Not decided yet.
+    /// A line that is not decided yet.
     pub(super) fn new(
         before: &[&Cell],
         now: &[&Cell],

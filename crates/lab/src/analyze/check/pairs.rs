@@ -1,5 +1,5 @@
-//! Old and new in the same rounds: each method is compared with its own old side only, and no run
-//! of before is needed.
+//! Old and new in the same rounds: each method is compared only with its own old side, and no
+//! earlier run is needed.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ use crate::analyze::{answers, values};
 use crate::metric::WALL;
 use crate::run::{Cell, Role, Run, Status};
 
-/// What the name of a method ends with where it is done as before.
+/// The suffix of the name of a method's old side.
 pub const OLD: &str = "@old";
 
 /// A method and its old side in each run.
@@ -22,8 +22,8 @@ pub(super) struct Pair<'a> {
     pub(super) wrong: Option<String>,
 }
 
-/// Every contender that has an old side, in every metric that has a limit. All runs are of the same
-/// job.
+/// Checks every contender that has an old side, in every metric that has a limit. All runs are of
+/// the same job.
 pub fn check_pairs(runs: &[Run], allowed: &[Allowed]) -> Checked {
     let pairs = pairs(runs);
     let judged = || pairs.iter().filter(|pair| pair.wrong.is_none());
@@ -43,7 +43,8 @@ pub fn check_pairs(runs: &[Run], allowed: &[Allowed]) -> Checked {
     Checked { outcome: outcome(&lines), lines }
 }
 
-/// Those of which a side was tried: what both sides refuse on this machine got no slower.
+/// The pairs of which at least one side was started: a method that both sides do not support on
+/// this machine did not get slower.
 pub(super) fn pairs(runs: &[Run]) -> Vec<Pair<'_>> {
     let Some(first) = runs.first() else { return Vec::new() };
     let mut known: Vec<[usize; 2]> = Vec::new();
@@ -61,7 +62,7 @@ pub(super) fn pairs(runs: &[Run]) -> Vec<Pair<'_>> {
             }
         }
     }
-    // A method at a time, as in a table.
+    // Grouped by method, as in a table.
     known.sort_unstable();
     let in_all = |cell: &Cell| -> Vec<&Cell> {
         runs.iter().filter_map(|run| super::family::find(run, cell)).collect()
@@ -128,7 +129,7 @@ impl Pair<'_> {
 
     fn evidence(&self, metric: &str) -> Result<Evidence, String> {
         let of_samples = |cell: &&Cell| values::of_samples(cell, metric);
-        // All of the counting pass is one session, without rounds: there the samples are the unit.
+        // The whole counting pass is one session without rounds: there the samples are the unit.
         if self.new.iter().any(|cell| is_of_counting_pass(cell, metric)) {
             let before = self.old.iter().map(of_samples).collect::<Result<Vec<_>, _>>()?.concat();
             let after = self.new.iter().map(of_samples).collect::<Result<Vec<_>, _>>()?;

@@ -2,7 +2,8 @@ use super::*;
 use crate::analyze::tests::{answering, cell, noisy, run, times, waited, with};
 use crate::run::{Pass, Role, Sample, Status};
 
-/// 10 sessions of 10 rounds of `read` and `mmap`, which takes `mmap` of its time.
+/// 10 sessions of 10 rounds of `read` and `mmap`; `mmap` takes the share `mmap` of the time of
+/// `read`.
 fn measured(seed: u64, machine: f64, mmap: f64) -> Run {
     let level = |cell: Cell| {
         let mut cell = cell;
@@ -50,7 +51,7 @@ fn a_reference_that_got_slower_is_no_success() {
     let baseline = measured(1, 1.0, 0.8);
     let slow = [measured(10, 1.94, 0.8), measured(20, 1.94, 0.8)];
     let found = checked(&baseline, &slow, &wall(5.0), false);
-    // What runs differ by on this machine is not known.
+    // How much runs differ on this machine is not known.
     assert_eq!(found.outcome, Outcome::Undecided, "{found:?}");
     let steady: Vec<Run> = (0..8).map(|i| measured(100 + 2 * i, 1.0, 0.8)).collect();
     let allowed = wall(5.0);
@@ -71,8 +72,8 @@ fn a_reference_that_got_slower_is_no_success() {
 
 #[test]
 fn the_interval_that_is_shown_is_the_one_that_decides() {
-    // Sessions that differ so much that more than is allowed is seen at 95 %, but not at the level
-    // of 20 lines.
+    // Sessions that differ so much that a change of more than is allowed is seen at 95 %, but not
+    // at the level of 20 lines.
     let wild = |seed: u64, factor: f64| {
         let mut run = measured(seed, 1.0, factor);
         let walls = run.cells[1].values.get_mut("wall_ns").unwrap();
@@ -103,10 +104,10 @@ fn slower_takes_two_runs() {
     let twice = checked(&baseline, &slow, &wall(5.0), false);
     assert_eq!(twice.outcome, Outcome::Slower);
     assert_eq!(outcomes(&twice)[1], ("mmap", Outcome::Slower));
-    // The second one does not confirm it.
+    // The second run does not confirm it.
     let unsure = checked(&baseline, &[slow[0].clone(), measured(30, 1.0, 0.8)], &wall(5.0), false);
     assert_eq!(unsure.outcome, Outcome::Undecided);
-    // As much as is allowed.
+    // Exactly as much as is allowed.
     assert_eq!(checked(&baseline, &slow, &wall(40.0), false).outcome, Outcome::Ok);
 }
 
@@ -118,7 +119,8 @@ fn faster_is_an_interval_below_1_at_the_level_of_all_lines() {
     assert_eq!(once.outcome, Outcome::Faster);
     let line = &once.lines[1];
     assert!(line.high.unwrap() < 1.0 && line.level.unwrap() > 0.97, "{line:?}");
-    // Of the reference, what runs differ by is not known: it is no slower, and no more is said.
+    // How much runs of the reference differ is not known: only that it is not slower can be
+    // concluded.
     let faster = [measured(20, 0.5, 1.6)];
     let found = checked(&baseline, &faster, &wall(5.0), false);
     assert_eq!(found.lines[0].outcome, Outcome::Ok);
@@ -135,7 +137,7 @@ fn absolute_and_alone_the_machine_counts() {
     let alone = |run: &Run| Run { cells: run.cells[..1].to_vec(), ..run.clone() };
     let found = checked(&alone(&baseline), &slow.each_ref().map(alone), &wall(5.0), false);
     assert_eq!(outcomes(&found), [("read", Outcome::Slower)]);
-    // On another machine that tells nothing.
+    // On another machine this shows nothing.
     let mut elsewhere = slow.each_ref().map(alone);
     elsewhere[0].environment.fingerprint = "other".to_owned();
     let found = checked(&alone(&baseline), &elsewhere, &wall(5.0), false);
@@ -236,7 +238,7 @@ fn what_was_not_measured_again_is_missing() {
         why(|c| c.samples.iter_mut().for_each(|s| s.warm_up = true)),
         "it has no sample that counts"
     );
-    // A baseline without a contender, or limits that nothing has.
+    // A baseline without a contender, or limits that apply to no metric.
     let mut idle = baseline.clone();
     idle.cells.iter_mut().for_each(|cell| cell.role = Role::Yardstick);
     assert_eq!(
@@ -264,7 +266,7 @@ fn too_few_sessions_and_values_without_a_ratio_are_undecided() {
     assert_eq!(found.outcome, Outcome::Undecided);
 }
 
-/// With a method beside them of which what is left without the wait is not known.
+/// Beside them is a method whose time without the wait is not known.
 #[test]
 fn all_lines_of_a_check_are_by_one_measure() {
     let beside = |seed: u64, threads: Option<fn(Cell) -> Cell>| {
@@ -280,7 +282,7 @@ fn all_lines_of_a_check_are_by_one_measure() {
     };
     assert_eq!(measures(None), ["wall_less_wait_ns"; 2]);
     assert_eq!(measures(Some(|cell| cell)), ["wall_ns"; 3]);
-    // One that is not compared has no say.
+    // A method that is not compared has no influence.
     assert_eq!(measures(Some(|cell| answering(cell, "2")))[..2], ["wall_less_wait_ns"; 2]);
     let yardstick = |cell| Cell { role: Role::Yardstick, ..cell };
     assert_eq!(measures(Some(yardstick)), ["wall_less_wait_ns"; 2]);

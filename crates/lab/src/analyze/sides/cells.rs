@@ -1,4 +1,4 @@
-//! Which cells of two sides are the same job.
+//! Which cells of the two sides are the same job.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,27 +16,27 @@ pub struct Unmatched {
     pub point: Point,
     /// `a` or `b`.
     pub side: &'static str,
-    /// Why the other side lacks it, if it was tried there.
+    /// Why the other side lacks it, if it was started there.
     pub reason: Option<String>,
 }
 
-/// A cell, and of which run of its side it is.
+/// A cell, and the index of its run on its side.
 pub(super) type InRun<'a> = (usize, &'a Cell);
 
 /// One method at one point, on both sides.
 pub(super) struct Match<'a> {
     pub(super) method: &'a str,
     pub(super) role: Role,
-    /// The full point whose cells it is compared with, without the places that differ; of several
-    /// the first.
+    /// The full point whose cells it is compared with, without the places that differ; if there are
+    /// several, the first.
     pub(super) family: Point,
     /// The values of the params that it reads.
     point: Point,
-    /// On side a and on side b, a cell of each run that measured it.
+    /// For side a and side b, a cell of each run that measured it.
     pub(super) sides: [Vec<InRun<'a>>; 2],
     /// Why the two are not the same job.
     pub(super) wrong: Option<String>,
-    /// Its answer was wrong on side a already.
+    /// Whether its answer was already wrong on side a.
     pub(super) wrong_before: bool,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Match<'a> {
         self.sides.iter().flatten().map(|(_, cell)| *cell)
     }
 
-    /// The value of each side if it is a count that is the same in all samples of it.
+    /// The value of each side if it is a count that is equal in all of its samples.
     pub(super) fn constant(&self, metric: &str) -> Option<[f64; 2]> {
         let exact = METRICS.iter().any(|known| known.name == metric && known.exact);
         let of = |side: &[InRun<'_>]| {
@@ -63,14 +63,14 @@ impl<'a> Match<'a> {
     }
 }
 
-/// What one run has of a method at a point.
+/// The data of one run for a method at a point.
 struct Found<'a> {
     run: usize,
     cell: &'a Cell,
     wrong: Option<String>,
 }
 
-/// One method at one point, and what is there of it on both sides.
+/// One method at one point, and the data for it on both sides.
 struct Group<'a> {
     method: &'a str,
     point: Point,
@@ -144,7 +144,7 @@ fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<Group<'a>> {
     groups
 }
 
-/// Whether a side has one value of the place, and the other another.
+/// Whether each side has a single value of the param, and the two differ.
 fn moved(a: &[Run], b: &[Run], place: &str) -> bool {
     let values = |runs: &[Run]| -> BTreeSet<Option<Value>> {
         let points = runs.iter().flat_map(|run| &run.points);
@@ -154,7 +154,7 @@ fn moved(a: &[Run], b: &[Run], place: &str) -> bool {
     a.len() == 1 && b.len() == 1 && a != b
 }
 
-/// A wrong answer in one of the runs, or answers that are not the same in all.
+/// A wrong answer in one of the runs, or answers that differ between runs.
 fn wrong(sides: &[Vec<Found<'_>>; 2]) -> Option<String> {
     let found = || sides.iter().flatten();
     if let Some(reason) = found().find_map(|found| found.wrong.clone()) {

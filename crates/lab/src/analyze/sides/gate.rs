@@ -8,9 +8,9 @@ use crate::metric::WALL;
 use crate::param::Point;
 use crate::run::Role;
 
-/// Every contender that side a has and whose answer was right there, in every metric that has a
-/// limit. Times are compared relative to the reference, and those of the reference as they are,
-/// which on another machine tells nothing.
+/// Checks every contender that side a has with the right answer, in every metric that has a limit.
+/// Times are compared relative to the reference; those of the reference are compared absolutely,
+/// which means nothing on another machine.
 pub fn gate(sides: &RunComparison, allowed: &[Allowed], same_machine: bool) -> Checked {
     let mut lines = Vec::new();
     let is_gated =
@@ -40,7 +40,7 @@ pub fn gate(sides: &RunComparison, allowed: &[Allowed], same_machine: bool) -> C
         let reason = alone.reason.clone().unwrap_or_else(|| "only side A has it".to_owned());
         lines.push(without_ratio(&alone.method, &alone.point, allowed, reason));
     }
-    // Of a stored run nothing can be measured again: what is not there is not decided.
+    // For a stored run nothing can be measured again: a missing line is undecided.
     let outcome = match outcome(&lines) {
         Outcome::Missing => Outcome::Undecided,
         outcome => outcome,
@@ -95,12 +95,12 @@ fn of_line(
     found
 }
 
-/// By the interval of the comparison.
+/// Decides by the interval of the comparison.
 fn decided(change: &Effect, metric: &str, percent: f64) -> (Outcome, Option<String>) {
     let (limit, sign) = (log_limit(metric, percent), sign(metric));
     let Some((low, high)) = change.low.zip(change.high) else {
         return match change.verdict {
-            // Counts of which one is 0 have no ratio, and are known all the same.
+            // Counts of which one is 0 have no ratio, but are known exactly.
             Verdict::Faster => (Outcome::Faster, None),
             Verdict::Same => (Outcome::Ok, None),
             Verdict::Slower => (Outcome::Slower, change.reason.clone()),
@@ -165,7 +165,7 @@ mod tests {
         check(&side(100, 1.0, 0.8), WALL, [Ok, Ok, Ok]);
         check(&side(100, 1.0, 1.0), WALL, [Ok, Slower, Slower]);
         check(&side(100, 1.0, 0.6), WALL, [Ok, Faster, Faster]);
-        // The reference is decided as it is.
+        // The reference is compared absolutely.
         check(&side(100, 1.5, 1.2), WALL, [Slower, Ok, Slower]);
         check(&side(100, 1.5, 0.8), "syscalls", [Slower, Ok, Slower]);
         // Too few runs have no interval.
@@ -189,7 +189,7 @@ mod tests {
         let found = gated(&side(1, 1.0, 0.8), &b, WALL, true);
         assert_eq!(found[1], ("mmap".to_owned(), Outcome::Undecided));
         assert_eq!(found[2].1, Outcome::Undecided);
-        // One that is new has nothing to be slower than.
+        // A new method has no earlier value.
         assert_eq!(gated(&b, &side(1, 1.0, 0.8), WALL, true).len(), 2);
     }
 }

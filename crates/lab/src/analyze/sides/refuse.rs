@@ -1,10 +1,10 @@
-//! Which sides are not to be compared at all.
+//! Which sides must not be compared at all.
 
 use std::collections::BTreeSet;
 
 use crate::run::Run;
 
-/// Why two sides are not the same job, in one line; none if they may be.
+/// Why two sides are not the same job, in one line; none if they can be compared.
 pub fn refusal(a: &[Run], b: &[Run]) -> Option<String> {
     let runs = || a.iter().chain(b);
     let several = |what: &str, value: fn(&Run) -> String| {

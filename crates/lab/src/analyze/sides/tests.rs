@@ -3,7 +3,7 @@ use crate::analyze::tests::{answering, cell, close, noisy, point, run, times, wa
 use crate::param::Value;
 use crate::run::{CacheState, Cell, Status};
 
-/// So many runs of `read` and `mmap`, on a machine that is `slow` times slower in each of them.
+/// Runs of `read` and `mmap`, on a machine that is `slow` times slower in each of them.
 fn side(seed: u64, slow: &[f64], mmap: f64) -> Vec<Run> {
     let of = |(i, slow): (u64, &f64)| {
         let read = times(&noisy(seed + 2 * i, 0.01), *slow);
@@ -139,7 +139,7 @@ fn places_may_differ_where_each_side_has_one() {
     let sides = compare_sides(&ext4, &btrfs, &["dir"]);
     assert_eq!(sides.lines[0].point, point(&[("size", 1)]));
     assert!(sides.alone.is_empty());
-    // Of another size: another job.
+    // Another size is another job.
     let sides = compare_sides(&ext4, &at("/btrfs", 2), &["dir"]);
     assert_eq!((sides.lines.len(), sides.alone.len()), (0, 2));
 }
@@ -182,7 +182,8 @@ fn methods_that_read_other_params_are_of_one_family() {
     close(Some(mmap.absolute.level), 1.0 - 0.05 / 2.0, 1e-12);
 }
 
-/// Those that a table does not compare have no say in its measure: a yardstick, and a wrong answer.
+/// Cells that a table does not compare have no influence on its measure: a yardstick, and a wrong
+/// answer.
 #[test]
 fn the_measure_is_that_of_the_contenders_whose_answer_is_right() {
     let side = |seed: u64, cells: &[Cell]| -> Vec<Run> {
@@ -208,7 +209,7 @@ fn the_measure_is_that_of_the_contenders_whose_answer_is_right() {
     assert_eq!(deciding(&[other]), by_wall);
 }
 
-/// `cat` is in both tables, the second of which it is not listed under.
+/// `cat` is in both tables; it is not listed under the second one.
 #[test]
 fn tables_that_share_a_method_are_compared_by_one_measure() {
     let at = |name: &str, seed, values: &[(&str, u64)]| Cell {

@@ -1,4 +1,4 @@
-//! A method against itself at another word or path.
+//! A method compared with itself at another word or path.
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn directories_are_compared_at_each_size_with_the_first_of_them() {
     close(across.ratio, 0.5, 0.01);
     close(Some(across.level), 1.0 - 0.05 / 2.0, 1e-12);
 
-    // Where the first one was not measured, the next one stands for it.
+    // If the first one was not measured, the next one takes its place.
     cells[0].status = Status::Failed("full".to_owned());
     assert_eq!(lines(cells)[0], "dir 1: /c to /b Slower");
 }
@@ -57,7 +57,7 @@ fn jobs_and_numbers_and_other_methods_are_not_compared() {
     assert_eq!(lines(cells), [""; 0]);
 }
 
-/// What is left of `copy` without the wait is not known, so that the tables are by wall time.
+/// The time of `copy` without the wait is not known, so that the tables are by wall time.
 #[test]
 fn the_measure_is_that_of_the_tables_of_both_values() {
     let of = |method: &str, dir: &str, seed| {

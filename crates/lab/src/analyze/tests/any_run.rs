@@ -1,4 +1,4 @@
-//! Whatever a run holds, it can be analyzed, and what is said is consistent.
+//! Every run can be analyzed, whatever it contains, and the results are consistent.
 
 use proptest::prelude::*;
 
@@ -58,7 +58,7 @@ fn consistent(analysis: &Analysis, c: &Comparison) -> bool {
         (Some(low), Some(_)) if low > 1.0 => c.verdict == Verdict::Slower,
         (Some(low), Some(high)) => {
             let ordered = low <= high && c.ratio.is_some_and(|r| low <= r && r <= high);
-            // Ends that round to 1 may lie on either side of it.
+            // Ends that round to 1 may be on either side of it.
             ordered && (!matches!(c.verdict, Verdict::WrongAnswer | Verdict::Missing))
         }
         _ => matches!(c.verdict, Verdict::Undecided | Verdict::WrongAnswer | Verdict::Missing),

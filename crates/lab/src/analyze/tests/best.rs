@@ -1,4 +1,4 @@
-//! Who is best at a point, and what is as good.
+//! Which method is best at a point, and which are equally good.
 
 use super::*;
 
@@ -20,8 +20,8 @@ fn the_best_set_holds_what_is_not_shown_slower() {
     assert_eq!(best, [1, 2]);
 }
 
-/// `cat` does not depend on the buffer: it is the reference of both tables, and compared once with
-/// `cp`.
+/// `cat` does not depend on the buffer: it is the reference of both tables, and is compared once
+/// with `cp`.
 #[test]
 fn pareto_methods_are_beaten_by_none_in_all() {
     let method = |name, wall, cpu: f64, rss: f64| {
@@ -39,17 +39,18 @@ fn pareto_methods_are_beaten_by_none_in_all() {
         method("cheap", 9.0, 2.0, 9.0),
     ];
     let analysis = analyze(&run(cells.clone()));
-    // What lacks a metric that another has is neither praised nor held against it.
+    // A method that lacks a metric that another has is not in the Pareto set and does not beat the
+    // other.
     assert_eq!(analysis.families[0].pareto, [0, 1, 3, 5]);
     assert!(analysis.cells[0].pareto && !analysis.cells[2].pareto);
-    // What all lack is no matter.
+    // A metric that all methods lack has no effect.
     for cell in &mut cells {
         cell.values.remove("peak_rss_bytes");
     }
     assert_eq!(analyze(&run(cells)).families[0].pareto, [4]);
 }
 
-/// The rounds of one session are those of one set of processes, by which nothing is decided.
+/// The rounds of one session come from one set of processes, which decides nothing.
 #[test]
 fn of_one_session_nothing_is_known_beside_the_winner() {
     let steady = || noisy(1, 0.001).into_iter().take(10);
@@ -59,7 +60,7 @@ fn of_one_session_nothing_is_known_beside_the_winner() {
     assert_eq!((&family.best[..], &family.undecided[..]), (&[0][..], &[1][..]));
 }
 
-/// The cell's samples count in these rounds only.
+/// The cell's samples count only in these rounds.
 fn only_in(mut cell: Cell, takes_part: impl Fn(usize) -> bool) -> Cell {
     for (round, sample) in cell.samples.iter_mut().enumerate() {
         if !takes_part(round) {
@@ -74,12 +75,12 @@ fn what_shares_too_few_rounds_with_the_winner_is_not_called_as_fast() {
     let analysis = analyze(&run(vec![
         cell("read", noisy(1, 0.01)),
         only_in(cell("fast", times(&noisy(2, 0.01), 0.6)), |round| round < 60),
-        // By the reference, which both share rounds with, it is slower.
+        // By the reference, with which both share rounds, it is slower.
         only_in(cell("late", times(&noisy(3, 0.01), 3.5)), |round| round >= 40),
-        // Too few sessions: nothing is known of it.
+        // Too few sessions: nothing is known about it.
         only_in(cell("rare", times(&noisy(4, 0.01), 19.0)), |round| round % 30 == 0),
         cell("as-fast", times(&noisy(5, 0.01), 0.601)),
-        // It shares no round with the winner, and beside the reference both are alike.
+        // It shares no round with the winner, and both are equal compared with the reference.
         only_in(cell("late-as-fast", times(&noisy(6, 0.01), 0.601)), |round| round >= 40),
     ]));
     let family = &analysis.families[0];
@@ -89,8 +90,8 @@ fn what_shares_too_few_rounds_with_the_winner_is_not_called_as_fast() {
     assert_eq!(family.undecided, [3]);
 }
 
-/// In a tenth of tables of 14 equal methods one was missing when each was compared at the level of
-/// the table's verdicts.
+/// In a tenth of tables of 14 equal methods, one method was missing when each was compared at the
+/// level of the table's verdicts.
 #[test]
 fn of_equal_methods_none_is_missing_from_the_best() {
     let tables: u64 = 100;

@@ -1,4 +1,4 @@
-//! Who is compared with whom, round by round, and with what result.
+//! Which methods are compared with each other, round by round, and with what result.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn contenders_are_compared_with_the_first_and_yardsticks_are_not() {
     assert!(analysis.decision(&analysis.families[0], 1).is_none());
 }
 
-/// The level of the machine jumps by a factor from round to round; only the same rounds show that
+/// The speed of the machine changes by a factor from round to round; only the same rounds show that
 /// one method takes 3 % more. Rounds that one of them lacks must not shift the others.
 #[test]
 fn only_samples_of_the_same_round_are_compared() {
@@ -48,7 +48,7 @@ fn only_samples_of_the_same_round_are_compared() {
         b.samples[round].not_counted = Some("not warm".to_owned());
     }
     a.samples[5].warm_up = true;
-    // Samples may be stored in another order than they were taken in.
+    // Samples may be stored in a different order from that in which they were taken.
     b.samples.swap(30, 50);
     for column in b.values.values_mut() {
         column.swap(30, 50);
@@ -96,7 +96,7 @@ fn the_majority_is_right_and_the_reference_between_equals() {
     silent.samples.iter_mut().for_each(|sample| sample.answer = None);
     assert_eq!(wrong(vec![silent.clone(), silent.clone()]), [0; 0], "a job without an answer");
     assert_eq!(wrong(vec![silent, a.clone(), answering(c.clone(), "2")]), [0, 2]);
-    // Its own samples differ; it has no vote, and neither has a yardstick.
+    // The answers of its own samples differ; it has no vote, and neither has a yardstick.
     let mut fickle = b.clone();
     fickle.samples[7].answer = Some("2".to_owned());
     let mut yardstick = answering(c.clone(), "2");
@@ -176,8 +176,8 @@ fn fewer_than_five_sessions_give_a_ratio_and_no_verdict() {
     assert!(of(41).low.is_some());
 }
 
-/// Of 100 rounds each, 9 sessions say that it is faster and one that it is not: with rounds as the
-/// unit that would be sure.
+/// `b` is faster in six of ten sessions of 10 rounds and slower in four: with the 100 rounds as the
+/// unit, the difference would be significant.
 #[test]
 fn the_rounds_of_a_session_are_one_value() {
     let process = [0.9, 1.1, 0.92, 1.08, 0.9, 0.91, 1.07, 0.95, 0.9, 1.05];
@@ -189,8 +189,8 @@ fn the_rounds_of_a_session_are_one_value() {
     assert!(c.low.unwrap() < 0.95 && 1.02 < c.high.unwrap(), "{c:?}");
 }
 
-/// Three methods share one wandering load. Of `c` what is left without the wait is not known at
-/// first.
+/// Three methods share one load that drifts. At first the time of `c` without the wait is not
+/// known.
 #[test]
 fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
     let waited = |seed, factor: f64| {
@@ -211,7 +211,7 @@ fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
         decisions.map(|c| format!("{} {} {:?}", c.method, c.metric, c.verdict)).collect()
     };
     let known = cells[2].values["wall_less_wait_ns"].clone();
-    // More than a sample in ten lacks it: it has several threads, or starts processes.
+    // More than one sample in ten lacks it: the method has several threads, or starts processes.
     for lacking in cells[2].values.get_mut("wall_less_wait_ns").unwrap().iter_mut().step_by(5) {
         *lacking = f64::NAN;
     }
@@ -224,7 +224,7 @@ fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
     let expected = ["b wall_less_wait_ns Faster", "c wall_less_wait_ns Same"];
     assert_eq!(deciding(&analysis), expected);
     assert_eq!(analysis.families[0].best, [1]);
-    // Without such a wait the wall time decides, and what is left without it is shown beside it.
+    // Without such a wait the wall time decides, and the time without the wait is shown beside it.
     for cell in &mut cells {
         cell.values.get_mut("run_queue_wait_ns").unwrap().fill(10.0);
     }
@@ -234,7 +234,7 @@ fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
     assert!(analysis.comparisons.iter().all(|c| c.decides == (c.metric == "wall_ns")));
 }
 
-/// No ratio, and nothing that comes later, chooses what decides.
+/// The choice of the deciding measure depends on no ratio, and on no later sample.
 #[test]
 fn what_decides_is_what_the_run_has_kept() {
     let kept = |metric: &str| Measure { metric: metric.to_owned(), why: "so it was".to_owned() };
@@ -255,7 +255,7 @@ fn what_decides_is_what_the_run_has_kept() {
     let why = "no method is known to have waited for a CPU in over 5 % of its time";
     check(&rested, vec![], "wall_ns", why);
     check(&rested, vec![kept("wall_less_wait_ns")], "wall_less_wait_ns", "so it was");
-    // What one of them lacks cannot decide, whatever was chosen.
+    // A measure that one of them lacks cannot decide, whatever was chosen.
     let why = "the time of b without such a wait is not known";
     let lacking = [waited_a, b];
     check(&lacking, vec![kept("wall_less_wait_ns")], "wall_ns", why);
@@ -263,8 +263,8 @@ fn what_decides_is_what_the_run_has_kept() {
     check(&lacking, vec![], "wall_ns", &why);
 }
 
-/// Commands whose work is done by children: that they were taken off the CPU shows that they waited
-/// for it, not how long.
+/// Commands whose work is done by children: their preemptions show that they waited for a CPU, but
+/// not how long.
 #[test]
 fn a_wall_time_with_an_unknown_wait_needs_the_cpu_time_to_agree() {
     // The wall time is six times the CPU time of 10 ms, and 10 % less in b.
@@ -284,9 +284,9 @@ fn a_wall_time_with_an_unknown_wait_needs_the_cpu_time_to_agree() {
     check(tree("b", 2, 0.9, 1.0, 5.0), 5.0, Verdict::Undecided, &[0, 1]);
     check(tree("b", 2, 0.9, 1.1, 5.0), 5.0, Verdict::Undecided, &[0, 1]);
     check(tree("b", 2, 1.1, 1.0, 5.0), 5.0, Verdict::Undecided, &[0, 1]);
-    // It takes less of the CPU, too.
+    // It also takes less CPU time.
     check(tree("b", 2, 0.9, 0.9, 5.0), 5.0, Verdict::Faster, &[1]);
-    // It waits for something else: nobody took it off the CPU.
+    // It waits for something else: it was not preempted.
     check(tree("b", 2, 0.9, 1.0, 0.0), 0.0, Verdict::Faster, &[1]);
 }
 
@@ -355,7 +355,7 @@ fn summaries_are_of_the_samples_that_count() {
     assert_eq!(values, [2.0, 26.0, 50.0, 75.0, 90.0, 99.0, 99.0]);
     assert_eq!(wall.percentiles[0].low, None);
     assert!(wall.percentiles[2].low.unwrap() < 50.0 && wall.percentiles[2].high.unwrap() > 50.0);
-    // Ten sessions tell nothing of what one in a hundred does.
+    // Ten sessions show nothing about events that occur in one sample of a hundred.
     assert_eq!((wall.percentiles[5].low, wall.percentiles[5].high), (None, None));
     assert_eq!((wall.sessions, wall.ops), (10, 84));
     assert!(metrics[3].constant);

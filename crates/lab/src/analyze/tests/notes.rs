@@ -1,4 +1,4 @@
-//! Doubts are noted where there is a reason, and only there.
+//! A doubt is noted where there is a reason, and only there.
 
 use super::*;
 use crate::run::Warning;
@@ -11,7 +11,7 @@ fn notes(run: &Run) -> Vec<String> {
     analyze(run).notes.into_iter().map(line).collect()
 }
 
-/// The notes are exactly those with these beginnings.
+/// The notes are exactly those with these prefixes.
 fn check(run: &Run, beginnings: &[&str]) {
     let notes = notes(run);
     let all = notes.len() == beginnings.len()
@@ -66,7 +66,7 @@ fn a_start_that_is_slow_is_noted() {
     }
     let text = "m2: warm-up not finished: the first samples of its processes take ";
     check(&run(cells), &[text]);
-    // One slow sample is none of the start.
+    // One slow sample is not a slow start.
     let mut cells = calm();
     for column in cells[2].values.values_mut() {
         column[0] *= 1.5;

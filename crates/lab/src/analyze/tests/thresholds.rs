@@ -1,4 +1,4 @@
-//! Thresholds are decided by session, and all of a run together.
+//! Thresholds are decided by session, and together for the whole run.
 
 use super::*;
 use crate::run::Definition;
@@ -16,7 +16,7 @@ fn with_thresholds(cells: Vec<Cell>, thresholds: &[(&str, f64)]) -> Run {
     run
 }
 
-/// By its hundred samples the p50 lies above 1.06 ms for sure; by its ten processes it does not.
+/// By its hundred samples the p50 is certainly above 1.06 ms; by its ten processes it is not.
 #[test]
 fn the_samples_of_a_session_are_one_value() {
     let process = [1.0, 1.3, 0.98, 1.2, 0.97, 1.25, 1.3, 1.15, 1.2, 1.1];
@@ -55,7 +55,8 @@ fn fewer_than_five_sessions_decide_nothing() {
     assert_eq!(outcome.reason.as_deref(), Some(reason));
 }
 
-/// What a method waited for a CPU is no reason to say that it takes too long.
+/// The time for which a method waited for a CPU is no reason for the verdict that it takes too
+/// long.
 #[test]
 fn a_ratio_with_an_unknown_wait_is_not_exceeded() {
     let tree = |name: &str, seed, wall: f64| {

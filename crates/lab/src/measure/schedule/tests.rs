@@ -18,14 +18,14 @@ fn schedule(warm_up: u32, sessions: u32) -> Schedule {
     }
 }
 
-/// The counted rounds of each session of a run of 30 s, whose processes start and whose rounds are
-/// taken in so many ms; and the seconds that it takes.
+/// Simulates a run of 30 s with these times to start the processes and to take a round. Returns the
+/// counted rounds of each session, and the duration in seconds.
 fn simulate(sessions: u32, start_ms: u64, round_ms: u64) -> (Vec<u32>, u64) {
     let (taken, seconds, _) = simulate_warmed(1, sessions, start_ms, round_ms);
     (taken, seconds)
 }
 
-/// Also what is shown before each round.
+/// Also returns the progress before each round.
 fn simulate_warmed(
     warm_up: u32,
     sessions: u32,
@@ -36,7 +36,7 @@ fn simulate_warmed(
     let mut schedule = schedule(warm_up, sessions);
     let (mut now_ns, mut taken, mut shown) = (0, Vec::new(), Vec::new());
     while schedule.begins_session(now_ns) {
-        // In the first one, also a sample of each.
+        // The first session also takes one sample of each.
         now_ns += start_ns + if taken.is_empty() { round_ns } else { 0 };
         schedule.learn(&[round_ns], &[true], now_ns);
         for _ in 0..warm_up {
@@ -71,14 +71,14 @@ fn what_is_slow_beside_the_others_takes_part_once_in_a_session() {
     };
     assert_eq!(of(&[10, 10, 200, 999, 10]), [false; 5]);
     assert_eq!(of(&[10, 10, 2500, 10, 3900]), [false, false, true, false, true]);
-    // A reference takes part in all, and where all are slow, all do.
+    // A reference takes part in all rounds, and if all cells are slow, all of them do.
     assert_eq!(of(&[9000, 10, 10]), [false; 3]);
     assert_eq!(of(&[5000, 6000, 20_000]), [false; 3]);
     assert_eq!(of(&[0, 0]), [false; 2]);
 }
 
-/// In how many rounds of each session a cell of samples of so many ms takes part, beside others of
-/// 10 ms.
+/// The number of rounds of each session in which a cell with samples of `sample_ms` takes part,
+/// beside others of 10 ms.
 fn check_slow(sample_ms: u64, expected: &[u32]) {
     let samples_ns = [10_000_000, 10_000_000, 10_000_000, sample_ms * 1_000_000];
     let mut schedule = schedule(1, 10);
@@ -121,8 +121,8 @@ fn short_rounds_are_taken_in_all_sessions_and_long_ones_in_few() {
     check(1, 600, &[50]);
 }
 
-/// Of commands, a round is a session: two of ten seconds have a verdict after six rounds, and short
-/// ones are taken until the time is over.
+/// For commands, a round is a session: two commands of ten seconds have a verdict after six rounds,
+/// and short ones are repeated until the time limit.
 #[test]
 fn sessions_of_commands_are_started_and_warmed_up_once() {
     for (round_ms, sessions) in [(1, 100), (200, 100), (1000, 30), (10_000, 6), (20_000, 1)] {
@@ -145,8 +145,8 @@ fn sessions_of_commands_are_started_and_warmed_up_once() {
     }
 }
 
-/// As many as decide something at the level of a large table, as far as three times the time
-/// allows.
+/// As many sessions as decide something at the level of a large table, as far as three times the
+/// time limit allows.
 #[test]
 fn many_methods_have_ten_sessions() {
     for (round_ms, sessions) in
@@ -174,8 +174,8 @@ fn many_methods_have_ten_sessions() {
     }
 }
 
-/// Six rounds at the least, in sessions enough to be compared as wholes, within three times the
-/// time.
+/// At least six rounds, in enough sessions to be compared as wholes, within three times the time
+/// limit.
 #[test]
 fn rounds_of_some_seconds_are_enough_for_a_verdict() {
     for (start_ms, round_ms) in [(500, 1000), (2000, 2000), (2000, 3000), (4000, 4000)] {
@@ -185,8 +185,8 @@ fn rounds_of_some_seconds_are_enough_for_a_verdict() {
         assert!(seconds <= 90, "{round_ms} ms: {seconds} s");
     }
 }
-/// Three times its time, or what the first session takes before it can look at a clock: a sample of
-/// each method, the rounds that warm it up, and one that counts.
+/// Three times the time limit, or what the first session takes before it can check the time: one
+/// sample of each method, its warm-up rounds, and one counted round.
 #[test]
 fn a_run_takes_three_times_its_time_or_its_first_rounds() {
     for warm_up in [0, 1, 5, 100] {

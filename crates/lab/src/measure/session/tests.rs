@@ -3,7 +3,7 @@ use crate::experiment::Data;
 use crate::launch::RawSample;
 use crate::param::Point;
 
-/// Of a file of 1000 bytes of which `payload_bytes` are handed over, if that is known.
+/// The result for a file of 1000 bytes of which `payload_bytes` are delivered, if that is known.
 fn disproved(
     cache: CacheState,
     read_bytes: impl Into<Option<u64>>,
@@ -42,11 +42,11 @@ fn a_cold_sample_that_the_cache_served_does_not_count() {
     check(Some(980), Some(1000), "");
     check(Some(979), Some(1000), "not cold: 979 of 1000 bytes came from the device");
     check(Some(0), Some(1000), "not cold: 0 of 1000 bytes came from the device");
-    // No more than the job hands over, or the files hold.
+    // No more than the job delivers, or than the files contain.
     check(Some(98), Some(100), "");
     check(Some(97), Some(100), "not cold: 97 of 100 bytes came from the device");
     check(Some(979), Some(5000), "not cold: 979 of 1000 bytes came from the device");
-    // Where that is not known, anything.
+    // If that is not known, any number.
     check(Some(1), None, "");
     check(Some(0), None, "not cold: 0 of 1 bytes came from the device");
     check(None, Some(1000), "");
@@ -65,14 +65,14 @@ fn operations_are_batched_only_where_one_is_too_short_for_the_clock() {
     let shared = |batches: &[Batch]| shared_ops(batches);
     // 1000 steps of a clock of 20 ns are 20 µs.
     assert_eq!(shared(&[batch(0, 84, 250), batch(0, 20, 1000), batch(0, 1, 30_000)]), [84, 84, 1]);
-    // Those of another point have no say, nor has a yardstick, which may need more.
+    // Methods of another point have no influence, nor has a yardstick, which may need more.
     let limit = Batch { yardstick: true, ..batch(0, 1000, 21) };
     let slow_limit = Batch { yardstick: true, ..batch(0, 4, 6000) };
     assert_eq!(
         shared(&[limit, slow_limit, batch(0, 20, 1000), batch(1, 50, 400)]),
         [1000, 20, 20, 50]
     );
-    // Not so many that a sample takes more than 10 ms.
+    // The number is limited so that no sample takes more than 10 ms.
     assert_eq!(shared(&[batch(0, 10_000, 2), batch(0, 2, 15_000)]), [10_000, 666]);
 }
 

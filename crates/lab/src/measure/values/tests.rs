@@ -2,7 +2,7 @@ use super::*;
 use crate::counters::Reading;
 use crate::protocol::Done;
 
-/// Of a sample of two operations whose process was at rest after it, or still on a CPU.
+/// The value in a sample of two operations whose process was at rest after it, or still on a CPU.
 fn value(name: &str, at_rest: bool) -> Option<f64> {
     let done = Done { n: 1, wall_ns: 1000, ops: 2, bytes: 10, ..Done::default() };
     let used = Reading {
@@ -29,8 +29,7 @@ fn the_cpu_time_of_a_process_that_is_still_on_a_cpu_is_not_known() {
     }
 }
 
-/// Of a worker that has so many threads and used so much CPU time, so much of it in the main
-/// thread.
+/// A worker with this number of threads, this CPU time, and this part of it in the main thread.
 fn of_threads(threads: u64, main_ns: u64, cpu_ns: u64) -> Vec<&'static str> {
     let used = Reading {
         cpu_ns: Some(cpu_ns),
@@ -47,7 +46,7 @@ fn of_threads(threads: u64, main_ns: u64, cpu_ns: u64) -> Vec<&'static str> {
     let known: Vec<&str> = values(&taken).into_iter().map(|(name, _)| name).collect();
     let names = ["run_queue_wait_ns", "voluntary_switches", "involuntary_switches"];
     for name in names {
-        // What is left out has its reason.
+        // A value that is left out has a reason.
         let why = missing(&taken).filter(|(missing, _)| *missing == name).count();
         assert_eq!(why, usize::from(!known.contains(&name)), "{name}");
     }
@@ -58,14 +57,14 @@ fn of_threads(threads: u64, main_ns: u64, cpu_ns: u64) -> Vec<&'static str> {
 fn what_is_read_of_the_main_thread_does_not_stand_for_several() {
     let all = ["run_queue_wait_ns", "voluntary_switches", "involuntary_switches"];
     assert_eq!(of_threads(1, 5_000_000, 5_000_000), all);
-    // A thread that has come and gone.
+    // A thread has started and ended.
     assert_eq!(of_threads(1, 2_000_000, 5_000_000), [""; 0]);
-    // The others of a runtime wait for something to do, and are woken now and then.
+    // The other threads of a runtime wait for work, and are woken occasionally.
     assert_eq!(of_threads(9, 5_000_000, 5_000_000), ["run_queue_wait_ns"]);
     assert_eq!(of_threads(9, 2_000_000, 5_000_000), [""; 0]);
 }
 
-/// A sample of 1 ms of which the main thread computed so much, and waited for a CPU so long.
+/// A sample of 1 ms in which the main thread computed and waited for a CPU for these times.
 fn taken(computed_ns: u64, waited_ns: f64) -> RawSample {
     let metrics = [("run_queue_wait_ns", waited_ns), ("cpu_ns", computed_ns as f64)];
     let metrics = metrics.map(|(name, ns)| (name.to_owned(), ns)).to_vec();
@@ -84,10 +83,10 @@ fn taken(computed_ns: u64, waited_ns: f64) -> RawSample {
 fn a_time_without_the_wait_is_of_a_thread_that_computed_all_of_it() {
     assert_eq!(wall_less_wait_ns(&taken(1_000_000, 0.0)), Some(1e6));
     assert_eq!(wall_less_wait_ns(&taken(400_000, 600_000.0)), Some(4e5));
-    // A part of it the thread waited for something else: whose wait for a CPU that was is not
+    // For a part of it the thread waited for something else: whose wait for a CPU that was is not
     // known.
     assert_eq!(wall_less_wait_ns(&taken(380_000, 600_000.0)), None);
-    // More than there can be.
+    // More than is possible.
     assert_eq!(wall_less_wait_ns(&taken(500_000, 600_000.0)), None);
     let mut with_children = taken(1_000_000, 0.0);
     with_children.used.minor_faults_of_children = Some(60);

@@ -1,16 +1,17 @@
-//! False alarms between runs, a part of what the benchmark `gate` simulates in full.
+//! False alarms between runs: a part of what the benchmark `gate` simulates in full.
 
 use super::gate::{Checked, MACHINES, checks, foreseen, pairs, sides};
 use lab::analyze::ROUNDS;
 
-/// The right share is 5 % of two comparisons at 2.5 %; 200 sets stray.
+/// The correct share is 5 % for two comparisons at 2.5 %; with 200 sets it varies.
 #[test]
 fn five_runs_a_side_keep_the_promised_rate() {
     for shared in [MACHINES[1], MACHINES[2]] {
         let [absolute, relative] = sides(shared, 5, 200);
         assert!(absolute <= 0.06 && relative <= 0.06, "{}: {absolute} {relative}", shared.name);
     }
-    // A simulator without the trouble proves nothing: a run for a session is no side.
+    // A simulator that does not reproduce the problem proves nothing: one run is not a side, though
+    // it has several sessions.
     assert_eq!(sides(MACHINES[1], 1, 20), [0.0, 0.0]);
 }
 
@@ -24,8 +25,8 @@ fn a_check_of_what_did_not_change_hardly_ever_fails() {
             assert!(shares.slower <= 0.02, "{}: {shares:?}", shared.name);
         }
     }
-    // Of 1000 sets 79 % are ok: the reference is decided as it is, with the speed of the machine in
-    // it.
+    // Of 1000 sets 79 % are ok: the reference is compared absolutely, including the speed of the
+    // machine.
     assert!(checks(MACHINES[0], SAME, 60).ok >= 0.8);
 }
 
@@ -45,7 +46,7 @@ fn in_the_same_rounds_what_did_not_change_is_ok_and_a_slowdown_is_found() {
     let shared = MACHINES[1];
     assert!(pairs(shared, 5, 1.0, 100).ok >= 0.95);
     assert!(pairs(shared, 5, 1.2, 100).slower >= 0.95);
-    // The processes of one program differ by more there than what is looked for.
+    // The processes of one program differ there by more than the change that is searched for.
     assert!(pairs(MACHINES[2], 5, 1.1, 100).undecided >= 0.9);
 }
 

@@ -10,7 +10,7 @@ use super::simulate::{
 
 const POWER: &str = include_str!("power.tsv");
 
-/// Sessions and rounds, and sets: an unoptimised build has the time for these.
+/// Sessions and rounds, and the number of sets: an unoptimised build has time for these.
 const SETS: [([usize; 2], u32); 3] = [([10, 1], 1200), ([10, 3], 500), ([22, 4], 200)];
 const SEED: u64 = 1;
 
@@ -29,8 +29,8 @@ fn in_rounds_every_noise_keeps_the_promised_rates() {
     check_power(&table);
 }
 
-/// A change of more than 3 points is seen: a loss is one of the method, a gain may be a false
-/// promise.
+/// A change of more than 3 points is detected: a loss is a regression of the method, a gain may
+/// come with intervals that do not hold.
 fn check_power(table: &str) {
     let kept = POWER.lines().filter(|line| !line.starts_with('#'));
     assert_eq!(table.lines().count(), kept.clone().count(), "\n{table}");
@@ -43,7 +43,7 @@ fn check_power(table: &str) {
     }
 }
 
-/// A simulator in which the wrong design passed would prove nothing.
+/// A simulator in which the wrong design passes would prove nothing.
 #[test]
 fn one_after_the_other_fails_the_same_bounds_under_drift() {
     for noise in [Noise::Drift, Noise::Wander, Noise::Neighbour] {
@@ -53,22 +53,22 @@ fn one_after_the_other_fails_the_same_bounds_under_drift() {
     }
 }
 
-/// The right share is 5 %; of 400 sets it strays by 3.3 points.
+/// The correct share is 5 %; with 400 sets it varies by 3.3 points.
 #[test]
 fn ten_sessions_keep_what_processes_differ_by_out_of_the_verdict() {
     for spread in [0.0, 0.2, 0.5, 3.0] {
         let share = false_alarms_of_processes(spread, 10, 10, 400);
         assert!(share <= 0.083, "processes differ by {spread} of the noise: {share}");
     }
-    // A simulator without the trouble would prove nothing: rounds of one process that are taken as
-    // sessions.
+    // A simulator that does not reproduce the problem would prove nothing: rounds of one process
+    // that are treated as sessions.
     let rounds = false_alarms_of_rounds(0.5, 100, 100);
     assert!(rounds > 0.5, "{rounds}");
 }
 
-/// The promise is 5 %; of 200 tables the share strays by 3 points. In these the pretest that chose
-/// between rounds and sessions lost the most: 9.8 %, 9.5 % and 17.8 % of 400 tables, and 8.8 % and
-/// 8.0 % of 14 methods.
+/// The promised share is 5 %; with 200 tables the share varies by 3 points. In these designs the
+/// pretest that chose between rounds and sessions was worst: 9.8 %, 9.5 % and 17.8 % of 400 tables,
+/// and 8.8 % and 8.0 % for 14 methods.
 #[test]
 fn a_table_of_equal_methods_keeps_its_level_however_much_processes_differ() {
     let mut wrong = String::new();

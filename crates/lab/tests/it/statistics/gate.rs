@@ -1,5 +1,5 @@
-//! Runs of a machine that is shared, simulated as wholes: two sides of runs, and checks against a
-//! baseline, of programs that did not change or did.
+//! Simulates whole runs of a shared machine: two sides of runs, and checks against a baseline, of
+//! programs that did or did not change.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,25 @@ use lab::param::Point;
 use lab::random::SplitMix64;
 use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
 
-/// What a machine does to the logs of times, as standard deviations.
+/// The influence of a machine on the logs of times, as standard deviations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shared {
     pub(crate) name: &'static str,
-    /// Of the speed of the machine, which is the same for all methods: from run to run, and from
-    /// session to session.
+    /// The variation of the speed of the machine, which is the same for all methods: from run to
+    /// run, and from session to session.
     pub(crate) machine: [f64; 2],
-    /// Of one method alone: from run to run, from session to session, and from round to round.
+    /// The variation of one method alone: from run to run, from session to session, and from round
+    /// to round.
     pub(crate) method: [f64; 3],
 }
 
-/// As was measured on shared machines: sessions of a method beside its reference differ by 1.4 % in
-/// CPU time and by 8.5 % in wall time, those of a method alone by 14 % and by 60 %.
+/// As measured on shared machines: sessions of a method relative to its reference differ by 1.4 %
+/// in CPU time and by 8.5 % in wall time, those of a method alone by 14 % and by 60 %.
 pub(crate) const MACHINES: [Shared; 4] = [
     Shared { name: "quiet", machine: [0.02, 0.01], method: [0.003, 0.003, 0.01] },
     Shared { name: "shared", machine: [0.14, 0.05], method: [0.014, 0.014, 0.04] },
     Shared { name: "crowded", machine: [0.6, 0.2], method: [0.085, 0.085, 0.14] },
-    // What the assumption of a check denies: runs differ by more than sessions do.
+    // This violates the assumption of a check: runs differ by more than sessions do.
     Shared { name: "moody", machine: [0.14, 0.05], method: [0.02, 0.01, 0.04] },
 ];
 
@@ -40,17 +41,17 @@ pub(crate) struct Shares {
     pub(crate) undecided: f64,
 }
 
-/// What is checked, `earlier` runs of the same being in the store.
+/// The checked design, with `earlier` runs of the same job in the store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Checked {
     pub(crate) methods: usize,
     pub(crate) earlier: u32,
-    /// What all methods but the reference take of their time before.
+    /// The ratio of the new time to the earlier one, for all methods except the reference.
     pub(crate) factor: f64,
 }
 
-/// Of many checks with `wall=5%`, each against its own baseline. As the program does it: a second
-/// run only where the first is not ok.
+/// The outcomes of many checks with `wall=5%`, each against its own baseline. As in the program,
+/// there is a second run only if the first is not ok.
 pub(crate) fn checks(shared: Shared, checked: Checked, sets: u32) -> Shares {
     let Checked { methods, earlier, factor } = checked;
     let mut random = SplitMix64(11);
@@ -76,7 +77,7 @@ pub(crate) fn checks(shared: Shared, checked: Checked, sets: u32) -> Shares {
 }
 
 impl Shares {
-    /// What is faster is ok, too.
+    /// A faster method is ok as well.
     fn count(&mut self, found: Outcome, sets: u32) {
         let share = match found {
             Outcome::Ok | Outcome::Faster => &mut self.ok,
@@ -87,8 +88,9 @@ impl Shares {
     }
 }
 
-/// Of many checks of old and new in the same rounds with `wall=5%`. One of the methods takes
-/// `factor` of the time of its old side, the others did not change. A second run as in [`checks`].
+/// The outcomes of many checks of old and new in the same rounds with `wall=5%`. One of the methods
+/// takes `factor` of the time of its old side, the others did not change. There is a second run as
+/// in [`checks`].
 pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> Shares {
     let mut random = SplitMix64(13);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
@@ -105,8 +107,8 @@ pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> S
     shares
 }
 
-/// The factor that the median of some past checks says would be found in four of five, where one
-/// did not change.
+/// The factor that would be found in four of five cases, by the median of some past checks in which
+/// nothing changed.
 pub(crate) fn foreseen(shared: Shared, methods: usize, rounds: u32) -> f64 {
     let mut random = SplitMix64(14);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
@@ -117,9 +119,9 @@ pub(crate) fn foreseen(shared: Shared, methods: usize, rounds: u32) -> f64 {
     1.0 + found[0].found_percent.unwrap_or(f64::NAN) / 100.0
 }
 
-/// So many methods and the old side of each. What a run does to one of them (where files and memory
-/// came to lie) it does to both sides, which do the same work on the same data; processes and
-/// rounds differ.
+/// This number of methods and the old side of each. The effect of a run on one of them (the
+/// placement of files and memory) is the same for both sides, which do the same work on the same
+/// data; processes and rounds differ.
 fn both_sides(shared: Shared, methods: usize, factor: f64, random: &mut SplitMix64) -> Run {
     let [_, of_session, of_round] = shared.method;
     let same_run = Shared { method: [0.0, of_session, of_round], ..shared };
@@ -134,8 +136,8 @@ fn both_sides(shared: Shared, methods: usize, factor: f64, random: &mut SplitMix
     both
 }
 
-/// How often one method that did not change is said to differ between two sides of so many runs:
-/// absolutely, and relative to the reference.
+/// How often one method that did not change is reported to differ between two sides of this number
+/// of runs: absolutely, and relative to the reference.
 pub(crate) fn sides(shared: Shared, runs: usize, sets: u32) -> [f64; 2] {
     let mut random = SplitMix64(12);
     let mut alarms = [0u32; 2];
@@ -151,7 +153,7 @@ pub(crate) fn sides(shared: Shared, runs: usize, sets: u32) -> [f64; 2] {
     alarms.map(|count| f64::from(count) / f64::from(sets))
 }
 
-/// The reference and so many methods more.
+/// The reference and this number of further methods.
 fn run(shared: Shared, methods: usize, factor: f64, random: &mut SplitMix64) -> Run {
     let Shared { machine, method: [of_run, of_session, of_round], .. } = shared;
     let speed = machine[0] * random.normal();

@@ -1,4 +1,5 @@
-//! Estimate, interval and p of 30 data sets against values that were computed apart from this code.
+//! Estimate, interval and p of 30 data sets, compared with values that were computed independently
+//! of this code.
 
 use lab::stats::{SignedRank, by_session, hodges_lehmann};
 

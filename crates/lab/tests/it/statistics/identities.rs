@@ -1,10 +1,10 @@
-//! What must hold exactly, whatever the data.
+//! Identities that must hold exactly for any data.
 
 use lab::stats::{Walsh, by_session, hodges_lehmann};
 use proptest::prelude::*;
 
-/// The two-sided p by trying all signs: how often the smaller rank sum is at most the one seen. The
-/// values must be untied and not 0.
+/// The two-sided p by enumeration of all signs: how often the smaller rank sum is at most the
+/// observed one. The values must be untied and not 0.
 fn p_of_all_signs(differences: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
     sizes.sort_unstable_by(f64::total_cmp);
@@ -68,7 +68,7 @@ proptest! {
 
     #[test]
     fn a_ratio_does_not_know_the_unit(a in values(6..40), factor in 1e-3..1e6f64) {
-        // y = e^a against e^0, both in another unit: the logs differ by rounding only.
+        // y = e^a against e^0, both in another unit: the logs differ only by rounding.
         let other: Vec<f64> =
             a.iter().map(|x| (x.exp() * factor).ln() - (1.0 * factor).ln()).collect();
         let (one, other) = (hodges_lehmann(&a, 0.05).unwrap(), hodges_lehmann(&other, 0.05).unwrap());

@@ -1,4 +1,4 @@
-//! Proof of the statistics from outside: known values, exact identities, and simulated noise.
+//! Tests of the statistics from outside: known values, exact identities, and simulated noise.
 
 mod between;
 mod coverage;

@@ -1,5 +1,5 @@
-//! Runs of methods that differ in nothing, simulated, and which notes on their samples are shown
-//! all the same.
+//! Simulates runs of methods that do not differ, and reports which notes on their samples are shown
+//! nevertheless.
 
 use lab::analyze::analyze;
 use lab::random::SplitMix64;
@@ -7,7 +7,7 @@ use lab::run::{Cell, Pass, Run};
 
 use super::gate::{cell, of_cells, sample};
 
-/// The notes that follow from what was sampled, by what they begin with.
+/// The notes that are derived from the samples, by their prefixes.
 pub(crate) const KINDS: [&str; 5] =
     ["warm-up not finished", "drift", "two modes", "slot effect", "the counting pass ran"];
 
@@ -17,12 +17,13 @@ pub(crate) const DESIGNS: [[u32; 2]; 4] = [[10, 3], [10, 10], [22, 4], [60, 1]];
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rounds {
     Normal,
-    /// Student's with three degrees of freedom: every so often one is far out, on either side.
+    /// Student's t distribution with three degrees of freedom: occasionally a value is an outlier,
+    /// on either side.
     HeavyTailed,
 }
 
 const METHODS: usize = 14;
-/// A round strays by 3 %.
+/// The standard deviation of a round is 3 %.
 const ROUND_SD: f64 = 0.03;
 
 impl Rounds {
@@ -38,7 +39,7 @@ impl Rounds {
     }
 }
 
-/// A run of 14 equal methods whose processes differ by `spread` times what their rounds do.
+/// A run of 14 equal methods whose processes differ by `spread` times as much as their rounds do.
 pub(crate) fn noise(design: [u32; 2], rounds: Rounds, spread: f64, random: &mut SplitMix64) -> Run {
     let mut cells: Vec<Cell> = (0..METHODS).map(|i| cell(format!("m{i}"))).collect();
     let [sessions, of_session] = design;
@@ -72,7 +73,7 @@ fn order(n: usize, random: &mut SplitMix64) -> Vec<u32> {
     keys.into_iter().map(|(_, slot)| slot).collect()
 }
 
-/// Which kinds of notes a run has.
+/// The kinds of notes that a run has.
 pub(crate) fn kinds(run: &Run) -> [bool; KINDS.len()] {
     let notes = analyze(run).notes;
     KINDS.map(|kind| notes.iter().any(|note| note.to_string().starts_with(kind)))

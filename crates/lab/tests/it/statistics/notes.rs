@@ -1,12 +1,12 @@
-//! A note on noise is a false alarm: few runs may have one. The benchmark `statistics` simulates
-//! more of them.
+//! A note on pure noise is a false alarm: only few runs may have one. The benchmark `statistics`
+//! simulates more of them.
 
 use std::fmt::Write;
 
 use super::noted::{DESIGNS, KINDS, Rounds, false_notes};
 
-/// The promise is 2 % of runs; of 40 runs of each design the share strays by 4.4 points, of all 320
-/// by 1.6.
+/// The promised share is 2 % of runs; with 40 runs of each design the share varies by 4.4 points,
+/// over all 320 by 1.6.
 #[test]
 fn runs_of_pure_noise_have_next_to_no_notes() {
     let (mut sum, mut wrong) = ([0.0; KINDS.len()], String::new());

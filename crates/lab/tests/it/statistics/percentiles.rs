@@ -1,4 +1,4 @@
-//! Intervals of percentiles where processes differ: how often they hold the truth.
+//! Intervals of percentiles where processes differ: how often they contain the true value.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 const SETS: u32 = 2000;
 const PERCENTILES: [f64; 4] = [25.0, 50.0, 75.0, 90.0];
 
-/// Misses below and above, of each percentile, where rounds are normal and processes differ by
+/// Misses below and above, for each percentile, where rounds are normal and processes differ by
 /// `spread` times as much.
 fn misses(design: [u32; 2], spread: f64) -> [[u32; 2]; PERCENTILES.len()] {
     let mut random =
@@ -40,7 +40,7 @@ fn truth(p: f64, spread: f64) -> f64 {
     (sd * Normal::standard().inverse_cdf(p / 100.0)).exp()
 }
 
-/// The promise is 95 %; of 2000 sets the share strays by 1.5 points. Sessions of one sample have
+/// The promised share is 95 %; with 2000 sets it varies by 1.5 points. Sessions of one sample use
 /// ranks, whose coverage is exact.
 #[test]
 fn intervals_of_percentiles_hold_the_truth_however_much_processes_differ() {
@@ -49,7 +49,7 @@ fn intervals_of_percentiles_hold_the_truth_however_much_processes_differ() {
         for spread in [0.2, 0.5, 1.0, 3.0] {
             for (p, missed) in PERCENTILES.into_iter().zip(misses(design, spread)) {
                 let held = 1.0 - f64::from(missed[0] + missed[1]) / f64::from(SETS);
-                // A threshold at the truth is exceeded as often as the lower bound misses.
+                // A threshold at the true value is exceeded as often as the lower bound misses.
                 let exceeded = f64::from(missed[0]) / f64::from(SETS);
                 if held < 0.935 || p.total_cmp(&50.0).is_eq() && exceeded > 0.0385 {
                     writeln!(wrong, "{design:?} {spread} p{p}: {held:.4}, {exceeded:.4}").unwrap();
@@ -60,7 +60,7 @@ fn intervals_of_percentiles_hold_the_truth_however_much_processes_differ() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// A simulator in which the ranks of all samples did as well would prove nothing.
+/// A simulator in which the ranks of all samples performed equally well would prove nothing.
 #[test]
 fn ranks_of_all_samples_miss_the_truth_where_processes_differ() {
     let mut random = SplitMix64(5);

@@ -1,5 +1,5 @@
-//! A machine that is shared with others, simulated: two methods, seven kinds of noise, in rounds or
-//! one after the other. The true effect is known, so that every answer can be judged.
+//! Simulates a machine that is shared with others: two methods, seven kinds of noise, in rounds or
+//! one after the other. The true effect is known, so that every result can be judged.
 
 use lab::random::SplitMix64;
 use lab::stats::by_session;
@@ -12,13 +12,13 @@ pub(crate) enum Noise {
     Spikes,
     /// 2 %, and three samples in ten take 22 % longer.
     TwoModes,
-    /// 1 %, on a level that wanders by 5 %.
+    /// 1 %, on a level that drifts by 5 %.
     Wander,
-    /// 1 %, and a neighbour that slows all by 40 % comes and goes.
+    /// 1 %, with a neighbour that comes and goes and slows all samples by 40 %.
     Neighbour,
-    /// 1 %, while all gets slower by 5 % from the first sample to the last.
+    /// 1 %, while all samples get slower by 5 % from the first to the last.
     Drift,
-    /// 2 %, and whoever is second in a round takes 2 % longer.
+    /// 2 %, and the second method in a round takes 2 % longer.
     SecondSlot,
 }
 
@@ -34,35 +34,36 @@ pub(crate) const NOISES: [Noise; 7] = [
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Order {
-    /// Both once per round, in random order.
+    /// Both methods once per round, in random order.
     Rounds,
-    /// All samples of the one, then all of the other.
+    /// All samples of the first method, then all of the second.
     OneAfterTheOther,
 }
 
-/// How the decision fared over many sets. Shares of 1.
+/// The quality of the decision over many sets. Shares of 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rates {
     pub(crate) sets: u32,
-    /// A difference claimed where there was none.
+    /// A difference was claimed where there was none.
     pub(crate) false_alarms: f64,
-    /// Intervals that hold the true effect, of those that were given.
+    /// The share of the intervals that contain the true effect.
     pub(crate) coverage: f64,
-    /// The true effect of 2 % found, and on the right side.
+    /// The true effect of 2 % was found, with the correct sign.
     pub(crate) power: f64,
 }
 
 impl Rates {
     /// At most 5 % of false alarms with every noise and design; with outliers there are fewer,
-    /// which shows in the power. The share may stray by three standard deviations, at 4000 sets to
-    /// 6.0 %.
+    /// which shows in the power. The share may vary by three standard deviations, with 4000 sets up
+    /// to 6.0 %.
     pub(crate) fn hold(&self) -> bool {
         let sd = (0.05 * 0.95 / f64::from(self.sets)).sqrt();
         self.false_alarms <= 0.05 + 3.0 * sd && self.coverage >= 0.95 - 3.5 * sd
     }
 }
 
-/// Half of the work for the false alarms, half with an effect of 2 % for coverage and power.
+/// Each set is simulated twice: without an effect for the false alarms, and with an effect of 2 %
+/// for coverage and power.
 pub(crate) fn rates(
     noise: Noise,
     order: Order,
@@ -96,7 +97,7 @@ pub(crate) fn rates(
     }
 }
 
-/// The share of claims where two equal programs are `spread` times as far apart from process to
+/// The share of claims where two equal programs differ `spread` times as much from process to
 /// process as from round to round.
 pub(crate) fn false_alarms_of_processes(spread: f64, sessions: u32, rounds: u32, sets: u32) -> f64 {
     let mut random = SplitMix64(7);
@@ -113,7 +114,7 @@ pub(crate) fn false_alarms_of_processes(spread: f64, sessions: u32, rounds: u32,
     f64::from(false_alarms) / f64::from(sets)
 }
 
-/// The same of rounds of a single process, each of which is taken as if it were a session.
+/// The same for rounds of a single process, each of which is treated as if it were a session.
 pub(crate) fn false_alarms_of_rounds(spread: f64, rounds: u32, sets: u32) -> f64 {
     let mut random = SplitMix64(8);
     let mut false_alarms = 0;
@@ -127,13 +128,13 @@ pub(crate) fn false_alarms_of_rounds(spread: f64, rounds: u32, sets: u32) -> f64
     f64::from(false_alarms) / f64::from(sets)
 }
 
-/// As the lab decides, in sessions of so many rounds.
+/// The interval of the lab, in sessions of this number of rounds.
 fn interval(differences: &[f64], rounds: usize) -> Option<(f64, f64)> {
     let sessions: Vec<Vec<f64>> = differences.chunks(rounds).map(<[f64]>::to_vec).collect();
     by_session(&sessions, 0.05)?.interval
 }
 
-/// Of n rounds of two equal methods, the logs of the ratios of their times.
+/// For n rounds of two equal methods, the logs of the ratios of their times.
 fn differences(noise: Noise, order: Order, n: usize, random: &mut SplitMix64) -> Vec<f64> {
     let mut machine = Machine::new(noise, 2 * n, random);
     match order {
@@ -153,7 +154,7 @@ fn differences(noise: Noise, order: Order, n: usize, random: &mut SplitMix64) ->
 
 struct Machine {
     noise: Noise,
-    /// Time passes by one with each sample, from 0 to 1 over all.
+    /// Time advances equally with each sample, from 0 to 1 over all samples.
     time: f64,
     step: f64,
     level: f64,
@@ -169,7 +170,7 @@ impl Machine {
     /// The log of a time, where the undisturbed one is 0.
     fn sample(&mut self, slot: u32, random: &mut SplitMix64) -> f64 {
         self.time += self.step;
-        // First-order wandering with a memory of about 50 samples.
+        // First-order autoregressive drift with a memory of about 50 samples.
         self.level = 0.98 * self.level + 0.05 * (1.0 - 0.98f64.powi(2)).sqrt() * random.normal();
         let changes = if self.neighbour { 0.07 } else { 0.03 };
         self.neighbour ^= random.unit() < changes;
@@ -189,7 +190,7 @@ impl Machine {
 }
 
 /// The share of tables of equal methods with a false verdict at 95 % for the whole table. Each
-/// method's processes differ by `spread` times what its rounds do; the reference is in all
+/// method's processes differ by `spread` times as much as its rounds do; the reference is in all
 /// comparisons.
 pub(crate) fn false_tables(table: Table, spread: f64, sets: u32) -> f64 {
     let Table { methods, sessions, rounds } = table;
@@ -220,7 +221,7 @@ pub(crate) fn false_tables(table: Table, spread: f64, sets: u32) -> f64 {
     f64::from(false_tables) / f64::from(sets)
 }
 
-/// A table of methods that are measured in so many sessions of so many rounds.
+/// A table of methods, with its number of sessions and rounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table {
     pub(crate) methods: usize,

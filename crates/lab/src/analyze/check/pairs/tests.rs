@@ -2,8 +2,8 @@ use super::*;
 use crate::analyze::Outcome;
 use crate::analyze::tests::{answering, cell, noisy, run, times, with};
 
-/// 10 sessions of 5 rounds on a machine whose speed wanders, with `mmap` and `read`, of which
-/// `mmap` takes `factor` of the time of its old side.
+/// 10 sessions of 5 rounds on a machine whose speed drifts, with `mmap` and `read`; `mmap` takes
+/// `factor` of the time of its old side.
 fn measured(seed: u64, factor: f64) -> Run {
     let speed = noisy(seed, 0.3);
     let in_sessions = |mut cell: Cell| {
@@ -70,7 +70,7 @@ fn slower_takes_both_runs() {
     );
     let line = &twice.lines[0];
     assert!(line.low.unwrap() > 1.05 && (line.level.unwrap() - 0.975).abs() < 1e-9, "{line:?}");
-    // The second one does not confirm it.
+    // The second run does not confirm it.
     assert_eq!(
         check_pairs(&[slow[0].clone(), measured(3, 1.0)], &wall(5.0)).outcome,
         Outcome::Undecided
