@@ -171,8 +171,8 @@ fn command(
     Ok(Command { argv, shell, ..Command::default() })
 }
 
-/// Without a shell these would be plain words, which is not what a user means who writes them in
-/// one string.
+/// Without a shell these would be plain words, which a user who writes them in one string does not
+/// intend.
 fn forbid_shell_words(value: &Words, span: &Range<usize>) -> Result<(), Mistake> {
     let Words::Text(text) = value else { return Ok(()) };
     let word = text
