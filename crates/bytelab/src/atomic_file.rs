@@ -1,9 +1,10 @@
-//! A file that whoever opens it finds whole, or not at all: the bytes go to a file without a name,
-//! which takes the place of the old one when they are all there. Mode and owner stay as they were.
+//! A file that is replaced atomically: a reader finds it complete or not at all. The bytes go to a
+//! file without a name, which replaces the old file when all of them are written. Mode and owner
+//! are preserved.
 //!
-//! What a link leads to is replaced, not the link. A file that has further names, or whose owner
-//! cannot be kept, gets a copy of the bytes when they are all there. What is no regular file, as a
-//! device or a FIFO, is written to.
+//! The target of a symbolic link is replaced, not the link. If a file has several hard links, or
+//! its owner cannot be preserved, the complete bytes are copied into it. A target that is not a
+//! regular file, such as a device or a FIFO, is written directly.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Seek, Write};
@@ -16,12 +17,12 @@ use anyhow::{Result, bail, ensure};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tempfile::TempPath;
 
-/// As many links as the kernel follows (`path_resolution(7)`).
+/// The number of links that the kernel follows (`path_resolution(7)`).
 const LINKS_LIMIT: usize = 40;
 
-/// What a name stands for.
+/// What a path refers to.
 pub(crate) struct Target {
-    /// Behind all links.
+    /// The path after all links are resolved.
     path: PathBuf,
     kind: Kind,
 }
@@ -29,7 +30,7 @@ pub(crate) struct Target {
 enum Kind {
     New,
     Regular(Metadata),
-    /// Nothing takes the place of it.
+    /// Not a regular file, and therefore not replaced.
     Special(File),
 }
 
@@ -40,8 +41,7 @@ impl Target {
         }
         let (path, kind) = match fs::metadata(path) {
             Ok(there) if there.is_dir() => bail!("is a directory; name a file"),
-            // A file that has been removed is found by no name, but by that of a descriptor in
-            // /proc.
+            // A file that has been removed has no path except that of a descriptor in /proc.
             Ok(there) if there.is_file() && there.nlink() > 0 => {
                 (fs::canonicalize(path)?, Kind::Regular(there))
             }
@@ -64,25 +64,26 @@ impl Target {
         &self.path
     }
 
-    /// Whether another file can take its place.
+    /// Whether another file can replace it.
     pub(crate) fn is_regular(&self) -> bool {
         !matches!(self.kind, Kind::Special(_))
     }
 
-    /// The same, whatever way led there; none where nothing takes the place.
+    /// The resolved path, which is the same for every path to the file; `None` if it cannot be
+    /// replaced.
     pub(crate) fn place(&self) -> Option<PathBuf> {
         let name = self.path.file_name().filter(|_| self.is_regular())?;
         Some(fs::canonicalize(folder(&self.path)).ok()?.join(name))
     }
 
-    /// Gives the stand-in mode and owner of the file whose place it takes. Where it cannot take the
-    /// place, the file that is there, which is to get the bytes.
+    /// Gives the stand-in the mode and owner of the file that it will replace. If it cannot replace
+    /// that file, the existing file is returned, which must receive the bytes.
     pub(crate) fn dress(&self, stand_in: &File) -> io::Result<Option<File>> {
         let Kind::Regular(old) = &self.kind else { return Ok(None) };
         let new = stand_in.metadata()?;
         let same_owner = (new.uid(), new.gid()) == (old.uid(), old.gid())
             || fchown(stand_in, Some(old.uid()), Some(old.gid())).is_ok();
-        // After the owner, whose change takes set-user-ID away.
+        // This follows the change of owner, which clears set-user-ID.
         stand_in.set_permissions(old.permissions())?;
         if same_owner && old.nlink() == 1 {
             return Ok(None);
@@ -99,14 +100,15 @@ pub(crate) struct AtomicFile {
 }
 
 enum State {
-    /// It is the target itself.
+    /// The bytes go directly to the target.
     Special,
-    /// It takes the target's place. Until then it has no name.
+    /// It will replace the target. Until then it has no name.
     #[cfg(target_os = "linux")]
     Nameless,
-    /// The same, under a name that is removed when this is dropped, unless it is a part's.
+    /// The same, with a temporary name that is removed on drop, unless it is the name of a part.
     Named(TempPath),
-    /// What the target gets the bytes of, and the name that is removed then.
+    /// The target that receives a copy of the bytes, and the temporary name that is removed
+    /// afterwards.
     Copied { target: File, _name: Option<TempPath> },
 }
 
@@ -130,9 +132,9 @@ impl AtomicFile {
         AtomicFile::named(target, file, name)
     }
 
-    /// From a file that is beside the target, has all bytes and is open for reading. It is never
+    /// Uses a complete file in the target's directory, which is open for reading. It is never
     /// removed here, as it may be the only copy: after `finish` it has either become the target, or
-    /// its bytes are on disk there, too.
+    /// its bytes are also on disk in the target.
     pub(crate) fn from_part(target: Target, file: File, part: &Path) -> Result<AtomicFile> {
         let mut name = TempPath::try_from_path(std::path::absolute(part)?)?;
         name.disable_cleanup(true);
@@ -155,8 +157,8 @@ impl AtomicFile {
         &self.target
     }
 
-    /// Complete, and but for its name in its place: what could fail is done before the first of
-    /// several is renamed.
+    /// Completes the file except for the rename: every step that can fail is done before the first
+    /// of several files is renamed.
     pub(crate) fn ready(self) -> Result<AtomicFile> {
         match self.state {
             #[cfg(target_os = "linux")]
@@ -168,7 +170,7 @@ impl AtomicFile {
         }
     }
 
-    /// Takes the place of the target, or gives it the bytes.
+    /// Replaces the target, or copies the bytes into it.
     pub(crate) fn finish(self) -> Result<()> {
         let AtomicFile { target, mut file, state } = self.ready()?;
         match state {
@@ -177,8 +179,8 @@ impl AtomicFile {
                 file.rewind()?;
                 let bytes = byte_stream::copy(&file, &target)?.bytes;
                 target.set_len(bytes)?;
-                // The other copy is removed now, and some file systems report a full disk no
-                // sooner.
+                // The other copy is removed next, and some file systems report a full disk only at
+                // this point.
                 Ok(target.sync_all()?)
             }
             _ => Ok(()),
@@ -186,7 +188,7 @@ impl AtomicFile {
     }
 }
 
-/// Writes a file of this name; until `write` is done, what was there before stays.
+/// Writes a file of this name; the old content remains until `write` has returned.
 pub(crate) fn write<T>(path: &Path, write: impl FnOnce(&File) -> Result<T>) -> Result<T> {
     let whole = AtomicFile::create(path)?;
     let value = write(whole.file())?;
@@ -194,7 +196,7 @@ pub(crate) fn write<T>(path: &Path, write: impl FnOnce(&File) -> Result<T>) -> R
     Ok(value)
 }
 
-/// Neither opened again, which would write over what is there already, nor replaced.
+/// A standard stream is neither reopened, which would overwrite existing output, nor replaced.
 fn standard_stream(path: &Path) -> io::Result<Option<File>> {
     let stream = match path.to_str() {
         Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => {
@@ -209,7 +211,7 @@ fn standard_stream(path: &Path) -> io::Result<Option<File>> {
     Ok(Some(stream.into()))
 }
 
-/// Where links lead whose last one leads to nothing that is there.
+/// Resolves a chain of links whose last target does not exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_LIMIT {
@@ -223,14 +225,14 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
 
 fn names() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    // Less what the user's mask takes away.
+    // The umask is applied to these permissions.
     builder.prefix(".bytelab-").permissions(Permissions::from_mode(0o666));
     builder
 }
 
 #[cfg(target_os = "linux")]
 fn nameless(dir: &Path) -> io::Result<File> {
-    // By it the file gets its name.
+    // The file gets its name through this directory.
     fs::metadata("/proc/self/fd")?;
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(CWD, dir, flags, Mode::from_raw_mode(0o666))?.into())

@@ -16,7 +16,7 @@ use crate::commands::{
 #[derive(Parser)]
 #[command(name = "bytelab", version, max_term_width = 100, after_help = EXIT_STATUS)]
 pub(crate) struct Cli {
-    /// Where runs are kept [default: runs.sqlite in the user's data directory]
+    /// Where runs are stored [default: runs.sqlite in the user's data directory]
     #[arg(long, global = true, value_name = "FILE", env = "BYTELAB_STORE", hide_env_values = true)]
     pub(crate) store: Option<OsString>,
 
@@ -30,42 +30,42 @@ const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not 
 
 #[derive(Subcommand)]
 pub(crate) enum Task {
-    /// The latency numbers of this machine, beside published ones (at most 45 seconds)
+    /// Measure this machine's latency numbers, with published ones (at most 45 seconds)
     Numbers(numbers::NumbersArgs),
-    /// Measure: run an experiment, prove its answers, show which method wins
+    /// Measure: run an experiment, verify its answers, show which method wins
     #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT|FILE.toml")]
     Run(run::RunArgs),
-    /// The experiments and their methods; `list published`: results of others
+    /// List the experiments and their methods; `list published`: results of others
     List(list::ListArgs),
-    /// Write an experiment of your own to start from: a commented file that runs as it is
+    /// Write an example experiment: a commented file that can be run without changes
     Init(init::InitArgs),
-    /// Fleece, the binary form of JSON: convert, check, look into
+    /// Convert, check and inspect Fleece documents, a binary form of JSON
     Fleece(fleece::FleeceArgs),
-    /// What this machine can measure, from which source, and what would enable the rest
+    /// Show what this machine can measure, from which source, and what would enable the rest
     Doctor(doctor::DoctorArgs),
-    /// Check the measuring against known truth (one minute at most)
+    /// Check the measurement against known values (one minute at most)
     SelfTest(self_test::SelfTestArgs),
-    /// Files and URLs to standard output, in the cheapest way
+    /// Copy files and URLs to standard output at the lowest cost
     Cat(cat::CatArgs),
-    /// The stored runs, the oldest first; or one method over time
+    /// List the stored runs, the oldest first; or show one method over time
     History(history::HistoryArgs),
-    /// A stored run again
+    /// Print a stored run again
     Show(show::ShowArgs),
-    /// Two runs, labels or machines side by side, or a run beside published results
+    /// Compare two runs, labels or machines, or a run with published results
     Compare(compare::CompareArgs),
-    /// Fail if a method got slower than allowed: beside its old side, or measured again against a
-    /// baseline
+    /// Fail if a method got slower than allowed, compared with its old side in the same rounds, or
+    /// with a baseline
     #[command(subcommand_value_name = "EXPERIMENT|FILE.toml", subcommand_negates_reqs = true)]
     Check(check::CheckArgs),
-    /// Names for the runs that are checked against
+    /// Manage the names of runs that others are checked against
     Baseline(baseline::BaselineArgs),
-    /// Charts of stored runs: one HTML file, or SVG files
+    /// Draw charts of stored runs: one HTML file, or SVG files
     Report(report::ReportArgs),
-    /// Keep what another program measured as a run
+    /// Store results of another program as a run
     Import(import::ImportArgs),
-    /// A stored run for other programs: CSV, Parquet, benchstat, hyperfine and more
+    /// Write a stored run for other programs: CSV, Parquet, benchstat, hyperfine and more
     Export(export::ExportArgs),
-    /// Random records of files and streams, fair and reading only what it must
+    /// Draw random records of files and streams, unbiased and with as few reads as possible
     #[command(arg_required_else_help = true)]
     Sample(Box<sample::SampleArgs>),
     /// Remove runs from the store

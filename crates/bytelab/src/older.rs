@@ -1,4 +1,5 @@
-//! Runs that an older bytelab measured: what it got wrong is left out when they are loaded.
+//! Runs that an older bytelab measured: metrics with a wrong definition are removed when a run is
+//! loaded.
 
 use lab::experiment::How;
 use lab::metric::{self, Ran, leave_out_mended};
@@ -7,8 +8,7 @@ use lab::run::{Cell, Run};
 use crate::experiments::{self, copying, self_test};
 use crate::numbers;
 
-/// The methods of the experiments that come with bytelab whose work is done by processes that they
-/// start.
+/// The methods of built-in experiments whose work is done by child processes.
 const STARTERS: [(&str, &[&str]); 3] = [
     ("copying", &["cat", "dd", "gnu-cat", "uutils-cat", "pv", "cp"]),
     ("sampling", &["shuf", "awk", "sort", "sqlite", "duckdb"]),
@@ -23,7 +23,7 @@ pub(crate) fn leave_out(run: &mut Run) {
     }
     let mut known = experiments::all();
     known.push(self_test::experiment());
-    // A file of the user's may have the name of an experiment.
+    // A user's file may have the name of a built-in experiment.
     let declared = run.plan.definition.is_some();
     let known = known.into_iter().find(|known| !declared && known.name == run.experiment);
     leave_out_mended(run, |cell| {
@@ -42,7 +42,7 @@ fn ran(experiment: &str, how: Option<&How>, cell: &Cell) -> Ran {
     };
     let starts =
         STARTERS.iter().any(|(of, methods)| *of == experiment && methods.contains(&method));
-    // The start-up of a plain command is in each of its samples; that of a worker comes with its
+    // Each sample of a plain command includes its start-up; that of a worker is reported with its
     // `prepare`.
     let has = |metric: &str| cell.values.contains_key(metric);
     match how {

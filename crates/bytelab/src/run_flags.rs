@@ -1,5 +1,5 @@
-//! The flags of `bytelab run EXPERIMENT …` and `bytelab check EXPERIMENT …`: they are made from the
-//! experiment's params, or from a file.
+//! The flags of `bytelab run EXPERIMENT …` and `bytelab check EXPERIMENT …`: they are generated
+//! from the experiment's params, or from a file.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,8 +18,9 @@ use crate::commands::output::OutputArgs;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
 
-/// The task, if it is one of the tools and nothing is wrong with it: to describe all other tasks
-/// takes longer than many a sample. What is wrong, or asks for help, is left to `parse`.
+/// The subcommand, if it is one of the tools and its arguments are valid: describing all other
+/// subcommands takes longer than many samples. Invalid arguments and requests for help are left to
+/// `parse`.
 fn tool() -> Option<Cli> {
     fn args<A: Args>(name: OsString) -> Option<A> {
         let command = A::augment_args(Command::new("bytelab"));
@@ -37,8 +38,8 @@ fn tool() -> Option<Cli> {
     Some(Cli { store: None, task })
 }
 
-/// Parses the process's arguments; help, version and wrong use end it here. An experiment in a file
-/// is added to the others; the tools need none.
+/// Parses the process's arguments; help, version and wrong use end the process here. An experiment
+/// in a file is added to the others; the tools need none.
 pub(crate) fn parse() -> Result<(Cli, Catalogue)> {
     let mut experiments = Vec::new();
     let cli = if let Some(cli) = tool() {
@@ -91,15 +92,15 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
     Ok(cli)
 }
 
-/// The tasks that take an experiment or a file.
+/// The subcommands that take an experiment or a file.
 const TASKS: [&str; 2] = ["run", "check"];
 
-/// The task that names a file in place of an experiment, and the file.
+/// The subcommand that names a file instead of an experiment, and the file.
 fn file_named(command: &Command) -> Option<(&'static str, String)> {
     let open = TASKS.iter().fold(command.clone(), |command, task| {
         command.mut_subcommand(task, |task| task.allow_external_subcommands(true))
     });
-    // What is wrong, or asks for help, is told when all is known.
+    // Errors and requests for help are handled later, when all flags are known.
     let matches = open.try_get_matches().ok()?;
     let of_task = |task: &&'static str| {
         let (name, _) = matches.subcommand_matches(task)?.subcommand()?;
@@ -108,7 +109,8 @@ fn file_named(command: &Command) -> Option<(&'static str, String)> {
     TASKS.iter().find_map(of_task)
 }
 
-/// Prints the error, or the help, and ends. Wrong use of `cat` is a status of 1, as in POSIX.
+/// Prints the error or the help, and ends the process. Wrong use of `cat` has exit status 1, as in
+/// POSIX.
 #[expect(clippy::exit, reason = "as clap itself does")]
 fn refuse(error: &clap::Error) -> ! {
     let _ = error.print();
@@ -117,12 +119,12 @@ fn refuse(error: &clap::Error) -> ! {
     std::process::exit(if error.use_stderr() { wrong_use } else { 0 })
 }
 
-/// What a file declares, and its params as flags of the task.
+/// The experiment that a file declares, and its params as flags of the subcommand.
 fn declared(task: &str, file: &str) -> Result<(Command, custom::Loaded)> {
     let path = Path::new(file);
     let is_check = task == "check";
     let mut declared = custom::load(path, &reserved_names()).or_else(|error| {
-        // The programs of both sides are put in when all arguments are known.
+        // The programs of both sides are filled in when all arguments are known.
         let with =
             is_check.then(|| custom::load_with(path, &reserved_names(), custom::NO_PROGRAM).ok());
         with.flatten().ok_or(error)
@@ -138,11 +140,11 @@ fn declared(task: &str, file: &str) -> Result<(Command, custom::Loaded)> {
     Ok((subcommand, declared))
 }
 
-/// Flags before the experiment are those of a check against a baseline.
+/// Flags before the experiment belong to a check against a baseline.
 fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
     let typed = |id: &&str| check.value_source(id) == Some(ValueSource::CommandLine);
     let ids: Vec<&str> = check.ids().map(clap::Id::as_str).collect();
-    // The others are of groups.
+    // The other ids are groups.
     let is_flag = |id: &&str| *id != "store" && id.starts_with(|c: char| c.is_ascii_lowercase());
     match ids.into_iter().filter(is_flag).find(typed) {
         Some(id) => bail!("--{}: write the options of `check {name}` behind {name}", flag_name(id)),
@@ -150,7 +152,7 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
     }
 }
 
-/// Flags of `run` that a check of two sides has no use for.
+/// Flags of `run` that a check of two sides does not use.
 const NO_CHOICE: [&str; 5] = ["time", "workers", "reference", "trace", "languages"];
 
 fn ensure_fixed_design(matches: &ArgMatches) -> Result<()> {
@@ -172,7 +174,7 @@ fn flag_name(id: &str) -> String {
     }
 }
 
-/// What an experiment in a file may not be called, nor its params.
+/// The names that an experiment in a file and its params may not have.
 fn reserved_names() -> ReservedNames<'static> {
     let all = MeasureArgs::augment_args(OutputArgs::augment_args(Cli::command()));
     let all = AgainstArgs::augment_args(all);
@@ -198,7 +200,7 @@ fn command(experiments: &[Experiment]) -> Command {
         .mut_subcommand("check", with(check_subcommand))
 }
 
-/// The design is fixed, but for being larger.
+/// The design is fixed, except that it may be enlarged.
 fn check_subcommand(experiment: &Experiment) -> Command {
     let command = Command::new(experiment.name)
         .next_help_heading("Params (a list `a,b` or a range `a..b` is a sweep)")
@@ -224,7 +226,7 @@ fn subcommand(experiment: &Experiment) -> Command {
         .next_help_heading("Params (a list `a,b` or a range `a..b` is a sweep)")
         .args(experiment.params.iter().map(flag));
     let command = MeasureArgs::augment_args(command).next_help_heading("Output");
-    // What the flags' structs say of themselves is not what the experiment is about.
+    // The doc comments of the flags' structs do not describe the experiment.
     OutputArgs::augment_args(command).about(experiment.question).long_about(experiment.readme)
 }
 
@@ -243,7 +245,7 @@ fn flag(param: &Param) -> Arg {
     }
 }
 
-/// All combinations of the values that the flags and the defaults give.
+/// All combinations of the values from the flags and the defaults.
 fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
     let mut axes: Vec<(&str, Vec<Value>)> = Vec::new();
     for param in &experiment.params {

@@ -1,9 +1,9 @@
-//! Which standard streams the program was started without. Before `main`, Rust's runtime opens
-//! `/dev/null` in their place; so what is written there would be lost, and nothing would be read,
-//! without an error.
+//! Which standard streams were closed when the program started. Before `main`, Rust's runtime opens
+//! `/dev/null` in their place; so output would be lost, and input would be empty, without an error.
 //!
-//! The descriptors cannot tell it any more then: others start programs with a `/dev/null` that is
-//! open in the same way. So they are looked at earlier, where the initialisers of C libraries run.
+//! After that, the descriptors no longer show it: other programs start us with a `/dev/null` that
+//! is opened in the same way. Therefore they are inspected earlier, where the initialisers of C
+//! libraries run.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub(crate) enum StandardStream {
     Output = 1,
 }
 
-/// The error that its use would have been.
+/// The error that using the closed stream would have caused.
 pub(crate) fn check(stream: StandardStream) -> io::Result<()> {
     if closed(stream) { Err(rustix::io::Errno::BADF.into()) } else { Ok(()) }
 }
@@ -37,15 +37,16 @@ mod linux {
 
     static CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
-    // SAFETY: the section holds pointers to functions of this type; libc is ready when they are
-    // called.
+    // SAFETY: the section contains pointers to functions of this type; libc is initialised when
+    // they are called.
     #[used]
     #[unsafe(link_section = ".init_array")]
     static AT_START: extern "C" fn() = look;
 
     extern "C" fn look() {
         for (fd, closed) in CLOSED.iter().enumerate() {
-            // SAFETY: it reads a flag of a descriptor, and fails if there is none of this number.
+            // SAFETY: the call reads a descriptor's flags, and fails if the descriptor does not
+            // exist.
             let flags = unsafe { libc::fcntl(fd as c_int, libc::F_GETFD) };
             closed.store(flags == -1, Ordering::Relaxed);
         }

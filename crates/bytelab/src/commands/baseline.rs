@@ -1,4 +1,4 @@
-//! `bytelab baseline`: names for the runs that are checked against.
+//! `bytelab baseline`: names for the runs that later runs are checked against.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -19,14 +19,14 @@ pub(crate) struct BaselineArgs {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Give a complete run a name; a name that is there already is moved
+    /// Name a complete run; a name that already exists is moved to this run
     Set { name: String, id: String },
-    /// All names and their runs
+    /// List all names and their runs
     List {
         #[arg(long)]
         json: bool,
     },
-    /// Remove names; their runs stay
+    /// Remove names; the runs are kept
     Delete {
         #[arg(required = true)]
         names: Vec<String>,
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.open_store()?;
     match &args.task {
         Task::Set { name, id } => {
-            // A name that is a number would be taken for a run.
+            // A name that is a number would be mistaken for a run's id.
             ensure!(
                 !name.is_empty()
                     && name.parse::<u64>().is_err()

@@ -1,4 +1,4 @@
-//! What every command gets beside its arguments.
+//! What every command receives besides its arguments.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -20,13 +20,13 @@ impl Context {
         store::open(self.store.clone())
     }
 
-    /// None where the run is not to be kept.
+    /// The store, or `None` if the run is not to be kept.
     pub(crate) fn store_if(&self, keep: bool) -> Result<Option<Box<dyn Store>>> {
         keep.then(|| self.open_store()).transpose()
     }
 }
 
-/// How text is laid out on standard output.
+/// The layout of text on standard output.
 pub(crate) fn layout() -> Layout {
     let stdout = io::stdout();
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());

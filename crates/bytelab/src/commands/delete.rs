@@ -1,4 +1,4 @@
-//! `bytelab delete`: runs are removed from the store.
+//! `bytelab delete`: removes runs from the store.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ pub(crate) struct DeleteArgs {
 pub(crate) fn run(args: &DeleteArgs, context: &Context) -> Result<ExitCode> {
     let ids = &args.ids;
     let mut store = context.open_store()?;
-    // All or none: an id that is not there is told before anything is removed.
+    // All or none: an unknown id is reported before any run is removed.
     let known = store.list()?;
     if let Some(id) = ids.iter().find(|id| known.iter().all(|run| run.id != **id)) {
         anyhow::bail!("there is no run {id}; nothing was deleted (see bytelab history)");

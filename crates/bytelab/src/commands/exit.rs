@@ -1,4 +1,4 @@
-//! The exit statuses, and what a run ended with.
+//! The exit statuses, and how the result of a run maps to them.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,25 +9,26 @@ use lab::analyze::{Analysis, Outcome};
 use lab::launch::Stop;
 use lab::run::{Run, Status};
 
-/// Also: answers differ.
+/// Also used if answers differ.
 const DID_NOT_RUN: u8 = 1;
 const WRONG_USE: u8 = 2;
 /// Slower than allowed, or a threshold is exceeded.
 const EXCEEDED: u8 = 3;
 const UNDECIDED: u8 = 4;
 
-/// As a shell tells that a signal ended a process; none if no signal came.
+/// The status by which a shell reports that a signal ended a process; `None` if no signal arrived.
 pub(crate) fn of_signal(stop: &Stop) -> Option<ExitCode> {
     stop.signal().map(|signal| ExitCode::from(128 + signal as u8))
 }
 
-/// Of a run that is over: whether all was measured and removed, and what its thresholds make of it.
+/// The status of a finished run: whether everything was measured and removed, and the result of its
+/// thresholds.
 pub(crate) fn of_run(run: &Run, analysis: &Analysis, tidy: bool) -> ExitCode {
     let well = tidy && all_well(run, analysis);
     ExitCode::from(if well { of_thresholds(analysis) } else { DID_NOT_RUN })
 }
 
-/// Every cell was measured, and no answer is wrong.
+/// Whether every cell was measured and no answer is wrong.
 fn all_well(run: &Run, analysis: &Analysis) -> bool {
     run.complete
         && run.cells.iter().all(|cell| cell.status == Status::Measured)
@@ -54,7 +55,7 @@ pub(crate) fn of_outcome(outcome: Outcome) -> ExitCode {
     })
 }
 
-/// Says what went wrong. That a reader has gone away is nothing wrong.
+/// Prints the error. A closed output pipe is not an error.
 pub(crate) fn of_error(error: &Error) -> ExitCode {
     let broken_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
     if error.downcast_ref().is_some_and(broken_pipe) {

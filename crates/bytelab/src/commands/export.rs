@@ -1,4 +1,4 @@
-//! `bytelab export`: a stored run in a format that other programs read.
+//! `bytelab export`: writes a stored run in a format that other programs read.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::{atomic_file, store};
 pub(crate) struct ExportArgs {
     /// A stored run; `latest` is the newest
     id: String,
-    /// What it is written as [default: what the name of the file says]
+    /// The format [default: from the extension of the file]
     #[arg(short, long, value_parser = format(), value_name = "FORMAT")]
     format: Option<&'static Format>,
     /// Write this file (`-`: to standard output, the default)
@@ -26,7 +26,7 @@ pub(crate) struct ExportArgs {
     output: Option<PathBuf>,
 }
 
-/// What the flag takes: the names of the formats.
+/// Parses the flag's value: the name of a format.
 fn format() -> impl TypedValueParser<Value = &'static Format> {
     let value = |known: &Format| PossibleValue::new(known.name).help(known.about);
     PossibleValuesParser::new(FORMATS.map(value)).try_map(|name| named(&name))
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// From the extension, where only one format has it.
+/// The format from the extension, if only one format has that extension.
 fn guess(path: &Path) -> Result<&'static Format> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     let extension = extension.unwrap_or_default();
@@ -86,7 +86,7 @@ fn names(which: impl Fn(&Format) -> bool) -> String {
     names.collect::<Vec<_>>().join("|")
 }
 
-/// More of them help nobody.
+/// More messages than this do not help the reader.
 const SENTENCES: usize = 20;
 
 fn tell(run: &Run, left_out: &[String]) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The commands that bytelab starts itself with.
+//! Hidden commands with which bytelab starts itself.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::experiments;
 
-/// Runs the hidden command that the process's arguments name; none if they name no such command.
+/// Runs the hidden command that the process's arguments name; `None` if they name no such command.
 pub(crate) fn run() -> Option<Result<ExitCode>> {
     let [task, first, second] = arguments()?;
     Some(match task.as_str() {
@@ -20,9 +20,9 @@ pub(crate) fn run() -> Option<Result<ExitCode>> {
     })
 }
 
-/// `bytelab __worker EXPERIMENT METHOD` is how the lab starts a built-in method, and `__allocate` a
-/// program with a known number of allocations. They go past the command line's parser, whose memory
-/// would count as theirs.
+/// `bytelab __worker EXPERIMENT METHOD` is how the lab starts a built-in method, and `__allocate`
+/// starts a program with a known number of allocations. They bypass the command line parser,
+/// because its memory would be counted as theirs.
 fn arguments() -> Option<[String; 3]> {
     let mut arguments = std::env::args_os().skip(1).map(|argument| argument.into_string().ok());
     let mut next = || arguments.next().flatten();
@@ -42,7 +42,7 @@ fn allocate(threads: &str, times: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A program in another language that copies, which stands in the arguments behind the name of its
+/// Runs a copying program in another language; the arguments contain it after the name of its
 /// method.
 fn filter(name: &str) -> Result<ExitCode> {
     let experiment = experiments::copying::experiment();

@@ -1,4 +1,4 @@
-//! `bytelab history`: which of the stored runs are listed, or drawn over time.
+//! `bytelab history`: selects the stored runs to list or to draw over time.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -27,18 +27,18 @@ pub(crate) struct HistoryArgs {
     /// Only runs of this machine: the start of its fingerprint, or words of its CPU's name
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
-    /// Only runs that started then or later: 2026-01-31, 2026-01-31T12:00 (UTC), or so long ago:
+    /// Only runs that started at or after this time: 2026-01-31, 2026-01-31T12:00 (UTC), or an age:
     /// 7d, 12h
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<String>,
-    /// Only runs that started then or before; of a day, until its end
+    /// Only runs that started at or before this time; a date includes the whole day
     #[arg(long, value_name = "DATE", value_parser = date)]
     until: Option<String>,
-    /// Draw this method over time, with the runs from which on it changed
+    /// Draw this method over time, and mark the runs at which it changed
     #[arg(long, value_name = "METHOD")]
     plot: Option<String>,
-    /// Which metric is drawn: wall, cpu, rss, syscalls, allocations, throughput, or the full name
-    /// of another
+    /// The metric to draw: wall, cpu, rss, syscalls, allocations, throughput, or the full name of
+    /// another one
     #[arg(long, value_name = "NAME", default_value = "wall", requires = "plot")]
     metric: String,
     /// Print one JSON document and nothing else
@@ -49,7 +49,7 @@ pub(crate) struct HistoryArgs {
 pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.open_store()?;
     let mut listed = store.list()?;
-    // One that was imported may be older than those before it.
+    // An imported run may have started before the runs stored earlier.
     listed.sort_by(|a, b| a.started.cmp(&b.started));
     let is_empty = listed.is_empty();
     listed.retain(|run| args.wants(run));
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
 impl HistoryArgs {
     fn wants(&self, run: &Listed) -> bool {
         let started = run.started.as_str();
-        // Times of one form are in the order of their texts; a day is the beginning of its times.
+        // Times in the same format sort as texts; a date is a prefix of the times of its day.
         let start = |date: &str| started.get(..date.len()).unwrap_or(started).to_owned();
         self.experiment.as_ref().is_none_or(|name| run.experiment == *name)
             && self.label.as_ref().is_none_or(|label| {
@@ -108,7 +108,7 @@ impl HistoryArgs {
     }
 }
 
-/// The beginning of an RFC 3339 time in UTC, or how long ago it was.
+/// Parses a prefix of an RFC 3339 time in UTC, or an age.
 fn date(text: &str) -> Result<String, String> {
     let wrong = || {
         "write a day or a time in UTC, 2026-01-31 or 2026-01-31T12:00, or how long ago: 7d or 12h"
@@ -124,7 +124,7 @@ fn date(text: &str) -> Result<String, String> {
     let rest = "0000-01-01T00:00:00Z".get(own.len()..).ok_or_else(wrong)?;
     let whole = own.len() >= "2026-01-31".len();
     let known = humantime::parse_rfc3339(&format!("{own}{rest}"));
-    // A day before 1970 is no mistake of form, but no run is as old.
+    // A date before 1970 is well-formed, but no run is that old.
     known.ok().filter(|_| whole).map(|_| own).ok_or_else(wrong)
 }
 

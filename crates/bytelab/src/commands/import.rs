@@ -1,4 +1,5 @@
-//! `bytelab import`: reads what others measured, and keeps it as a run: all of it, or nothing.
+//! `bytelab import`: reads results of other programs and stores them as a run: all of it, or
+//! nothing.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
@@ -16,11 +17,11 @@ use crate::measuring::mark_imported;
 
 #[derive(Args)]
 pub(crate) struct ImportArgs {
-    /// What another program wrote, or criterion's directory target/criterion
+    /// The output of another program, or criterion's directory target/criterion
     #[arg(value_name = "FILE|DIR")]
     path: PathBuf,
-    /// Whose it is: hyperfine, google-benchmark, go, criterion, fio, or json for our own [default:
-    /// as it looks]
+    /// The format: hyperfine, google-benchmark, go, criterion, fio, or json for bytelab's own
+    /// [default: detected from the content]
     #[arg(long, value_name = "NAME", value_parser = format)]
     format: Option<Format>,
     /// A name for the run, to find it again
@@ -36,15 +37,15 @@ fn format(name: &str) -> Result<Format, String> {
     })
 }
 
-/// What is larger is not read into memory.
+/// A larger file is not read into memory.
 const BYTES_MAX: u64 = 1 << 30;
-/// Files that are looked at below a directory.
+/// The maximum number of files examined below a directory.
 const FILES_MAX: usize = 200_000;
-/// Of criterion it is four: group, function, value, `new`.
+/// The maximum directory depth. Criterion uses four levels: group, function, value, `new`.
 const DEPTH_MAX: usize = 12;
 
 pub(crate) fn run(args: &ImportArgs, context: &Context) -> Result<ExitCode> {
-    // Debug escapes what would steer the terminal.
+    // Debug formatting escapes characters that would control the terminal.
     let shown = shown(&args.path);
     let mut run = read(&args.path, args.format, &shown).with_context(|| shown.clone())?;
     if args.label.is_some() {
@@ -68,7 +69,7 @@ fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The name in one line that steers no terminal.
+/// The name on one line, without characters that control the terminal.
 fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.chars().any(|c| c.escape_debug().count() > 1) {
@@ -102,7 +103,7 @@ fn read(path: &Path, asked: Option<Format>, shown: &str) -> Result<Run> {
     import::file(format, &bytes, &Source { file: &name, written: &written })
 }
 
-/// The guess is told, so that a wrong one is seen.
+/// Reports the detected format, so that the user notices a wrong one.
 fn told(asked: Option<Format>, format: Format, shown: &str) -> Result<()> {
     if asked.is_none() {
         let (name, about) = (format.name(), format.about());
@@ -118,15 +119,15 @@ fn whole(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// RFC 3339, UTC; of a file that lies before 1970 or after 9999, 1970.
+/// The modification time as RFC 3339, UTC; 1970 if it is before 1970 or after 9999.
 fn written(metadata: &Metadata) -> Result<String> {
     let since = metadata.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let time = std::time::UNIX_EPOCH + since.min(std::time::Duration::from_hours(24 * 365 * 8000));
     Ok(humantime::format_rfc3339_seconds(time).to_string())
 }
 
-/// The files below a directory that are read, and what is known of the one that was written last.
-/// Links are not followed.
+/// The files below a directory that are read, and the metadata of the newest one. Links are not
+/// followed.
 fn folder(root: &Path) -> Result<(Folder, Option<Metadata>)> {
     let (mut files, mut newest): (Folder, Option<Metadata>) = (Vec::new(), None);
     let mut dirs = vec![(root.to_owned(), 0)];

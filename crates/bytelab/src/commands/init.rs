@@ -1,4 +1,4 @@
-//! `bytelab init`: an experiment of the user's own to start from.
+//! `bytelab init`: writes an example experiment for the user to edit.
 
 use std::fs::Permissions;
 use std::io::{self, ErrorKind, Write};
@@ -15,10 +15,10 @@ use crate::experiments::custom::{EXAMPLE, is_file_name};
 
 #[derive(Args)]
 pub(crate) struct InitArgs {
-    /// Where it is written
+    /// The file to write
     #[arg(default_value = "experiment.toml")]
     file: PathBuf,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
     /// Print the JSON Schema of such files, for editors, and write nothing
@@ -36,14 +36,14 @@ pub(crate) fn run(args: &InitArgs, _: &Context) -> Result<ExitCode> {
     }
     write(&args.file, args.force)?;
     let name = args.file.display();
-    // Without a slash, only the ending tells a file from an experiment.
+    // Without a slash, only the extension distinguishes a file from an experiment.
     let is_file = is_file_name(&name.to_string());
     let dot = if is_file { "" } else { "./" };
     writeln!(out, "wrote {name}; run it with: bytelab run {dot}{name}")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// All of it or nothing.
+/// Writes the whole file or nothing.
 fn write(path: &Path, force: bool) -> Result<()> {
     let writing = || format!("writing {}", path.display());
     if force {
@@ -52,7 +52,7 @@ fn write(path: &Path, force: bool) -> Result<()> {
     }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
-    // Less what the user's mask takes away.
+    // The umask is applied to these permissions.
     let builder = builder.prefix(".bytelab-init-").permissions(Permissions::from_mode(0o666));
     let mut file = builder.tempfile_in(dir).with_context(writing)?;
     file.write_all(EXAMPLE.as_bytes()).with_context(writing)?;

@@ -1,4 +1,4 @@
-//! By how much a metric may get worse, as `check` and `compare` take it.
+//! Limits on how much a metric may get worse, as `check` and `compare` accept them.
 
 use anyhow::{Result, ensure};
 use lab::analyze::Allowed;
@@ -13,12 +13,12 @@ const SHORT: [(&str, &str); 6] = [
     ("throughput", "throughput_bytes_per_s"),
 ];
 
-/// The full name of a metric that may have been named in short.
+/// The full name of a metric, which may be given by its short name.
 pub(crate) fn metric_named(name: &str) -> &str {
     SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, full)| full)
 }
 
-/// `wall=5%`.
+/// Parses a limit such as `wall=5%`.
 pub(crate) fn allowed(text: &str) -> Result<Allowed, String> {
     let wrong = || "write METRIC=N%, such as wall=5%".to_owned();
     let (name, percent) = text.split_once('=').ok_or_else(wrong)?;
@@ -37,7 +37,7 @@ pub(crate) fn allowed(text: &str) -> Result<Allowed, String> {
     Ok(Allowed { metric: metric.to_owned(), percent })
 }
 
-/// No metric has two limits.
+/// Fails if a metric has two limits.
 pub(crate) fn ensure_once(flag: &str, limits: &[Allowed]) -> Result<()> {
     for (i, allowed) in limits.iter().enumerate() {
         let twice = limits[..i].iter().any(|other| other.metric == allowed.metric);

@@ -1,4 +1,4 @@
-//! `bytelab list`: the experiments, the methods of one, and what others published.
+//! `bytelab list`: lists the experiments, the methods of one experiment, and published results.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,7 +14,8 @@ use crate::{reference, report};
 
 #[derive(Args)]
 pub(crate) struct ListArgs {
-    /// Only this one, with its params: a name, or a file of yours; or `published`, `published:NAME`
+    /// Only this experiment, with its params: a name, or a file of yours; or `published`,
+    /// `published:NAME`
     #[arg(value_name = "EXPERIMENT|FILE.toml")]
     experiment: Option<String>,
 }

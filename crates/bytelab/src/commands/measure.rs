@@ -1,4 +1,5 @@
-//! What `run`, its `--resume` and `numbers` share: measure, show, and how that ended.
+//! Code that `run`, its `--resume` and `numbers` share: measure, print, and compute the exit
+//! status.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use super::context::{Context, warn_if_unoptimised};
 use super::exit;
 use crate::measuring::{self, Measured, RunRequest};
 
-/// Measures what is requested, and shows it.
+/// Measures the request and prints the result.
 pub(super) fn measure(
     request: RunRequest,
     context: &Context,
@@ -25,7 +26,7 @@ pub(super) fn measure(
     conclude(measured, &stop, print)
 }
 
-/// Shows what was measured, and gives the exit status.
+/// Prints the result and returns the exit status.
 pub(super) fn conclude(
     measured: Result<Measured>,
     stop: &Stop,

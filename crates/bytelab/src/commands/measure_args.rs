@@ -1,4 +1,4 @@
-//! The flags that measuring any experiment has.
+//! The flags for measuring, which every experiment has.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,68 +9,68 @@ use lab::run::{CacheState, Definition};
 
 use crate::measuring::{RunRequest, Selection};
 
-/// Of all sessions together.
+/// The maximum number of rounds, of all sessions together.
 pub(crate) const MOST_ROUNDS: i64 = 1_000_000;
-/// Also of rounds that warm up, and of samples that count.
+/// Also the maximum for warm-up rounds and for counting samples.
 pub(crate) const MOST_SESSIONS: i64 = 1000;
 
-/// How an experiment is measured: the flags that all of them have.
+/// How an experiment is measured: the flags that every experiment has.
 #[derive(Args)]
 #[command(next_help_heading = "Measuring")]
 pub(crate) struct MeasureArgs {
     /// Only these methods (`*` stands for any text); may be repeated [default: all]
     #[arg(short, long = "method", value_name = "NAME,…", value_delimiter = ',')]
     methods: Vec<String>,
-    /// Only methods in these languages, and all of them; `bytelab list EXPERIMENT` tells which are
-    /// installed [default: of each that is installed, the best]
+    /// All methods in these languages, and no others; `bytelab list EXPERIMENT` shows which
+    /// languages are installed [default: the best method of each installed language]
     #[arg(long = "language", value_name = "NAME,…", value_delimiter = ',')]
     languages: Vec<String>,
     /// The method that the others are compared with [default: the first one]
     #[arg(long, value_name = "NAME")]
     reference: Option<String>,
-    /// A program that speaks the line protocol competes, too; may be repeated
+    /// Also measure a program that implements the line protocol; may be repeated
     #[arg(long = "worker", value_name = "NAME=COMMAND")]
     workers: Vec<String>,
-    /// Rounds of all sessions together, at most
+    /// Maximum number of rounds, of all sessions together
     #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: u32,
-    /// Time for the rounds; a run takes at most three times that, counting and what verdicts need
-    /// included
+    /// Time limit for the rounds; a run takes at most three times as long, including counting and
+    /// the extra rounds that verdicts need
     #[arg(short, long, default_value = "30s", value_parser = humantime::parse_duration)]
     time: Duration,
-    /// Rounds at the start of a session that do not count
+    /// Warm-up rounds at the start of a session, which are not counted in the results
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     warm_up: u32,
-    /// Sets of fresh processes that share the rounds [default: one for every five rounds, at least
-    /// six]
+    /// Number of sessions, each with fresh processes, which share the rounds [default: one for
+    /// every five rounds, at least six]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
-    /// Of the random orders [default: another one each time]
+    /// The seed of the random orders [default: a different one each time]
     #[arg(long)]
     seed: Option<u64>,
-    /// The state of the data in the page cache, proved for every sample
+    /// The state of the data in the page cache, verified for every sample
     #[arg(long, value_enum, default_value = "warm")]
     cache: Cache,
-    /// Time for one sample, at most; a method that needs more is killed
+    /// Time limit for one sample; a method that takes longer is killed
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     sample_limit: Duration,
-    /// Samples per method, after all others, in which system calls and the like are counted; 0 is
-    /// none
+    /// Samples per method, after all others, in which system calls and other events are counted; 0
+    /// disables counting
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
-    /// Take every sample in a new process; show start-up, first touch and total apart
+    /// Take every sample in a new process; show start-up, first touch and total separately
     #[arg(long)]
     fresh: bool,
-    /// Write a timeline of one more round to this file, to be opened in ui.perfetto.dev
+    /// Write a timeline of one additional round to this file, to be opened in ui.perfetto.dev
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
     /// A name for the run, to find it again
     #[arg(long)]
     label: Option<String>,
-    /// Where made data is kept [default: the user's cache directory]
+    /// Where generated data is kept [default: the user's cache directory]
     #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
     data_dir: Option<PathBuf>,
-    /// Do not keep the run
+    /// Do not store the run
     #[arg(long)]
     no_store: bool,
 }

@@ -22,10 +22,10 @@ use crate::{numbers, report};
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct NumbersArgs {
-    /// Take more time for narrower results (at most 3 minutes)
+    /// Take more time for narrower intervals (at most 3 minutes)
     #[arg(long)]
     full: bool,
-    /// Only these rows (their names are those of --json)
+    /// Only these rows, by their names in the output of --json
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     row: Vec<String>,
     /// Only these columns
@@ -34,22 +34,22 @@ pub(crate) struct NumbersArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
-    /// Print a table for a wiki
+    /// Print a table in Markdown, for a wiki
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Where files are made [default: where made data is kept]
+    /// Where the measured files are created [default: where generated data is kept]
     #[arg(long, value_name = "DIR")]
     dir: Option<String>,
-    /// Rounds of all sessions together, at most [default: 72; 500 with --full]
+    /// Maximum number of rounds, of all sessions together [default: 72; 500 with --full]
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rounds: Option<u32>,
     /// A name for the run, to find it again
     #[arg(long)]
     label: Option<String>,
-    /// Where made data is kept [default: the user's cache directory]
+    /// Where generated data is kept [default: the user's cache directory]
     #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
     data_dir: Option<PathBuf>,
-    /// Do not keep the run
+    /// Do not store the run
     #[arg(long)]
     no_store: bool,
 }
@@ -68,7 +68,7 @@ fn column(name: &str) -> Result<Column, String> {
 }
 
 impl NumbersArgs {
-    /// The same as of `run numbers`.
+    /// Makes the same request as `run numbers`.
     fn request(&self, experiments: &[Experiment]) -> Result<RunRequest> {
         let experiment =
             experiments.iter().find(|experiment| experiment.name == numbers::EXPERIMENT);

@@ -1,4 +1,4 @@
-//! How a run is shown.
+//! How a run is printed.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub(crate) struct OutputArgs {
     /// Print p0 to p100 of every metric
     #[arg(long, conflicts_with = "json")]
     pub(crate) percentiles: bool,
-    /// Show these columns, too
+    /// Also show these columns
     #[arg(long, value_enum, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "json")]
     pub(crate) columns: Vec<More>,
 }

@@ -1,4 +1,4 @@
-//! `bytelab report`: the files it writes. Whoever opens one of them finds all of it or nothing.
+//! `bytelab report`: writes HTML and SVG files. Each file appears complete or not at all.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ use crate::store::{self, Store};
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
-    /// Stored runs of one experiment; several are laid over each other
+    /// Stored runs of one experiment; several runs are drawn in the same charts
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Write one HTML file that needs no network (`-`: to standard output)
+    /// Write one HTML file that works without a network (`-`: to standard output)
     #[arg(short, long, value_name = "FILE.html", required_unless_present = "svg")]
     output: Option<PathBuf>,
-    /// Write the charts as SVG files, for papers; the directory is made if need be
+    /// Write the charts as SVG files, for papers; the directory is created if it does not exist
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
-    /// What the SVG files show
+    /// The metric that the SVG files show
     #[arg(long, value_name = "METRIC", default_value = "wall_ns", requires = "svg")]
     metric: String,
 }

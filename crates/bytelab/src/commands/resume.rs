@@ -1,4 +1,4 @@
-//! `bytelab run --resume`: a run that was stopped or killed goes on.
+//! `bytelab run --resume`: continues a run that was stopped or killed.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `bytelab run`: an experiment is measured into the store, and shown.
+//! `bytelab run`: measures an experiment, stores the run and prints it.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ pub(crate) struct RunArgs {
     resume: Option<String>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Where an experiment is named.
+    /// Set if an experiment is named.
     #[arg(skip)]
     pub(crate) request: Option<RunRequest>,
 }

@@ -1,4 +1,4 @@
-//! `bytelab show`: a stored run again.
+//! `bytelab show`: prints a stored run again.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -12,11 +12,11 @@ use crate::{report, store};
 
 #[derive(Args)]
 pub(crate) struct ShowArgs {
-    /// Its id; `latest` is the newest
+    /// The id of the run; `latest` is the newest
     id: String,
     #[command(flatten)]
     output: OutputArgs,
-    /// Draw the samples of each method, too: in their order, and as a histogram
+    /// Also draw the samples of each method, in their order and as a histogram
     #[arg(long, conflicts_with = "json")]
     plot: bool,
 }

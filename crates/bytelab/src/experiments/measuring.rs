@@ -1,10 +1,12 @@
-//! The experiments that measure for themselves: all but the one that picks from the others.
+//! The experiments that measure methods of their own: all except the one that selects from the
+//! others.
 
 use lab::experiment::Experiment;
 
 use super::{copying, decoding, files, memory, reading, sampling, threads};
 
-/// Those that measure for themselves: all but the one that picks from the others.
+/// The experiments that measure methods of their own: all except the one that selects from the
+/// others.
 pub(super) fn measuring() -> Vec<Experiment> {
     vec![
         memory::experiment(),

@@ -1,4 +1,4 @@
-//! The experiments that come with bytelab: one folder each, one line here.
+//! The built-in experiments: one folder each, and one line here.
 
 pub(crate) mod copying;
 pub(crate) mod custom;
@@ -20,11 +20,10 @@ use lab::experiment::Experiment;
 
 pub(crate) use self::reading::http::serve;
 
-/// The experiments that can be measured: those that come with bytelab, and those that are declared
-/// in files.
+/// The experiments that can be measured: the built-in ones, and those that files declare.
 pub(crate) struct Catalogue {
     pub(crate) experiments: Vec<Experiment>,
-    /// What an experiment in a file may not be called, nor its params.
+    /// The names that an experiment in a file and its params must not have.
     pub(crate) reserved_names: fn() -> custom::ReservedNames<'static>,
 }
 
@@ -45,7 +44,7 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
     })
 }
 
-/// All that `bytelab run` knows, in the order in which they are listed.
+/// All built-in experiments, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
     let mut all = vec![numbers::experiment()];
     all.extend(measuring::measuring());

@@ -1,5 +1,5 @@
-//! Our own document, of `bytelab export --format json`: the run as it is stored. It is taken as it
-//! is, with what it says of its machine and of who measured it.
+//! Our own document, from `bytelab export --format json`: the stored run. It is imported unchanged,
+//! with its facts about the machine and about who measured it.
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::metric;
@@ -13,7 +13,7 @@ use super::read;
 #[derive(Deserialize)]
 struct Head {
     schema: u32,
-    /// Only of what `show --json` prints.
+    /// Only present in the output of `show --json`.
     #[serde(default)]
     families: Option<IgnoredAny>,
 }

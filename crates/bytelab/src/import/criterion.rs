@@ -1,6 +1,6 @@
-//! Criterion's directory `target/criterion`: of each benchmark `new/benchmark.json` says what it
-//! is, and `new/sample.json` has its samples. What is in `base` and `report` is of another time, or
-//! made of these.
+//! Criterion's directory `target/criterion`: for each benchmark, `new/benchmark.json` describes it,
+//! and `new/sample.json` has its samples. The directories `base` and `report` are from an earlier
+//! time, or derived from these files.
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::param::Point;
@@ -20,7 +20,7 @@ struct Benchmark {
     throughput: Option<Throughput>,
 }
 
-/// Of one iteration.
+/// The time of one iteration.
 #[derive(Clone, Copy, Deserialize)]
 enum Throughput {
     Bytes(u64),
@@ -31,7 +31,7 @@ enum Throughput {
     Other(serde::de::IgnoredAny),
 }
 
-/// Each of `times` is that of so many iterations, in ns.
+/// Each element of `times` is the time of the corresponding number of iterations, in ns.
 #[derive(Deserialize)]
 struct Samples {
     iters: Vec<f64>,
@@ -105,7 +105,7 @@ fn method(benchmark: &Benchmark) -> &str {
     benchmark.function_id.as_deref().filter(|id| !id.is_empty()).unwrap_or(&benchmark.group_id)
 }
 
-/// Rivals are those of one group, at one value.
+/// Rivals are the benchmarks of one group at one value.
 fn cell(draft: &mut Draft, benchmark: &Benchmark) -> Result<usize> {
     let mut point = Point::default();
     let alone = benchmark.function_id.is_none() && benchmark.value_str.is_none();

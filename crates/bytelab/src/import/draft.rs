@@ -1,5 +1,5 @@
 //! The run that grows while a file is read. No two cells have a round in common, as their methods
-//! did not take turns: so nothing can be concluded from a pairing that never was.
+//! did not take turns: so nothing can be concluded from a pairing that did not exist.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use super::format::{Format, Source};
 
-/// More cells make pages that nobody reads.
+/// More cells make pages that are too long to read.
 pub(super) const CELLS_MAX: usize = 10_000;
 
-/// More samples are more than a store takes at once in bearable time.
+/// A store cannot write more samples in a reasonable time.
 const SAMPLES_MAX: u32 = 50_000_000;
 
 /// A column of a metric is as long as its cell.
@@ -26,12 +26,12 @@ pub(super) struct Draft {
     tool: String,
     cells: Vec<Cell>,
     known: HashMap<(String, Point), usize>,
-    /// The last number that a name got which is there more than once.
+    /// The last number that was appended to a repeated name.
     numbers: HashMap<String, u32>,
     facts: Vec<(&'static str, Value)>,
     notes: Vec<Warning>,
     started: Option<String>,
-    /// Samples so far, each of which is a round of its own.
+    /// Samples so far, each of which is its own round.
     taken: u32,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Execution {
     pub(super) bytes: u64,
 }
 
-/// Of one operation, in a process of which nothing is known.
+/// One operation, in an unknown process.
 pub(super) const ONE: Execution = Execution { session: 0, ops: 1, bytes: 0 };
 
 impl Draft {
@@ -61,7 +61,7 @@ impl Draft {
         }
     }
 
-    /// The cell of a method at a point, which may be there already.
+    /// The cell of a method at a point, which may already exist.
     pub(super) fn cell(&mut self, method: &str, point: Point) -> Result<usize> {
         if let Some(known) = self.known.get(&(method.to_owned(), point.clone())) {
             return Ok(*known);
@@ -69,7 +69,7 @@ impl Draft {
         self.add(method, point)
     }
 
-    /// A cell of its own; where the name is taken, it gets a number.
+    /// A separate cell; if the name is taken, a number is appended.
     pub(super) fn new_cell(&mut self, method: &str, point: Point) -> Result<usize> {
         let mut name = method.to_owned();
         let mut key = (name.clone(), point.clone());
@@ -94,7 +94,7 @@ impl Draft {
         Ok(at)
     }
 
-    /// Of the cell: one line on what it does.
+    /// Sets the cell's one-line description.
     pub(super) fn about(&mut self, cell: usize, about: String) {
         self.cells[cell].about = about;
     }
@@ -103,7 +103,7 @@ impl Draft {
         self.cells[cell].status = status;
     }
 
-    /// The values are per operation.
+    /// Adds a sample; the values are per operation.
     pub(super) fn push<N: AsRef<str>>(
         &mut self,
         cell: usize,
@@ -130,7 +130,7 @@ impl Draft {
         Ok(())
     }
 
-    /// A fact of the environment; the first one stays.
+    /// Adds a fact about the environment; the first value is kept.
     pub(super) fn fact(&mut self, name: &'static str, value: impl Into<Value>) {
         let value = value.into();
         if !value.is_null() && self.facts.iter().all(|(known, _)| *known != name) {
@@ -142,7 +142,7 @@ impl Draft {
         self.notes.push(Warning { method: method.map(str::to_owned), ..Warning::noted(text) });
     }
 
-    /// RFC 3339, UTC.
+    /// Sets the start time: RFC 3339, UTC.
     pub(super) fn started(&mut self, started: Option<String>) {
         self.started = started.or(self.started.take());
     }
@@ -192,7 +192,7 @@ impl Draft {
         self.tool.split(' ').next().unwrap_or_default()
     }
 
-    /// Why columns of the table are empty.
+    /// Notes why columns of the table are empty.
     fn what_is_not_told(&mut self) {
         for metric in ["cpu_ns", "peak_rss_bytes"] {
             let told = self.cells.iter().any(|cell| cell.values.contains_key(metric))
@@ -204,8 +204,8 @@ impl Draft {
         }
     }
 
-    /// Of the machine, as far as the file tells; empty if it tells neither its name nor its
-    /// processor.
+    /// The fingerprint of the machine, as far as the file identifies it; empty if the file has
+    /// neither its name nor its processor.
     fn fingerprint(&self) -> String {
         const LASTING: [&str; 7] = [
             "host_name",
@@ -226,7 +226,7 @@ impl Draft {
     }
 }
 
-/// What another program calls a metric; one that bytelab itself takes is not to be mistaken for it.
+/// The name of another program's metric, changed so that it is not mistaken for one of bytelab's.
 pub(super) fn own_metric(name: &str) -> String {
     if metric::is_known(name) { format!("{name} (its own)") } else { name.to_owned() }
 }

@@ -1,6 +1,6 @@
 //! The document of `fio --output-format=json` or `json+`: each direction of a job is one sample
-//! that held all of its operations. Its latencies are figures of that sample: fio keeps none of a
-//! single operation, and none is made up.
+//! that contains all of its operations. The latencies are statistics of that sample: fio stores no
+//! latency of a single operation, and none is invented.
 
 use std::collections::BTreeMap;
 
@@ -65,11 +65,11 @@ struct Latency {
     #[serde(rename = "N")]
     n: u64,
     percentile: BTreeMap<String, f64>,
-    /// Of `json+`: how many operations took about so long.
+    /// Only in `json+`: the number of operations for each latency bin.
     bins: BTreeMap<String, u64>,
 }
 
-/// fio may say something before the document.
+/// fio may print messages before the document.
 pub(super) fn without_messages(text: &str) -> &str {
     let text = text.trim_start();
     if text.starts_with('{') || !text.starts_with("fio: ") && !text.starts_with("note: ") {
@@ -174,14 +174,14 @@ fn values(direction: &Direction) -> Result<Vec<(String, f64)>> {
     Ok(values)
 }
 
-/// `99.900000` as `99.9`.
+/// Formats `99.900000` as `99.9`.
 fn percent(text: &str, key: &str) -> Result<String> {
     let percent: f64 = text.parse().ok().with_context(|| format!("{key}: not a percentage"))?;
     ensure!((0.0..=100.0).contains(&percent), "{key}: not a percentage");
     Ok(percent.to_string())
 }
 
-/// The percentiles that fio does not tell itself, by nearest rank: exact to the width of a bin.
+/// The percentiles that fio does not report itself, by nearest rank: exact to the width of a bin.
 fn of_bins(latency: &Latency, name: &str) -> Result<Vec<(u8, f64)>> {
     let mut bins: Vec<(f64, u64)> = Vec::new();
     for (value, n) in &latency.bins {

@@ -1,6 +1,6 @@
-//! The formats, and where the text of one comes from.
+//! The formats, and where the text of a file comes from.
 
-/// Who wrote it.
+/// The program that wrote the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Hyperfine,
@@ -8,11 +8,11 @@ pub(crate) enum Format {
     Go,
     Criterion,
     Fio,
-    /// Our own, of `bytelab export --format json`.
+    /// Our own format, from `bytelab export --format json`.
     Json,
 }
 
-/// All formats: the word of the flag, and what it stands for.
+/// All formats: the word of the flag, the format, and its description.
 pub(crate) const FORMATS: [(&str, Format, &str); 6] = [
     ("hyperfine", Format::Hyperfine, "hyperfine --export-json"),
     ("google-benchmark", Format::GoogleBenchmark, "Google Benchmark's --benchmark_format=json"),
@@ -32,14 +32,14 @@ impl Format {
     }
 }
 
-/// What is known of the file beside what stands in it.
+/// What is known of the file besides its content.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'a> {
-    /// As it was named.
+    /// The path as the user gave it.
     pub(crate) file: &'a str,
-    /// RFC 3339, UTC: when it was written.
+    /// The modification time: RFC 3339, UTC.
     pub(crate) written: &'a str,
 }
 
-/// What a directory holds of it: the path below it, and the file's text.
+/// The files of a directory: the relative path and the content of each.
 pub(crate) type Folder = Vec<(String, Vec<u8>)>;

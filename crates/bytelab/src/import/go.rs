@@ -1,4 +1,4 @@
-//! The text of `go test -bench`: lines of one benchmark are samples of it, and a further block of
+//! The text of `go test -bench`: lines of one benchmark are its samples, and each further block of
 //! its package is a session. Lines of other kinds are the output of tests.
 
 use std::collections::HashMap;
@@ -20,13 +20,13 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     draft.finish(source)
 }
 
-/// What the lines before tell of the next one.
+/// What the earlier lines define for the next one.
 #[derive(Default)]
 struct Reader<'a> {
     package: &'a str,
-    /// Blocks of each package so far.
+    /// The number of blocks of each package so far.
     blocks: HashMap<&'a str, u32>,
-    /// What all blocks must agree on, and what the first one told.
+    /// The facts that all blocks must agree on, with the values of the first block.
     machine: HashMap<&'a str, &'a str>,
 }
 
@@ -79,14 +79,14 @@ impl<'a> Reader<'a> {
 
 /// `BenchmarkCopy/size=4096-2  2000  44.11 ns/op  92860.87 MB/s`.
 struct Line<'a> {
-    /// Without `Benchmark`.
+    /// The name without `Benchmark`.
     name: &'a str,
     iterations: u64,
     /// Values, each with its unit.
     rest: &'a str,
 }
 
-/// Whether a line is a result; others may begin like one.
+/// Whether a line is a result; other lines may have the same beginning.
 pub(super) fn is_result(line: &str) -> bool {
     result(line).is_some()
 }
@@ -100,7 +100,7 @@ fn result(line: &str) -> Option<Line<'_>> {
     Some(Line { name, iterations: iterations.parse().ok()?, rest }).filter(|_| !lower)
 }
 
-/// The last part of a name is the number of processors, where that is above 1.
+/// The last part of a name is the number of processors if that is above 1.
 fn processors(name: &str) -> (&str, Option<u64>) {
     let split = name.rsplit_once('-').and_then(|(method, number)| {
         let canonical = !number.starts_with(['0', '+']);

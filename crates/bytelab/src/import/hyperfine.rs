@@ -1,5 +1,5 @@
-//! The document of `hyperfine --export-json`: each of `times` is a sample. The commands ran one
-//! after the other.
+//! The document of `hyperfine --export-json`: each element of `times` is a sample. The commands ran
+//! one after the other.
 
 use std::collections::BTreeMap;
 
@@ -21,19 +21,19 @@ struct Document {
 #[derive(Deserialize)]
 struct Measured {
     command: String,
-    /// In seconds, as all times.
+    /// In seconds, like all times.
     #[serde(default)]
     times: Option<Vec<f64>>,
     #[serde(default)]
     median: Option<f64>,
     #[serde(default)]
     mean: Option<f64>,
-    /// Means of all runs.
+    /// The means of all runs.
     #[serde(default)]
     user: Option<f64>,
     #[serde(default)]
     system: Option<f64>,
-    /// Null: ended by a signal.
+    /// Null means ended by a signal.
     #[serde(default)]
     exit_codes: Vec<Option<i32>>,
     #[serde(default)]
@@ -61,7 +61,7 @@ fn add(draft: &mut Draft, command: &Measured, key: &str) -> Result<()> {
         })
         .collect();
     let parameters = parameters.join(" ");
-    // Commands that have a name have the same one for all values.
+    // Commands with a name have the same name for all values.
     let all = format!("{} ({parameters})", command.command);
     let named = if parameters.is_empty() || holds_all(command) { &command.command } else { &all };
     let cell = draft.new_cell(named, Point::default())?;
@@ -99,7 +99,7 @@ fn add(draft: &mut Draft, command: &Measured, key: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the command tells the values of its parameters, as one without a name does.
+/// Whether the command contains the values of its parameters, as a command without a name does.
 fn holds_all(command: &Measured) -> bool {
     command.parameters.values().all(|value| match value {
         Value::String(text) => command.command.contains(text.as_str()),
@@ -107,7 +107,7 @@ fn holds_all(command: &Measured) -> bool {
     })
 }
 
-/// Without times there is only what was made of them.
+/// Without `times`, only the aggregates are available.
 fn middle(draft: &mut Draft, cell: usize, name: &str, command: &Measured, key: &str) -> Result<()> {
     let (what, seconds) = match (command.median, command.mean) {
         (Some(median), _) => ("median", median),

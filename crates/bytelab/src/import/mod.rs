@@ -1,5 +1,5 @@
-//! What other programs measured, as runs: text in, a `Run` out, a file a format. Pure: reads no
-//! clock, file or environment, and stores nothing.
+//! Results of other programs as runs: text in, a `Run` out, one file for each format. Pure: reads
+//! no clock, file or environment, and stores nothing.
 
 mod bytelab_json;
 mod criterion;
@@ -35,17 +35,17 @@ pub(crate) fn file(format: Format, bytes: &[u8], source: &Source<'_>) -> Result<
     }
 }
 
-/// The run in a directory, which only criterion writes.
+/// The run in a directory; only criterion writes one.
 pub(crate) fn folder(files: &Folder, source: &Source<'_>) -> Result<Run> {
     criterion::run(files, source)
 }
 
-/// Whether a file of such a directory is read at all.
+/// Whether a file of such a directory is read.
 pub(crate) fn is_read(path: &str) -> bool {
     criterion::is_read(path)
 }
 
-/// Whose file it is, from what stands in it.
+/// Detects the format from the content.
 pub(crate) fn guess(bytes: &[u8]) -> Result<Format> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -69,7 +69,7 @@ pub(crate) fn guess(bytes: &[u8]) -> Result<Format> {
     }
     let keys: Keys = match read::json(json) {
         Ok(keys) => keys,
-        // Its own reader names the place better.
+        // The format's own reader reports the position better.
         Err(error) => return broken(json).ok_or(error),
     };
     if keys.schema.is_some() && keys.cells.is_some() {
@@ -85,7 +85,7 @@ pub(crate) fn guess(bytes: &[u8]) -> Result<Format> {
     }
 }
 
-/// Whose a document is that cannot be read to its end, by the keys that only one of them has.
+/// The format of an incomplete document, by keys that only one format has.
 fn broken(json: &str) -> Option<Format> {
     let has = |key: &str| json.contains(key);
     let all = [

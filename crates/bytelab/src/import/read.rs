@@ -1,5 +1,5 @@
-//! From bytes to text, to JSON and to numbers that a sample can have; what is wrong is named by its
-//! place.
+//! From bytes to text, to JSON and to numbers that are valid in a sample. An error gives the
+//! position of the fault.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str> {
     }
 }
 
-/// A JSON document; an error tells the key, the line and the column.
+/// Parses a JSON document; an error gives the key, the line and the column.
 pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T> {
     ensure!(!text.trim().is_empty(), "empty");
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -33,7 +33,7 @@ pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T> {
     Ok(value)
 }
 
-/// An error may repeat what stands in the file, which is not to steer the terminal.
+/// An error may quote the file, whose characters must not control the terminal.
 fn harmless(error: &serde_json::Error) -> String {
     let mut shown = String::new();
     for c in error.to_string().chars() {
@@ -48,7 +48,7 @@ fn harmless(error: &serde_json::Error) -> String {
 /// JSON has no such words, but programs write them.
 fn not_a_number(text: &str, error: &serde_json::Error) -> Option<&'static str> {
     let line = text.split('\n').nth(error.line().checked_sub(1)?)?.as_bytes();
-    // The column is that of the last byte that was read, which may be the word's first or second.
+    // The column is that of the last byte read, which may be the word's first or second.
     let near = error.column().saturating_sub(3);
     let near = line.get(near..)?;
     let near = &near[..near.len().min(12)];
@@ -65,7 +65,7 @@ pub(super) fn amount(value: f64, key: impl Fn() -> String) -> Result<f64> {
     Ok(value)
 }
 
-/// What another program defines may be below 0.
+/// A value that another program defines may be below 0.
 pub(super) fn finite(value: f64, key: impl Fn() -> String) -> Result<f64> {
     if value.is_nan() {
         bail!("{}: NaN is no number that was measured", key());
@@ -74,7 +74,7 @@ pub(super) fn finite(value: f64, key: impl Fn() -> String) -> Result<f64> {
     Ok(value)
 }
 
-/// How many operations a sample held: a whole number above 0.
+/// The number of operations in a sample: a whole number above 0.
 pub(super) fn operations(value: f64, key: impl Fn() -> String) -> Result<u64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let whole = value.fract() == 0.0 && (1.0..=EXACT).contains(&value);
@@ -82,7 +82,7 @@ pub(super) fn operations(value: f64, key: impl Fn() -> String) -> Result<u64> {
     Ok(value as u64)
 }
 
-/// A date with an offset, or one that is taken for UTC, as RFC 3339 in UTC.
+/// A date with an offset, or without one, which is assumed to be UTC; as RFC 3339 in UTC.
 pub(super) fn utc(date: &str) -> Option<String> {
     let (time, rest) = date.split_at_checked("2026-01-31T12:00:00".len())?;
     let time = humantime::parse_rfc3339_weak(time).ok()?;
@@ -102,7 +102,7 @@ pub(super) fn utc(date: &str) -> Option<String> {
     since_1970(utc)
 }
 
-/// Seconds as RFC 3339 in UTC; none of a year of five digits.
+/// Seconds as RFC 3339 in UTC; `None` for a year of five digits.
 pub(super) fn since_1970(seconds: u64) -> Option<String> {
     const YEAR_10000: u64 = 253_402_300_800;
     let time = std::time::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(seconds))?;

@@ -1,5 +1,5 @@
-//! What all formats must do: nothing makes them panic, what they give can be shown, stored and read
-//! back, and what is wrong is told in one line.
+//! What all formats must do: no input makes them panic, their runs can be shown, stored and read
+//! back, and an error is reported on one line.
 
 use lab::analyze::Verdict::{Missing, Undecided};
 use lab::analyze::analyze;
@@ -164,7 +164,7 @@ fn a_million_rows_are_read_and_too_many_methods_are_told() {
     assert!(format!("{:#}", error.unwrap_err()).contains("more than 10000 methods"));
 }
 
-/// Whatever is read can be analyzed, and read back from our own document.
+/// Every imported run can be analyzed, and read back from our own document.
 fn check_sound(run: &Run) {
     let analysis = analyze(run);
     assert_eq!(analysis.cells.len(), run.cells.len());
@@ -199,7 +199,7 @@ fn folder_of(folder: &Folder) -> Result<Run> {
     super::folder(folder, &SOURCE)
 }
 
-/// A word of these formats, so that chance finds more than syntax errors.
+/// A word of these formats, so that random input finds more than syntax errors.
 fn word() -> impl Strategy<Value = String> {
     let words: Vec<String> = [
         "{",

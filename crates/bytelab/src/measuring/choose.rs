@@ -1,4 +1,4 @@
-//! Which methods take part.
+//! Selects the methods that take part.
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::analyze::OLD;
@@ -63,9 +63,9 @@ pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<V
     Ok(methods)
 }
 
-/// Takes out the methods that compete at none of the points: else workers would be built that have
-/// nothing to do. Of those that the user named it is noted; what only a pattern names may well do
-/// another job.
+/// Removes the methods that compete at none of the points, so that no workers are built for them. A
+/// note is added for those that the user named; a method that only matches a pattern may well be
+/// for another job.
 pub(super) fn leave_out(
     experiment: &Experiment,
     methods: &mut Vec<Method>,
@@ -116,7 +116,7 @@ fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
     })
 }
 
-/// A run does not keep where the old side of a check was.
+/// Fails for the run of a check with two sides: a run does not store the location of the old side.
 pub(super) fn ensure_one_side(run: &Run) -> Result<()> {
     ensure!(
         !run.cells.iter().any(|cell| cell.method.ends_with(OLD)),
@@ -126,7 +126,7 @@ pub(super) fn ensure_one_side(run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// The methods that a run has cells of, in its order.
+/// The methods that have cells in the run, in the run's order.
 pub(super) fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Method>> {
     let mut methods: Vec<Method> = Vec::new();
     for cell in &run.cells {
@@ -138,7 +138,7 @@ pub(super) fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Metho
             methods.push(method.clone());
             continue;
         }
-        // A worker that was given with --worker: what it is about is its command.
+        // A worker that was given with --worker is described by its command.
         let name = &cell.method;
         ensure!(
             !run_lock::is_imported(&run.environment),

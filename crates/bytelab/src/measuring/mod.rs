@@ -1,4 +1,4 @@
-//! How a run is measured: what is requested is decided, prepared by [`prepare_run`], and recorded.
+//! How a run is measured: the request is decided, prepared by [`prepare_run`], and recorded.
 
 mod choose;
 mod plan;
@@ -34,7 +34,7 @@ pub(crate) use self::request::{RunRequest, Selection};
 pub(crate) use self::run_lock::mark_imported;
 use self::trace_file::TraceFile;
 
-/// Measures what is requested. The run is kept in the store while it grows, if there is one.
+/// Measures what is requested. If there is a store, the run is stored while it grows.
 pub(crate) fn run(
     experiments: &Catalogue,
     request: RunRequest,
@@ -47,7 +47,7 @@ pub(crate) fn run(
     measure(job, Start::New(new), Output { store, trace }, stop)
 }
 
-/// Which methods are measured, at which points, by which plan.
+/// Decides which methods are measured, at which points, by which plan.
 fn decide(experiment: &Experiment, request: RunRequest) -> Result<(Job<'_>, NewRun)> {
     let selection = &request.selection;
     let mut methods = choose(experiment, selection)?;
@@ -67,7 +67,7 @@ fn decide(experiment: &Experiment, request: RunRequest) -> Result<(Job<'_>, NewR
     Ok((Job { experiment, methods }, new))
 }
 
-/// Goes on with a run that was stopped or killed.
+/// Continues a run that was stopped or killed.
 pub(crate) fn resume(
     experiments: &Catalogue,
     id: &str,
@@ -92,7 +92,7 @@ pub(crate) fn resume(
     measure(job, Start::Stored(run), output, stop)
 }
 
-/// Measures once more what a run measured: its methods, at its points, by its plan.
+/// Measures a run again: its methods, at its points, by its plan.
 pub(crate) fn repeat(
     experiments: &Catalogue,
     run: &Run,
@@ -106,7 +106,7 @@ pub(crate) fn repeat(
     let experiment = experiment_of(experiments, run, declared.as_ref())?;
     let job = Job { experiment, methods: methods_of(experiment, run)? };
     let mut plan = Plan { seed: seed(), ..run.plan.clone() };
-    // A file may name any directory.
+    // An imported file may name any directory.
     if dir.is_some() || plan.data_dir.is_none() || run_lock::is_imported(&run.environment) {
         plan.data_dir = Some(data_dir_text(dir)?);
     }
@@ -114,7 +114,7 @@ pub(crate) fn repeat(
     measure_new(job, NewRun { points, plan, label, notes: Vec::new() }, store, stop)
 }
 
-/// A run of which all is decided.
+/// Measures a run of which everything is decided.
 pub(crate) fn measure_new(
     job: Job<'_>,
     new: NewRun,
@@ -131,7 +131,7 @@ fn measure(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Me
     record(prepared, output, line, stop)
 }
 
-/// What declared the experiment of the run, if a file did: it must be as it was when the run began.
+/// The file that declared the run's experiment, if any: it must be unchanged since the run began.
 fn declared_in_file(experiments: &Catalogue, run: &Run) -> Result<Option<custom::Loaded>> {
     let same_file = |old: &Definition| {
         let declared = experiments.load(Path::new(&old.file)).with_context(|| {

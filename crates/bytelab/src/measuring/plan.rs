@@ -1,4 +1,4 @@
-//! How much is measured, from which seed, and where the data is kept.
+//! How much is measured, with which seed, and where the data is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,9 @@ use lab::run::Plan;
 
 use super::request::RunRequest;
 
-/// Of a run that does not say how many; Student's interval needs them.
+/// The number of sessions if the request gives none; Student's interval needs at least these.
 const LEAST_SESSIONS: u32 = 6;
-/// Processes differ less than rounds do, and a session costs some rounds.
+/// Processes differ less than rounds do, and starting a session costs several rounds.
 const ROUNDS_PER_SESSION: u32 = 5;
 
 /// The plan of a new run.
@@ -35,8 +35,9 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
     })
 }
 
-/// How many sessions, and rounds of each, `rounds` are spread over: short sessions and many of
-/// them, as the session is the unit of all comparisons, of which at least six are needed.
+/// The number of sessions, and of rounds in each, over which `rounds` are distributed. Sessions are
+/// short and numerous, as the session is the unit of all comparisons, of which at least six are
+/// needed.
 fn sessions(rounds: u32, sessions: Option<u32>) -> (u32, u32) {
     let rounds = rounds.max(1);
     if let Some(sessions) = sessions {
@@ -48,7 +49,8 @@ fn sessions(rounds: u32, sessions: Option<u32>) -> (u32, u32) {
     (rounds.div_ceil(of_each), of_each)
 }
 
-/// Not a secret: only different from run to run. It is stored as a number that JSON keeps exactly.
+/// The seed is not a secret; it only differs between runs. It is stored as a number that JSON
+/// represents exactly.
 pub(super) fn seed() -> u64 {
     clock::now_ns() & ((1 << 53) - 1)
 }
@@ -57,7 +59,7 @@ pub(super) fn data_dir_text(asked: Option<PathBuf>) -> Result<String> {
     Ok(data_dir(asked)?.to_str().context("--data-dir is not UTF-8")?.to_owned())
 }
 
-/// `--data-dir`, else the user's cache directory.
+/// The value of `--data-dir`, else the user's cache directory.
 fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute())
@@ -86,7 +88,7 @@ mod tests {
         assert_eq!(of(7), (7, 1));
         assert_eq!(of(3), (3, 1));
         assert_eq!(of(0), (1, 1));
-        // Some rounds more rather than a session of its own for each.
+        // A few more rounds are taken rather than one session for each of them.
         assert_eq!(of(97), (20, 5));
         assert_eq!(sessions(100, Some(10)), (10, 10));
         assert_eq!(sessions(3, Some(10)), (3, 1));

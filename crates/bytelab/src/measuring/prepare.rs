@@ -1,5 +1,5 @@
-//! From a decided job to a run that can be measured: its data is made, its workers are built, its
-//! cells are laid out.
+//! Prepares a decided job for measuring: generates its data, builds its workers, and creates its
+//! cells.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use lab::run::{Plan, Run, Warning};
 use super::progress::ProgressLine;
 use crate::workers::{self, ToolchainVersion};
 
-/// What the run is made from.
+/// The origin of the run.
 pub(crate) enum Start {
     New(NewRun),
-    /// A stored run that goes on.
+    /// A stored run that is continued.
     Stored(Run),
 }
 
-/// What is decided before anything is made or started.
+/// What is decided before anything is created or started.
 pub(crate) struct NewRun {
     pub(crate) points: Vec<Point>,
     pub(crate) plan: Plan,
@@ -29,17 +29,17 @@ pub(crate) struct NewRun {
     pub(crate) notes: Vec<Warning>,
 }
 
-/// All that measuring needs.
+/// Everything that measuring needs.
 pub(crate) struct PreparedRun<'a> {
     pub(crate) job: Job<'a>,
     pub(crate) run: Run,
     pub(crate) data: Vec<Data>,
-    /// What the workers were built by.
+    /// The tools with which the workers were built.
     pub(crate) toolchains: Vec<ToolchainVersion>,
 }
 
-/// Makes the data and builds the workers. Processes that a build leaves behind are no orphans of
-/// the run.
+/// Generates the data and builds the workers. Processes that a build leaves behind are not counted
+/// as orphans of the run.
 pub(crate) fn prepare_run<'a>(
     mut job: Job<'a>,
     mut start: Start,
@@ -100,7 +100,7 @@ impl PreparedRun<'_> {
 
 const BUILDING: &str = "building workers";
 
-/// The programs that the methods need beside this one.
+/// Builds the other programs that the methods need.
 fn build_workers(
     methods: &mut [Method],
     dir: &Path,
@@ -119,7 +119,7 @@ fn build_workers(
     built
 }
 
-/// Also of cells that are skipped, whose workers never say hello.
+/// Includes cells that are skipped, whose workers never send `hello`.
 fn name_languages(run: &mut Run, job: &Job<'_>, languages: &[Option<&str>]) {
     for (method, language) in job.methods.iter().zip(languages) {
         for cell in run.cells.iter_mut().filter(|cell| cell.method == method.name) {

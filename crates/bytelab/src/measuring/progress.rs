@@ -1,12 +1,12 @@
-//! The live line on standard error: what is being measured, and how long it will take.
+//! The progress line on standard error: what is being measured, and the remaining time.
 
 use std::cell::RefCell;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::measure::Progress;
 
-/// Draws nothing where standard error is not a terminal. What else is written to standard error
-/// goes below [`ProgressLine::clear`]; the line is drawn again when there is something new to show.
+/// The line is hidden if standard error is not a terminal. Call [`ProgressLine::clear`] before
+/// other output to standard error; the line is drawn again at the next update.
 pub(crate) struct ProgressLine(RefCell<Option<ProgressBar>>);
 
 impl ProgressLine {
@@ -19,7 +19,7 @@ impl ProgressLine {
         self.draw(per_mille, message);
     }
 
-    /// Before the rounds: what takes its time.
+    /// Shows which step before the rounds is running.
     pub(crate) fn say(&self, message: &str) {
         self.draw(0, message.to_owned());
     }
@@ -30,8 +30,7 @@ impl ProgressLine {
         }
     }
 
-    /// A bar that was finished draws nothing more, so that each line that is cleared had a bar of
-    /// its own.
+    /// A finished bar draws nothing more, so a new bar is created after each clear.
     fn draw(&self, per_mille: u64, message: String) {
         let mut bar = self.0.borrow_mut();
         let bar = bar.get_or_insert_with(|| {
@@ -61,7 +60,7 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
             let message = format!("round {} of at most {rounds}", round + 1);
             let Some(left_ns) = left_ns.filter(|ns| *ns > 0) else { return (0, message) };
             let share = *spent_ns as f64 / (*spent_ns as f64 + left_ns as f64);
-            // A second is left until the last one is over.
+            // The remaining time stays at one second until the last round is over.
             let left_s = left_ns.div_ceil(1_000_000_000);
             ((share * 1000.0) as u64, format!("{message}, {left_s} s left"))
         }

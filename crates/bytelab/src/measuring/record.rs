@@ -1,4 +1,4 @@
-//! From the first sample to the store, the line of progress, and the file of the timeline.
+//! Takes samples to the store, the progress line, and the timeline file.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -17,22 +17,23 @@ use super::trace_file::TraceFile;
 use crate::store::{LOCK_LIMIT, Locked, Store};
 use crate::workers::ToolchainVersion;
 
-/// How long a sample waits for the store: the measuring goes on.
+/// How long a sample waits for a locked store before the measuring continues.
 const SHORT: Duration = Duration::from_millis(10);
 
-/// A run, and whether all that it made was removed.
+/// A run, and whether everything that it created was removed.
 pub(crate) struct Measured {
     pub(crate) run: Run,
     pub(crate) tidy: bool,
 }
 
-/// Where what is measured goes.
+/// Where the results go.
 pub(super) struct Output {
     pub(super) store: Option<Box<dyn Store>>,
     pub(super) trace: Option<TraceFile>,
 }
 
-/// Measures, and keeps each sample. Whether all that was made is removed is part of the result.
+/// Measures, and stores each sample. The result includes whether everything that was created was
+/// removed.
 pub(super) fn record(
     mut prepared: PreparedRun<'_>,
     output: Output,
@@ -72,14 +73,14 @@ pub(super) fn record(
     measured.map(|()| Measured { run, tidy: tidy && is_kept })
 }
 
-/// A stored run is measured by this process from now on.
+/// Marks a stored run as measured by this process from now on.
 fn take_over(run: &mut Run, store: Option<&mut (dyn Store + 'static)>) -> Result<()> {
     run_lock::claim(&mut run.environment);
     store.map_or(Ok(()), |store| store.finish(&run.id, false, &run.environment, &run.notes))
 }
 
-/// What is measured, and how long that takes at most. How long a round takes is known after the
-/// first ones.
+/// Describes what is measured and the time limit. The duration of a round is known only after the
+/// first rounds.
 fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     let methods = match job.methods.len() {
         1 => "1 method".to_owned(),
@@ -99,7 +100,7 @@ fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     )
 }
 
-/// What went wrong when the data was put away, each once.
+/// The errors of removing the data, each one once.
 fn end(data: Vec<Data>) -> Vec<Warning> {
     let mut left: Vec<Warning> = Vec::new();
     for mut data in data {
@@ -113,33 +114,34 @@ fn end(data: Vec<Data>) -> Vec<Warning> {
     left
 }
 
-/// Hands the growing run to the store and the progress line.
+/// Passes the growing run to the store and the progress line.
 struct Recorder {
     store: Option<Box<dyn Store>>,
     line: ProgressLine,
-    /// What the workers of the run were built by.
+    /// The tools with which the run's workers were built.
     toolchains: Vec<ToolchainVersion>,
-    /// What the store does not have yet, as another program keeps it locked: it is in the run.
+    /// The changes not yet stored because another program has locked the store; the run already
+    /// contains them.
     pending: Vec<Change>,
     /// How long the end of the run waits for the store.
     lock_limit: Duration,
 }
 
-/// A change of the run that the store is to have.
+/// A change of the run that must be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Cell(usize),
-    /// Of a cell, and which of its samples.
+    /// The cell, and the index of its sample.
     Sample(usize, usize),
-    /// Of which the samples do not count any more.
+    /// The session whose samples are no longer counted.
     Aside(u32),
     Plan,
     End,
 }
 
 impl Recorder {
-    /// In the order in which the run has changed. What a locked store does not take stays for the
-    /// next time.
+    /// Stores the changes in the order in which they occurred. Changes that a locked store refuses
+    /// are kept for the next attempt.
     fn keep(&mut self, run: &Run, change: Change) -> Result<()> {
         let Some(store) = &mut self.store else { return Ok(()) };
         if change != Change::End || !self.pending.contains(&change) {
@@ -165,7 +167,7 @@ impl Recorder {
         self.store.as_mut().map_or(Ok(()), |store| store.set_lock_limit(limit))
     }
 
-    /// What the store could not be given.
+    /// A warning about the changes that could not be stored.
     fn lost(&self, run: &Run) -> Option<Warning> {
         let samples = self.pending.iter().filter(|change| matches!(change, Change::Sample(..)));
         let samples = samples.count();

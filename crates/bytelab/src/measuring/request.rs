@@ -1,4 +1,4 @@
-//! What is asked of a run, whoever asks: `bytelab run`, `numbers` or `check`.
+//! The request for a run, made by `bytelab run`, `numbers` or `check`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,27 +7,27 @@ use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
 pub(crate) struct RunRequest {
-    /// Its name; of one in a file, too.
+    /// The name of the experiment, also for one in a file.
     pub(crate) experiment: String,
     pub(crate) points: Vec<Point>,
-    /// Of an experiment in a file.
+    /// The definition of an experiment in a file.
     pub(crate) definition: Option<Definition>,
     pub(crate) selection: Selection,
-    /// Of all sessions together, at most.
+    /// The maximum number of rounds, of all sessions together.
     pub(crate) rounds: u32,
-    /// For the rounds.
+    /// The time limit for the rounds.
     pub(crate) time: Duration,
     pub(crate) warm_up: u32,
-    /// None: as many as the rounds need.
+    /// `None`: as many as the rounds need.
     pub(crate) sessions: Option<u32>,
     pub(crate) seed: Option<u64>,
     pub(crate) cache: CacheState,
     pub(crate) sample_limit: Duration,
-    /// Samples per method in which system calls and the like are counted.
+    /// Samples per method in which system calls and other events are counted.
     pub(crate) counting: u32,
     /// Every sample in a new process.
     pub(crate) fresh: bool,
-    /// Where the timeline of one more round is written.
+    /// Where the timeline of one additional round is written.
     pub(crate) trace: Option<PathBuf>,
     pub(crate) label: Option<String>,
     pub(crate) data_dir: Option<PathBuf>,
@@ -35,13 +35,13 @@ pub(crate) struct RunRequest {
     pub(crate) keep: bool,
 }
 
-/// Which methods take part; where nothing is named, the default ones.
+/// Which methods take part; if none is named, the default ones.
 #[derive(Default)]
 pub(crate) struct Selection {
     /// Names, in which `*` stands for any text.
     pub(crate) methods: Vec<String>,
     pub(crate) languages: Vec<String>,
     pub(crate) reference: Option<String>,
-    /// `NAME=COMMAND` of programs of the user's.
+    /// `NAME=COMMAND` for the user's own programs.
     pub(crate) workers: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! Which process measures a run, so that no second one continues it meanwhile; and which run is of
-//! elsewhere, so that nothing is started because it says so.
+//! Which process measures a run, so that no second process continues it at the same time; and which
+//! runs were imported, so that no command from them is started.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ const STARTED: &str = "measured_by_process_start";
 const BOOT: &str = "measured_in_boot";
 const FROM: &str = "imported_from";
 
-/// Writes this process into the run's environment.
+/// Records this process in the run's environment.
 pub(super) fn claim(environment: &mut Environment) {
     let process = std::process::id();
     let facts =
@@ -18,7 +18,7 @@ pub(super) fn claim(environment: &mut Environment) {
     environment.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
 }
 
-/// The process that measures the run, if it still lives.
+/// The process that measures the run, if it is still alive.
 pub(super) fn holder(environment: &Environment) -> Option<u32> {
     let fact = |name: &str| environment.facts.get(name);
     let process = u32::try_from(fact(PROCESS)?.as_u64()?).ok()?;
@@ -28,18 +28,18 @@ pub(super) fn holder(environment: &Environment) -> Option<u32> {
     (same && process != std::process::id()).then_some(process)
 }
 
-/// Writes into a run's environment that it came in a file.
+/// Records in a run's environment that it was imported from a file.
 pub(crate) fn mark_imported(environment: &mut Environment, file: &str) {
     environment.facts.insert(FROM.to_owned(), file.into());
 }
 
-/// Commands of such a run are whatever somebody has written into a file.
+/// Commands of such a run are untrusted: anybody may have written them into the file.
 pub(super) fn is_imported(environment: &Environment) -> bool {
     environment.facts.contains_key(FROM)
 }
 
-/// When a process was started, in ticks since the start of the system: with its number it is
-/// unique. None for one that has ended.
+/// The start time of a process, in ticks since the start of the system: together with the process
+/// id it is unique. `None` if the process has ended.
 fn start_of(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');

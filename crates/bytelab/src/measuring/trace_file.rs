@@ -1,5 +1,5 @@
-//! The file of `--trace`: that it can be written is known before anything is measured, and whoever
-//! opens it finds all of it or nothing.
+//! The file of `--trace`: it is opened before anything is measured, to find out whether it can be
+//! written, and it appears complete or not at all.
 
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};

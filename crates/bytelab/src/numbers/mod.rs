@@ -1,5 +1,5 @@
-//! The rows of `bytelab numbers`, as plain data: which method of which experiment, at which point,
-//! and what of it is shown. How they are measured and shown is known elsewhere.
+//! The rows of `bytelab numbers`, as plain data: the experiment, method and point of each row, and
+//! which metric is shown. Other modules measure and print them.
 
 mod rows;
 

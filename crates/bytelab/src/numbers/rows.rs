@@ -1,23 +1,23 @@
-//! The list itself: to add a row is to add a line.
+//! The list of rows: a new row is a new line.
 
 use Quantity::{Metric, PerMebibyte, Time};
 use lab::analyze::latency::Quantity;
 
-/// One line of the table.
+/// One row of the table.
 pub(crate) struct Row {
-    /// For flags, keys and the store.
+    /// The name in flags, keys and the store.
     pub(crate) name: &'static str,
-    /// For readers.
+    /// The title for readers.
     pub(crate) title: &'static str,
     pub(crate) experiment: &'static str,
     pub(crate) method: &'static str,
-    /// `name=value` with spaces between them. A size may be `L1/2`, `L2/2`, `L3/4`, `memory`,
-    /// `memory/2` or `memory/4`, of this machine. What is left out is the param's first default.
+    /// `name=value`, separated by spaces. A size may be `L1/2`, `L2/2`, `L3/4`, `memory`,
+    /// `memory/2` or `memory/4`, of this machine. A param that is not listed has its first default.
     pub(crate) point: &'static str,
     pub(crate) quantity: Quantity,
-    /// The published figure that stands beside it; empty where there is none.
+    /// The published figure in the same row; empty if there is none.
     pub(crate) published: &'static str,
-    /// The machines for which that figure means the same; empty for all.
+    /// The machines on which that figure has the same meaning; empty for all.
     pub(crate) published_on: &'static [&'static str],
 }
 

@@ -1,4 +1,4 @@
-//! What others published, as data files with their source. Knows nothing of this machine.
+//! Published results of others, as data files with their source. Independent of this machine.
 
 mod results;
 
@@ -8,7 +8,7 @@ const LATENCY: &str = include_str!("latency.csv");
 const THREADS: &str = include_str!("threads.csv");
 const OTHER: &str = include_str!("iphone-other.csv");
 
-/// The machines, in the order of the columns: as they are called in the files, and in short.
+/// The machines, in the order of the columns: the name in the files, and the short name.
 pub(crate) const MACHINES: [(&str, &str); 4] = [
     ("Latency numbers (2012)", "2012"),
     ("iPhone 5s", "iphone-5s"),
@@ -16,9 +16,9 @@ pub(crate) const MACHINES: [(&str, &str); 4] = [
     ("iPhone X", "iphone-x"),
 ];
 
-/// In ns, by machine in short. A figure is named `latency.l1_ns` or `threads.join_ns`, after its
-/// file and column, or `other.` and what was done, after its line. `only` names the machines for
-/// which it means what the row measures; empty for all.
+/// The published values in ns, by the machine's short name. A figure is named `latency.l1_ns` or
+/// `threads.join_ns`, after its file and column, or `other.` and the operation, after its line.
+/// `only` names the machines on which it has the same meaning as the row; empty for all.
 pub(crate) fn published(figure: &str, only: &[&str]) -> Vec<(&'static str, f64)> {
     let (file, what) = figure.split_once('.').unwrap_or_default();
     let value = |machine: &str| match file {
@@ -41,7 +41,7 @@ fn column(csv: &str, machine: &str, name: &str) -> Option<f64> {
 fn line(machine: &str, what: &str) -> Option<f64> {
     let of_machine = OTHER.lines().filter_map(|line| line.strip_prefix(machine)?.strip_prefix(','));
     of_machine.filter_map(|rest| rest.strip_prefix(what)?.strip_prefix(',')).find_map(|rest| {
-        // Behind the figure stands its unit; some are for one element.
+        // The figure is followed by its unit; some figures are for one element.
         rest.split(',').next()?.parse().ok()
     })
 }

@@ -1,10 +1,10 @@
-//! What others published as reference runs: each of one machine, with the experiment of ours that
-//! asks the same question, with its source and what is known against it. Never more than a line to
-//! look at.
+//! Published results as reference runs: each is of one machine, with its source, its known defects,
+//! and the experiment of ours that answers the same question. They are shown for orientation only
+//! and decide nothing.
 
 use super::{LATENCY, MACHINES, OTHER, THREADS};
 
-/// What a line of a table has of something.
+/// Reads a value from the columns of a line.
 type Column = fn(&[&str]) -> f64;
 
 const URLSESSION: &str = include_str!("urlsession.csv");
@@ -12,37 +12,38 @@ const URLSESSION_SUMMARY: &str = include_str!("urlsession-summary.csv");
 const BYTESTRING: &str = include_str!("bytestring.csv");
 const FLEECE: &str = include_str!("fleece.csv");
 
-/// What stands before the name of one, where runs are named.
+/// The prefix of these names in places where runs are named.
 pub(crate) const PREFIX: &str = "published:";
 
 /// The results of one machine.
 pub(crate) struct Published {
     pub(crate) name: String,
-    /// On which it was measured.
+    /// The machine on which it was measured.
     pub(crate) machine: String,
-    /// What was done.
+    /// What was measured.
     pub(crate) title: &'static str,
-    /// The experiment of ours that it may stand beside.
+    /// The experiment of ours that it may be compared with.
     pub(crate) experiment: &'static str,
     pub(crate) source: &'static str,
-    /// What is known against it.
+    /// The known defects of the result.
     pub(crate) caveat: &'static str,
-    /// How much payload its job had, where that is known.
+    /// The payload of its job, if it is known.
     pub(crate) payload_bytes: Option<u64>,
     pub(crate) figures: Vec<Figure>,
 }
 
-/// One metric of one of its methods, or of what it calls so.
+/// One metric of one method, under the names that the source uses.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Figure {
     pub(crate) method: String,
     pub(crate) metric: String,
     pub(crate) unit: &'static str,
-    /// Of which kind the figure is, and where that is told the percentiles.
+    /// The median, or the kind of value that the figure is; and the percentiles if they are
+    /// published.
     pub(crate) p50: f64,
-    /// p in percent, and its value.
+    /// Each p in percent, with its value.
     pub(crate) percentiles: Vec<(f64, f64)>,
-    /// Samples, where that is told.
+    /// The number of samples, if it is published.
     pub(crate) n: Option<u64>,
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn all() -> Vec<Published> {
     all
 }
 
-/// The one of this name, without its prefix.
+/// The result of this name, without its prefix.
 pub(crate) fn find(name: &str) -> Option<Published> {
     all().into_iter().find(|known| known.name == name)
 }
@@ -71,7 +72,7 @@ fn figure(method: &str, metric: &str, unit: &'static str, p50: f64) -> Figure {
     Figure { method, metric, unit, p50, percentiles: Vec::new(), n: None }
 }
 
-/// The fields of the lines below the heading. No field of these files holds a comma.
+/// The fields of the lines below the heading. No field of these files contains a comma.
 fn lines(csv: &str) -> impl Iterator<Item = Vec<&str>> {
     csv.lines().skip(1).map(|line| line.split(',').collect())
 }
@@ -112,7 +113,7 @@ fn urlsession(name: &str, machine: &str) -> Published {
     }
 }
 
-/// Named as the rows of `numbers` name them.
+/// Named like the rows of `numbers`.
 fn latency(name: &str, machine: &str) -> Published {
     let mut figures = Vec::new();
     for (file, csv) in [("latency", LATENCY), ("threads", THREADS)] {
@@ -230,7 +231,8 @@ mod tests {
             let published = find(name).unwrap();
             for line in lines(URLSESSION_SUMMARY).filter(|line| line[0] == published.machine) {
                 let p50 = |metric: &str| p50(&published, line[1], metric);
-                // As far as milliseconds and megabytes were rounded; 128 MiB in the wall time.
+                // Tolerances for the rounding to milliseconds and megabytes; 128 MiB in the wall
+                // time.
                 for (metric, got, told, slack) in [
                     ("wall_ns", p50("wall_ns") / 1e6, line[2], 0.5),
                     ("cpu_ns", p50("cpu_ns") / 1e6, line[3], 0.5),
@@ -245,7 +247,7 @@ mod tests {
             }
         }
         assert_eq!(compared, 28 * 4);
-        // They were published so; the caveat tells of them.
+        // These values were published in this form; the caveat mentions them.
         let told = [
             "dataTask(with:) and an incremental delegate with reduce throughput 181 167",
             "dataTask(with:completionHandler:) and reduce peak_rss_bytes 451 485",

@@ -1,4 +1,5 @@
-//! Below the tables: each method against itself at another word or path of a param, a line each.
+//! Below the tables: each method compared with itself at another word or path of a param, one line
+//! each.
 
 use lab::analyze::{Analysis, ParamComparison, Verdict};
 
@@ -6,11 +7,11 @@ use super::page::{Page, Style};
 use super::units;
 use super::varying::Varying;
 
-/// Of more than so many only those that show a difference are written.
+/// If there are more lines than this, only those that show a difference are printed.
 const MANY: usize = 24;
 
 pub(super) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
-    // A ladder of sizes has hundreds.
+    // A ladder of sizes has hundreds of lines.
     let all = analysis.across.len();
     let lines = analysis.across.iter().filter(|across| all <= MANY || is_shown(across));
     let (mut heading, mut left) = (("", ""), all);

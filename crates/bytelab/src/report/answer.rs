@@ -1,5 +1,5 @@
-//! The answer to the experiment's question, in one sentence: what is fastest, by how much, how sure
-//! that is; or that nothing can be said, and why.
+//! The answer to the experiment's question, in one sentence: what is fastest, by how much, and with
+//! what certainty; or that there is no answer, and why.
 
 use lab::analyze::{Comparison, Family, RELEVANT_PERCENT, Verdict};
 
@@ -7,7 +7,7 @@ use super::Varying;
 use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
 use super::units::{amount, ns, percent, ratio as times};
 
-/// Of one family.
+/// The answer for one family.
 pub(super) fn of_family(rows: &Rows<'_>) -> String {
     let sentence = compared(rows);
     let wrong: Vec<&str> =
@@ -18,7 +18,8 @@ pub(super) fn of_family(rows: &Rows<'_>) -> String {
     format!("{sentence} Out, for a wrong answer: {}.", wrong.join(", "))
 }
 
-/// Of several families together: who is fastest at which of the points, or at how many of them.
+/// The answer for several families together: which method is fastest at which of the points, or at
+/// how many of them.
 pub(super) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
     if all.is_empty() {
         return "Nothing was measured.".to_owned();
@@ -54,11 +55,11 @@ pub(super) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
 /// More points than these are counted instead of named.
 const POINTS_NAMED_MAX: usize = 3;
 
-/// How the compared methods of a family stand to the reference.
+/// How the compared methods of a family relate to the reference.
 struct Standing<'r, 'a> {
     rows: &'r Rows<'a>,
     reference: Option<&'r Row<'a>>,
-    /// The compared methods but the reference, by their ratio.
+    /// The compared methods except the reference, by their ratio.
     others: Vec<(&'r Row<'a>, &'a Comparison, f64)>,
 }
 
@@ -78,7 +79,8 @@ impl<'r, 'a> Standing<'r, 'a> {
         Standing { rows, reference: rows.reference(), others }
     }
 
-    /// The winner, if it is not the reference: the lowest ratio of those that are faster.
+    /// The winner, if it is not the reference: the method with the lowest ratio of those that are
+    /// faster.
     fn faster(&self) -> Option<&(&'r Row<'a>, &'a Comparison, f64)> {
         self.others.iter().find(|(_, c, _)| c.verdict == Verdict::Faster)
     }
@@ -92,7 +94,8 @@ impl<'r, 'a> Standing<'r, 'a> {
         self.faster().map(|(row, ..)| *row).or(self.reference.filter(|_| reference_wins))
     }
 
-    /// `; not shown slower: mmap; undecided beside it: go-read`, of those beside the winner.
+    /// `; not shown slower: mmap; undecided beside it: go-read`, for the methods that are not shown
+    /// to be slower than the winner.
     fn beside_the_winner(&self) -> String {
         let Family { best, undecided, .. } = self.rows.family;
         let names = |cells: &[usize]| {
@@ -166,7 +169,7 @@ fn faster(
 }
 
 /// `31 % less time than read (95 % interval 28–34 %)`. After Kalibera and Jones: the ratio of the
-/// times as the difference it makes.
+/// times, expressed as a relative difference.
 fn difference(comparison: &Comparison, ratio: f64, than: &str) -> String {
     let sign = if ratio <= 1.0 { -1.0 } else { 1.0 };
     let change = |ratio: f64| sign * 100.0 * (ratio - 1.0);
@@ -191,10 +194,11 @@ fn difference(comparison: &Comparison, ratio: f64, than: &str) -> String {
     format!("{change} % {word} time{than} (95 % interval {from}{to_word}{to} %{wait})")
 }
 
-/// From this ratio on, percents are hard to read.
+/// From this ratio on, percentages are hard to read.
 const MANIFOLD: f64 = 10.0;
 
-/// What the undecided comparisons would have found; of both ends where they differ much.
+/// The difference that the undecided comparisons would have detected; both extremes if they differ
+/// much.
 fn would_have_been_found(standing: &Standing<'_, '_>, what: &str) -> String {
     let undecided = || standing.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided);
     let mut found: Vec<(f64, &str, Option<u64>)> = undecided()
@@ -218,7 +222,7 @@ fn would_have_been_found(standing: &Standing<'_, '_>, what: &str) -> String {
     format!("; {what} of {percent} would have been found 4 times out of 5{sessions}")
 }
 
-/// Where there is nothing to compare: what was measured at all.
+/// If there is nothing to compare: the measured values.
 fn alone(rows: &Rows<'_>) -> String {
     let right: Vec<&Row<'_>> =
         (rows.contenders.iter()).filter(|row| !row.wrong() && row.p50(WALL).is_some()).collect();

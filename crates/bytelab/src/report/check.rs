@@ -1,4 +1,4 @@
-//! What a check found: a line per method and metric, the same as Markdown for GitHub's step
+//! The result of a check: a line per method and metric, the same as Markdown for GitHub's step
 //! summary, and as JSON.
 
 use std::fmt::Write as _;
@@ -16,17 +16,17 @@ use super::page::Layout;
 use super::page::{Page, Style, clean};
 use super::units::{amount, point as shown, ratio};
 
-/// What was checked against what.
+/// What was checked, and against what.
 pub(crate) struct Asked<'a> {
     pub(crate) against: Against<'a>,
-    /// The runs that were measured now.
+    /// The runs that were measured by this check.
     pub(crate) now: Vec<&'a str>,
 }
 
 pub(crate) enum Against<'a> {
-    /// As it was named, and the run.
+    /// The name as the user gave it, and the id of the run.
     Baseline { name: &'a str, id: &'a str },
-    /// The old side, which was in the same rounds.
+    /// The old side, which was measured in the same rounds.
     Old(&'a str),
 }
 
@@ -103,13 +103,13 @@ fn told(line: &CheckLine, several: bool) -> String {
 fn interval(line: &CheckLine) -> Option<String> {
     let (low, high) = line.low.zip(line.high)?;
     let level = line.level?;
-    // 99.75 % is not 100 %.
+    // 99.75 % must not be shown as 100 %.
     let level = 100.0 * level;
     let digits = usize::from(level > 95.05) + usize::from(level > 99.05);
     Some(format!("{}–{} at {level:.digits$} %", ratio(low, 3), ratio(high, 3)))
 }
 
-/// A section to be appended to `GITHUB_STEP_SUMMARY`.
+/// A section to append to `GITHUB_STEP_SUMMARY`.
 pub(crate) fn markdown(asked: &Asked<'_>, checked: &Checked) -> String {
     let mut text = format!("### bytelab check: {}\n\n", word(checked.outcome).0);
     text += &escaped(against(asked).trim());
@@ -147,7 +147,7 @@ pub(crate) fn markdown(asked: &Asked<'_>, checked: &Checked) -> String {
     text + "\n"
 }
 
-/// Nothing in it is a line, a column, a tag or a mark of Markdown.
+/// Escapes line ends, column separators, tags and Markdown markup.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in clean(text).chars() {
@@ -164,7 +164,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Names and the runs that they stand for.
+/// Names and the ids of their runs.
 pub(crate) fn baselines(named: &[(&str, &str)]) -> String {
     let mut page = Page::new(&Layout { width: 80, colour: false });
     let mut grid = Grid::new(&["baseline", "run"], false);
@@ -175,7 +175,7 @@ pub(crate) fn baselines(named: &[(&str, &str)]) -> String {
     page.into_text()
 }
 
-/// What a check would find: a line per method and metric.
+/// What a check could detect: a line per method and metric.
 pub(crate) fn foreseen(found: &[Foreseen], layout: &Layout) -> String {
     let mut page = Page::new(layout);
     let mut points: Vec<String> = found.iter().map(|line| line.point.to_string()).collect();

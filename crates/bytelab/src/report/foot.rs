@@ -1,5 +1,5 @@
-//! What stands below the tables: what was not measured and why, wrong answers, what the marks mean,
-//! and the doubts.
+//! The text below the tables: what was not measured and why, wrong answers, the meaning of the
+//! marks, and the warnings.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl Foot<'_> {
         }
     }
 
-    /// A line per method and reason, with the points where that was so if it was not always.
+    /// A line per method and reason, with the points to which it applies, unless it applies to all.
     fn not_measured(&self, page: &mut Page) {
         let mut found: Vec<(&Status, &str, Vec<String>)> = Vec::new();
         for cell in &self.run.cells {
@@ -83,7 +83,7 @@ impl Foot<'_> {
         }
     }
 
-    /// Why figures of the tables are missing, a line per reason and methods.
+    /// Why figures of the tables are missing: a line per reason, with its methods.
     fn not_available(&self, page: &mut Page) {
         let mut lacking: Vec<(&str, String, Vec<&str>)> = Vec::new();
         let first = || self.all.first().into_iter();
@@ -113,7 +113,7 @@ impl Foot<'_> {
         }
     }
 
-    /// Of several processes the memory is not that of all of them together.
+    /// For several processes, the peak memory is not that of all of them together.
     fn largest(&self, page: &mut Page) {
         let of_commands = |row: &&Row<'_>| row.p50("noop_ns").is_some();
         if self.rows().filter(of_commands).any(|row| row.p50(PEAK_RSS).is_some()) {
@@ -123,7 +123,7 @@ impl Foot<'_> {
         }
     }
 
-    /// What of the wall time of plain commands is the start and the end of a process.
+    /// The share of a plain command's wall time that is the start and the end of a process.
     fn start_up(&self, page: &mut Page) {
         let timed: Vec<f64> =
             self.rows().filter_map(|row| row.p50("noop_ns")).map(|p50| p50.value).collect();
@@ -144,7 +144,7 @@ impl Foot<'_> {
         self.all.iter().flat_map(Rows::iter)
     }
 
-    /// A job without payload has no throughput, which is then no lack.
+    /// A job without payload has no throughput, which is then not missing.
     fn without_payload(&self, name: &str) -> bool {
         name == THROUGHPUT && !self.rows().any(|row| row.p50(name).is_some())
     }
@@ -254,7 +254,7 @@ impl Foot<'_> {
 /// The metrics that a table always has columns of.
 const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];
 
-/// Whether the page has a line for it already, of each cell by itself.
+/// Whether the page already has a line for it, for each cell separately.
 fn stands_above(warning: &Warning) -> bool {
     match warning.kind {
         WarningKind::WrongAnswer | WarningKind::Failed(_) | WarningKind::Skipped(_) => true,

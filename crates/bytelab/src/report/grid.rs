@@ -1,20 +1,20 @@
-//! Tables of texts: what they hold, apart from how they are drawn.
+//! Tables of texts: their content, separate from drawing.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::page::{Page, Style, clean, shortened};
 
-/// Cells and the columns that they stand in.
+/// Cells and the columns that they belong to.
 pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<String>>,
 }
 
 pub(super) struct Column {
-    /// A line each; all columns have the same number.
+    /// One element per line; all columns have the same number.
     pub(super) heading: Vec<String>,
     pub(super) is_left: bool,
-    /// Spaces before it.
+    /// The number of spaces before it.
     pub(super) gap: usize,
 }
 
@@ -25,7 +25,7 @@ impl Column {
 }
 
 impl Table {
-    /// Of each column, as its widest cell demands.
+    /// The width of each column, which is that of its widest cell.
     pub(super) fn widths(&self) -> Vec<usize> {
         let width = |(at, column): (usize, &Column)| {
             let cells = self.rows.iter().filter_map(|row| row.get(at)).chain(&column.heading);
@@ -34,13 +34,13 @@ impl Table {
         self.columns.iter().enumerate().map(width).collect()
     }
 
-    /// Of a line with columns of these widths.
+    /// The width of a line with columns of these widths.
     pub(super) fn width(&self, widths: &[usize]) -> usize {
         widths.iter().sum::<usize>() + self.columns.iter().map(|column| column.gap).sum::<usize>()
     }
 
     /// The lines of the heading, then a line for each row; a first cell that is too wide is
-    /// shortened, the others never.
+    /// shortened, the others never are.
     pub(super) fn lines(&self, widths: &[usize]) -> (Vec<String>, Vec<String>) {
         let line = |cells: &mut dyn Iterator<Item = &String>| {
             let mut line = String::new();
@@ -58,7 +58,7 @@ impl Table {
         ((0..headings).map(heading).collect(), rows)
     }
 
-    /// For a wiki, each text as `escaped` gives it.
+    /// The table for a wiki, with each text escaped by `escaped`.
     pub(super) fn markdown(&self, escaped: impl Fn(&str) -> String) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let heading = |column: &Column| escaped(column.heading.join(" ").trim());
@@ -70,19 +70,19 @@ impl Table {
     }
 }
 
-/// Narrower names tell nothing.
+/// Narrower names cannot be recognized.
 const FIRST_MIN: usize = 8;
 
-/// A plain table, as wide as its widest cells; if that is too wide, the first column gives.
+/// A plain table, as wide as its widest cells; if that is too wide, the first column is shortened.
 pub(super) struct Grid {
     table: Table,
-    /// Of each row.
+    /// The style of each row.
     styles: Vec<Style>,
 }
 
 impl Grid {
-    /// The first column is on the left, the others are on the right but for the last, if it is a
-    /// word.
+    /// The first column is aligned to the left, the others to the right, except the last one if it
+    /// is a word.
     pub(super) fn new(heading: &[&str], last_is_word: bool) -> Grid {
         let last = heading.len().saturating_sub(1);
         let column = |(at, text): (usize, &&str)| {

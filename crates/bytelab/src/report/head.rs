@@ -1,4 +1,4 @@
-//! The lines above the tables: what was asked, when, and how it was measured.
+//! The lines above the tables: the question, the date, and how it was measured.
 
 use lab::run::{CacheState, Imported, Plan, Run};
 
@@ -23,7 +23,7 @@ pub(super) fn write(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     }
 }
 
-/// By which plan, or by whom.
+/// The plan of the measurement, or its source.
 pub(super) fn measured(plan: &Plan) -> String {
     match &plan.imported {
         Some(Imported { tool, file }) => {
@@ -50,7 +50,7 @@ pub(super) fn rounds(plan: &Plan) -> String {
     format!("up to {rounds} rounds{sessions}")
 }
 
-/// `2026-01-02 03:04 UTC` of an RFC 3339 time in UTC.
+/// `2026-01-02 03:04 UTC` from an RFC 3339 time in UTC.
 pub(super) fn minute(started: &str) -> String {
     let minute: String = started.chars().take(16).collect();
     if minute.is_empty() { minute } else { minute.replacen('T', " ", 1) + " UTC" }

@@ -8,7 +8,7 @@ use super::page::clean;
 
 const WIDTH: u16 = 80;
 
-/// In the order given; fits 80 columns.
+/// In the given order; fits into 80 columns.
 pub(crate) fn table(runs: &[Listed]) -> String {
     if runs.is_empty() {
         return "no runs yet".to_owned();
@@ -43,7 +43,7 @@ pub(crate) fn table(runs: &[Listed]) -> String {
     table.trim_fmt()
 }
 
-/// An array of all that a list tells of each run.
+/// An array with all listed facts of each run.
 pub(crate) fn json(runs: &[Listed]) -> Result<String> {
     Ok(serde_json::to_string_pretty(runs)?)
 }
@@ -61,12 +61,12 @@ fn row(run: &Listed) -> [String; 8] {
     ]
 }
 
-/// `2026-01-02 03:04` of an RFC 3339 time.
+/// `2026-01-02 03:04` from an RFC 3339 time.
 fn minute(started: &str) -> String {
     started.chars().take(16).collect::<String>().replacen('T', " ", 1)
 }
 
-/// The CPU without the words that tell nothing, and the start of the fingerprint.
+/// The CPU without uninformative words, and the start of the fingerprint.
 fn machine(machine: &Machine) -> String {
     let cpu = machine.cpu_model.as_deref().unwrap_or("").replace("(R)", "").replace("(TM)", "");
     let cpu = cpu.split(" @ ").next().unwrap_or("");
@@ -78,7 +78,8 @@ fn machine(machine: &Machine) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Texts come from stores that others may have made: none is to steer the terminal or to fill it.
+/// Texts come from stores that other people may have created: no text may control the terminal or
+/// fill it.
 fn shown(text: &str) -> String {
     const LIMIT: usize = 60;
     let text = clean(text);

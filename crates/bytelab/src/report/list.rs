@@ -1,4 +1,4 @@
-//! What can be asked: the experiments, and the params and methods of one of them.
+//! The lists of the experiments, and of the params and methods of one of them.
 
 use lab::experiment::{Experiment, How, Method};
 use lab::param::Param;
@@ -40,7 +40,7 @@ pub(super) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> 
     page.blank();
     page.line(&[(Style::Plain, "Methods:")]);
     for method in &experiment.methods {
-        // The first one of each job.
+        // The reference is the first method of each job.
         let job = |method: &Method| method.job.filter(|_| method.has_own_job());
         let first = experiment.methods.iter().find(|other| job(other) == job(method));
         let is_reference = first.is_some_and(|first| first.name == method.name);
@@ -87,7 +87,7 @@ fn widest<'a>(names: impl Iterator<Item = &'a str>) -> usize {
     names.map(|name| clean(name).width()).max().unwrap_or_default()
 }
 
-/// A name, and beside it what it is, over as many lines as that takes.
+/// A name, followed by its description in a second column, over as many lines as needed.
 fn entry(page: &mut Page, name: &str, width: usize, text: &str) {
     let fill = " ".repeat(width.saturating_sub(clean(name).width()));
     page.hanging(&format!("  {name}{fill}  "), text);

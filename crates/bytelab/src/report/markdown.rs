@@ -2,7 +2,7 @@
 
 use super::page::clean;
 
-/// One line in which nothing is markup, a link, or the name of somebody who would be told.
+/// One line in which no text is markup, a link, or a mention that would notify a user.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in clean(text).chars() {
@@ -17,6 +17,6 @@ pub(super) fn escaped(text: &str) -> String {
             c => escaped.push(c),
         }
     }
-    // Both would be made links.
+    // Otherwise both would become links.
     escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 }

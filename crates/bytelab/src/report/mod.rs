@@ -1,4 +1,5 @@
-//! What a reader sees: text made from runs and analyses. Pure: reads no clock, file or environment.
+//! What a reader sees: text generated from runs and analyses. Pure: reads no clock, file or
+//! environment.
 
 mod across;
 mod answer;
@@ -60,7 +61,7 @@ pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
     html::html(shown)
 }
 
-/// The charts of the same as SVG: the names of the files, and what is in them.
+/// The same charts as SVG: the names of the files, and their content.
 pub(crate) fn svg(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
     svg::files(shown, metric)
 }
@@ -72,18 +73,18 @@ pub(crate) fn plot(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
     page.into_text()
 }
 
-/// One JSON document, in one line and without an end of line.
+/// One JSON document, on one line and without an end of line.
 pub(crate) fn json(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
     json::write(run, analysis, out)
 }
 
-/// The experiments, a line each.
+/// The experiments, one on each line.
 pub(crate) fn experiments(experiments: &[Experiment]) -> String {
     list::experiments(experiments)
 }
 
-/// The params and the methods of an experiment, and of each language of its workers whether it is
-/// here.
+/// The params and the methods of an experiment, and whether each language of its workers is
+/// installed.
 pub(crate) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
     list::methods(experiment, languages)
 }

@@ -1,5 +1,5 @@
-//! One method over time, drawn with characters: a dot per run, a line per level, and where it
-//! changed.
+//! One method over time, drawn with characters: a dot per run, a line per level, and the points at
+//! which it changed.
 
 use anyhow::Result;
 use lab::analyze::{HistoryPoint, NEWEST, Series};
@@ -16,7 +16,7 @@ use super::page::{Page, Style};
 use super::units::{amount, point as shown};
 
 const HEIGHT: usize = 12;
-/// Larger differences are shown on an axis of logarithms.
+/// Larger differences are shown on a logarithmic axis.
 const LINEAR_MAX: f64 = 10.0;
 
 pub(crate) fn text(method: &str, metric: &str, all: &[Series], layout: &Layout) -> String {
@@ -71,9 +71,9 @@ fn plot(page: &mut Page, series: &Series, unit: &'static str) {
     page.line(&[(Style::Dim, &format!("{fill}{first}{}{last}", " ".repeat(gap)))]);
 }
 
-/// Where the value of this index stands.
+/// The column of the value with this index.
 fn column(index: usize, n: usize, width: usize) -> usize {
-    // Up to three columns for each, so that few runs do not look like many.
+    // Up to three columns for each run, so that a few runs do not look like many.
     let used = width.min(3 * n.saturating_sub(1) + 1);
     if n < 2 { 0 } else { index * (used - 1) / (n - 1) }
 }
@@ -121,11 +121,11 @@ impl Axis {
         if self.logarithms { value.ln() } else { value }
     }
 
-    /// Of the rows, the uppermost is 0.
+    /// The row of a value; the top row is 0.
     fn row(&self, value: f64) -> usize {
         let span = self.at(self.high) - self.at(self.low);
         let share = (self.at(self.high) - self.at(value)) / span;
-        // Values that are all equal lie in the middle.
+        // Equal values are drawn in the middle.
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 };
         (share * (HEIGHT - 1) as f64).round() as usize
     }

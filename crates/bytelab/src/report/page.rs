@@ -1,14 +1,14 @@
-//! The page a report is written on. Whatever is written passes through [`clean`], so that no name,
-//! reason or label can steer the terminal; colour is added after that, here and nowhere else.
+//! The page of a report. All text passes through [`clean`], so that no name, reason or label can
+//! control the terminal; colour is added after that, and only here.
 
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What the output can show. Who prints decides it: it knows the terminal.
+/// The capabilities of the output. The caller that prints sets them, because it knows the terminal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
-    /// In columns.
+    /// The width in columns.
     pub(crate) width: usize,
     pub(crate) colour: bool,
 }
@@ -28,7 +28,7 @@ pub(super) struct Page {
     colour: bool,
 }
 
-/// Narrower pages are written as if they were so wide: a line of three words helps nobody.
+/// Narrower pages are written with this width: a line of three words is unreadable.
 const WIDTH_MIN: usize = 20;
 
 impl Page {
@@ -40,7 +40,7 @@ impl Page {
         self.width
     }
 
-    /// One line, however long, of parts that may each have a style.
+    /// One line of any length, of parts that may each have a style.
     pub(super) fn line(&mut self, parts: &[(Style, &str)]) {
         for (style, part) in parts {
             let part = clean(part);
@@ -52,21 +52,21 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// An empty line, unless there is one already.
+    /// An empty line, unless the last line is already empty.
     pub(super) fn blank(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
     }
 
-    /// A text broken at its spaces to the width of the page. `mark` stands before it, in its style;
-    /// the following lines are indented.
+    /// A text wrapped at its spaces to the width of the page. `mark` precedes it, in its style; the
+    /// following lines are indented.
     pub(super) fn paragraph(&mut self, style: Style, mark: &str, text: &str) {
         let indent = if mark.is_empty() { 0 } else { 2 };
         self.broken(style, mark, text, indent);
     }
 
-    /// A text beside its mark: no line of it is below the mark.
+    /// A text with a hanging mark: the lines of the text do not extend below the mark.
     pub(super) fn hanging(&mut self, mark: &str, text: &str) {
         let mark = clean(mark);
         self.broken(Style::Plain, &mark, text, mark.width());
@@ -99,8 +99,8 @@ impl Style {
     }
 }
 
-/// The text with all that would move the cursor, start an escape sequence or turn the direction of
-/// writing spelled out; white space of any kind becomes a space.
+/// The text with every character escaped that would move the cursor, start an escape sequence or
+/// change the direction of writing; white space of any kind becomes a space.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if !text.contains(steers) {
         return Cow::Borrowed(text);
@@ -116,7 +116,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Whether a terminal takes it for more than a character to show.
+/// Whether a terminal interprets it as more than a visible character.
 pub(super) fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -146,7 +146,7 @@ fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String {
         .collect()
 }
 
-/// Breaks at spaces. A word that is wider than the line stays whole: it may be a path to copy.
+/// Wraps at spaces. A word that is wider than the line is not cut: it may be a path to copy.
 fn broken(text: &str, width: usize, first_indent: usize, indent: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -42,13 +42,13 @@ pub(super) fn write(page: &mut Page, run: &Run, analysis: &Analysis, varying: &V
     page.paragraph(Style::Plain, "", &format!("{legend}{mark}{one}"));
 }
 
-/// Whether it has an interval that follows from the samples of one set of processes.
+/// Whether its interval is derived from the samples of one set of processes.
 fn of_one_session(metric: &Summary) -> bool {
     let has_interval = |p: &Percentile| p.low.is_some() || p.high.is_some();
     metric.sessions == 1 && !metric.constant && metric.percentiles.iter().any(has_interval)
 }
 
-/// Where an operation is too short for the clock, its tails are not known.
+/// If an operation is too short for the clock, its tails are unknown.
 fn batched(page: &mut Page, summary: &CellSummary) {
     let wall = summary.metrics.iter().find(|metric| metric.metric == rows::WALL);
     let ops = wall.map_or(1, |wall| wall.ops);
@@ -71,7 +71,7 @@ fn heading(page: &mut Page, cell: &Cell, varying: &Varying<'_>) {
     page.paragraph(Style::Bold, &name, &status);
 }
 
-/// So many names of system calls are shown; `--json` has all.
+/// At most this many names of system calls are shown; `--json` has all.
 const NAMES: usize = 10;
 
 fn calls(page: &mut Page, cell: &Cell) {
@@ -110,7 +110,7 @@ fn table(page: &mut Page, summary: &CellSummary) -> bool {
     })
 }
 
-/// What is shown, from all down to what a narrow page can hold.
+/// The percentiles shown, from all of them to those that fit on a narrow page.
 const CHOICES: [(&[u8], usize); 4] = [
     (&[0, 25, 50, 75, 90, 99, 100], 40),
     (&[0, 25, 50, 75, 90, 99, 100], 22),
@@ -139,12 +139,12 @@ fn drawn(metrics: &[Summary], shown: &[u8], name_width: usize) -> Vec<String> {
     headings.into_iter().chain(rows).collect()
 }
 
-/// A line of values; and, where there can be intervals, a line of each bound.
+/// A line of values; and, if intervals are possible, a line for each bound.
 fn lines(metric: &Summary, shown: &[u8], name_width: usize) -> Vec<Vec<String>> {
     let found: Vec<(u8, Option<&Percentile>)> =
         shown.iter().map(|p| (*p, rows::percentile(metric, *p))).collect();
     let unit = Unit::of(metric.unit, found.iter().filter_map(|(_, p)| Some((*p)?.value)));
-    // All samples counted the same: that number is exact.
+    // If all samples have the same count, that number is exact.
     let exact = metric.unit == "count" && metric.constant;
     let unit = if exact { Unit::ONE } else { unit };
     let number = |value: f64| if exact { count(value) } else { unit.number(value) };
@@ -177,7 +177,7 @@ fn is_inner(p: u8) -> bool {
     p > 0 && p < 100
 }
 
-/// `wall [ms]`: the metric with the unit it is shown in, in place of the stored one.
+/// `wall [ms]`: the metric with the unit in which it is shown, instead of the stored one.
 fn label(metric: &Summary, unit: Unit, width: usize) -> String {
     let ending = match metric.unit {
         "ns" => "_ns",

@@ -1,5 +1,5 @@
 //! The wall times of each method in the terminal: in the order in which they were taken, which
-//! shows drift, and as a histogram on one axis for all methods of a point.
+//! shows drift, and as a histogram with one axis for all methods of a point.
 
 use lab::analyze::Analysis;
 use lab::run::Run;
@@ -12,7 +12,7 @@ use super::varying::Varying;
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Names and figures take the rest of the line.
+/// Names and figures use the rest of the line.
 const NAME_MAX: usize = 24;
 const FIGURE: usize = 9;
 
@@ -37,8 +37,8 @@ fn samples(row: &Row<'_>) -> Vec<f64> {
     row.cell.counted(WALL).map(|(_, value)| value).filter(finite).collect()
 }
 
-/// What is seen of a family: from p0 of its fastest to the end of the axis. A few samples that took
-/// very long would leave the rest one column: they are counted in the last one.
+/// The visible range of a family: from p0 of its fastest method to the end of the axis. A few very
+/// long samples would leave only one column for the rest: they are counted in the last column.
 struct Axis {
     from: f64,
     to: f64,
@@ -63,7 +63,7 @@ impl Axis {
 fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
     let widest = lines.iter().map(|(row, _)| clean(row.name()).width()).max().unwrap_or_default();
     let name = widest.max("method".len()).min(NAME_MAX).min(page.width() / 3);
-    // Two spaces before the name, and between it, the figure and the two plots.
+    // Two spaces before the name, and between the name, the figure and the two plots.
     let columns = (page.width().saturating_sub(name + FIGURE + 8) / 2).clamp(8, 60);
     let axis = Axis::of(lines, columns);
     let pad = |text: &str, width: usize| {
@@ -97,8 +97,8 @@ fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
     page.paragraph(Style::Dim, "", &text);
 }
 
-/// Medians of as many groups of neighbours as there are columns, from the method's p5 to its p95; a
-/// method whose samples hardly differ is a flat line.
+/// Medians of groups of neighbours, one group per column, scaled from the method's p5 to its p95; a
+/// method with little variation is a flat line.
 fn in_order(all: &[f64], columns: usize) -> String {
     let mut sorted = all.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -115,7 +115,7 @@ fn in_order(all: &[f64], columns: usize) -> String {
     (0..groups).map(level).collect()
 }
 
-/// A space where there is no sample.
+/// A column without samples is a space.
 fn histogram(all: &[f64], axis: &Axis) -> String {
     let mut counts = vec![0usize; axis.columns];
     for value in all {

@@ -1,5 +1,5 @@
-//! A run beside what others published, and published results beside each other: figures of machines
-//! that have nothing in common, to be looked at. There is never a verdict.
+//! A run compared with published results, and published results compared with each other: figures
+//! of different machines, for orientation only. There is never a verdict.
 
 use anyhow::Result;
 use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL};
@@ -12,12 +12,12 @@ use super::page::{Page, Style};
 use super::units::{NONE, Unit, amount, ratio};
 use crate::reference::{Figure, PREFIX, Published};
 
-/// A side: what is called so, on which machine, and its figures.
+/// A side: its name, its machine, and its figures.
 pub(crate) struct Beside {
     pub(crate) name: String,
     pub(crate) machine: String,
     pub(crate) figures: Vec<Figure>,
-    /// Of a published one: where it is from, and what is known against it.
+    /// For a published result: its source, and its known defects.
     pub(crate) published: Option<(&'static str, &'static str)>,
 }
 
@@ -36,7 +36,7 @@ impl Beside {
         self.figures.iter().find(of).map(|figure| figure.p50).filter(|value| value.is_finite())
     }
 
-    /// In the order in which they come.
+    /// The methods in the order of the figures.
     fn methods(&self) -> Vec<&str> {
         let mut methods: Vec<&str> = Vec::new();
         for figure in &self.figures {
@@ -53,7 +53,7 @@ impl Beside {
     }
 }
 
-/// What is shown of each method, where both sides have anything of it.
+/// The metrics shown for each method, if both sides have one of them.
 const METRICS: [&str; 6] = [WALL, CPU, THROUGHPUT, PEAK_RSS, SYSCALLS, ALLOCATIONS];
 
 fn heading(name: &str) -> &str {
@@ -95,7 +95,7 @@ fn about(side: &Beside) -> String {
     format!("{} · {whose}{}", side.name, side.machine)
 }
 
-/// What both call the same: a line each, with the ratio.
+/// Methods that both sides have: a line each, with the ratio.
 fn paired(page: &mut Page, a: &Beside, b: &Beside, shared: &[&str]) {
     for metric in METRICS {
         let both = |method: &&str| Some((a.p50(method, metric)?, b.p50(method, metric)?));
@@ -119,7 +119,7 @@ fn paired(page: &mut Page, a: &Beside, b: &Beside, shared: &[&str]) {
     }
 }
 
-/// Other methods: a line for each of both, and how it stands to the fastest of its own side.
+/// Methods of one side only: a line for each, with the ratio to the fastest of its own side.
 fn listed(page: &mut Page, a: &Beside, b: &Beside) {
     let has = |side: &Beside, metric: &str| side.figures.iter().any(|f| f.metric == metric);
     let metrics: Vec<_> =
@@ -189,7 +189,7 @@ pub(crate) fn figures(published: &Published, layout: &Layout) -> String {
     page.into_text()
 }
 
-/// All published results, each with its source and what is known against it.
+/// All published results, each with its source and its known defects.
 pub(crate) fn list(all: &[Published], layout: &Layout) -> String {
     let mut page = Page::new(layout);
     for published in all {
@@ -212,9 +212,9 @@ struct Document<'a> {
     experiment: &'a str,
     a: SideJson<'a>,
     b: SideJson<'a>,
-    /// Of methods and metrics that both have.
+    /// The ratios of methods and metrics that both sides have.
     ratios: Vec<RatioJson<'a>>,
-    /// There is none.
+    /// Always `None`.
     verdict: Option<&'a str>,
     notes: &'a [String],
 }

@@ -1,4 +1,4 @@
-//! A family of the analysis as the reports show it: its measured cells, the best first.
+//! A family of the analysis for the reports: its measured cells, the best first.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,19 @@ pub(super) struct Rows<'a> {
     /// The best first; those with a wrong answer last.
     pub(super) contenders: Vec<Row<'a>>,
     pub(super) yardsticks: Vec<Row<'a>>,
-    /// The columns of counts: those that a row has, or of which is known why no row has them.
+    /// The columns of counts: those that a row has, or whose absence in all rows has a known
+    /// reason.
     pub(super) counts: Vec<&'static str>,
-    /// Those that were asked for.
+    /// The columns that the user requested.
     pub(super) more: &'a [More],
 }
 
 /// A column that is shown on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum More {
-    /// What of the CPU time was the program's own
+    /// The CPU time in user mode
     User,
-    /// What of it the kernel worked for the program
+    /// The CPU time in the kernel
     Sys,
 }
 
@@ -46,12 +47,12 @@ pub(super) struct Row<'a> {
     pub(super) index: usize,
     pub(super) cell: &'a Cell,
     pub(super) summary: Option<&'a CellSummary>,
-    /// The one that decides between this cell and the reference.
+    /// The comparison that decides between this cell and the reference.
     pub(super) comparison: Option<&'a Comparison>,
     pub(super) pareto: bool,
 }
 
-/// One per point of the run, in its order.
+/// One for each point of the run, in its order.
 pub(super) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
     let decisions = decisions(analysis);
     let mut all: Vec<Rows<'_>> =
@@ -67,7 +68,7 @@ pub(super) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
     all
 }
 
-/// The metrics that are missing: of which method, if not of all, and why.
+/// The missing metrics: the method, unless it applies to all, and the reason.
 pub(super) fn missing(analysis: &Analysis) -> impl Iterator<Item = (&str, Option<&str>, &str)> {
     analysis.notes.iter().filter_map(|warning| {
         let (metric, why) = warning.missing_metric()?;
@@ -75,12 +76,12 @@ pub(super) fn missing(analysis: &Analysis) -> impl Iterator<Item = (&str, Option
     })
 }
 
-/// What the analysis says of the run's cell of this index.
+/// The analysis of the run's cell with this index.
 pub(super) fn summary(analysis: &Analysis, index: usize) -> Option<&CellSummary> {
     analysis.cells.get(index).filter(|summary| summary.cell == index)
 }
 
-/// The summary of a metric, if any sample that counts has it.
+/// The summary of a metric, if any counted sample has it.
 pub(super) fn metric<'a>(summary: Option<&'a CellSummary>, name: &str) -> Option<&'a Summary> {
     summary?.metrics.iter().find(|summary| summary.metric == name && summary.n > 0)
 }
@@ -107,7 +108,7 @@ impl<'a> Rows<'a> {
         self.family.reference == Some(row.index)
     }
 
-    /// What decides, and why: the head of the table.
+    /// The deciding metric and the reason, for the head of the table.
     pub(super) fn judged_by(&self) -> Option<String> {
         let Family { compared, why, .. } = self.family;
         let metric =
@@ -115,7 +116,7 @@ impl<'a> Rows<'a> {
         (compared.len() > 1 && !why.is_empty()).then(|| format!("Decided by {metric}: {why}."))
     }
 
-    /// Whether waiting for a CPU is left out where the verdicts are taken.
+    /// Whether the deciding metric excludes waiting for a CPU.
     pub(super) fn less_wait(&self) -> bool {
         self.family.metric == WALL_LESS_WAIT
     }
@@ -150,7 +151,7 @@ impl<'a> Row<'a> {
 }
 
 /// The deciding comparison of each cell with each reference. A sweep has thousands of comparisons:
-/// they are looked through once.
+/// they are searched once.
 type Decisions<'a> = BTreeMap<(usize, usize), &'a Comparison>;
 
 fn decisions(analysis: &Analysis) -> Decisions<'_> {
@@ -183,8 +184,8 @@ fn rows<'a>(
     Rows { family, contenders, yardsticks, counts: Vec::new(), more: &[] }
 }
 
-/// What rows are ordered by: the metric that decides. A row that lacks it is judged by its wall
-/// time, and stands where that stands beside the reference's.
+/// The sort key of rows: the deciding metric. A row without it is sorted by its wall time relative
+/// to the reference's.
 struct Rank {
     metric: &'static str,
     per_wall: f64,

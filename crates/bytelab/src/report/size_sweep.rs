@@ -1,5 +1,5 @@
-//! The latency of memory over the size of the set: a line per size instead of a table per size, and
-//! the plateaus in it.
+//! The latency of memory by the size of the set: a line per size instead of a table per size, and
+//! its plateaus.
 
 use lab::analyze::size_sweep::{Column, Level, SizeSweep, announced, levels, size_sweep};
 use lab::param::bytes;
@@ -35,7 +35,7 @@ pub(super) fn write(page: &mut Page, run: &Run) {
     }
 }
 
-/// The plateaus, a sentence for each kind of pages; none where the run holds no sweep.
+/// The plateaus, one sentence for each kind of pages; none if the run has no sweep.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
     let Some(SizeSweep { sizes, columns }) = size_sweep(run) else { return Vec::new() };
     let random = columns.iter().filter(|column| column.method == "random");
@@ -45,7 +45,8 @@ pub(super) fn sentences(run: &Run) -> Vec<String> {
     random.map(sentence).collect()
 }
 
-/// A line for each level that was seen, and for each that was announced and not seen.
+/// A line for each level that was detected, and for each cache that the system reports and that was
+/// not detected.
 fn lines(column: &Column<'_>, sizes: &[u64], caches: &[(&'static str, u64)]) -> Vec<String> {
     let (found, missing) = levels(column, sizes, caches);
     let found = found.into_iter().map(|found| {

@@ -10,20 +10,20 @@ use super::page::{Page, Style, clean, shortened};
 use super::rows::{ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT};
 use super::units::{NONE, Unit, amount, count, ratio};
 
-/// Stands where n is too small for an interval.
+/// The mark for an n that is too small for an interval.
 pub(super) const TOO_SMALL: &str = "?";
 
-/// What a table had to give up, so that the page can say it.
+/// What was omitted from a table, so that the page can mention it.
 #[derive(Default)]
 pub(super) struct Left {
     pub(super) columns: Vec<&'static str>,
     /// Shortened names, each with the full one.
     pub(super) names: Vec<(String, String)>,
-    /// The interval of the wall time is shown as ± percent.
+    /// Whether the interval of the wall time is shown as ± percent.
     pub(super) half_widths: bool,
 }
 
-/// Writes the table, as wide as the page allows and as narrow as that demands.
+/// Writes the table with as much content as fits the width of the page.
 pub(super) fn write(page: &mut Page, rows: &Rows<'_>) -> Left {
     let (shape, lines) = fitted(rows, page.width());
     let rule = "─".repeat(lines.iter().map(|line| line.width()).max().unwrap_or_default());
@@ -38,7 +38,7 @@ pub(super) fn write(page: &mut Page, rows: &Rows<'_>) -> Left {
         }
         let (verdict, style) = verdict(rows, row);
         let base = if row.cell.role == Role::Yardstick { Style::Dim } else { Style::Plain };
-        // The verdict is the last column, so that its colour needs no knowledge of the layout.
+        // The verdict is the last column, so that it can be coloured independently of the layout.
         match line.strip_suffix(&verdict) {
             Some(start) => page.line(&[(base, start), (style, &verdict)]),
             None => page.line(&[(base, line)]),
@@ -52,12 +52,12 @@ pub(super) fn whole(rows: &Rows<'_>) -> Table {
     table(&columns(rows, Shape::default()))
 }
 
-/// What a table gives up, one after the other, until it fits: first what other columns say in other
-/// words, at last what the answer rests on.
+/// What a table omits, one after the other, until it fits: first what other columns also show, and
+/// last the basis of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     LongHeadings,
-    /// The interval of the wall time from bound to bound; else as ± percent.
+    /// The interval of the wall time from bound to bound; otherwise it is shown as ± percent.
     WallBounds,
     Throughput,
     WallInterval,
@@ -67,7 +67,7 @@ enum Part {
     LongNames,
     Cpu,
     PeakRss,
-    /// What came before the first touch, and the sum.
+    /// The time before the first touch, and the sum.
     Fresh,
     /// Names of more than 12 columns.
     Names,
@@ -92,7 +92,7 @@ const PARTS: [Part; 13] = [
     Part::ShortNames,
 ];
 
-/// Shows what comes after the part that was given up last.
+/// Shows everything that comes after the last omitted part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
     given_up: Option<Part>,
@@ -112,11 +112,11 @@ impl Shape {
 const HEADING_LINES: usize = 2;
 
 struct Column {
-    /// In two lines.
+    /// The heading, on two lines.
     heading: [String; HEADING_LINES],
     cells: Vec<String>,
     is_left: bool,
-    /// Belongs to the next column.
+    /// Whether it belongs to the next column.
     close: bool,
 }
 
@@ -133,7 +133,7 @@ fn fitted(rows: &Rows<'_>, width: usize) -> (Shape, Vec<String>) {
     (shape, lines)
 }
 
-/// A job without payload has no throughput, which is then no lack.
+/// A job without payload has no throughput, which is then not missing.
 fn has_throughput(rows: &Rows<'_>) -> bool {
     rows.iter().any(|row| row.p50(THROUGHPUT).is_some())
 }
@@ -147,7 +147,7 @@ fn part_of(count: &str) -> Part {
     if count == ALLOCATIONS { Part::Allocations } else { Part::SystemCalls }
 }
 
-/// What the rows are judged by stands first, with its interval.
+/// The deciding metric is the first column, with its interval.
 fn judged(rows: &Rows<'_>) -> (&'static str, [&'static str; 3]) {
     if rows.less_wait() {
         (WALL_LESS_WAIT, ["wall − wait", "−wait", "interval of wall − wait"])
@@ -156,7 +156,7 @@ fn judged(rows: &Rows<'_>) -> (&'static str, [&'static str; 3]) {
     }
 }
 
-/// Where it is tight, the time less the wait stands for it: of one thread they are nearly equal.
+/// If space is scarce, the time less the wait replaces it: for one thread they are nearly equal.
 fn shows_cpu(rows: &Rows<'_>, shape: Shape) -> bool {
     shape.shows(Part::Cpu) && (!rows.less_wait() || shape.shows(Part::WallInterval))
 }
@@ -200,7 +200,7 @@ fn name(row: &Row<'_>, shape: Shape) -> String {
     format!("{mark}{}", shortened(&clean(row.name()), shape.name_width()))
 }
 
-/// The p50 of the time that is judged, and its interval: from bound to bound, or as ± percent.
+/// The p50 of the deciding time, and its interval: from bound to bound, or as ± percent.
 fn time(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     let (judged, [long, short, _]) = judged(rows);
     let is_narrow = rows.less_wait() && !shape.shows(Part::LongHeadings);
@@ -270,7 +270,7 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Column> {
     columns
 }
 
-/// What a row is in its table.
+/// The role of a row in its table.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Standing {
     Yardstick,
@@ -292,7 +292,7 @@ impl Standing {
     }
 }
 
-/// In words; the colour only repeats them.
+/// The verdict in words; the colour only repeats it.
 pub(super) fn verdict(rows: &Rows<'_>, row: &Row<'_>) -> (String, Style) {
     let standing = Standing::of(rows, row);
     let word = match standing {
@@ -313,8 +313,8 @@ pub(super) fn verdict(rows: &Rows<'_>, row: &Row<'_>) -> (String, Style) {
     (if shown && small { format!("{word} <1 %") } else { word.to_owned() }, style)
 }
 
-/// The p50 of a metric in one unit, which it returns; or each value in its own, where one would
-/// make some of them unreadable.
+/// The p50 of a metric in one unit, which is returned; or each value in its own unit, if one unit
+/// would make some of them unreadable.
 fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Column, Option<Unit>) {
     let stored = metric::unit(name);
     let values: Vec<Option<f64>> =
@@ -329,7 +329,7 @@ fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Column, Option<Unit>) {
     (Column { heading, cells, is_left: false, close: false }, unit)
 }
 
-/// The p50 of what was counted: as it was counted where that is the same in all samples.
+/// The p50 of a count: the exact count if it is the same in all samples.
 fn counts(rows: &Rows<'_>, name: &str) -> Column {
     let text = |row: &Row<'_>| match row.p50(name) {
         Some(p50) if row.is_constant(name) => count(p50.value).replace(' ', ""),
@@ -345,7 +345,7 @@ fn text_column(heading: [&str; HEADING_LINES], cells: Vec<String>) -> Column {
     Column { heading: heading.map(str::to_owned), cells, is_left: true, close: false }
 }
 
-/// The lines of the table. No cell is ever wrapped: what does not fit is left out before.
+/// The lines of the table. No cell is ever wrapped: what does not fit was omitted before.
 fn drawn(columns: &[Column]) -> Vec<String> {
     let table = table(columns);
     let (headings, rows) = table.lines(&table.widths());

@@ -11,7 +11,7 @@ use super::varying::Varying;
 use super::view::{View, view};
 use super::{across, answer, head, numbers, size_sweep, table, thresholds};
 
-/// The table of each point, the answer in one sentence, and what there is to doubt.
+/// The table of each point, the answer in one sentence, and the warnings.
 pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layout) -> String {
     if view(run) == View::Rows {
         return numbers::text(run, analysis, &[], layout);

@@ -1,4 +1,4 @@
-//! What the run must not exceed, a line for each method and point.
+//! The thresholds of the run, a line for each method and point.
 
 use lab::analyze::{Analysis, Held, ThresholdOutcome};
 use lab::metric::unit;

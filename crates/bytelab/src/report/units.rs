@@ -1,16 +1,16 @@
-//! Numbers as a reader wants them: three significant digits, in a unit that fits the row, the
-//! column or the sentence.
+//! Numbers in a readable form: three significant digits, in a unit that fits the row, the column or
+//! the sentence.
 
 use lab::param::{Point, Value};
 
-/// A unit to show values in: what it is called, and how much of the stored unit it holds.
+/// A unit to show values in: its name, and its size in the stored unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Unit {
     pub(super) name: &'static str,
     size: f64,
 }
 
-/// What stands in the place of a value that cannot be had.
+/// The text for a value that is unavailable.
 pub(super) const NONE: &str = "—";
 
 const NS: &[Unit] = &[unit("ns", 1.0), unit("µs", 1e3), unit("ms", 1e6), unit("s", 1e9)];
@@ -35,7 +35,7 @@ const fn unit(name: &'static str, size: f64) -> Unit {
 }
 
 impl Unit {
-    /// Of what is shown as it is stored, and has no name.
+    /// The unit of values that are shown as they are stored, without a name.
     pub(super) const ONE: Unit = unit("", 1.0);
 
     /// The units in which values of this stored unit are shown, the smallest first.
@@ -49,13 +49,13 @@ impl Unit {
         }
     }
 
-    /// How much of the stored unit it holds.
+    /// The size of the unit in the stored unit.
     pub(super) fn size(self) -> f64 {
         self.size
     }
 
     /// The unit for all of these values together: the largest one that does not exceed the middle
-    /// one of them. Zeros, and what is no number, have no say.
+    /// value. Zeros, and values that are not finite, are ignored.
     pub(super) fn of(stored: &'static str, values: impl IntoIterator<Item = f64>) -> Unit {
         let ladder = Unit::ladder(stored);
         if ladder.is_empty() {
@@ -70,7 +70,7 @@ impl Unit {
 
     /// The value in this unit, without its name.
     pub(super) fn number(self, value: f64) -> String {
-        // What was counted, and is shown as it was counted, has no digits behind the point.
+        // A count in its own unit has no digits after the point.
         if self.size <= 1.0 && value.fract() == 0.0 && value.abs() < 1000.0 {
             return format!("{value:.0}");
         }
@@ -98,7 +98,7 @@ pub(crate) fn ns(value: f64) -> String {
     amount("ns", value)
 }
 
-/// A count as it was counted, where that is no longer than it is readable.
+/// The exact count, if it is short enough to read.
 pub(super) fn count(value: f64) -> String {
     match value {
         v if v.fract() == 0.0 && v.abs() < 1e7 => format!("{value:.0}"),
@@ -106,8 +106,8 @@ pub(super) fn count(value: f64) -> String {
     }
 }
 
-/// A number of percent with as many digits as an interval of this width carries; and with more
-/// where less than the whole would look like 100.
+/// A percentage with as many digits as an interval of this width justifies; and with more if a
+/// value below 100 would be shown as 100.
 pub(super) fn percent(value: f64, width: f64) -> String {
     let decimals = match width {
         w if w >= 5.0 => 0,
@@ -120,7 +120,7 @@ pub(super) fn percent(value: f64, width: f64) -> String {
     unsigned_zero(exact.unwrap_or_else(|| text(decimals)))
 }
 
-/// A ratio; the larger it is, the fewer of these decimals it keeps.
+/// A ratio; a larger ratio keeps fewer of these decimals.
 pub(super) fn ratio(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return significant(value);
@@ -133,7 +133,7 @@ pub(super) fn ratio(value: f64, decimals: usize) -> String {
     }
 }
 
-/// `size=128Mi parallel=4`. The letters say how many, and not of what: a point does not know
+/// `size=128Mi parallel=4`. The letters are a multiplier, not a unit: a point does not record
 /// whether its number is one of bytes.
 pub(super) fn point(point: &Point) -> String {
     let words: Vec<String> = point
@@ -174,12 +174,12 @@ fn significant(value: f64) -> String {
     }
 }
 
-/// To three significant digits.
+/// Rounded to three significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
 }
 
-/// `-0.0` says nothing that `0.0` does not.
+/// `-0.0` has no additional meaning over `0.0`.
 fn unsigned_zero(text: String) -> String {
     match text.strip_prefix('-') {
         Some(rest) if rest.bytes().all(|b| matches!(b, b'0' | b'.')) => rest.to_owned(),
@@ -219,7 +219,7 @@ mod tests {
             ("ns", 12.0, "12 ns"),
             ("ns", 12.5, "12.5 ns"),
             ("ns", 9_520_000.0, "9.52 ms"),
-            // Rounded first, lest it be 1000 µs.
+            // Rounded first, because it would otherwise be 1000 µs.
             ("ns", 999_999.0, "1 ms"),
             ("ns", 3.6e12, "3600 s"),
             ("bytes", 0.0, "0 B"),

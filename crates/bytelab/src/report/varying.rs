@@ -1,11 +1,11 @@
-//! What tells the points of a run apart.
+//! The params that distinguish the points of a run.
 
 use lab::param::{Point, Value};
 use lab::run::Run;
 
 use super::units;
 
-/// The params that tell the points of a run apart.
+/// The params that distinguish the points of a run.
 pub(super) struct Varying<'a> {
     pub(super) names: Vec<&'a str>,
 }
@@ -26,12 +26,12 @@ impl<'a> Varying<'a> {
         Varying { names }
     }
 
-    /// `buffer=64Ki`: what of the point varies in the run; empty if nothing does.
+    /// `buffer=64Ki`: the values of the point that vary in the run; empty if none varies.
     pub(super) fn shown(&self, point: &Point) -> String {
         units::point(&point.only(|name| self.names.contains(&name)))
     }
 
-    /// ` (buffer=64Ki)`, to stand behind a method; empty if nothing varies.
+    /// ` (buffer=64Ki)`, to follow a method's name; empty if none varies.
     pub(super) fn of(&self, point: &Point) -> String {
         let shown = self.shown(point);
         if shown.is_empty() { shown } else { format!(" ({shown})") }

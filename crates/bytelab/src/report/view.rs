@@ -1,5 +1,4 @@
-//! How the figures of a run are shown. A stored run has the name of its experiment and no more of
-//! it.
+//! How the figures of a run are shown. A stored run contains only the name of its experiment.
 
 use lab::run::Run;
 
@@ -7,7 +6,7 @@ use lab::run::Run;
 pub(crate) enum View {
     /// A table for each point, with verdicts.
     Tables,
-    /// The same, but points that differ by a size are shown together.
+    /// The same, but points that differ by a size are combined.
     SizeSweep,
     /// A line for each point, and no verdicts.
     Rows,

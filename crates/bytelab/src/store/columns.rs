@@ -1,4 +1,4 @@
-//! The text forms in which every store keeps what SQL has no type for: words, JSON, and the values
+//! The text forms of values for which SQL has no type, in every store: words, JSON, and the values
 //! of a sample.
 
 use std::fmt;
@@ -12,7 +12,7 @@ pub(super) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     Ok(serde_json::to_string(value)?)
 }
 
-/// Reads a column back; `name` is for the error.
+/// Parses a column; `name` is for the error.
 pub(super) fn from_json<T: DeserializeOwned>(name: &str, text: &str) -> Result<T> {
     serde_json::from_str(text).with_context(|| format!("column {name}"))
 }
@@ -67,7 +67,7 @@ impl Serialize for Values<'_> {
     }
 }
 
-/// [`Values`] as they are read back.
+/// [`Values`] after reading.
 pub(super) struct OwnedValues(pub(super) Vec<(String, f64)>);
 
 impl<'de> Deserialize<'de> for OwnedValues {

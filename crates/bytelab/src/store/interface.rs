@@ -1,23 +1,24 @@
-//! What a store of runs does, whatever keeps it.
+//! The interface of a store of runs, independent of the storage.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use lab::run::{Cell, Environment, Listed, Plan, Run, Sample, Warning};
 
-/// Keeps runs, also while they are measured. Ids are never given twice, not even after a `delete`.
+/// Stores runs, also while they are measured. Ids are never reused, not even after a `delete`.
 pub(crate) trait Store {
-    /// Keeps a run with all it already holds, as not complete, and gives its id.
+    /// Stores a run with its current content, as not complete, and returns its id.
     fn begin(&mut self, run: &Run) -> Result<String>;
 
-    /// Keeps a run that was measured elsewhere: all of it, or nothing.
+    /// Stores a run that was measured elsewhere: all of it, or nothing.
     fn add(&mut self, run: &Run) -> Result<String>;
 
-    /// How long each change waits from now on where another program keeps the store locked. The
-    /// error is then a [`Locked`], and nothing was changed.
+    /// Sets how long each change waits while another program has locked the store. The error is
+    /// then a [`Locked`], and nothing was changed.
     fn set_lock_limit(&mut self, limit: Duration) -> Result<()>;
 
-    /// Adds the cell at the next position of the run, or replaces all of a cell but its samples.
+    /// Adds the cell at the next position of the run, or replaces everything in a cell except its
+    /// samples.
     fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()>;
 
     /// Adds a sample to the cell at this position. Once it returns, a killed process loses nothing.
@@ -29,15 +30,13 @@ pub(crate) trait Store {
         values: &[(&str, f64)],
     ) -> Result<()>;
 
-    /// The samples of this session that were taken for times do not count any more, for this
-    /// reason.
+    /// Marks the timing samples of this session as no longer counted, for this reason.
     fn set_aside(&mut self, id: &str, session: u32, reason: &str) -> Result<()>;
 
-    /// Replaces the plan of a run, which keeps what was chosen while it was measured.
+    /// Replaces the plan of a run; the plan records choices that were made while measuring.
     fn put_plan(&mut self, id: &str, plan: &Plan) -> Result<()>;
 
-    /// Keeps how a run stands: whether it is complete, with the environment and the notes as they
-    /// are known now.
+    /// Stores the state of a run: whether it is complete, with the current environment and notes.
     fn finish(
         &mut self,
         id: &str,
@@ -46,29 +45,29 @@ pub(crate) trait Store {
         notes: &[Warning],
     ) -> Result<()>;
 
-    /// The whole run, the samples of each cell in the order in which they were taken.
+    /// The whole run, with the samples of each cell in the order in which they were taken.
     fn load(&mut self, id: &str) -> Result<Run>;
 
     /// All runs, the oldest first.
     fn list(&mut self) -> Result<Vec<Listed>>;
 
-    /// Removes a run; one that is a baseline stays, and the error says which.
+    /// Removes a run; a baseline is kept, and the error names it.
     fn delete(&mut self, id: &str) -> Result<()>;
 
-    /// Names a run that others are checked against; the name may have been another run's.
+    /// Names a run that others are checked against; the name may have belonged to another run.
     fn set_baseline(&mut self, name: &str, id: &str) -> Result<()>;
 
     /// All baselines, by name.
     fn baselines(&mut self) -> Result<Vec<Baseline>>;
 
-    /// Removes the name; the run stays.
+    /// Removes the name; the run is kept.
     fn delete_baseline(&mut self, name: &str) -> Result<()>;
 }
 
-/// How long one process waits for others that write, if nothing else is said.
+/// How long a process waits for other writers, unless a limit is set.
 pub(crate) const LOCK_LIMIT: Duration = Duration::from_secs(30);
 
-/// Another program has kept the store locked for too long.
+/// Another program has locked the store for too long.
 #[derive(Debug)]
 pub(crate) struct Locked(pub(super) String);
 

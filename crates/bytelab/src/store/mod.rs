@@ -1,5 +1,5 @@
-//! Where runs are kept: the `Store` trait, and which store a command means. A store keeps what was
-//! measured and nothing derived from it.
+//! Where runs are stored: the `Store` trait, and which store a command uses. A store contains what
+//! was measured and nothing derived from it.
 
 mod columns;
 mod interface;
@@ -16,13 +16,13 @@ use lab::run::{Listed, Run};
 pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, Store};
 
 /// Opens the store that `--store` names, else `BYTELAB_STORE`, else the one in the user's data
-/// directory. One that does not exist yet is made.
+/// directory. A store that does not exist is created.
 pub(crate) fn open(flag: Option<OsString>) -> Result<Box<dyn Store>> {
     let path = locate(flag, |name| std::env::var_os(name))?;
     Ok(Box::new(sqlite::Sqlite::open(&path)?))
 }
 
-/// The run of this id, or the one that started last.
+/// The run of this id, or the run that started last.
 pub(crate) fn load(store: &mut dyn Store, id: &str) -> Result<Run> {
     if id != "latest" {
         return store.load(id);
@@ -31,7 +31,7 @@ pub(crate) fn load(store: &mut dyn Store, id: &str) -> Result<Run> {
     store.load(&newest.context("the store is empty: nothing was measured yet")?.id)
 }
 
-/// Whether the run is of the machine: by the start of its fingerprint, or by words of its CPU's
+/// Whether the run is from the machine: by the start of its fingerprint, or by words of its CPU's
 /// name.
 pub(crate) fn is_machine(run: &Listed, text: &str) -> bool {
     let model = run.machine.cpu_model.as_deref().unwrap_or_default().to_lowercase();
@@ -55,7 +55,7 @@ fn locate(flag: Option<OsString>, variable: impl Fn(&str) -> Option<OsString>) -
         }
         return Ok(named.into());
     }
-    // The XDG specification: a relative path is to be ignored.
+    // The XDG specification requires that a relative path is ignored.
     let data = variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let data = data.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".local/share")));
     let data = data.context(

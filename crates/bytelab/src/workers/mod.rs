@@ -1,6 +1,6 @@
-//! Methods in programs of their own, which are built from sources that this program carries: once,
-//! into the cache directory, when a run needs them. What is not installed or cannot be built is
-//! skipped with the reason.
+//! Methods in other programs, which are built from sources that this program contains: once, into
+//! the cache directory, when a run needs them. A method whose tools are not installed, or whose
+//! program cannot be built, is skipped with the reason.
 
 mod tool;
 mod toolchain;
@@ -17,30 +17,30 @@ pub(crate) use self::tool::Tell;
 use self::toolchain::Toolchain;
 use self::toolchains::TOOLCHAINS;
 
-/// In which language the program itself is written, and with it the methods that are built in.
+/// The language of this program, and so of the built-in methods.
 const OWN: &str = "rust";
 
-/// In a method's argv stands for this program.
+/// Stands for this program in a method's argv.
 const SELF: &str = "{bytelab}";
 
-/// A worker and what it was built by, or is run by.
+/// A worker, and the tool with which it was built or is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolchainVersion {
     pub(crate) language: &'static str,
     pub(crate) version: String,
-    /// A language may have several.
+    /// A language may have several workers.
     worker: &'static str,
-    /// With its flags.
+    /// The command with its flags.
     command: String,
 }
 
 impl ToolchainVersion {
-    /// The name of its version in the environment of a run.
+    /// The key of its version in the environment of a run.
     pub(crate) fn fact(&self) -> String {
         format!("toolchain_{}", self.language)
     }
 
-    /// All that the environment of a run has of it.
+    /// All its facts in the environment of a run.
     pub(crate) fn facts(&self) -> [(String, String); 2] {
         let worker = self.worker.replace('/', "_");
         let command = (format!("worker_{worker}_command"), self.command.clone());
@@ -48,14 +48,13 @@ impl ToolchainVersion {
     }
 }
 
-/// A language in which there are methods, and the command that it takes here, or what to install.
+/// A language that has methods, and its command on this machine, or what to install.
 pub(crate) struct Language {
     pub(crate) name: &'static str,
     pub(crate) here: Result<String, String>,
 }
 
-/// The language of a method of ours; none of a plain command, and of a worker that the user has
-/// given.
+/// The language of a method of ours; `None` for a plain command or a worker of the user's.
 pub(crate) fn language_of(method: &Method) -> Option<&'static str> {
     match &method.how {
         How::BuiltIn(_) => Some(OWN),
@@ -63,7 +62,7 @@ pub(crate) fn language_of(method: &Method) -> Option<&'static str> {
     }
 }
 
-/// The languages of these methods, each once, with whether they are installed here.
+/// The languages of these methods, each once, with whether they are installed on this machine.
 pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
     let used = |toolchain: &&Toolchain| methods.iter().any(|method| toolchain.runs(method));
     let language =
@@ -74,12 +73,13 @@ pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
     languages
 }
 
-/// Whether the method's tools are installed here, as far as that is seen without starting them.
+/// Whether the method's tools are installed on this machine, as far as that can be found out
+/// without starting them.
 pub(crate) fn is_here(method: &Method) -> bool {
     toolchain_of(method).is_none_or(|toolchain| toolchain.looked_for().is_ok())
 }
 
-/// Says which languages a run does without because their tools are not installed.
+/// Prints which languages a run omits because their tools are not installed.
 pub(crate) fn tell_left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Result<()> {
     let default: Vec<Method> = methods.filter(|method| method.default).cloned().collect();
     let missing = languages(&default).into_iter().filter(|language| language.here.is_err());
@@ -95,11 +95,11 @@ pub(crate) fn tell_left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Re
     Ok(())
 }
 
-/// Those that `--language` names.
+/// The languages that `--language` names.
 pub(crate) struct Languages<'a>(&'a [String]);
 
 impl Languages<'_> {
-    /// None: it names none.
+    /// The value of the flag; `None` if it names no language.
     pub(crate) fn asked<'a>(
         methods: &[Method],
         names: &'a [String],
@@ -122,14 +122,15 @@ impl Languages<'_> {
     }
 
     pub(crate) fn have(&self, method: &Method) -> bool {
-        // The commands that stand beside what is built in.
+        // The commands, which are not built in.
         let is_command = matches!(method.how, How::Command { .. });
         let language = language_of(method).or(is_command.then_some(OWN));
         language.is_some_and(|language| self.0.iter().any(|name| name == language))
     }
 }
 
-/// Builds what the methods need, and puts its place into their argv. Gives what it was built by.
+/// Builds the workers that the methods need, and inserts their paths into each argv. Returns the
+/// tools used.
 pub(crate) fn make_ready(
     methods: &mut [Method],
     dir: &Path,

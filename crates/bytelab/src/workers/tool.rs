@@ -1,4 +1,4 @@
-//! A compiler or an interpreter: where it is on this machine, and which version it is.
+//! A compiler or an interpreter: its path on this machine, and its version.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -6,25 +6,25 @@ use std::path::PathBuf;
 
 use lab::launch::{self, RunError, Stop};
 
-/// Prints a line of what is built.
+/// Prints a line about the progress of the build.
 pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
 
-/// So long may telling a version take.
+/// The time limit for printing the version.
 const LIMIT_NS: u64 = 60_000_000_000;
 
 pub(super) struct Tool {
-    /// Any one of these will do, the best first. `{FIRST}` in a command stands for the one that is
-    /// found.
+    /// Any one of these is sufficient, the best first. `{FIRST}` in a command stands for the one
+    /// that is found.
     pub(super) names: &'static [&'static str],
-    /// What makes it tell its version, on one line.
+    /// The arguments that print its version, on one line.
     pub(super) version: &'static [&'static str],
-    /// What makes it tell its own path, where a script may stand in front of it.
+    /// The arguments that print its own path, for a tool that a script may wrap.
     pub(super) path: &'static [&'static str],
 }
 
-/// A tool as it was found.
+/// A tool that was found.
 pub(super) struct Found {
-    /// What stands for it in a command.
+    /// The placeholder for it in commands.
     pub(super) placeholder: String,
     pub(super) program: String,
     pub(super) version: String,
@@ -42,7 +42,7 @@ impl Tool {
         })
     }
 
-    /// Asks it who it is. The inner error is why it cannot be used.
+    /// Runs it to get its version. The inner error is the reason why it cannot be used.
     pub(super) fn find(&self, stop: &Stop) -> Result<Result<Found, String>, RunError> {
         let Some(place) = self.place() else { return Ok(Err(self.missing())) };
         let place = place.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! A worker's sources, how it is built and how it is run.
+//! The sources of a worker, how it is built and how it is run.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,18 +12,18 @@ use lab::launch::{self, RunError, Stop};
 use super::tool::{Found, Tell, Tool};
 
 /// Methods in one language. In its commands `{src}` stands for the directory of the sources,
-/// `{out}` for that of what is made of them, `{NAME}` for the tool with that name.
+/// `{out}` for the directory of the build output, `{NAME}` for the tool with that name.
 pub(super) struct Toolchain {
     /// `{workers/NAME}` in a method's argv stands for the words of `run`.
     pub(super) name: &'static str,
-    /// As `--language` names it.
+    /// The name of the language for `--language`.
     pub(super) language: &'static str,
     pub(super) tools: &'static [Tool],
-    /// Where a tool is missing: what to install.
+    /// What to install if a tool is missing.
     pub(super) install: &'static str,
-    /// With their paths below `{src}`.
+    /// The sources, with their paths below `{src}`.
     pub(super) sources: &'static [(&'static str, &'static str)],
-    /// One after the other.
+    /// The build commands, run one after the other.
     pub(super) build: &'static [&'static [&'static str]],
     pub(super) run: &'static [&'static str],
     pub(super) place: Place,
@@ -33,32 +33,32 @@ pub(super) struct Toolchain {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Place {
     /// In a directory that is named by a digest of the sources, the commands and the tools, and
-    /// that is there only when all is built.
+    /// that exists only after a complete build.
     Fresh,
-    /// In one that is kept: the tool sees by itself what has changed.
+    /// In a directory that is kept: the tool itself detects what has changed.
     Kept,
 }
 
 /// A worker that can be started.
 pub(super) struct Built {
-    /// The start of its argv.
+    /// The first words of its argv.
     pub(super) run: Vec<String>,
     pub(super) version: String,
-    /// What it was built by, with its flags, or is run by where nothing is built.
+    /// The build command with its flags, or the command that runs it if nothing is built.
     pub(super) command: String,
 }
 
-/// So long may building take.
+/// The time limit for building.
 const LIMIT_NS: u64 = 30 * 60 * 1_000_000_000;
 
 impl Toolchain {
-    /// Whether the method needs it.
+    /// Whether the method needs this worker.
     pub(super) fn runs(&self, method: &Method) -> bool {
         let How::Worker { argv } = &method.how else { return false };
         argv.iter().any(|word| self.is_placeholder(word))
     }
 
-    /// Puts the start of the worker's argv in the place of its placeholder.
+    /// Replaces the placeholder in argv by the first words of the worker's argv.
     pub(super) fn fill_in(&self, argv: &mut Vec<String>, run: &[String]) {
         if let Some(place) = argv.iter().position(|word| self.is_placeholder(word)) {
             argv.splice(place..=place, run.iter().cloned());
@@ -70,7 +70,7 @@ impl Toolchain {
         inner == Some(self.name)
     }
 
-    /// Its first tool, or what to install. Starts nothing.
+    /// Its first tool, or what to install. Starts no process.
     pub(super) fn looked_for(&self) -> Result<String, String> {
         let places =
             self.tools.iter().map(|tool| tool.place().ok_or_else(|| self.lacks(&tool.missing())));
@@ -82,7 +82,7 @@ impl Toolchain {
         format!("{why}; to have it, {}", self.install)
     }
 
-    /// The worker, or why there is none.
+    /// The worker, or the reason why there is none.
     pub(super) fn built(
         &self,
         dir: &Path,
@@ -156,7 +156,7 @@ impl Toolchain {
         let made = self.build_in(&unfinished.path().join("src"), unfinished.path(), tools, stop)?;
         if made.is_ok() {
             match fs::rename(unfinished.path(), place) {
-                // Another one that built the same was faster.
+                // Another process that built the same was faster.
                 Err(_) if place.exists() => {}
                 renamed => renamed.with_context(making)?,
             }
@@ -186,7 +186,8 @@ impl Toolchain {
         Ok(Ok(()))
     }
 
-    /// With `{src}` and `{out}` as they are, so that it is the same whatever the directory.
+    /// The command with `{src}` and `{out}` unreplaced, so that it does not depend on the
+    /// directory.
     fn command(&self, tools: &[Found]) -> String {
         let commands = if self.build.is_empty() { &[self.run][..] } else { self.build };
         let line = |words: &&[&str]| {
@@ -196,7 +197,7 @@ impl Toolchain {
         commands.iter().map(line).collect::<Vec<String>>().join(" && ")
     }
 
-    /// Of all that what is built depends on.
+    /// A digest of everything that the build depends on.
     fn digest(&self, tools: &[Found]) -> u64 {
         let mut digest = DefaultHasher::new();
         (self.sources, self.build, self.run, variables()).hash(&mut digest);
@@ -220,7 +221,7 @@ fn with_tools(word: &str, tools: &[Found]) -> String {
     tools.iter().fold(word.to_owned(), fill)
 }
 
-/// By which users give flags to these compilers and runtimes beside their command lines.
+/// Variables with which users pass flags to these compilers and runtimes besides the command line.
 const VARIABLES: &[&str] = &[
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
@@ -235,13 +236,13 @@ const VARIABLES: &[&str] = &[
     "RUSTFLAGS",
 ];
 
-/// Those that are set, as a shell would be given them.
+/// The variables that are set, in the form that a shell accepts.
 fn variables() -> Vec<String> {
     let set = |name: &&str| Some(format!("{name}={}", std::env::var(name).ok()?));
     VARIABLES.iter().filter_map(set).collect()
 }
 
-/// Keeps the time of a file that is as it should be: by that a build sees what is new.
+/// Keeps the modification time of an unchanged file, by which a build detects changes.
 fn write_if_new(path: &Path, text: &str) -> Result<()> {
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());

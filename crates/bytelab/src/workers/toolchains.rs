@@ -1,14 +1,15 @@
-//! The languages: what each worker is made of. Plain data; another language is another entry.
+//! The languages: the sources and commands of each worker. Plain data; a new language is a new
+//! entry.
 
 use super::tool::Tool;
 use super::toolchain::{Place, Toolchain};
 
-/// From the root of the repository, where they lie as they are written here.
+/// Paths from the root of the repository, where the sources have the same relative paths.
 macro_rules! sources {
     ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../../../", $path)))),*] };
 }
 
-/// A tool that tells its version when it is asked with one word.
+/// A tool that prints its version when it is called with one argument.
 const fn tool(names: &'static [&'static str], version: &'static [&'static str]) -> Tool {
     Tool { names, version, path: &[] }
 }
@@ -16,8 +17,8 @@ const fn tool(names: &'static [&'static str], version: &'static [&'static str]) 
 pub(super) const TOOLCHAINS: &[Toolchain] =
     &[RUST, RUST_HTTP, C, CPP, GO, JAVA, PYTHON, NODE, HASKELL, SWIFT];
 
-/// Contenders with large dependencies; cargo knows best what a changed source or compiler makes
-/// stale.
+/// Contenders with large dependencies; cargo detects best which build output a changed source or
+/// compiler makes stale.
 const RUST: Toolchain = Toolchain {
     name: "rust",
     language: "rust",
@@ -56,7 +57,7 @@ const RUST: Toolchain = Toolchain {
     place: Place::Kept,
 };
 
-/// Apart from the others: who decodes needs no HTTP client, and the other way round.
+/// Separate from the others: decoding needs no HTTP client, and HTTP needs no decoders.
 const RUST_HTTP: Toolchain = Toolchain {
     name: "rust/http",
     sources: sources![
@@ -177,7 +178,7 @@ const HASKELL: Toolchain = Toolchain {
         "-v0",
         "-O2",
         "-threaded",
-        // The runtime counts what it allocates.
+        // The runtime counts its allocations.
         "-with-rtsopts=-T",
         "-outputdir",
         "{out}/objects",

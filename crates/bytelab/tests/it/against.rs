@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::program::{Ran, World, cell};
 
-/// A program of its own that does so much work, reads its number from the folder that it works in,
-/// and answers 7.
+/// A program that does a given amount of work, reads its number from its working directory, and
+/// answers 7.
 const WORK: &str =
     "#!/bin/sh\nread -r n < times\ni=0\nwhile [ $i -lt $n ]; do i=$((i + 1)); done\necho 7\n";
 
@@ -20,7 +20,7 @@ fn script(path: &Path, text: &str) {
 }
 
 impl World {
-    /// A folder with a file that declares what takes so much work.
+    /// A folder with a file that declares a command with this amount of work.
     fn folder(&self, name: &str, times: u32, file: &str) -> String {
         let dir = self.path(name);
         std::fs::create_dir(&dir).unwrap();
@@ -67,7 +67,7 @@ fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster(
 
     let ran = world.against(&much, &little, &["--json"]);
     assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);
-    // Of commands each round is a session.
+    // For commands, each round is a session.
     assert!(ran.stderr.contains("50 sessions of a round"), "{}", ran.stderr);
     let found = json(&ran);
     assert_eq!((&found["outcome"], &found["against"]), (&"slower".into(), &little.as_str().into()));
@@ -92,7 +92,7 @@ fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster(
     assert!(found["found_percent"].as_f64().is_some_and(|percent| percent > 5.0), "{dry}");
     assert_eq!((&found["method"], world.stored()), (&"work".into(), stored));
 
-    // What the old side was is not known to a run.
+    // A run does not store what the old side was.
     let old = "whose old side is not known any more";
     world.refused(&["check", "--baseline", "1", "--allow", "wall=5%"], old);
 }
@@ -109,7 +109,7 @@ fn the_same_program_on_both_sides_is_never_slower() {
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let outcome = json(&ran)["outcome"].clone();
     assert!(["ok", "undecided", "faster"].iter().any(|word| outcome == *word), "{outcome}");
-    // The file alone does not say what {program} is, and the run does not keep it.
+    // The file alone does not define {program}, and the run does not store it.
     let once_more = ["check", "--baseline", "1", "--allow", "wall=5%"];
     world.refused(&once_more, "whose old side is not known any more");
     let (sides, nowhere) = (sides.as_str(), "old=/nowhere/at-all,new=/bin/true");
@@ -179,7 +179,7 @@ fn another_bytelab_does_the_old_side() {
     let found = json(&ran);
     assert_eq!(found["lines"][0]["reference"], "read@old", "{found}");
     let told = std::fs::read_to_string(told).unwrap();
-    // Besides those that ask which methods it has.
+    // Not counting the processes that list its methods.
     assert!(told.lines().filter(|line| *line == "__worker reading read").count() > 10, "{told}");
     let run = json(&world.run(&["show", found["runs"][0].as_str().unwrap(), "--json"]));
     assert_eq!(cell(&run, "read")["answer"], cell(&run, "read@old")["answer"]);

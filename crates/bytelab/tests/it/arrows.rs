@@ -11,7 +11,7 @@ fn folders_in(folder: &str) -> Vec<String> {
     folders.map(|entry| entry.file_name().into_string().unwrap()).collect()
 }
 
-/// The first of these modules that the code uses by a path from `super` or from the root of the
+/// The first of these modules that the code uses, by a path from `super` or from the root of the
 /// program.
 fn used<'a>(code: &str, modules: &[&'a str]) -> Option<&'a str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -35,7 +35,7 @@ fn an_experiment_uses_no_other_one() {
     let experiments = folders_in(EXPERIMENTS);
     assert!(experiments.iter().any(|name| name == "shared"), "{experiments:?}");
     for name in &experiments {
-        // It picks methods from the others.
+        // It selects methods from the others.
         if name == "numbers" {
             continue;
         }

@@ -1,5 +1,4 @@
-//! Whatever is wrong with the input: one clear line or a failed cell; no panic, no hang, no lost
-//! sample.
+//! Wrong input gives one clear line or a failed cell; no panic, no hang, no lost sample.
 
 use crate::program::{World, cell, files_below};
 
@@ -81,7 +80,7 @@ fn values_out_of_range_are_told_with_the_range() {
 
 #[test]
 fn a_read_error_in_the_middle_fails_the_method() {
-    // The memory of a process can be opened, but at its start nothing is mapped: EIO.
+    // The memory of a process can be opened, but nothing is mapped at its start: EIO.
     let world = World::new();
     let reader = world.worker(
         "reader",
@@ -123,7 +122,7 @@ fn a_worker_that_lies_about_its_answer_is_out() {
 fn a_worker_that_dies_leaves_the_others_measured() {
     let world = World::new();
     let dying = world.worker("dying", "echo hello 1; echo 'no disk' >&2; exit 3");
-    // A page that the kernel drops meanwhile is not what this is about.
+    // A page that the kernel evicts in the meantime is not the subject of this test.
     let args = ["--method", "read", "--cache", "as-is", "--worker", &dying];
     let (code, json) = world.reading(&args);
     assert_eq!(code, 1);

@@ -1,4 +1,4 @@
-//! `bytelab cat` does what `cat` does.
+//! `bytelab cat` behaves like `cat`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::World;
 
-/// What a command wrote, how it ended, and what it complained of.
+/// The output of a command, its exit status, and its messages.
 pub(crate) type Ended = (Vec<u8>, i32, String);
 
 pub(crate) fn ended(command: &mut Command, input: &[u8]) -> Ended {
@@ -25,7 +25,8 @@ pub(crate) fn ended(command: &mut Command, input: &[u8]) -> Ended {
     (output.stdout, output.status.code().unwrap_or(-1), stderr)
 }
 
-/// Ours, and the system's own if there is one, which must do the same.
+/// Checks our program, and the system's own utility if there is one, which must give the same
+/// result.
 pub(crate) fn check(
     world: &World,
     args: &[&str],
@@ -185,7 +186,7 @@ fn a_standard_stream_that_is_closed_is_a_failure() {
         ("exec \"$0\" cat \"$1\" <&-", 0, ""),
         ("exec \"$0\" cat \"$1\" >&-", 1, "bytelab cat: standard output: Bad file descriptor\n"),
         ("exec \"$0\" cat \"$1\" -o \"$1.copy\" >&-", 0, ""),
-        // As Python's subprocess.DEVNULL is opened: not closed.
+        // Opened like Python's subprocess.DEVNULL: not closed.
         ("exec \"$0\" cat <>/dev/null", 0, ""),
         ("exec \"$0\" cat \"$1\" 1<>/dev/null", 0, ""),
     ] {

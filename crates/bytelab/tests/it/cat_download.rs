@@ -1,4 +1,4 @@
-//! `bytelab cat` gets URLs, and goes on with a download where it ended.
+//! `bytelab cat` downloads URLs, and resumes an incomplete download.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use crate::cat::ended;
 use crate::program::World;
 
-/// Serves `hello world` of this version; the first answers of each version end in the middle. A
-/// path that holds `no-etag` has no version, and one that holds `stalled` leaves the connection
-/// open in the middle.
+/// Serves `hello world` in this version; the first answers of each version end in the middle. A
+/// path that contains `no-etag` has no version, and one that contains `stalled` keeps the
+/// connection open in the middle.
 pub(crate) fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://u:secret@{}/x", listener.local_addr().unwrap());
@@ -45,7 +45,7 @@ pub(crate) fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
             let etag = format!("ETag: \"{version}\"\r\n");
             let etag = if path.contains("no-etag") { "" } else { &etag };
             let head = format!("HTTP/1.1 {status}\r\n{etag}Content-Length: {length}\r\n\r\n");
-            // The program may be gone.
+            // The program may have ended.
             let _ = socket.write_all(head.as_bytes());
             let _ = socket.write_all(&body[at..end]);
             if path.contains("stalled") {
@@ -85,20 +85,20 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
         assert!(!std::fs::read_to_string(&note).unwrap().contains("secret"));
         assert!(!file.exists());
     }
-    // Another version: what is there is of no use.
+    // Another version: the existing bytes cannot be used.
     state.lock().unwrap().0 = 2;
     let (_, code, told) = get(&args);
     assert_eq!(code, 0, "{told}");
     assert!(told.ends_with("has changed; it is downloaded from the beginning\n"), "{told}");
     assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
     assert!(!part.exists() && !note.exists());
-    // Without `--resume` nothing is left.
+    // Without `--resume` no bytes remain.
     state.lock().unwrap().1 = 1;
     let (_, code, told) = get(&["-o", name]);
     assert_eq!(code, 1, "{told}");
     assert!(!part.exists() && !note.exists());
     assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
-    // Gone on with, and wrong as a whole.
+    // The download is resumed, and the whole has a wrong digest.
     state.lock().unwrap().1 = 1;
     let wrong = ["--resume", "-o", name, "--sha256", &digest.replace('b', "c")];
     assert_eq!(get(&wrong).1, 1);
@@ -109,7 +109,7 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
     assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
 }
 
-/// A download that `--resume` has left in `down.part`: 3 bytes.
+/// Makes a download that `--resume` keeps in `down.part`: 3 bytes.
 pub(crate) fn left(world: &World, state: &Arc<Mutex<(u32, u32)>>, url: &str) {
     state.lock().unwrap().1 = 1;
     let ran = resumed(world, url);
@@ -142,7 +142,7 @@ fn two_resources_are_never_spliced() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(std::fs::read(world.path("down")).unwrap(), b"HELLO WORLD");
     assert!(ran.stderr.contains("another URL"), "{}", ran.stderr);
-    // What was left has been changed since.
+    // The kept bytes have been changed since.
     for changed in ["jel", "he", ""] {
         left(&world, &state, &url);
         std::fs::write(world.path("down.part"), changed).unwrap();
@@ -157,7 +157,8 @@ fn two_resources_are_never_spliced() {
         std::fs::remove_file(world.path("down.part")).unwrap();
         std::fs::remove_file(world.path("down.part.note")).unwrap();
     }
-    // More than the note knows of: the program was killed, and what it wrote last is fetched again.
+    // The part is longer than its note records: the program was killed, and the last bytes are
+    // fetched again.
     left(&world, &state, &url);
     std::fs::write(world.path("down.part"), "helxx").unwrap();
     assert_eq!(resumed(&world, &url).code, 0);

@@ -1,5 +1,4 @@
-//! What `bytelab cat --resume` leaves when it is killed, and when the last step of a download
-//! fails.
+//! What `bytelab cat --resume` keeps when it is killed, and when the last step of a download fails.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -7,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::cat_download::{left, resumed, resuming, server};
 use crate::program::World;
 
-/// Waits for what the program does to files, which it must do before it ends.
+/// Waits for an operation of the program on files, which must happen before it ends.
 fn wait(child: &mut Child, is_done: impl Fn() -> bool) {
     while !is_done() {
         assert!(child.try_wait().unwrap().is_none(), "the program ended before");
@@ -19,7 +18,7 @@ fn start(world: &World, url: &str) -> Child {
     resuming(world, url).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// What a failed last step says, and that it leaves the whole download.
+/// The message of a failed last step, and that the whole download is kept.
 fn keeps_the_part(world: &World, output: &std::process::Output, way: &str) {
     let told = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!((output.status.code(), told.lines().count()), (Some(1), 1), "{told}");
@@ -44,7 +43,7 @@ fn a_download_that_cannot_be_renamed_is_kept() {
     let (down, part) = (world.path("down"), world.path("down.part"));
     for (path, way) in [("/x", "try again with --resume"), ("/no-etag", "move it")] {
         let url = url.replace("/x", path);
-        // The server answers when the output has become a directory.
+        // The server answers after the output has become a directory.
         let answers = state.lock().unwrap();
         let mut child = start(&world, &url);
         wait(&mut child, || part.exists());
@@ -52,7 +51,7 @@ fn a_download_that_cannot_be_renamed_is_kept() {
         drop(answers);
         keeps_the_part(&world, &child.wait_with_output().unwrap(), way);
         std::fs::remove_dir(&down).unwrap();
-        // What is fetched again with an ETag would be cut.
+        // If it were fetched again with an ETag, it would be truncated.
         state.lock().unwrap().1 = u32::from(path == "/x");
         ends_well(&world, &url);
         std::fs::remove_file(&down).unwrap();
@@ -64,7 +63,7 @@ fn a_download_that_cannot_be_copied_is_kept() {
     let world = World::new();
     let state = Arc::new(Mutex::new((1, 0)));
     let url = server(state.clone());
-    // A part that is whole, and an output with two names.
+    // A complete part, and an output with two names.
     left(&world, &state, &url);
     std::fs::write(world.path("down.part"), "hello world").unwrap();
     let note = world.path("down.part.note");
@@ -81,7 +80,7 @@ fn a_download_that_cannot_be_copied_is_kept() {
     shell.args(["-c", "ulimit -f 0; trap '' XFSZ; exec \"$0\" \"$@\""]).env("no_proxy", "*");
     let output = shell.arg(command.get_program()).args(command.get_args()).output().unwrap();
     keeps_the_part(&world, &output, "try again with --resume");
-    // What is fetched again would be cut.
+    // If it were fetched again, it would be truncated.
     state.lock().unwrap().1 = 1;
     ends_well(&world, &url);
     assert_eq!(std::fs::read(world.path("second")).unwrap(), b"hello world");
@@ -102,7 +101,7 @@ fn a_killed_download_without_an_etag_is_begun_again() {
     };
     kill_in_the_middle();
     ends_well(&world, &url);
-    // Without its note a part is none of ours.
+    // Without its note a part is not ours.
     kill_in_the_middle();
     std::fs::remove_file(world.path("down.part.note")).unwrap();
     let ran = resumed(&world, &url);

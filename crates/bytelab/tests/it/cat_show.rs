@@ -1,4 +1,4 @@
-//! cat with the options that show what a text holds, held against the utility.
+//! cat with the options that show the content of a text, compared with the system's utility.
 
 use std::fs::OpenOptions;
 use std::process::Command;

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::program::World;
 
-/// A worker that takes as many ns as a file says, and a little more from sample to sample. To read
-/// the other file takes it longer than that, so that it is believed.
+/// A worker that takes the number of ns in a file, with a little variation from sample to sample.
+/// Reading the other file takes it longer than that, so the reported times are plausible.
 fn worker(world: &World, name: &str, wall: &str) -> String {
     let script = format!(
         "echo hello 1; while read -r verb n rest; do case $verb in
@@ -20,7 +20,7 @@ fn worker(world: &World, name: &str, wall: &str) -> String {
     world.worker(name, &script)
 }
 
-/// A baseline of a worker beside another one of the same speed, that never changes.
+/// A baseline of a worker and another one of the same speed, which never changes.
 fn baseline(world: &World) -> String {
     std::fs::write(world.path("wall"), "40000\n").unwrap();
     std::fs::write(world.path("steady-wall"), "40000\n").unwrap();
@@ -65,7 +65,8 @@ fn what_is_slower_fails_after_a_second_run() {
     let world = World::new();
     let id = baseline(&world);
     assert_eq!(world.run(&["baseline", "set", "main", &id]).code, 0);
-    // The answer of `read` is not that of the two workers: it is out of the baseline already.
+    // The answer of `read` differs from that of the two workers: it is already excluded from the
+    // baseline.
     let (code, text) = check(&world, &["--baseline", "main"]);
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("ok        mine wall_ns"), "{text}");
@@ -81,7 +82,7 @@ fn what_is_slower_fails_after_a_second_run() {
     assert_eq!(json["runs"].as_array().unwrap().len(), 2, "a second run confirms it");
     let markdown = std::fs::read_to_string(&summary).unwrap();
     assert!(markdown.starts_with("before\n### bytelab check: slower"), "{markdown}");
-    // More is allowed.
+    // A larger limit is allowed.
     let ran = world.run(&["check", "--baseline", "main", "--allow", "wall=50%", "--no-store"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
 }

@@ -1,4 +1,4 @@
-//! Of two files that use each other, neither can be understood alone: so they do not, but for the
+//! Two files that use each other cannot be understood separately: so no files may, except for the
 //! circles in `known_circles.txt`. The lab also has layers.
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::module_graph::{Uses, circles, uses};
 
-/// By layer, the modules of the lab.
+/// The modules of the lab, by layer.
 const LAYERS: [(&str, &[&str]); 4] = [
     (
         "data",
@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 4] = [
     ("think", &["analyze", "stats"]),
 ];
 
-/// What a layer must not use.
+/// The layers that a layer must not use.
 const FORBIDDEN: [(&str, &[&str]); 3] =
     [("data", &["os", "act", "think"]), ("os", &["act", "think"]), ("think", &["os", "act"])];
 
@@ -28,7 +28,7 @@ fn uses_of(name: &str) -> Uses {
     uses(root.unwrap(), &read)
 }
 
-/// The paths that make a circle, a line each.
+/// The paths that form a circle, one on each line.
 fn explain(circle: &[String], uses: &Uses) -> Vec<String> {
     let inside = |(from, to): &(String, String)| circle.contains(from) && circle.contains(to);
     let used = uses.iter().filter(|(ends, _)| inside(ends));
@@ -67,7 +67,7 @@ fn the_lab_has_layers() {
     };
     let forbidden = |(from, to): &(String, String)| {
         let no = FORBIDDEN.iter().find(|(name, _)| *name == layer(from)).map_or(&[][..], |no| no.1);
-        // Whoever waits wants to know whether to stop.
+        // Code that waits must be able to find out whether to stop.
         no.contains(&layer(to)) && to != "src/stop.rs"
     };
     let uses = uses_of("lab");
@@ -79,7 +79,7 @@ fn the_lab_has_layers() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The circles of a crate that has these files.
+/// Checks the circles of a crate with these files.
 fn check(files: &[(&str, &str)], expected: &[&[&str]]) {
     let read = |wanted: &str| {
         let file = files.iter().find(|(name, _)| *name == wanted);

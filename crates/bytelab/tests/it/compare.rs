@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::program::{Ran, World};
 
-/// Five sessions of a round.
+/// Five sessions of one round.
 const FEW: &[&str] = &["--method", "read,mmap", "--sessions", "5", "--counting", "1"];
 
 fn measure(world: &World, args: &[&str]) -> String {
@@ -32,7 +32,7 @@ fn two_runs_have_ratios_and_no_verdict() {
     let text = world.run(&["compare", &a, &b]);
     assert_eq!(text.code, 0, "{}", text.stderr);
     for part in ["A: run 1", "mmap", "no verdict", "run 4 more of A", "B/A by metric"] {
-        // Lines are broken where the page ends.
+        // Lines are wrapped at the width of the page.
         let words: Vec<&str> = text.stdout.split_whitespace().collect();
         assert!(words.join(" ").contains(part), "{part}: {}", text.stdout);
     }
@@ -44,7 +44,7 @@ fn two_runs_have_ratios_and_no_verdict() {
     assert!(wall["relative"]["ratio"].as_f64().unwrap() > 0.0);
     assert_eq!((&wall["reference"], &wall["absolute"]["low"]), (&"read".into(), &Value::Null));
     let calls = lines.iter().find(|l| l["method"] == "read" && l["metric"] == "syscalls");
-    // Without rights nothing is counted.
+    // Without permission nothing is counted.
     assert!(calls.is_none_or(|l| l["absolute"]["verdict"] == "same"), "{calls:?}");
 }
 
@@ -63,7 +63,7 @@ fn five_labelled_runs_a_side_have_an_interval() {
     assert!(line["absolute"]["low"].as_f64() <= line["absolute"]["ratio"].as_f64(), "{line}");
     let text = world.run(&args[..5]).stdout;
     assert!(!text.contains("no verdict"), "{text}");
-    // All ten are of one machine.
+    // All ten are from one machine.
     let machine = json["a"]["machines"][0].as_str().unwrap();
     refused(
         &world,
@@ -72,10 +72,10 @@ fn five_labelled_runs_a_side_have_an_interval() {
     );
 }
 
-/// A run of a worker that says that it took so long, beside one that never changes.
+/// A run of a worker that reports this wall time, with another worker that never changes.
 fn told(world: &World, label: &str, wall_ns: u32) -> String {
     let worker = |name: &str, wall_ns: u32| {
-        // Longer than it claims.
+        // Longer than the reported time.
         let script = format!(
             "echo hello 1; while read -r verb n rest; do case $verb in
                  prepare) echo ready;;
@@ -103,7 +103,7 @@ fn told(world: &World, label: &str, wall_ns: u32) -> String {
         "--label",
         label,
     ]);
-    // The answer of `read` is not that of the two.
+    // The answer of `read` differs from that of the two.
     assert_eq!(code, 1, "{json}");
     json["id"].as_str().unwrap().to_owned()
 }
@@ -129,7 +129,7 @@ fn a_gate_on_stored_runs_has_an_exit_status() {
     let gate: Value = serde_json::from_str(&faster.1).unwrap();
     assert_eq!(gate["gate"]["outcome"], "faster", "{gate}");
     assert_eq!(code(&["--label", "b", "--label", "a", "--fail", "wall=150%"]).0, 0);
-    // One run a side decides nothing, and what was not measured does not either.
+    // One run per side decides nothing, nor does a method that was not measured.
     assert_eq!(code(&["1", "2", "--fail", "wall=150%"]).0, 4);
     let two = code(&[
         "--label",
@@ -206,7 +206,7 @@ fn published_results_stand_beside_a_run_without_a_verdict() {
     let numbers = json(&world.run(&rows))["id"].as_str().unwrap().to_owned();
     let phone = json(&world.run(&["compare", &numbers, "published:iphone-x", "--json"]));
     let ratios = phone["ratios"].as_array().unwrap();
-    // A mutex is no hand-over: only the read means the same.
+    // A mutex is not a hand-over: only the read has the same meaning.
     assert_eq!(ratios.len(), 1, "{phone}");
     assert_eq!(
         (&ratios[0]["method"], &ratios[0]["b"]),

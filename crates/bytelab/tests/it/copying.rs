@@ -1,5 +1,5 @@
-//! `run copying`: what it measures by default is there and moves the bytes; of what does not, it is
-//! said.
+//! `run copying`: the default methods are available and copy the bytes; the reason is reported for
+//! a method that cannot run.
 
 use crate::program::World;
 

@@ -1,4 +1,4 @@
-//! System calls and allocations: exact, the same in every sample, with and without rights.
+//! System calls and allocations: exact, the same in every sample, with and without permissions.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ const ARGS: &[&str] = &[
     "read,read-to-vec,mmap,pread-threads,memory,cat",
     "--counting",
     "4",
-    // The kernel may drop a page of a program or of its file: in no state that is asked for, all
+    // The kernel may evict a page of a program or of its file: without a requested cache state, all
     // samples count.
     "--cache",
     "as-is",
@@ -29,7 +29,7 @@ fn document(text: &[u8]) -> Value {
         .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(text)))
 }
 
-/// Whether calls can be counted at all here.
+/// Whether calls can be counted on this machine.
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 fn counted(json: &Value) -> bool {
     let notes = json["notes"].as_array().unwrap();
@@ -64,7 +64,7 @@ fn check(json: &Value) {
     assert_eq!(cell(json, "cat")["syscalls_by_name"]["exit_group"], 1.0);
 }
 
-/// The buffer of `read` is used again; what is left is the list of what the files gave.
+/// The buffer of `read` is reused; the remaining allocation is the list of the files' results.
 fn check_allocations(json: &Value) {
     let samples = |method: &str, metric: &str| -> Vec<f64> {
         let samples = &cell(json, method)["counting"]["samples"][metric];
@@ -74,7 +74,7 @@ fn check_allocations(json: &Value) {
     assert_eq!(samples("read", "allocated_bytes"), [8.0; 4]);
     assert_eq!(samples("read", "peak_live_bytes"), [8.0; 4]);
     assert_eq!(samples("read-to-vec", "allocated_bytes"), [1_048_584.0; 4]);
-    // A program that nobody here has built.
+    // A program that is not part of this workspace.
     let cat = samples("cat", "allocations");
     assert_eq!(cat, [cat[0]; 4]);
     assert!(cat[0] > 0.0);
@@ -178,7 +178,7 @@ fn the_table_shows_system_calls_in_80_columns() {
     assert!(shown.lines().any(|line| head(&line)), "{shown}");
 }
 
-/// The process that starts it, which is one of bytelab, has several times as much memory.
+/// The process that starts it, which is a bytelab process, has several times as much memory.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_a_command_uses_is_not_that_of_the_method_that_starts_it() {
@@ -194,7 +194,7 @@ fn what_a_command_uses_is_not_that_of_the_method_that_starts_it() {
     };
     let [cat, read_write] = ["cat", "read-write"].map(peak);
     assert!(cat > 100_000.0 && 2.0 * cat < read_write, "{cat} {read_write}");
-    // What cat allocates is not in the tally of the method that starts it.
+    // The allocations of cat are not counted for the method that starts it.
     let allocations = |method: &str| cell(&json, method)["metrics"]["allocations"]["p50"].as_f64();
     assert_eq!(allocations("cat"), None, "{}", cell(&json, "cat"));
     assert!(allocations("read-write").is_some(), "{}", cell(&json, "read-write"));

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::program::{Ran, World, cell, files_below};
 
-/// Little, and quickly.
+/// Few samples, and little time.
 const FEW: &[&str] = &["--rounds", "2", "--warm-up", "0", "--counting", "0"];
 
 impl World {
     fn own(&self, text: &str, args: &[&str]) -> Ran {
         let path = self.path("my.toml");
         std::fs::write(&path, text).unwrap();
-        // What the test itself asks for is not asked for twice.
+        // Flags that the test sets itself are not passed twice.
         let few = FEW.chunks(2).filter(|flag| !args.contains(&flag[0])).flatten().copied();
         let args: Vec<&str> = few.chain(args.iter().copied()).collect();
         self.run(&[&["run", path.to_str().unwrap()], &args[..]].concat())
@@ -62,8 +62,8 @@ fn what_init_writes_runs_as_it_is() {
     let cells = json["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 10, "five methods at two sizes");
     for cell in cells {
-        // The kernel may have dropped a page of a program: a sample that reads it again does not
-        // count.
+        // The kernel may have evicted a page of a program: a sample that reads it again is not
+        // counted.
         let left_out = cell["not_counted"]["rounds"].as_array().map_or(0, Vec::len);
         for metric in ["wall_ns", "cpu_ns", "noop_ns", "startup_ns", "throughput_bytes_per_s"] {
             let of_this = &cell["metrics"][metric];
@@ -236,7 +236,7 @@ fn a_run_that_is_stopped_cleans_up_and_is_resumed_with_the_same_file_only() {
                 command = '[ -e go ] || { echo $$ >told; exec sleep 1000; }'\nshell = true\n";
     let file = world.path("my.toml");
     std::fs::write(&file, text).unwrap();
-    // A page of the shell that the kernel drops would cost a sample of a warm run.
+    // If the kernel evicted a page of the shell, a warm run would lose a sample.
     let args = [&["run", file.to_str().unwrap(), "--cache", "as-is"], FEW].concat();
     let mut run = world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
@@ -350,8 +350,8 @@ fn a_copy_has_the_payload_of_its_data_whatever_copies_it() {
     }
 }
 
-/// Directly and by a shell it is the same work. The CPU time is that of all processes, and what is
-/// left without the wait of the shell, which only waits, decides nothing.
+/// The work is the same directly and through a shell. The CPU time includes all processes; the time
+/// without the waits of the shell, which only waits, decides nothing.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_work_of_a_child_is_the_work_of_its_command() {

@@ -1,5 +1,5 @@
-//! The experiment `decoding` as a user runs it; workers are not built here, which takes minutes and
-//! a network.
+//! The experiment `decoding` as a user runs it; workers are not built here, as that takes minutes
+//! and a network.
 
 use serde_json::Value;
 

@@ -1,5 +1,4 @@
-//! What an output's name stands for keeps its kind, links, mode and owner, whichever command writes
-//! to it.
+//! An existing output keeps its kind, links, mode and owner, whichever command writes to it.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -10,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
 
 use crate::program::{Ran, World};
 
-/// The arguments of each command that writes a file of a given name, up to that name.
+/// The arguments of each command that writes a named file, up to that name.
 const COMMANDS: [(&str, &[&str]); 7] = [
     ("cat", &["cat", "SOURCE", "-o"]),
     ("sample", &["sample", "SOURCE", "-n", "2", "--seed", "1", "-o"]),
@@ -28,7 +27,7 @@ struct Case {
     world: World,
     name: &'static str,
     args: Vec<String>,
-    /// What the command writes into a new file. A trace is never the same.
+    /// The bytes that the command writes into a new file. A trace is never the same.
     bytes: Vec<u8>,
 }
 
@@ -44,7 +43,7 @@ impl Case {
         assert!(is_right, "{}: {} bytes, {:?}", self.name, got.len(), got.first());
     }
 
-    /// It succeeds, and what is behind the name has its bytes.
+    /// Checks that the command succeeds, and that the output has the expected bytes.
     fn succeeds(&self, output: &Path) {
         let ran = self.run(output);
         assert_eq!(ran.code, 0, "{}: {}", self.name, ran.stderr);
@@ -56,7 +55,7 @@ impl Case {
     }
 }
 
-/// In an empty folder `out` for each command.
+/// Calls `check` in an empty folder `out` for each command.
 fn each(check: impl Fn(&Case, PathBuf)) {
     for (name, args) in COMMANDS {
         let world = World::new();
@@ -101,7 +100,7 @@ fn a_link_stays_and_what_it_leads_to_is_replaced() {
 fn mode_owner_and_further_names_are_kept() {
     each(|case, out| {
         let file = out.join("file");
-        // Longer than what replaces it.
+        // Longer than the new content.
         std::fs::write(&file, vec![b'x'; case.bytes.len() + 100]).unwrap();
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
         let is_root = rustix::process::geteuid().is_root();
@@ -128,7 +127,7 @@ fn what_is_no_regular_file_is_written_to() {
     each(|case, out| {
         let fifo = out.join("fifo");
         mkfifoat(CWD, &fifo, Mode::RWXU).unwrap();
-        // Both ends, so that nobody waits for the other and the reader sees no end that is none.
+        // Both ends are opened, so that neither open blocks and the reader sees no premature end.
         let held = OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
         let path = fifo.clone();
         let reader = std::thread::spawn(move || {
@@ -138,7 +137,7 @@ fn what_is_no_regular_file_is_written_to() {
         });
         let ran = case.run(&fifo);
         drop(held);
-        // Where it was replaced, the reader may come too late to see an end.
+        // If it was replaced, the reader may be too late to see an end.
         assert!(fifo.metadata().unwrap().file_type().is_fifo(), "{} replaced it", case.name);
         case.check(&reader.join().unwrap());
         assert_eq!(ran.code, 0, "{}: {}", case.name, ran.stderr);
@@ -161,7 +160,7 @@ fn standard_output_has_a_name_whatever_it_is() {
     each(|case, out| {
         let args: Vec<&str> = case.args.iter().map(String::as_str).collect();
         let args = [args.as_slice(), &["/dev/stdout"]].concat();
-        // `init` and `run` say something there, too.
+        // `init` and `run` also print messages to it.
         let starts = |got: &[u8]| match case.name {
             "trace" => assert!(got.starts_with(b"{"), "{}", case.name),
             _ => assert!(got.starts_with(&case.bytes), "{}: {} bytes", case.name, got.len()),
@@ -169,7 +168,7 @@ fn standard_output_has_a_name_whatever_it_is() {
         let piped = case.world.command(&args).output().unwrap();
         assert!(piped.status.success(), "{}: {piped:?}", case.name);
         starts(&piped.stdout);
-        // Behind what is there, as a redirection by the shell writes it.
+        // Appended to the existing content, as a redirection by the shell does.
         let file = out.join("file");
         std::fs::write(&file, "before ").unwrap();
         for options in [OpenOptions::new().append(true), OpenOptions::new().write(true)] {

@@ -1,5 +1,5 @@
-//! `export`: each format of a run that was measured; files that are whole; clear words where there
-//! can be none.
+//! `export`: each format of a measured run; complete files; clear messages if no export is
+//! possible.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn stored(world: &World, more: &[&str]) -> String {
     json["id"].as_str().unwrap().to_owned()
 }
 
-/// With words that must be in it.
+/// Each format, with text that its output must contain.
 const FORMATS: [(&str, &str); 11] = [
     ("json", "\"bytelab\":\"run\""),
     ("csv", "run,experiment,label,"),
@@ -57,7 +57,7 @@ fn a_file_is_whole_and_its_name_says_the_format() {
     let left = std::fs::read_dir(world.dir.path()).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".bytelab-")), "{left:?}");
-    // A terminal or a pipe that has a name is no file to be replaced.
+    // A named terminal or pipe is not replaced by a file.
     let ran = world.run(&["export", &id, "--format", "csv", "-o", "/dev/stdout"]);
     assert_eq!((ran.code, ran.stdout), (0, csv));
 }

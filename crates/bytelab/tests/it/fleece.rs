@@ -1,4 +1,4 @@
-//! `bytelab fleece`: the tool in front of the library, as it is used in a shell.
+//! `bytelab fleece`: the command line tool of the library, as it is used in a shell.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use crate::program::{Ran, World};
 
 const PEOPLE: &str = r#"[{"name": "Ada", "born": 1815, "tags": []}, {"name": "Alan", "born": 1912, "tags": ["Ada"]}]"#;
 
-/// Runs `bytelab fleece` with this on its standard input.
+/// Runs `bytelab fleece` with this standard input.
 fn fleece(world: &World, args: &[&str], input: &[u8]) -> (i32, Vec<u8>, String) {
     let mut command = world.command(&[&["fleece"], args].concat());
     command.current_dir(world.dir.path());
@@ -239,7 +239,7 @@ fn a_reader_that_has_gone_is_no_error() {
 #[test]
 fn a_small_document_does_not_become_an_endless_text() {
     let world = World::new();
-    // Forty arrays, each of which holds the one before twice.
+    // Forty arrays, each of which contains the previous one twice.
     let mut bomb = vec![0x60, 0x00];
     for level in 0..40 {
         let (first, second) = if level == 0 { (2, 3) } else { (4, 5) };
@@ -256,15 +256,15 @@ fn a_small_document_does_not_become_an_endless_text() {
 #[test]
 fn a_dump_of_values_that_overlap_has_an_end() {
     let world = World::new();
-    // Every two bytes begin an array of 2046 items, and these are the arrays behind it.
+    // Every two bytes begin an array of 2046 items, and these are the arrays that follow.
     let mut damaged = [0x67, 0xFE].repeat(2000);
     damaged.extend([0x87, 0xD0]);
     assert_eq!(text(&world, &["check"], &damaged).code, 1);
     assert!(text(&world, &["dump"], &damaged).stdout.lines().count() < 2100);
 }
 
-/// A database as Couchbase Lite lays it out, with one document that has shared keys and one that is
-/// deleted.
+/// A database in the layout of Couchbase Lite, with one document that has shared keys and one that
+/// is deleted.
 fn database(world: &World, version: i64) {
     use fleece_codec::{Encoder, SharedKeys, json};
     let mut encoder = Encoder::new();
@@ -325,7 +325,7 @@ fn a_database_that_cannot_be_read_is_named_with_the_reason() {
     let missing = text(&world, &args, b"");
     assert_eq!((missing.code, missing.stdout.as_str()), (2, ""));
     assert!(missing.stderr.contains("people.cblite2"), "{}", missing.stderr);
-    // What is encrypted looks like random bytes.
+    // Encrypted data looks like random bytes.
     std::fs::create_dir(world.path("people.cblite2")).unwrap();
     let bytes: Vec<u8> =
         (0..4096_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();

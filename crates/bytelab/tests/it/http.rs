@@ -2,7 +2,7 @@
 
 use crate::program::{World, cell};
 
-/// Those that are built in; the programs of others are built on demand.
+/// The built-in methods; the programs of others are built on demand.
 const METHODS: &[&str] = &[
     "byte-stream-chunks",
     "byte-stream-for",

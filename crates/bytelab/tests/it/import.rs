@@ -1,5 +1,5 @@
-//! `bytelab import`: results of other programs become runs that all other commands work on; what is
-//! wrong is told, and nothing is stored then.
+//! `bytelab import`: results of other programs become runs that all other commands accept; errors
+//! are reported, and nothing is stored then.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/import/fixtures").join(name)
 }
 
-/// Imports, and gives the id.
+/// Imports a file, and returns the id of the run.
 pub(crate) fn import(world: &World, args: &[&str]) -> String {
     let ran = world.run(&[&["import"], args].concat());
     assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
@@ -153,7 +153,7 @@ fn whatever_is_wrong_is_told_in_one_line_and_nothing_is_stored() {
     ] {
         refused(&world, args, expected);
     }
-    // The first result is sound: it is not kept without the second.
+    // The first result is valid: it is not stored without the second.
     let half =
         "{\"results\": [{\"command\":\"a\",\"times\":[1]},{\"command\":\"b\",\"times\":[NaN]}]}";
     refused(&world, &[&write(&world, "half.json", half)], "\"results[1].times[0]\": NaN at line 1");

@@ -1,4 +1,4 @@
-//! What `bytelab export --format json` wrote is imported as the same run.
+//! The output of `bytelab export --format json` is imported as the same run.
 
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn what_another_program_exported_from_us_is_read_again() {
         let file = write(&world, "exported", &exported.stdout);
         let again = json_of(&world, &["show", &import(&world, &[&file]), "--json"]);
         assert_eq!(again["experiment"], name);
-        // Go has a line for each counting sample, too, which has no time.
+        // Go also has a line for each counting sample, which has no time.
         let n = |json: &Value| -> usize {
             let times = |cell: &Value| cell["samples"]["wall_ns"].as_array().unwrap().clone();
             let cells = json["cells"].as_array().unwrap();

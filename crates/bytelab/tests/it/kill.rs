@@ -1,4 +1,4 @@
-//! kill -9 at any moment loses no finished sample, and what it left can be resumed.
+//! kill -9 at any moment loses no finished sample, and the incomplete run can be resumed.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -14,7 +14,7 @@ fn a_kill_at_any_moment_loses_no_finished_sample() {
         let mut child =
             world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
-        // Another moment each time: after a number of samples, and some turns of a loop.
+        // A different moment each time: after a number of samples, and some iterations of a loop.
         let _ = told.nth((kill * 7 % 40) as usize).unwrap().unwrap();
         for _ in 0..kill * 997 {
             std::hint::spin_loop();
@@ -35,7 +35,7 @@ fn a_kill_at_any_moment_loses_no_finished_sample() {
     }
 }
 
-/// The sample that a line of the telling worker is about.
+/// The sample that a line of the reporting worker refers to.
 fn sample(line: &str) -> u64 {
     line.split(' ').nth(1).unwrap().parse().unwrap()
 }
@@ -45,7 +45,7 @@ fn a_killed_run_is_resumed() {
     let world = World::new();
     let (worker, fifo) = world.telling_worker(4096);
     let mut args = long_run("4KiB", "800", &worker);
-    // Every sample counts, also where the kernel drops a page of the file.
+    // Every sample counts, even if the kernel evicts a page of the file.
     args.extend(["--cache", "as-is"]);
     let mut child =
         world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -1,5 +1,5 @@
-//! Methods in other languages, as real processes. A language whose tools are not installed is left
-//! out, and said to be.
+//! Methods in other languages, as real processes. A language whose tools are not installed is
+//! omitted, and the output reports that.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::program::{Ran, World, cell};
 
-/// A language, the commands that it takes, and how many methods of `reading` it has.
+/// A language, the commands that it needs, and the number of its methods in `reading`.
 const LANGUAGES: &[(&str, &[&str], usize)] = &[
     ("c", &["cc"], 4),
     ("cpp", &["c++"], 3),
@@ -110,7 +110,8 @@ fn the_best_of_each_language_that_is_installed_competes_by_default() {
     }
 }
 
-/// Of what is installed: numpy may be missing, and Foundation's `URLSession` gets no file on Linux.
+/// Whether a method of an installed language may be skipped: numpy may be missing, and Foundation's
+/// `URLSession` cannot read files on Linux.
 fn is_rightly_skipped(cell: &Value) -> bool {
     let method = cell["method"].as_str().unwrap();
     let reason = cell["reason"].as_str().unwrap_or_default();
@@ -121,7 +122,7 @@ fn is_rightly_skipped(cell: &Value) -> bool {
     may && cell["status"] == "skipped"
 }
 
-/// Several files, several operations in a sample, and a path that has to be escaped.
+/// Several files, several operations in a sample, and a path that must be escaped.
 #[test]
 fn every_method_of_every_language_reads_every_byte() {
     let world = World::new();
@@ -193,7 +194,7 @@ fn the_study_in_cpp_draws_samples() {
         let (ran, json) = measure(&world, &[&few[..], &[&*both, "--samples", "20000"]].concat());
         assert_eq!(ran.code, 0, "{}", ran.stdout);
         assert_answers_agree(&json);
-        // A probability of 1 keeps all: as many bytes come out as the file has.
+        // A probability of 1 keeps all records: the output has as many bytes as the file.
         let rate = |name| cell(&json, name)["metrics"]["throughput_bytes_per_s"]["p50"].as_f64();
         assert!(rate(method).unwrap() > 0.0 && rate("scan").unwrap() > 0.0);
         let (ran, _) = measure(&world, &[&few[..], &[method, "--samples", "100"]].concat());
@@ -208,7 +209,7 @@ fn worker(language: &str) -> Option<String> {
     places.retain(|path| {
         path.file_name().unwrap().to_string_lossy().starts_with(&format!("{language}-"))
     });
-    // Of several versions the newest.
+    // The newest of several versions.
     let place =
         places.into_iter().max_by_key(|path| path.metadata().unwrap().modified().unwrap())?;
     let place = place.display();
@@ -229,7 +230,7 @@ fn a_worker_under_two_names_is_not_said_to_differ() {
     let command = format!("{} reading read", worker("c").unwrap());
     let twin = format!("twin={command}");
     let args = ["reading", "--size", "256KiB", "-m", "c-read", "--worker", &twin, "--rounds", "30"];
-    // One run in twenty may say otherwise; three in a row do not.
+    // One run in twenty may give another verdict; three in a row do not.
     let told: Vec<String> = (0..3)
         .map(|_| verdicts(&measure(&world, &args).1, "twin").concat())
         .take_while(|verdicts| verdicts.contains("faster") || verdicts.contains("slower"))
@@ -255,12 +256,12 @@ fn a_jvm_that_is_killed_takes_only_its_own_cell_with_it() {
     let kept = kept();
     let mut command = world.command(&["run", "reading", "--size", "64KiB", "-m", "read", "--json"]);
     command.args(["--worker", &jvm, "--worker", &telling, "--rounds", "8", "--counting", "0"]);
-    // Every sample counts, also where the kernel drops a page of the file.
+    // Every sample counts, even if the kernel evicts a page of the file.
     command.args(["--sessions", "1", "--data-dir", kept.to_str().unwrap(), "--cache", "as-is"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut samples = BufReader::new(std::fs::File::open(told).unwrap()).lines();
-    // It tells of each sample before it takes it. In its sixth, the JVM has taken some and has more
-    // to take.
+    // The worker reports each sample before it takes it. In its sixth sample, the JVM has taken
+    // several and has more to take.
     let mut heard = samples.by_ref().map(Result::unwrap);
     heard.find(|line| line.ends_with(" 6")).unwrap();
     let pid: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();

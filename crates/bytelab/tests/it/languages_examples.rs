@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::languages::{REPOSITORY, assert_answers_agree, have, kept, measure};
 use crate::program::{World, cell};
 
-/// Each example, the command that makes it a program in a directory, and the one that runs it.
+/// Each example, the command that compiles it into a directory, and the command that runs it.
 const EXAMPLES: &[(&str, &[&str], &str)] = &[
     ("worker.c", &["cc", "-O2", "-o", "{out}/c"], "{out}/c"),
     ("worker.cpp", &["c++", "-O2", "-o", "{out}/cpp"], "{out}/cpp"),

@@ -1,5 +1,5 @@
-//! `threads` and `files` through the real program: every job runs, refusals are values, nothing is
-//! left.
+//! `threads` and `files` through the real program: every job runs, refusals are values, and no
+//! files remain.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn folders(dir: &Path) -> Vec<PathBuf> {
     entries.filter(is_ours).collect()
 }
 
-/// Beside the program: the place for temporary files may lie in memory.
+/// A directory next to the program: the directory for temporary files may be in memory.
 fn on_the_device() -> tempfile::TempDir {
     let program = Path::new(env!("CARGO_BIN_EXE_bytelab"));
     tempfile::tempdir_in(program.parent().unwrap()).unwrap()
@@ -76,7 +76,7 @@ fn every_job_of_threads_is_measured_and_only_rivals_are_compared() {
 #[test]
 #[cfg(target_os = "linux")]
 fn with_one_cpu_the_placements_on_two_are_skipped_with_the_reason() {
-    // What a thread may use, the program that it starts may use.
+    // A program may use the same CPUs as the thread that starts it.
     let one_cpu = || {
         use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
         let all = sched_getaffinity(None).unwrap();
@@ -104,7 +104,7 @@ fn several_directories_are_measured_in_one_run_and_compared() {
     let dirs = format!("{},{}", one.path().display(), other.path().display());
     let args = [&["files", "--dir", &dirs], &SMALL_FILES[..]].concat();
     let (code, json) = run(&world, &args);
-    // Where the tests run there may be no device.
+    // The machine that runs the tests may have no device.
     assert!(code == 0 || cells(&json).any(|cell| cell["point"]["job"] == "random-cold"), "{code}");
     assert!(cells(&json).all(|cell| cell["status"] != "failed"));
     let across = json["across"].as_array().unwrap();
@@ -139,7 +139,7 @@ fn a_wrong_directory_is_told_in_one_line() {
     for (dir, expected) in [
         ("/no/such", "bytelab: /no/such does not exist; give a directory with --dir"),
         (file.to_str().unwrap(), " is not a directory; give one with --dir"),
-        // Nobody may write there, not even root.
+        // No user may write there, not even root.
         ("/proc", "bytelab: making a folder in /proc; give a directory that you may write to with"),
     ] {
         let ran = world.run(&["run", "files", "--dir", dir]);
@@ -159,7 +159,7 @@ fn a_wrong_directory_is_told_in_one_line() {
 fn a_directory_that_is_removed_during_the_run_fails_its_methods_alone() {
     let (world, dir) = (World::new(), on_the_device());
     let folder = dir.path().display();
-    // It is one of the methods, and removes the files of all others with its fourth sample.
+    // It is one of the methods, and removes the files of all others in its fourth sample.
     let worker = world.worker(
         "remover",
         &format!(
@@ -194,13 +194,13 @@ fn what_a_killed_run_left_the_next_one_removes_and_the_living_keep_theirs() {
     let _ = told.nth(3).unwrap().unwrap();
     let left = folders(dir.path());
     assert_eq!(left.len(), 1);
-    // Another run in the same directory leaves it alone.
+    // Another run in the same directory does not remove it.
     let other = ["files", "--dir", path, "--job", "stat"];
     assert_eq!(run(&world, &other).0, 0);
     assert_eq!(folders(dir.path()), left);
     child.kill().unwrap();
     child.wait().unwrap();
-    // To the end of what it told: its methods have ended with it.
+    // Reads until the worker's end of the FIFO is closed: its methods have ended with it.
     told.for_each(drop);
     assert_eq!(folders(dir.path()), left);
     let (code, json) = run(&world, &other);
@@ -233,7 +233,7 @@ fn the_file_system_of_every_directory_is_recorded() {
                 assert!(fact(name).is_string(), "{job}: {name} of {dir}");
             }
             assert!(fact("free_bytes").is_u64(), "{job}: {dir}");
-            // Of memory, a network or an overlay it is not known.
+            // This is unknown for memory, a network or an overlay.
             assert_eq!(
                 fact("device_encrypted").is_boolean(),
                 fact("device_name").is_string(),

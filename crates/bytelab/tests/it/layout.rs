@@ -1,4 +1,4 @@
-//! How long lines and files may be.
+//! The maximum lengths of lines and files.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::tidy::root;
 const COLUMNS: usize = 100;
 const LINES: usize = 400;
 
-/// All files with this extension, but for what is built and what is installed.
+/// All files with this extension, except build output and installed packages.
 fn files(extension: &str) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![root()]);
     while let Some(folder) = folders.pop() {
@@ -28,7 +28,7 @@ fn files(extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The lines that are too long, but for words that cannot be cut.
+/// The lines that are too long, except those that consist of words that cannot be wrapped.
 fn long<'a>(path: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
     let is_long = |(_, line): &(usize, &str)| {
         line.chars().count() > COLUMNS && line.split_whitespace().count() > 3
@@ -37,7 +37,7 @@ fn long<'a>(path: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<S
     lines.filter(is_long).map(|(number, _)| format!("{path}:{}", number + 1)).collect()
 }
 
-/// Examples stay as they are.
+/// Examples of code are not checked.
 #[test]
 fn comments_have_at_most_a_hundred_columns() {
     let of_file = |path: &PathBuf| {
@@ -59,7 +59,7 @@ fn comments_have_at_most_a_hundred_columns() {
     assert!(found.is_empty(), "longer than {COLUMNS} columns: {found:#?}");
 }
 
-/// Tables and what is in a block of code stay as they are.
+/// Tables and blocks of code are not checked.
 #[test]
 fn prose_has_at_most_a_hundred_columns() {
     let of_file = |path: &PathBuf| {

@@ -1,15 +1,14 @@
-//! Processes that a method or a hook leaves behind in a session of their own: none outlives the
-//! run.
+//! Processes that a method or a hook leaves behind in their own session: none outlives the run.
 
 #![cfg(target_os = "linux")]
 
 use crate::program::World;
 
-/// A shell's words that leave a process in a session of its own, and write its number to `left`.
+/// Shell commands that leave a process in its own session, and write its process id to `left`.
 const LEAVE: &str = "rm -f up; mkfifo up; setsid sh -c 'echo $$ >up; exec sleep 1000' >/dev/null 2>&1 & \
                      read -r left <up; echo $left >>left";
 
-/// Of the processes that were left, those that still live; none of them does afterwards.
+/// The number of processes that were left, and those that are still alive, which are then killed.
 fn survivors(world: &World) -> (usize, Vec<i32>) {
     let left: Vec<i32> = world.lines("left").iter().map(|pid| pid.parse().unwrap()).collect();
     let lives = |pid: &&i32| {
@@ -34,7 +33,7 @@ fn no_process_outlives_a_run_in_a_session_of_its_own() {
     let (code, json) = world.own_json(&text);
     let (left, survivors) = survivors(&world);
     assert_eq!(code, 0, "{json}");
-    // Of each sample of the command, and of each process of the worker.
+    // One for each sample of the command, and one for each process of the worker.
     assert!(left >= 3, "{left}: {json}");
     assert!(survivors.is_empty(), "{survivors:?}");
 }

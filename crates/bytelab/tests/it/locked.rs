@@ -1,4 +1,4 @@
-//! A store that another program keeps locked while a run is measured: the run goes on, and loses
+//! A store that another program keeps locked while a run is measured: the run continues, and loses
 //! nothing.
 
 use std::io::{BufRead, BufReader};
@@ -30,7 +30,7 @@ fn a_lock_on_the_store_does_not_end_a_run_and_loses_no_sample() {
         "1",
         "--counting",
         "0",
-        // Every sample counts, also where the kernel drops a page of the file.
+        // Every sample counts, even if the kernel evicts a page of the file.
         "--cache",
         "as-is",
         "--time",
@@ -51,7 +51,7 @@ fn a_lock_on_the_store_does_not_end_a_run_and_loses_no_sample() {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
-    // The worker tells no answer, which is a wrong one.
+    // The worker reports no answer, which counts as a wrong one.
     assert_eq!(output.status.code(), Some(1), "{stderr}{stdout}");
     assert!(!stdout.contains("store locked"), "{stdout}");
     assert!(locked > ROUNDS / 2, "{locked}");

@@ -1,20 +1,21 @@
-//! Which module files of a crate use items of which others, from the tokens of its sources.
+//! Which module files of a crate use items of which others, computed from the tokens of its
+//! sources.
 //!
-//! Counted are the paths of `use` and of all other code, also inside macros. A path through a
-//! re-export leads to the file that defines the item, and a module alone is no item. Code for tests
-//! is left out, and so is a file that takes the place of another one outside Linux.
+//! The graph includes the paths of `use` and of all other code, also inside macros. A path through
+//! a re-export leads to the file that defines the item, and a module alone is not an item. Test
+//! code is omitted, and so is a file that replaces another one outside Linux.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tokens::{Token, tokens};
 
-/// By file and the file it uses, one of the paths that lead there.
+/// For each file and each file that it uses, one of the paths that lead there.
 pub(crate) type Uses = BTreeMap<(String, String), String>;
 
-/// The text of a file; none where there is no such file.
+/// Returns the text of a file; `None` if the file does not exist.
 type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What the files use that are modules below `root`.
+/// The uses of the files that are modules below `root`.
 pub(crate) fn uses(root: &str, read: Read<'_>) -> Uses {
     let mut modules = Modules::default();
     modules.load(root, None, read);
@@ -31,7 +32,7 @@ pub(crate) fn uses(root: &str, read: Read<'_>) -> Uses {
     uses
 }
 
-/// The groups of files that use each other in circles, each in order.
+/// The groups of files that use each other in circles, each sorted.
 pub(crate) fn circles(uses: &Uses) -> BTreeSet<Vec<String>> {
     let mut direct: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (user, used) in uses.keys() {
@@ -61,25 +62,25 @@ struct Modules {
     all: Vec<Module>,
 }
 
-/// A module: a file, or an inline module in one.
+/// A module: a file, or an inline module in a file.
 #[derive(Default)]
 struct Module {
     file: String,
     parent: Option<usize>,
     children: BTreeMap<String, usize>,
     items: BTreeSet<String>,
-    /// By name, the path that is imported under it.
+    /// The imported path of each name.
     imports: BTreeMap<String, Vec<String>>,
     globs: Vec<Vec<String>>,
-    /// Those that stand in the module.
+    /// The paths in the code of the module.
     paths: Vec<Vec<String>>,
 }
 
 enum Found {
     Module(usize),
-    /// In this file.
+    /// An item in this file.
     Item(String),
-    /// It is of another crate, or a name of no module.
+    /// A path of another crate, or a name that is not a module.
     Elsewhere,
 }
 
@@ -106,7 +107,8 @@ impl Modules {
                 "use" => {
                     let tree = &tokens[at..];
                     let len = tree.iter().position(|token| *token == Token::Punct(';')).unwrap();
-                    // To re-export is not to use: whoever takes the name uses what is behind it.
+                    // A re-export is not a use: the file that takes the name uses the item behind
+                    // it.
                     let before =
                         tokens[..at - 1].iter().rev().find(|t| !matches!(t, Token::Group('(', _)));
                     let is_use = word(before) != "pub";
@@ -152,7 +154,7 @@ impl Modules {
         self.load(there.unwrap_or_else(|| panic!("there is no {path}")), Some(parent), read)
     }
 
-    /// What a path leads to that stands in the module `from`.
+    /// Resolves a path in the code of the module `from`.
     fn find(&self, from: usize, path: &[String], wants_module: bool, depth: usize) -> Found {
         let mut at = from;
         for (i, name) in path.iter().enumerate() {
@@ -163,7 +165,7 @@ impl Modules {
                 "super" => at = self.all[at].parent.unwrap_or(0),
                 name => match self.meaning(at, name, !is_last || wants_module, depth) {
                     Found::Module(module) => at = module,
-                    // All names, or one that a macro makes.
+                    // A glob import, or a name that a macro defines.
                     Found::Elsewhere if i > 0 => return Found::Item(self.all[at].file.clone()),
                     other => return other,
                 },
@@ -172,7 +174,7 @@ impl Modules {
         Found::Module(at)
     }
 
-    /// What a name means in the module `at`. A module and an item may have the same one.
+    /// Resolves a name in the module `at`. A module and an item may have the same name.
     fn meaning(&self, at: usize, name: &str, wants_module: bool, depth: usize) -> Found {
         let module = &self.all[at];
         if depth > 16 {
@@ -212,14 +214,14 @@ impl Module {
                 path.pop();
                 self.globs.push(path);
             } else if path != [name.clone()] {
-                // `use name;` is of another crate.
+                // `use name;` imports another crate.
                 self.imports.insert(name, path);
             }
         }
     }
 }
 
-/// The paths of a tree of `use`, each with the name that it gets.
+/// The paths of a tree of `use`, each with the name that it defines.
 fn collect_leaves(tree: &[Token], before: &[String], leaves: &mut Vec<(Vec<String>, String)>) {
     for part in tree.split(|token| *token == Token::Punct(',')) {
         let mut path = before.to_vec();
@@ -249,7 +251,7 @@ fn collect_leaves(tree: &[Token], before: &[String], leaves: &mut Vec<(Vec<Strin
     }
 }
 
-/// The paths of several names in any code, also that of macros.
+/// The paths of several names in any code, including that of macros.
 fn collect_paths(tokens: &[Token], paths: &mut Vec<Vec<String>>) {
     let tokens = without_tests(tokens);
     let colons = [Token::Punct(':'), Token::Punct(':')];

@@ -1,4 +1,5 @@
-//! `numbers` on few rows and rounds: the numbers mean nothing here, only that they are there.
+//! `numbers` with few rows and rounds: the values are not meaningful, only their presence is
+//! checked.
 
 use std::process::{Child, Stdio};
 
@@ -16,7 +17,7 @@ fn numbers(world: &World, args: &[&str]) -> Ran {
 fn the_rows_are_in_the_json_and_in_the_store() {
     let world = World::new();
     let ran = numbers(&world, &["--json"]);
-    // A machine may lack huge pages: skipped is an answer, too.
+    // A machine may lack huge pages: a skip is a valid result, too.
     assert!(ran.code == 0 || ran.code == 1, "{}", ran.stderr);
     let json: Value = serde_json::from_str(&ran.stdout).unwrap();
     let rows = json["rows"].as_array().unwrap();
@@ -86,7 +87,7 @@ fn markdown_names_the_machine_the_version_and_how_to_read_it() {
     }
 }
 
-/// Ends with the test, however that ends.
+/// Killed when the test ends, whatever its result.
 struct Burners(Vec<Child>);
 
 impl Burners {
@@ -131,7 +132,7 @@ fn beside_burners_no_row_has_the_best_grade() {
     assert!(shown.contains("other programs used"), "{shown}");
 }
 
-/// What is planned is the one figure that is known before: it is said at the start of each run.
+/// The planned time is the only figure that is known in advance: each run prints it at its start.
 #[test]
 fn all_documents_say_how_long_it_takes() {
     let world = World::new();

@@ -1,9 +1,9 @@
-//! Runs that an older bytelab measured: what it got wrong is missing, with the reason, and compared
-//! with nothing.
+//! Runs that an older bytelab measured: metrics with a wrong definition are missing, with the
+//! reason, and are not compared.
 //!
 //! `older.sqlite` was written by a bytelab whose metrics were all of version 1. Run 1 is of a file:
-//! gzip as a plain command and by a shell; run 2 is of `copying`: cat, a built-in method, and
-//! Python by a worker of bytelab; run 3 is of `reading`: a built-in method and a worker in Python.
+//! gzip as a plain command and through a shell; run 2 is of `copying`: cat, a built-in method, and
+//! Python in a worker of bytelab; run 3 is of `reading`: a built-in method and a worker in Python.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ impl World {
     }
 }
 
-/// These metrics of a method are there, and those are not but have their reason.
+/// Checks that these metrics of a method are present, and that those are absent and have a reason.
 fn check(run: &Value, method: &str, there: &[&str], left_out: &[&str]) {
     let metrics = &cell(run, method)["metrics"];
     for metric in there {
@@ -64,7 +64,8 @@ fn what_an_older_bytelab_got_wrong_of_commands_is_left_out() {
         check(&run, method, &there, &OF_ONE_PROCESS);
         check(&run, method, &[], &["wall_less_wait_ns", "throughput_bytes_per_s"]);
     }
-    // It had been "158 % more time" by the time without the wait of the shell, which only waited.
+    // By the time without the waits of the shell, which only waits, the answer had been "158 % more
+    // time".
     assert_eq!(run["families"][0]["metric"], "wall_ns");
     let decides = |c: &&Value| c["decides"] == true;
     let decision = run["comparisons"].as_array().unwrap().iter().find(decides).unwrap();
@@ -79,7 +80,7 @@ fn what_an_older_bytelab_got_wrong_of_methods_that_start_processes_is_left_out()
         check(&run, method, &["wall_ns", "throughput_bytes_per_s"], &OF_ONE_PROCESS);
         check(&run, method, &[], &["wall_less_wait_ns", "peak_rss_bytes", "allocations"]);
     }
-    // Its definitions have not changed.
+    // The definitions for this method have not changed.
     check(&run, "read-write", &OF_ONE_PROCESS, &[]);
     let there = ["wall_less_wait_ns", "peak_rss_bytes", "throughput_bytes_per_s"];
     check(&run, "read-write", &there, &[]);

@@ -1,12 +1,11 @@
-//! What is printed: the JSON document's keys, the table's width, no colour where there is no
-//! terminal.
+//! The output: the JSON document's keys, the table's width, no colour without a terminal.
 
 use crate::program::{SMALL, World, cell};
 
 #[test]
 fn the_json_document_has_the_keys_that_readers_rely_on() {
     let world = World::new();
-    // Where a state of the page cache is asked for, a page that the kernel drops costs a sample.
+    // If a state of the page cache is requested, an evicted page costs a sample.
     let (code, json) = world.reading(&["--label", "first", "--cache", "as-is"]);
     assert_eq!(json["schema"], 1);
     assert_eq!(json["experiment"], "reading");
@@ -104,7 +103,7 @@ fn a_cold_file_comes_from_the_device_or_is_not_counted() {
         let bytes = &read["metrics"]["device_read_bytes"];
         assert!(bytes["p0"].as_f64().unwrap() > 0.0, "{bytes}");
     } else {
-        // On a memory file system nothing can be cold.
+        // On a memory file system no file can be cold.
         assert!(read["reason"].as_str().unwrap().contains("not cold"), "{read}");
     }
 }

@@ -1,4 +1,4 @@
-//! Starts the program in a world of its own: home, store, data, and workers as shell scripts.
+//! Starts the program in its own environment: home, store, data, and workers as shell scripts.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -6,24 +6,24 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A temporary home; gone with the value.
+/// A temporary home directory, which is removed on drop.
 pub(crate) struct World {
     pub(crate) dir: tempfile::TempDir,
 }
 
-/// What a run of the program gave.
+/// The result of a run of the program.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// Measures so little that it takes no time: the numbers mean nothing here. Other languages have
-/// tests of their own.
+/// Measures as little as possible to save time: the values are not meaningful. Other languages have
+/// their own tests.
 pub(crate) const SMALL: &[&str] =
     &["--size", "64KiB", "--rounds", "3", "--time", "20s", "--language", "rust"];
 
-/// A run of `read` beside a worker in ten sessions, which no time limit ends.
+/// A run of `read` and a worker in ten sessions, without an effective time limit.
 pub(crate) fn long_run<'a>(size: &'a str, rounds: &'a str, worker: &'a str) -> Vec<&'a str> {
     let fixed = "run reading --method read --sessions 10 --time 1h".split(' ');
     fixed.chain(["--size", size, "--rounds", rounds, "--worker", worker]).collect()
@@ -42,7 +42,7 @@ impl World {
         self.in_world(env!("CARGO_BIN_EXE_bytelab"), args)
     }
 
-    /// Started by another program, which gets the command as its arguments.
+    /// Starts another program, which gets the command as its arguments.
     pub(crate) fn command_by(&self, program: &str, args: &[&str]) -> Command {
         self.in_world(program, &[&[env!("CARGO_BIN_EXE_bytelab")], args].concat())
     }
@@ -74,8 +74,8 @@ impl World {
         }
     }
 
-    /// The same as another user, without any rights, to whom the world belongs from then on. None,
-    /// and why, where that cannot be.
+    /// The same as another user, without any capabilities, who then owns the temporary home. Prints
+    /// the reason and returns `None` if that is not possible.
     #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
     pub(crate) fn run_as_nobody(&self, args: &[&str]) -> Option<Output> {
         const NOBODY: u32 = 65_534;
@@ -115,9 +115,8 @@ impl World {
         (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
     }
 
-    /// A worker that tells of each sample that it is asked for, and the FIFO that it tells it to:
-    /// the number of its process, and that of the sample. When it is asked for a sample, all before
-    /// are finished.
+    /// A worker that reports each requested sample, and the FIFO to which it writes: its process
+    /// id, and the number of the sample. When a sample is requested, all earlier ones are complete.
     pub(crate) fn telling_worker(&self, bytes: u64) -> (String, PathBuf) {
         let fifo = self.path("told");
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
@@ -133,7 +132,7 @@ impl World {
         (self.worker("telling", &script), fifo)
     }
 
-    /// A shell script as a worker; its argument for `--worker`.
+    /// A shell script as a worker; returns its argument for `--worker`.
     pub(crate) fn worker(&self, name: &str, script: &str) -> String {
         let path = self.path(&format!("{name}.sh"));
         std::fs::write(&path, script).unwrap();
@@ -147,7 +146,7 @@ pub(crate) fn cell<'a>(json: &'a Value, method: &str) -> &'a Value {
     cells.iter().find(|cell| cell["method"] == method).unwrap_or_else(|| panic!("no {method}"))
 }
 
-/// Every file below a directory, but for made data.
+/// Every file below a directory, except generated data.
 pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![dir.to_owned()];

@@ -1,4 +1,4 @@
-//! Every command that the README names does what it says, on little data.
+//! Every command in the README does what the README states, on little data.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::program::{SMALL, World};
 
-/// What the names of methods in other languages begin with.
+/// The prefixes of the names of methods in other languages.
 const LANGUAGES: [&str; 8] = ["c", "cpp", "go", "haskell", "java", "node", "python", "swift"];
 
 fn readme() -> String {
@@ -48,7 +48,7 @@ fn the_commands_of_the_readme_work() {
         let few = ["--rounds", "1", "--row", "l1-load,read-memory,mutex,read-file"];
         let small = match args[0].as_str() {
             "numbers" => &few[..],
-            // Such a file has no languages.
+            // An experiment in a file has no languages.
             "run" if command.contains(".toml") => {
                 SMALL.strip_suffix(&["--language", "rust"]).unwrap()
             }
@@ -58,7 +58,7 @@ fn the_commands_of_the_readme_work() {
         args.extend(small.iter().map(|&arg| arg.to_owned()));
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let ran = world.run(&args);
-        // A machine may lack io_uring, O_DIRECT, a device or Python: skipped is an answer, too.
+        // A machine may lack io_uring, O_DIRECT, a device or Python: a skip is a valid result, too.
         assert!(ran.code == 0 || ran.code == 1, "{command}: {} {}", ran.code, ran.stderr);
         let told = match args[0] {
             "report" => "",
@@ -75,7 +75,7 @@ fn the_commands_of_the_readme_work() {
     }
 }
 
-/// Names in the table of `run reading`: those above its last rule, and those below it.
+/// The names in the table of `run reading`: those above its last rule, and those below it.
 fn table_of_reading() -> [BTreeSet<String>; 2] {
     let text = readme();
     let table = text.split("\nreading: What is").nth(1).expect("it shows a run of reading");
@@ -89,7 +89,7 @@ fn table_of_reading() -> [BTreeSet<String>; 2] {
     [names(parts[1]), names(parts[2])]
 }
 
-/// Which languages are installed depends on the machine: they are not in the count.
+/// The installed languages depend on the machine: they are not counted.
 #[test]
 fn the_table_of_the_readme_has_the_methods_of_a_default_run() {
     let world = World::new();

@@ -1,5 +1,4 @@
-//! `bytelab report` and `show --plot`: files that are whole, and clear words where there can be
-//! none.
+//! `bytelab report` and `show --plot`: complete files, and clear messages if there can be none.
 
 use crate::program::World;
 

@@ -1,4 +1,4 @@
-//! `bytelab sample` as a user runs it: outputs, messages, exit status, and what is left behind.
+//! `bytelab sample` as a user runs it: outputs, messages, exit status, and leftover files.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ fn lines(n: usize) -> String {
     (0..n).fold(String::new(), |text, i| text + &i.to_string() + "\n")
 }
 
-/// A world with a file of lines, by its name.
+/// A world with a file of lines, and the path of the file.
 fn world(text: &str) -> (World, String) {
     let world = World::new();
     let path = world.path("lines");
@@ -19,7 +19,7 @@ fn world(text: &str) -> (World, String) {
     (world, path)
 }
 
-/// Run with a reader that goes away after two bytes.
+/// Runs with a reader that closes the pipe after two bytes.
 fn left_early(world: &World, args: &[&str]) -> Output {
     let child = world.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.unwrap();
@@ -124,7 +124,7 @@ fn an_output_appears_whole_or_not_at_all() {
         "bytelab sample: 11 records were requested, but there are 10; --at-most takes all of them\n"
     );
     assert_eq!(std::fs::read_to_string(&out).unwrap(), lines(10), "as it was");
-    // The input may be the output.
+    // The input may also be the output.
     let ran = world.run(&["sample", &path, "-n", "3", "-o", &path]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
@@ -274,8 +274,8 @@ fn a_signal_leaves_nothing_behind() {
     let out: PathBuf = world.path("out");
     std::fs::write(&out, "as it was").unwrap();
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
-        // More than a pipe holds: when all is written, the child is at work, and its output is
-        // open.
+        // More than a pipe can hold: when everything is written, the child is running, and its
+        // output is open.
         let mut child = world
             .command(&["sample", "-p", "1", "-o", out.to_str().unwrap()])
             .stdin(Stdio::piped())
@@ -297,8 +297,7 @@ fn a_file_that_is_cut_while_it_is_mapped_is_told() {
     file.set_len(1 << 30).unwrap();
     let fifo = world.path("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
-    // All records are copied into a pipe that nobody has read yet, so the child waits in the
-    // middle.
+    // All records are copied into a pipe that is not read yet, so the child blocks in the middle.
     let child = world
         .command(&["sample", &path, "-p", "1", "--format", "fixed:64", "--method", "mmap"])
         .args(["-o", fifo.to_str().unwrap()])

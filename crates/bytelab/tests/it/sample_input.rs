@@ -1,11 +1,11 @@
-//! `bytelab sample` of inputs that are not as they should be, as a user sees it.
+//! `bytelab sample` with faulty inputs, as a user sees it.
 
 use std::io::Write;
 use std::process::{Output, Stdio};
 
 use crate::program::World;
 
-/// Run with this text on a pipe.
+/// Runs with this text on a pipe.
 fn piped(world: &World, args: &[&str], text: &[u8]) -> Output {
     let mut child = world
         .command(args)
@@ -14,7 +14,7 @@ fn piped(world: &World, args: &[&str], text: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It may end before it has read all.
+    // The program may end before it has read everything.
     let _ = child.stdin.take().unwrap().write_all(text);
     child.wait_with_output().unwrap()
 }
@@ -82,7 +82,7 @@ fn a_damaged_zstd_file_gives_no_sample_with_success() {
     let path = world.path("a.zst");
     let text = b"a\nb\n";
     // RFC 8878: a frame of one segment with its size, and a last block of raw bytes; 4 in the first
-    // byte behind the magic number says that a checksum follows, which here is wrong.
+    // byte behind the magic number announces a checksum, which is wrong here.
     let frame = |flags: u8| {
         let magic = [0x28, 0xb5, 0x2f, 0xfd];
         let len = text.len() as u8;

@@ -1,5 +1,5 @@
-//! `bytelab sample --format parquet` as a user runs it: the samples are those of a CSV file with
-//! the same rows.
+//! `bytelab sample --format parquet` as a user runs it: the samples are the same as those of a CSV
+//! file with the same rows.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::program::World;
 const SCHEMA: &str =
     "message row { required int64 id; required binary kind (UTF8); required double w; }";
 
-/// A world with 1000 rows as `rows.parquet` and `rows.csv`, by their names.
+/// A world with 1000 rows as `rows.parquet` and `rows.csv`, and the paths of these files.
 fn world(weight_of: impl Fn(i64) -> f64) -> (World, String, String) {
     let world = World::new();
     let (parquet, csv) = (world.path("rows.parquet"), world.path("rows.csv"));
@@ -105,7 +105,7 @@ fn a_split_of_parquet_gives_all_parts_or_none() {
     let expected =
         [csv_train, csv_test].map(|path| csv_ids(&std::fs::read_to_string(path).unwrap()));
     assert_eq!([ids(&train), ids(&test)], expected);
-    // The last row group is broken: what was there stays.
+    // The last row group is damaged: the old output is kept.
     let mut bytes = std::fs::read(&parquet).unwrap();
     let middle = bytes.len() / 3;
     bytes[middle..middle * 2].fill(0xa5);

@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: what was measured is kept and shown, no child and no temporary file stays.
+//! Ctrl-C and SIGTERM: the finished samples are stored and printed; no child and no temporary file
+//! remains.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -7,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::program::{World, cell, files_below, long_run};
 
-/// What goes on for longer than any test.
+/// The arguments of a run that takes longer than any test.
 fn endless(worker: &str) -> Vec<&str> {
     [long_run("64KiB", "1000000", worker), vec!["--json"]].concat()
 }
@@ -17,14 +18,14 @@ fn stopped_by(signal: Signal, code: i32) {
     let (worker, fifo) = world.telling_worker(65_536);
     let args = endless(&worker);
     let child = world.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The worker opens its end once it runs; then every sample is a line.
+    // The worker opens its end when it starts; after that, every sample is a line.
     let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
     let line = told.nth(20).unwrap().unwrap();
     let twice = world.run(&["run", "--resume", "1"]);
     assert_eq!(twice.code, 2, "{}", twice.stdout);
     assert!(twice.stderr.contains("is being measured by process"), "{}", twice.stderr);
     kill_process(Pid::from_child(&child), signal).unwrap();
-    // Its end of the FIFO is closed when the worker is gone: no child is left.
+    // Its end of the FIFO is closed when the worker has ended: no child remains.
     assert!(told.count() < 1_000_000);
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();

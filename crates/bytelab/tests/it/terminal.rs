@@ -1,4 +1,4 @@
-//! What is seen on a terminal while something is measured: the program runs in a pseudo-terminal.
+//! The output on a terminal while a run is measured: the program runs in a pseudo-terminal.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,8 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::program::{SMALL, World};
 
-/// A terminal of 24 lines of 100 cells: what the program writes to, and what a person would see.
+/// A terminal of 24 lines of 100 cells: the end for the program, and the end that shows what a
+/// person would see.
 fn terminal() -> (File, OwnedFd) {
     let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&screen).unwrap();
@@ -23,7 +24,7 @@ fn terminal() -> (File, OwnedFd) {
     (File::from(screen), terminal)
 }
 
-/// All that was written to the terminal of a run with these arguments, and its standard output.
+/// Everything that a run with these arguments wrote to the terminal, and its standard output.
 fn seen(world: &World, args: &[&str]) -> (String, String) {
     let (mut screen, terminal) = terminal();
     let mut command = world.command(args);
@@ -42,7 +43,7 @@ fn seen(world: &World, args: &[&str]) -> (String, String) {
         text
     });
     let (mut all, mut buffer) = (Vec::new(), [0; 4096]);
-    // When nobody has the terminal open any more, reading it is an error (EIO).
+    // After the last close of the terminal's other end, reading fails (EIO).
     while let Ok(n) = screen.read(&mut buffer) {
         if n == 0 {
             break;
@@ -53,7 +54,7 @@ fn seen(world: &World, args: &[&str]) -> (String, String) {
     (String::from_utf8_lossy(&all).into_owned(), told.join().unwrap())
 }
 
-/// What stood on each line while it was the one that is drawn over and over, in order.
+/// The states of the progress line, which is drawn repeatedly, in order.
 fn drawn(text: &str) -> Vec<String> {
     let mut plain = String::new();
     let mut rest = text.chars();
@@ -84,7 +85,7 @@ fn the_preparation_and_the_rounds_are_seen_while_they_last() {
     assert!(at("measuring 2 methods") < at("preparing "), "{lines:#?}");
     assert!(at("preparing ") < at("round 1 of at most 3"), "{lines:#?}");
     assert!(at("round 1 of at most 3") < at("round 3 of at most 3"), "{lines:#?}");
-    // A line that is printed stands alone.
+    // A printed line is not mixed with the progress line.
     let printed = lines.iter().find(|line| line.contains("measuring 2 methods")).unwrap();
     assert!(printed.starts_with("bytelab: measuring"), "{printed:?}");
 }

@@ -1,4 +1,5 @@
-//! The arrows of the architecture: who may read the clock, start a process, know whom.
+//! The arrows of the architecture: which code may read the clock, start a process, use which
+//! module.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ fn rust_files(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The Rust files below a folder of the workspace, with what stands in them before their tests.
+/// The Rust files below a folder of the workspace, with their content before the tests.
 pub(crate) fn sources(folder: &str) -> Vec<(String, String)> {
     let mut found = rust_files(folder);
     let is_test = |path: &PathBuf| {
@@ -38,7 +39,7 @@ pub(crate) fn sources(folder: &str) -> Vec<(String, String)> {
     found.into_iter().map(read).collect()
 }
 
-/// No file below `folder` holds one of these words, but for the files that may.
+/// No file below `folder` contains one of these words, except the files that may.
 fn forbid(folder: &str, words: &[&str], except: &[&str]) {
     for (path, code) in sources(folder) {
         if except.iter().any(|allowed| path.starts_with(allowed)) {
@@ -82,9 +83,9 @@ fn only_launch_starts_processes() {
     let words = ["Command::new", "posix_spawn(", "fork(", "execve("];
     forbid("crates/lab/src", &words, &["crates/lab/src/launch"]);
     let except = [
-        // clap calls a subcommand a command, too.
+        // clap also calls a subcommand a command.
         "crates/bytelab/src/run_flags.rs",
-        // What they measure is the starting of a process, and the switching to one.
+        // These measure starting a process, and switching to one.
         "crates/bytelab/src/experiments/threads/process.rs",
         "crates/bytelab/src/experiments/threads/switch.rs",
     ];
@@ -133,9 +134,10 @@ fn the_lab_and_the_libraries_do_not_know_the_program() {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
         let allowed = match name.as_str() {
-            // Both sides of a page of shared memory must agree on what is in it.
+            // Both sides of a page of shared memory must agree on its layout.
             "lab" => "allocation-shim = ",
-            // Only its decoders: one is verified and fast, not two.
+            // It uses only the decoders, so that there is only one verified and fast
+            // implementation.
             "record-sampler" => {
                 "byte-stream = { path = \"../byte-stream\", default-features = false, features = [\"decode\"], "
             }

@@ -1,6 +1,6 @@
 //! Rust sources as trees of words, punctuation and groups, without comments. It is a small part of
-//! what `syn` does, and needs no dependency: with one that the procedural macros have too, cargo
-//! would build all of them, and what uses them, in another way.
+//! what `syn` does, and needs no dependency: with a dependency that the procedural macros also
+//! have, cargo would build all of them, and the code that uses them, in another configuration.
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Token {
@@ -8,7 +8,7 @@ pub(crate) enum Token {
     Punct(char),
     /// The text of a string, without its quotes.
     Text(String),
-    /// With its opening bracket.
+    /// A group with its opening bracket.
     Group(char, Vec<Token>),
 }
 
@@ -62,7 +62,7 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// They may stand in each other.
+/// The length of a block comment; block comments may be nested.
 fn block_comment(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     loop {
@@ -87,7 +87,7 @@ fn string(text: &str) -> usize {
     end.unwrap() + 2
 }
 
-/// The length of a string or a byte that begins with letters, such as `br#"…"#`; none of a word.
+/// The length of a string or a byte with a prefix of letters, such as `br#"…"#`; `None` for a word.
 fn prefixed(text: &str) -> Option<usize> {
     let letters = text.find(|c| !"rbc".contains(c))?;
     let (prefix, rest) = text.split_at(letters);

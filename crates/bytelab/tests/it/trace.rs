@@ -1,5 +1,5 @@
-//! The timeline: a file that keeps the rules of the Trace Event Format, whoever records it; and
-//! what is wrong with its path is told before anything is measured.
+//! The timeline: a file that conforms to the Trace Event Format, whatever the source of the events;
+//! a fault of its path is reported before anything is measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -77,8 +77,8 @@ fn pid_of(trace: &Trace, method: &str) -> u32 {
     *found.unwrap_or_else(|| panic!("no {method}: {names:?}")).0
 }
 
-/// Whatever it holds: each event has its keys, every process and thread its name, times never run
-/// backwards on a track, and what overlaps nests.
+/// For any content: each event has its keys, every process and thread has a name, times on a track
+/// never decrease, and overlapping events nest.
 fn check_format(trace: &Trace) {
     assert_eq!(trace.unit, "ns");
     let named = |what: &str| -> BTreeSet<(u32, u32)> {
@@ -132,7 +132,7 @@ fn check_nesting(track: &[&Event]) {
     }
 }
 
-/// Whether the kernel told of every event here.
+/// Whether the kernel reported every event on this machine.
 fn told(trace: &Trace) -> bool {
     !trace.facts["scheduling"].as_str().unwrap().starts_with("sampled")
 }
@@ -196,7 +196,7 @@ fn where_the_kernel_tells_nothing_is_missing() {
             .map(|e| e.name.as_str())
             .collect();
         assert!(main.contains(&"running") && main.contains(&"blocked"), "{method}: {main:?}");
-        // The long wait for an order is a system call, and ends with an order.
+        // The long wait for a request is a system call, and ends with a request.
         let waits = |e: &Event| e.is("system call") && e.name == "read" && e.args["result"] != 0;
         assert!(events(pid).any(waits), "{method}");
         assert!(events(pid).any(|e| e.is("page fault") && e.ph == "i"), "{method}");
@@ -232,7 +232,7 @@ fn without_rights_scheduling_is_looked_at() {
 #[test]
 fn a_worker_that_dies_is_a_note_and_the_rest_is_traced() {
     let world = World::new();
-    // It takes the warm-up and the two rounds, and says nothing in the fourth process.
+    // It takes the warm-up and the two rounds, and sends nothing in the fourth process.
     let count = world.path("count");
     let script = format!(
         "echo x >>{0}; [ $(wc -l <{0}) -gt 1 ] && exit 3; echo hello 1

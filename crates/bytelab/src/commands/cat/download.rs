@@ -1,5 +1,5 @@
-//! `--output`: a file that appears when it is whole and right. With `--resume` what has come is
-//! kept until then, and the next run goes on with it.
+//! `--output`: the file appears when it is complete and correct. With `--resume`, a partial
+//! download is kept until then, and the next run continues it.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -71,13 +71,13 @@ impl Cat {
         Ok(ended)
     }
 
-    /// None if the server has another version now.
+    /// Resumes the download. Returns `None` if the server now has another version.
     fn go_on(&self, url: &OsString, part: &mut Part, left: &Note) -> Result<Option<ExitCode>> {
         part.cut(left.len)?;
         let Some(mut ended) = self.body(url, part, Some(left)) else {
             return Ok(None);
         };
-        // The digest is of the whole, and a part of it was here before.
+        // The digest is of the whole resource, and an earlier run received a part of it.
         if let Some(digest) = self.args.sha256.filter(|_| ended == ExitCode::SUCCESS) {
             let stream = Stream::options().expect_sha256(digest).open(&part.path);
             let checked = stream
@@ -91,12 +91,12 @@ impl Cat {
         Ok(Some(ended))
     }
 
-    /// None if what is there already is of another version.
+    /// Opens the body. Returns `None` if the existing part is of another version.
     fn body(&self, url: &OsString, part: &Part, from: Option<&Note>) -> Option<ExitCode> {
         let line = self.args.progress.then(|| Line::new(url));
         let at = from.map_or(0, |left| left.len);
         let limit = self.args.limit.map(|limit| limit.saturating_sub(at));
-        // Known when the server has answered.
+        // Set when the server has answered.
         let noted = Arc::new(Mutex::new(None));
         let mut shows = line.as_ref().map(Line::shows);
         let grows = noted.clone();
@@ -144,7 +144,7 @@ impl Cat {
     }
 }
 
-/// Where the bytes are when the last step has failed, and what to do with them.
+/// Where the bytes are after the last step has failed, and what to do with them.
 fn kept(part: &Part) -> String {
     let name = part.path.display();
     let way = if part.has_version() {

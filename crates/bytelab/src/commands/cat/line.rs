@@ -1,4 +1,5 @@
-//! The live line of `--progress` on standard error; where that is no terminal, one line at the end.
+//! The progress line of `--progress` on standard error; if that is not a terminal, one line at the
+//! end.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -22,7 +23,7 @@ impl Line {
         Line { bar, name }
     }
 
-    /// What is called for each chunk.
+    /// The callback that is called for each chunk.
     pub(super) fn shows(&self) -> impl FnMut(Progress) + Send + 'static {
         let bar = self.bar.clone();
         move |progress| {

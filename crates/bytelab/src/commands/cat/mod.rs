@@ -1,5 +1,5 @@
-//! `bytelab cat`: files and URLs to standard output, as `cat` does it. All that moves bytes is in
-//! byte-stream.
+//! `bytelab cat`: copies files and URLs to standard output, as `cat` does. The byte-stream crate
+//! does all the I/O.
 
 mod download;
 mod line;
@@ -36,8 +36,8 @@ pub(crate) struct CatArgs {
     /// Write to this file, which appears when it is complete; a device or FIFO is written directly
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Keep what has come of a URL in FILE.part if it fails, and go on with it next time if it is
-    /// the same version
+    /// If a download fails, keep the received bytes in FILE.part, and resume it the next time if
+    /// the version is the same
     #[arg(long, requires = "output")]
     resume: bool,
     /// Fail unless the input has this SHA-256
@@ -79,17 +79,17 @@ struct HttpArgs {
     certificates: Option<PathBuf>,
 }
 
-/// Why an input did not get through.
+/// Why an input was not copied.
 enum Failed {
-    /// The others may.
+    /// This input failed; others may succeed.
     Input,
-    /// None will.
+    /// The output failed; no other input can succeed.
     Output,
-    /// Nobody reads any more.
+    /// The reader of the output has closed it.
     BrokenPipe,
 }
 
-/// Wrong use is an exit status of 1, as with the POSIX utility.
+/// Wrong use exits with status 1, as the POSIX utility does.
 pub(crate) fn run(args: CatArgs, _: &Context) -> ExitCode {
     start(args).unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "bytelab cat: {error:#}");
@@ -122,14 +122,14 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
     Ok(cat.all(io::stdout().as_fd()))
 }
 
-/// The arguments, and what they name.
+/// The arguments and the values parsed from them.
 struct Cat {
     args: CatArgs,
     trusted: Option<Vec<u8>>,
 }
 
 impl Cat {
-    /// One input after the other. One that fails does not stop the others.
+    /// Copies one input after the other. A failed input does not stop the others.
     fn all(&self, output: BorrowedFd<'_>) -> ExitCode {
         let (mut exit, mut done) = (ExitCode::SUCCESS, 0);
         let mut shown = Shown::new(&self.args.show);
@@ -182,7 +182,8 @@ impl Cat {
         copied
     }
 
-    /// The digest is not in it: it may be that of more than one stream.
+    /// The options of a stream. They do not include the digest, which may be that of several
+    /// streams.
     fn options(&self, limit: Option<u64>, line: Option<&Line>) -> byte_stream::Result<Options> {
         let http = &self.args.http;
         let mut options =
@@ -216,7 +217,7 @@ impl Cat {
     }
 }
 
-/// Copies the stream as the options show it.
+/// Copies the stream in the form that the display options define.
 fn show(
     stream: &mut Stream,
     input: &OsString,
@@ -233,7 +234,7 @@ fn show(
     Ok(stream.offset())
 }
 
-/// Whether the input is the regular file, with content, that is written to: it might never end.
+/// Whether the input is the non-empty regular file that is the output: the copy might never end.
 fn is_output(input: &OsString, output: BorrowedFd<'_>) -> bool {
     let from = if input == "-" { rustix::fs::fstat(io::stdin()) } else { rustix::fs::stat(input) };
     let (Ok(from), Ok(to)) = (from, rustix::fs::fstat(output)) else { return false };
@@ -248,7 +249,7 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Failed> {
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
                 let mut polled = [PollFd::from_borrowed_fd(output, PollFlags::OUT)];
-                // An error of it is that of the next write.
+                // If `poll` fails, the next write reports the error.
                 let _ = poll(&mut polled, None);
             }
             Err(Errno::PIPE) => return Err(Failed::BrokenPipe),
@@ -261,7 +262,7 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// One line on standard error, as `cat` words it.
+/// Prints one line on standard error, in the words of `cat`.
 fn report(error: &Error, input: &OsString) -> Failed {
     let system = error.io_error();
     if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
@@ -276,7 +277,7 @@ fn report(error: &Error, input: &OsString) -> Failed {
     if error.is_of_output() { Failed::Output } else { Failed::Input }
 }
 
-/// As `cat` words it, which names no numbers.
+/// The error's text as `cat` prints it, without the number.
 fn text_of(error: &io::Error) -> String {
     let mut text = error.to_string();
     if let Some(code) = error.raw_os_error() {

@@ -1,8 +1,8 @@
-//! What an input is called in messages.
+//! The name of an input in messages.
 
 use std::ffi::OsString;
 
-/// An input in a message: as given, but without the password of a URL.
+/// The input as it was given, but without the password of a URL.
 pub(super) fn name(input: &OsString) -> String {
     let text = input.to_string_lossy();
     match text.split_once("://") {

@@ -1,6 +1,6 @@
-//! What `--resume` keeps between two runs: `FILE.part` with the bytes that have come, and
-//! `FILE.part.note`, which says what they are. A file with one of these names that this program has
-//! not written is never touched.
+//! The files that `--resume` keeps between two runs: `FILE.part` with the bytes received, and
+//! `FILE.part.note`, which describes them. A file with one of these names that this program did not
+//! write is never changed.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -14,23 +14,23 @@ use sha2::{Digest, Sha256};
 
 use crate::atomic_file::Target;
 
-/// The note is updated after this many bytes: at most these are fetched twice when the program
-/// is killed.
+/// The note is updated after this many bytes: at most these are fetched twice if the program is
+/// killed.
 const NOTED_BYTES: u64 = 1 << 20;
-/// By the last bytes of the part it is known again.
+/// The length of the part's last bytes, by which a later run recognizes the part.
 const TAIL_BYTES: u64 = 4096;
 const MAGIC: &str = "bytelab download 1";
-/// In place of an `ETag`, which begins with a quotation mark.
+/// Stands in place of an `ETag`, which begins with a quotation mark.
 const NO_ETAG: &str = "none";
 
-/// Which bytes the part has.
+/// Which bytes the part contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Note {
-    /// The digest of the URL, which may hold secrets.
+    /// The digest of the URL; the URL itself may contain secrets.
     url: String,
-    /// Without it nothing can be resumed, and the note says only whose the part is.
+    /// Without it nothing can be resumed, and the note only records that the part is ours.
     pub(super) etag: Option<String>,
-    /// Of the whole, if it is known.
+    /// The size of the whole resource, if it is known.
     pub(super) size: Option<u64>,
     pub(super) len: u64,
     tail: String,
@@ -46,7 +46,8 @@ impl Note {
         self.url == digest_of(url)
     }
 
-    /// The numbers have a fixed width: a note of the same version is overwritten at once.
+    /// The numbers have a fixed width, so that a new note of the same version overwrites the old
+    /// one in a single write.
     fn to_text(&self) -> String {
         let size = self.size.map_or("unknown".to_owned(), |size| format!("{size:020}"));
         let etag = self.etag.as_deref().unwrap_or(NO_ETAG);
@@ -67,8 +68,8 @@ impl Note {
         Some(Note { url, etag, size, len, tail: field("tail")?.to_owned() })
     }
 
-    /// Over another note: what is left of a longer one, if the program is killed now, comes behind
-    /// the last field.
+    /// Overwrites an earlier note. If the program is killed now, the remainder of a longer note
+    /// follows the last field.
     fn write(&self, file: &File) -> io::Result<()> {
         let text = self.to_text();
         file.write_all_at(text.as_bytes(), 0)?;
@@ -76,13 +77,13 @@ impl Note {
     }
 }
 
-/// The two files. The note is locked, so that no other run takes part.
+/// The two files. The note is locked, so that no other run uses them.
 pub(super) struct Part {
     pub(super) path: PathBuf,
     pub(super) file: File,
     note_path: PathBuf,
     note: File,
-    /// What an earlier run has left.
+    /// The note that an earlier run left.
     pub(super) left: Option<Note>,
 }
 
@@ -104,20 +105,20 @@ impl Part {
         Ok(Part { path, file, note_path, note, left })
     }
 
-    /// What is behind these bytes is cut off, and the next ones come there.
+    /// Truncates the part to this length; the next bytes are appended there.
     pub(super) fn cut(&mut self, len: u64) -> io::Result<()> {
         self.file.set_len(len)?;
         self.file.seek(SeekFrom::Start(len)).map(drop)
     }
 
-    /// Nothing that is there is of use. From now on the part is known as ours, whenever the program
-    /// is killed.
+    /// Discards the existing bytes. From now on a later run recognizes the part as ours, whenever
+    /// the program is killed.
     pub(super) fn begin(&mut self, url: &OsString) -> io::Result<()> {
         Note::new(url, None, None).write(&self.note)?;
         self.cut(0)
     }
 
-    /// Whether a later run can go on with the part.
+    /// Whether a later run can resume the part.
     pub(super) fn has_version(&self) -> bool {
         let text = text_of(&self.note).unwrap_or_default();
         Note::from_text(&text).is_some_and(|note| note.etag.is_some())
@@ -131,14 +132,14 @@ impl Part {
         Ok(noted)
     }
 
-    /// Nothing is left for a later run.
+    /// Removes both files, so that nothing is left for a later run.
     pub(super) fn remove(&self) {
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(&self.note_path);
     }
 }
 
-/// The part and what it holds; an error if a file is there that is none of ours.
+/// Opens the part and reads the note; fails if one of the files is not ours.
 fn known(
     path: &Path,
     note_path: &Path,
@@ -158,7 +159,7 @@ fn known(
     let len = file.metadata()?.len();
     let is_ours = match &left {
         Some(left) => len >= left.len && tail(&file, left.len)? == left.tail,
-        // It was made, and then the program was killed before anything came.
+        // The files were created, and the program was killed before any bytes arrived.
         None => !note_is_new && len == 0,
     };
     if !is_ours || !file.metadata()?.is_file() {
@@ -174,24 +175,25 @@ fn text_of(mut note: &File) -> io::Result<String> {
     Ok(String::from_utf8(text).unwrap_or_default())
 }
 
-/// A link with such a name is not ours.
+/// Does not follow links: a link with such a name is not ours.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
     options
 }
 
-/// Writes the note while the part grows.
+/// Updates the note while the part grows.
 pub(super) struct Noted {
     part: File,
     file: File,
     note: Note,
-    /// The length that is noted.
+    /// The length recorded in the note.
     at: u64,
 }
 
 impl Noted {
-    /// Without the note the part cannot be resumed: that is all.
+    /// Errors are ignored: without the note the part cannot be resumed, but the download is not
+    /// affected.
     pub(super) fn grown(&mut self) {
         let len = self.part.metadata().map_or(0, |part| part.len());
         if len >= self.at.saturating_add(NOTED_BYTES) {
@@ -207,7 +209,7 @@ impl Noted {
     }
 }
 
-/// The note, and whether it was made for this run. Another run that has it is an error.
+/// The locked note, and whether this run created it. Fails if another run holds it.
 fn locked(path: &Path) -> Result<(File, bool)> {
     loop {
         let (note, is_new) = match options().create_new(true).open(path) {
@@ -217,7 +219,7 @@ fn locked(path: &Path) -> Result<(File, bool)> {
             made => (made, true),
         };
         let note = match note {
-            // Another run has ended just now.
+            // Another run has just ended.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !is_new => continue,
             note => note?,
         };

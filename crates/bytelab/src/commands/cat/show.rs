@@ -1,4 +1,4 @@
-//! The options of `cat` that show or number what is copied: the bytes of all inputs as one text.
+//! The options of `cat` that show or number the output. The inputs are treated as one text.
 
 use std::io::{self, Write};
 
@@ -40,7 +40,7 @@ pub(super) struct ShowArgs {
     show_nonprinting: bool,
 }
 
-/// Rewrites bytes as the options say. The state continues from one input to the next.
+/// Rewrites bytes according to the options. The state continues from one input to the next.
 #[expect(clippy::struct_excessive_bools, reason = "options, and the state of a text")]
 pub(super) struct Shown {
     numbers_all: bool,
@@ -50,17 +50,17 @@ pub(super) struct Shown {
     tabs: bool,
     nonprinting: bool,
     line: u64,
-    /// The next byte is the first of a line.
+    /// Whether the next byte is the first of a line.
     at_start: bool,
-    /// The line before was empty.
+    /// Whether the previous line was empty.
     after_empty: bool,
-    /// A carriage return, which `-E` shows only before a line feed.
+    /// Whether a carriage return is held back, which `-E` shows only before a line feed.
     held_return: bool,
     text: Vec<u8>,
 }
 
 impl Shown {
-    /// `None` if the bytes are copied as they are.
+    /// `None` if the bytes are copied unchanged.
     pub(super) fn new(args: &ShowArgs) -> Option<Shown> {
         let ShowArgs { show_all, nonprinting_and_ends, nonprinting_and_tabs, .. } = *args;
         let shown = Shown {
@@ -88,7 +88,7 @@ impl Shown {
         changes.then_some(shown)
     }
 
-    /// The text that the next bytes of the input give.
+    /// The output for the next bytes of the input.
     pub(super) fn take(&mut self, bytes: &[u8]) -> &[u8] {
         self.text.clear();
         for byte in bytes {
@@ -101,7 +101,7 @@ impl Shown {
         &self.text
     }
 
-    /// What is left behind the last input.
+    /// The output that remains after the last input.
     pub(super) fn end(&mut self) -> &[u8] {
         if std::mem::take(&mut self.held_return) { b"\r" } else { b"" }
     }

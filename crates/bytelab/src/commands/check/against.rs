@@ -1,5 +1,5 @@
-//! `bytelab check EXPERIMENT --against OLD`: old and new in the same rounds, by a design that is
-//! fixed.
+//! `bytelab check EXPERIMENT --against OLD`: measures old and new in the same rounds, with a fixed
+//! design.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -26,9 +26,9 @@ use crate::report;
 #[derive(Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct AgainstArgs {
-    /// The old side: of a file OLD.toml, or old=PATH,new=PATH for `{program}` in its commands; of
-    /// an experiment another bytelab. Both are measured in 10 sessions of 5 rounds or more; of
-    /// plain commands, in 50 sessions of a round
+    /// The old side: for a file, OLD.toml, or old=PATH,new=PATH for `{program}` in its commands;
+    /// for a built-in experiment, another bytelab. Both are measured in 10 sessions of 5 rounds or
+    /// more; plain commands in 50 sessions of one round
     #[arg(long, value_name = "OLD", required = true)]
     against: String,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(super) fn run(args: &AgainstArgs, request: RunRequest, context: &Context) ->
     let sides = sides?;
     let methods = both(&sides, &request.selection)?;
     let experiment = sides.experiment;
-    // `{program}` is not a param any more where it is put in.
+    // A `{program}` that is replaced by a path is no longer a param.
     let declared = |name: &str| experiment.params.iter().any(|param| param.name == name);
     let points = request.points.into_iter().map(|point| point.only(declared)).collect();
     let points = experiment.points(points, &methods);
@@ -112,8 +112,8 @@ fn both(sides: &TwoSides, selection: &Selection) -> Result<Vec<Method>> {
     Ok(experiment.methods.iter().filter(is_chosen).cloned().collect())
 }
 
-/// Sessions and rounds that nothing cuts short: whoever looks early and then measures on is wrong
-/// more often.
+/// The request with a fixed number of sessions and rounds: looking at results early and then
+/// measuring on increases the rate of false alarms.
 fn fixed(request: RunRequest) -> Result<RunRequest> {
     let sessions = request.sessions.unwrap_or(SESSIONS);
     let least = SESSIONS * ROUNDS;
@@ -127,7 +127,7 @@ fn fixed(request: RunRequest) -> Result<RunRequest> {
     Ok(RunRequest { sessions: Some(sessions), rounds, time, ..request })
 }
 
-/// The new methods, and the points at which each would be measured.
+/// The new methods and the points at which each would be measured.
 fn cells(methods: &[Method], points: &[Point]) -> Vec<(String, Point)> {
     let mut cells: Vec<(String, Point)> = Vec::new();
     for method in methods.iter().filter(|method| !method.name.ends_with(OLD)) {

@@ -1,4 +1,4 @@
-//! What a check allows, how it looks at past runs, and how it ends.
+//! The limits of a check, the past runs that it uses, and its exit status.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -15,21 +15,21 @@ use crate::commands::limits::allowed;
 use crate::report;
 use crate::store::Store;
 
-/// So many of the newest runs tell what runs differ by.
+/// At most this many of the newest runs are used to estimate how much runs differ.
 const BEFORE_MAX: usize = 20;
 
-/// What a check of either form is asked.
+/// The flags that both forms of a check share.
 #[derive(Args)]
 pub(crate) struct GateArgs {
     /// By how much a metric may get worse: wall=5%, cpu=3%, rss, syscalls, allocations, throughput,
     /// or the full name of another; may be repeated
     #[arg(long, value_name = "METRIC=N%", required = true, value_delimiter = ',', value_parser = allowed)]
     pub(super) allow: Vec<Allowed>,
-    /// Whether a check that decides nothing fails: with exit status 4, or 0
+    /// Exit status of a check that is undecided: 4, or 0
     #[arg(long, value_name = "WORD", value_enum, default_value = "fail")]
     pub(super) undecided: Undecided,
-    /// Measure nothing: say which slowdown would be found with 80 %, from the runs that the store
-    /// has
+    /// Measure nothing: print which slowdown would be found with a probability of 80 %, computed
+    /// from the stored runs
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Print one JSON document and nothing else
@@ -47,7 +47,7 @@ pub(super) const EXIT_STATUS: &str = "\
 Exit status: 0 nothing is slower than allowed; 1 something did not run, or answers differ; 3 slower;
 4 undecided, unless --undecided ok is given.";
 
-/// Whether no second run is needed; it is said if one is.
+/// Whether no second run is needed; prints a message if one is.
 pub(super) fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
     let settled = [Outcome::Ok, Outcome::Faster, Outcome::Missing];
     let enough = now.len() > 1 || settled.contains(&checked.outcome);
@@ -57,7 +57,7 @@ pub(super) fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
     Ok(enough)
 }
 
-/// Shows what was found, and gives the exit status.
+/// Prints the result and returns the exit status.
 pub(super) fn conclude(
     gate: &GateArgs,
     against: report::check::Against<'_>,
@@ -84,7 +84,7 @@ pub(super) fn told(text: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The newest complete runs of an experiment on a machine that took samples in the same way, the
+/// The newest complete runs of an experiment on a machine, with samples taken in the same way; the
 /// oldest first.
 pub(super) fn newest(
     store: &mut dyn Store,
@@ -103,7 +103,7 @@ pub(super) fn newest(
     Ok(runs)
 }
 
-/// GitHub shows what is in this file with the job. That it cannot be written is no failure of the
+/// GitHub shows the content of this file with the job. A failure to write it does not fail the
 /// check.
 fn step_summary(markdown: &str) {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {

@@ -1,5 +1,5 @@
-//! `bytelab check`: what a baseline measured is measured again, or beside its old side, and
-//! what got slower by more than is allowed makes it fail, once a second run has confirmed it.
+//! `bytelab check`: measures a baseline's methods again, or a method and its old side in the same
+//! rounds. The check fails if a method got slower than allowed and a second run confirms it.
 
 mod against;
 mod gate;
@@ -26,7 +26,7 @@ use crate::store::Store;
 pub(crate) use self::against::AgainstArgs;
 use self::gate::{EXIT_STATUS, GateArgs, conclude, is_enough, newest, told};
 
-/// How old and new are measured in the same rounds.
+/// Advice to measure old and new in the same rounds.
 const BESIDE: &str = "Old and new in the same rounds decides more, and needs no baseline:
   bytelab check FILE.toml --against OLD.toml --allow wall=5%
   bytelab check FILE.toml --against old=PATH,new=PATH --allow wall=5%
@@ -42,19 +42,19 @@ pub(crate) struct CheckArgs {
     baseline: Option<String>,
     #[command(flatten)]
     gate: GateArgs,
-    /// Compare times as they are, and not relative to the reference in the same rounds
+    /// Compare absolute times, not times relative to the reference in the same rounds
     #[arg(long)]
     absolute: bool,
     /// A name for the runs, to find them again
     #[arg(long)]
     label: Option<String>,
-    /// Where made data is kept [default: where it was for the baseline]
+    /// Where generated data is kept [default: the directory that the baseline used]
     #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
     data_dir: Option<PathBuf>,
     /// Do not keep the runs
     #[arg(long)]
     no_store: bool,
-    /// Where an experiment is named, and not a baseline.
+    /// Set if an experiment is named instead of a baseline.
     #[arg(skip)]
     pub(crate) against: Option<(AgainstArgs, RunRequest)>,
 }
@@ -67,7 +67,7 @@ pub(crate) fn run(mut args: CheckArgs, context: &Context) -> Result<ExitCode> {
     }
 }
 
-/// What the baseline measured is measured again.
+/// Measures the baseline's methods again.
 fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
     let gate = &args.gate;
     ensure_once("--allow", &gate.allow)?;
@@ -111,7 +111,7 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
     conclude(gate, against, &now, &checked)
 }
 
-/// A name first: it was chosen to be used.
+/// Finds a run by its name, then by its id: a name was chosen in order to be used.
 fn baseline(store: &mut dyn Store, asked: &str) -> Result<Run> {
     let named = store.baselines()?.into_iter().find(|baseline| baseline.name == asked);
     let id = named.map_or(asked.to_owned(), |baseline| baseline.id);
@@ -140,7 +140,7 @@ pub(super) fn ensure_repeatable(run: &Run) -> Result<()> {
         run.id
     );
     let plan = &run.plan;
-    // Of commands, each round is a session. The rounds are shared out in whole ones.
+    // For commands, each round is a session. Rounds are distributed to sessions as whole numbers.
     let most = [
         ("rounds", i64::from(plan.rounds) * i64::from(plan.sessions), MOST_ROUNDS + MOST_SESSIONS),
         ("rounds that warm up", plan.warm_up.into(), MOST_SESSIONS),
@@ -156,7 +156,8 @@ pub(super) fn ensure_repeatable(run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// What an older definition got wrong cannot be held against what is measured now.
+/// Fails if a metric's definition has changed: values of an older definition cannot be compared
+/// with new ones.
 fn ensure_same_definitions(run: &Run, allowed: &[Allowed]) -> Result<()> {
     let older = left_out(run).find(|(_, metric)| allowed.iter().any(|a| a.metric == *metric));
     if let Some((method, metric)) = older {
@@ -169,11 +170,11 @@ fn ensure_same_definitions(run: &Run, allowed: &[Allowed]) -> Result<()> {
     Ok(())
 }
 
-/// The newest complete runs of the same job on the machine of the baseline, the oldest first.
+/// The newest complete runs of the same job on the baseline's machine, the oldest first.
 fn before(store: &mut dyn Store, baseline: &Run) -> Result<Vec<Run>> {
     let (experiment, machine) = (&baseline.experiment, &baseline.environment.fingerprint);
     let mut runs = newest(store, experiment, machine, &baseline.plan)?;
-    // There other methods ran in the same rounds.
+    // Runs in which other methods ran in the same rounds are left out.
     runs.retain(|run| !run.cells.iter().any(|cell| cell.method.ends_with(OLD)));
     Ok(runs)
 }

@@ -1,5 +1,5 @@
-//! Old and new as one experiment: each method stands beside its old side, which is another file's,
-//! another program's or another bytelab's.
+//! Old and new as one experiment: each method is paired with its old side, which is from another
+//! file, another program or another bytelab.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ use crate::measuring::launcher;
 pub(super) enum Against<'a> {
     /// Another file that declares the same methods.
     File(&'a str),
-    /// What `{program}` stands for on each side.
+    /// The program that replaces `{program}` on each side.
     Programs { old: PathBuf, new: PathBuf },
     /// Another bytelab.
     Bytelab(PathBuf),
 }
 
 impl<'a> Against<'a> {
-    /// `is_file`: a file is checked, and not an experiment of bytelab's own.
+    /// `is_file`: a file is checked, not a built-in experiment.
     pub(super) fn parse(text: &'a str, is_file: bool) -> Result<Against<'a>> {
         if !is_file {
             return Ok(Against::Bytelab(existing(text)?));
@@ -35,7 +35,7 @@ impl<'a> Against<'a> {
             );
             return Ok(Against::File(text));
         }
-        // A path may have a comma.
+        // A path may contain a comma.
         let is_old_first = text.starts_with("old=");
         let (first, second) = text[4..]
             .split_once(if is_old_first { ",new=" } else { ",old=" })
@@ -45,22 +45,22 @@ impl<'a> Against<'a> {
     }
 }
 
-/// The absolute path of something that is there.
+/// The absolute path of an existing file.
 fn existing(path: &str) -> Result<PathBuf> {
     let absolute = std::path::absolute(path).with_context(|| format!("--against {path}"))?;
     std::fs::metadata(&absolute).with_context(|| format!("--against {path}"))?;
     Ok(absolute)
 }
 
-/// Old and new.
+/// The experiment of old and new.
 pub(super) struct TwoSides {
-    /// Each new method, with its old side right behind it.
+    /// Each new method, directly followed by its old side.
     pub(super) experiment: Experiment,
-    /// New methods that have no old side.
+    /// New methods without an old side.
     pub(super) without_old: Vec<String>,
 }
 
-/// Of two files, or of one with two programs.
+/// The two sides from two files, or from one file with two programs.
 pub(super) fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> Result<TwoSides> {
     let load = |path: &str, program: Option<&PathBuf>| match program {
         None => known.load(Path::new(path)),
@@ -105,7 +105,7 @@ pub(super) fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> 
     Ok(TwoSides { experiment, without_old })
 }
 
-/// Of an experiment of bytelab's own, whose built-in methods another bytelab has, too.
+/// The two sides of a built-in experiment, whose built-in methods another bytelab also has.
 pub(super) fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoSides> {
     let experiment = experiments::all().into_iter().find(|known| known.name == name);
     let experiment = experiment.with_context(|| format!("there is no experiment {name}"))?;
@@ -122,7 +122,7 @@ pub(super) fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoS
         let program = Some(program.to_owned());
         there.then(|| old_side(method, OldSide { name: method.name.clone(), program, dir: None }))
     };
-    // What stands beside the built-in methods is the same program on both sides.
+    // Only built-in methods: the others would be the same program on both sides.
     let built_in = experiment.methods.into_iter();
     let built_in = built_in.filter(|method| matches!(method.how, How::BuiltIn(_))).collect();
     let (methods, without_old) = beside(built_in, of_method);
@@ -160,7 +160,7 @@ fn old_side(method: &Method, side: OldSide) -> Method {
     Method { name: format!("{}{OLD}", method.name), how, ..method.clone() }
 }
 
-/// Those that compete, each with its old side, and the names of those that have none.
+/// The competing methods, each with its old side, and the names of those without an old side.
 fn beside(
     methods: Vec<Method>,
     mut old: impl FnMut(&Method) -> Option<Method>,
@@ -175,7 +175,8 @@ fn beside(
     (both, without_old)
 }
 
-/// Each side has its own: what a hook makes for one is not in the other's way.
+/// Makes separate data for each side, so that files made by the hook of one side do not affect the
+/// other.
 fn both_data(new: MakeData, old: MakeData) -> MakeData {
     Box::new(move |point, dir, stop| {
         let mut data = new(point, dir, stop)?;

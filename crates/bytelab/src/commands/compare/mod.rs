@@ -1,4 +1,5 @@
-//! `bytelab compare A B`: which runs the two sides are, and whether they may be compared.
+//! `bytelab compare A B`: selects the runs of the two sides and decides whether they may be
+//! compared.
 
 mod published;
 
@@ -32,17 +33,17 @@ pub(crate) struct CompareArgs {
     /// A run, several runs (41,43,45), or published:NAME (see `bytelab list published`)
     #[arg(value_name = "RUNS", num_args = 0..=2)]
     sides: Vec<String>,
-    /// All runs with this label are a side; may be repeated
+    /// All runs with this label form a side; may be repeated
     #[arg(long, value_name = "LABEL")]
     label: Vec<String>,
-    /// All runs of this machine are a side: the start of its fingerprint, or words of its CPU's
+    /// All runs of this machine form a side: the start of its fingerprint, or words of its CPU's
     /// name; may be repeated
     #[arg(long, value_name = "MACHINE")]
     machine: Vec<String>,
-    /// Of a label or a machine, only the runs of this experiment
+    /// From a label or a machine, use only the runs of this experiment
     #[arg(long, value_name = "NAME")]
     experiment: Option<String>,
-    /// Compare although cache states or the way of taking samples differ
+    /// Compare although cache states or sampling methods differ
     #[arg(long)]
     despite_differences: bool,
     /// Exit with 3 if a method of the second side is slower by more than this, as in wall=5%, and
@@ -107,8 +108,8 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     Ok(gated.map_or(ExitCode::SUCCESS, |checked| exit::of_outcome(checked.outcome)))
 }
 
-/// A run that was imported twice, or exported and imported, is one measurement, and no two values
-/// of a side.
+/// A run that was imported twice, or exported and imported, is one measurement, not two values of a
+/// side.
 fn ensure_different(runs: &[Run]) -> Result<()> {
     let mut known: HashMap<Vec<u64>, &str> = HashMap::new();
     for run in runs {
@@ -128,7 +129,7 @@ fn ensure_different(runs: &[Run]) -> Result<()> {
     Ok(())
 }
 
-/// A side as it was asked for.
+/// A side as the user requested it.
 enum Wanted<'a> {
     Runs(Vec<&'a str>),
     Published(&'a str),
@@ -160,7 +161,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Whether the run is one of this label or machine.
+    /// Whether the run has this label or machine.
     fn matches(&self, run: &Listed) -> bool {
         match self {
             Wanted::Label(label) => run.label.as_deref() == Some(*label),
@@ -170,7 +171,8 @@ impl Wanted<'_> {
     }
 }
 
-/// The runs of both sides. Of a label or machine those of the experiment that both sides have.
+/// The runs of both sides. For a label or machine, only runs of the experiment that both sides
+/// have.
 fn ids(
     args: &CompareArgs,
     sides: [&Wanted<'_>; 2],

@@ -1,5 +1,5 @@
-//! A side beside what others published, or two of these: both become figures, which nothing decides
-//! by.
+//! Compares a side with published results, or two published results. Both are shown as figures
+//! without a verdict.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::report::published::{self, Beside};
 use crate::report::view::{View, view};
 use crate::report::{self, Layout};
 
-/// A side beside a published one.
+/// A side that is compared with a published one.
 pub(super) enum Kept {
     Stored(Side),
     Published(reference::Published),
@@ -74,7 +74,7 @@ pub(super) fn looked_at(a: Kept, b: Kept, json: bool, layout: &Layout) -> Result
     }
 }
 
-/// Times of other amounts are no times of the same job.
+/// Fails if the payloads differ: times of different amounts of data are not times of the same job.
 fn other_payload(run: &Run, published: &reference::Published) -> Option<String> {
     let theirs = published.payload_bytes?;
     let sizes: BTreeSet<u64> =
@@ -104,8 +104,8 @@ fn of_run(side: &Side, other: &str) -> Beside {
     }
 }
 
-/// A row is named as the published figure that it stands beside, where that means the same on that
-/// machine.
+/// The figures of `numbers`. A row takes the name of the published figure that it is compared with,
+/// if that figure means the same on that machine.
 fn of_numbers(run: &Run, other: &str) -> Vec<Figure> {
     let machine = if other == "latency-2012" { "2012" } else { other };
     let figure = |(row, p50, n): (&numbers::Row, f64, usize)| {

@@ -1,5 +1,5 @@
-//! What can be counted on this machine: each way is tried on a known number of system calls, or of
-//! allocations.
+//! Tests what can be counted on this machine: each source counts a known number of system calls or
+//! of allocations.
 
 use lab::count::Sources;
 use lab::launch::{CountingRunner, Launch, RunError, Stop};
@@ -15,7 +15,7 @@ const SAMPLE_LIMIT_NS: u64 = 30_000_000_000;
 
 pub(super) struct Counted {
     sources: Sources,
-    /// Of each way: what it counted, or why it cannot.
+    /// For each source: success, or why it cannot count.
     by_kernel: Result<(), String>,
     by_ptrace: Result<(), String>,
     by_allocator: Result<(), String>,
@@ -74,7 +74,7 @@ impl Counted {
     }
 }
 
-/// Of `--trace`: whether it has every event, and else what it still has.
+/// Whether `--trace` has every event, and if not, which ones it has.
 fn timeline() -> Finding {
     let sources = TimelineSources::look();
     let sampled = |why: String| {
@@ -107,7 +107,8 @@ fn own_allocations(sources: &Sources) -> Result<(), String> {
     right_allocations(n.map(|(_, n)| *n as u64))
 }
 
-/// Of this program as one that is counted from outside, beyond those of its start.
+/// Whether allocations of a foreign program can be counted: this program is counted from outside,
+/// without those of its start.
 fn foreign_allocations(sources: &Sources) -> Result<(), String> {
     let of = |method| -> Result<u64, String> {
         let mut runner = started(method, sources)?;

@@ -1,4 +1,4 @@
-//! Whether something can be had on this machine, and from where.
+//! Whether this machine provides a capability, and from which source.
 
 use serde::Serialize;
 

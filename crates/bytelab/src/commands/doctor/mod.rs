@@ -1,5 +1,5 @@
-//! `bytelab doctor`: what this machine can measure, from which source, how exactly, and what would
-//! enable the rest; and how noisy it is right now.
+//! `bytelab doctor`: prints what this machine can measure, from which source and how precisely,
+//! what would enable the rest, and how noisy the machine is now.
 
 mod counting;
 mod finding;
@@ -23,7 +23,7 @@ use serde::Serialize;
 use self::finding::Finding;
 use super::context::Context;
 
-/// How long the noise is watched.
+/// How long the noise is observed.
 const WATCH_NS: u64 = 500_000_000;
 
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ struct NoiseFacts {
     load_1min: Option<f64>,
     steal_share: Option<f64>,
     busy_share_of_others: Option<f64>,
-    /// Of a loop that wants a CPU all the time.
+    /// The share for a loop that always wants a CPU.
     run_queue_wait_share: Option<f64>,
 }
 
@@ -90,7 +90,7 @@ fn diagnose() -> Result<Diagnosis> {
 }
 
 fn metric_finding(metric: &Metric, counters: &Counters) -> Finding {
-    // What is derived is missing with what it is derived from.
+    // A derived metric is missing if the metric that it is derived from is missing.
     let needed = match metric.name {
         "wall_less_wait_ns" => "run_queue_wait_ns",
         name => name,
@@ -113,7 +113,7 @@ fn metric_finding(metric: &Metric, counters: &Counters) -> Finding {
     }
 }
 
-/// What methods and cache states need of the machine, tried on a small file of our own.
+/// What methods and cache states need from the machine, tested on a small file of our own.
 fn abilities() -> Result<Vec<Finding>> {
     let dir = tempfile::Builder::new().prefix("bytelab-doctor").tempdir();
     let dir = dir.context("making a temporary directory; set TMPDIR to one that can be written")?;
@@ -175,7 +175,7 @@ fn io_uring() -> Result<()> {
     anyhow::bail!("only Linux has it")
 }
 
-/// Watches the machine while one thread wants a CPU all the time.
+/// Observes the machine while one thread always wants a CPU.
 fn noise(mut counters: Counters) -> NoiseFacts {
     let noise = Noise::start();
     let before = counters.read();

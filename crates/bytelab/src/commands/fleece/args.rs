@@ -14,7 +14,7 @@ pub(super) struct Encode {
     /// Where to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// The input has one JSON text a line; the document is an array of them
+    /// The input has one JSON text on each line; the document is an array of them
     #[arg(long)]
     pub(super) json_lines: bool,
     #[command(flatten)]
@@ -27,13 +27,13 @@ pub(super) struct Decode {
     /// Where to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// The items of the array, one a line
+    /// Write the items of the array, one on each line
     #[arg(long)]
     pub(super) json_lines: bool,
-    /// Indented by two spaces
+    /// Indent by two spaces
     #[arg(long, conflicts_with = "json_lines")]
     pub(super) pretty: bool,
-    /// Do not check: for data that you trust
+    /// Do not check the document: for trusted data
     #[arg(long)]
     pub(super) trusted: bool,
     #[command(flatten)]
@@ -42,17 +42,18 @@ pub(super) struct Decode {
 
 #[derive(Args)]
 pub(super) struct Database {
-    /// A Couchbase Lite database; the document is read with the shared keys that are in it
+    /// A Couchbase Lite database; the document is read with the shared keys of the database
     #[arg(long, value_name = "FILE.cblite2", requires = "doc", conflicts_with_all = ["file", "shared_keys"])]
     pub(super) cblite: Option<PathBuf>,
-    /// The document of the database's default collection
+    /// The id of a document in the database's default collection
     #[arg(long, value_name = "ID", requires = "cblite")]
     pub(super) doc: Option<String>,
 }
 
 #[derive(Args)]
 pub(super) struct Keys {
-    /// Names that dict keys are numbers of; `encode` makes the file and adds to it
+    /// A table of shared keys: the names of numeric dict keys; `encode` creates the file and adds
+    /// names
     #[arg(long, value_name = "FILE")]
     pub(super) shared_keys: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
-//! Documents of Couchbase Lite databases: a folder with a file of SQLite, in which the default
-//! collection is the table `kv_default`, and the table of shared keys a row of `kv_info`. Only
-//! read, and only databases without encryption.
+//! Documents of Couchbase Lite databases. A database is a folder with an SQLite file, in which the
+//! default collection is the table `kv_default`, and the shared keys are a row of `kv_info`. The
+//! database is only read, and must not be encrypted.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use super::file::Input;
 use super::refused::refused;
 
-/// The version of the schema from which on `body` is the document; before, it was a tree of
-/// revisions.
+/// The first schema version in which `body` is the document; in earlier versions it was a revision
+/// tree.
 const BODIES_SINCE: i64 = 400;
-/// The bit of `flags` of a deleted document.
+/// The bit of `flags` that marks a deleted document.
 const DELETED: i64 = 1;
 
-/// The document and the table that its keys are numbers of.
+/// The document, and the table of its shared keys.
 pub(super) fn read(database: &Path, id: &str) -> Result<(Input, Option<SharedKeys>)> {
     let path = if database.is_dir() { database.join("db.sqlite3") } else { database.to_owned() };
     let name = path.display().to_string();

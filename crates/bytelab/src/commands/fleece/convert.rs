@@ -30,7 +30,7 @@ pub(super) fn encode(args: &Encode) -> Result<()> {
     }
     let document =
         encoder.finish().map_err(|error| refused(&format!("{}: {error}", input.name)))?;
-    // The keys first: a document whose keys nobody knows would be lost.
+    // The keys are written first: a document with unknown keys would be lost.
     if let (Some(path), Some(keys)) = (&args.keys.shared_keys, encoder.take_shared_keys()) {
         file::replace(path, &keys.to_state()?)
             .with_context(|| format!("writing the shared keys {}", path.display()))?;
@@ -52,7 +52,8 @@ fn encode_lines(input: &Input, encoder: &mut Encoder) -> Result<()> {
     Ok(())
 }
 
-/// The error's place counts from the start of its text, which so many lines and bytes precede.
+/// The error's position is relative to the start of its text, so the lines and bytes before it are
+/// added.
 fn wrong_json(
     name: &str,
     error: &Error,
@@ -96,18 +97,18 @@ pub(super) fn get(path: &str, raw: bool, database: &Database, args: &Decode) -> 
     file::write(args.output.as_ref(), text.as_bytes())
 }
 
-/// Where a key that is a number has no name, the document cannot be read, so without a table there
-/// may be none.
+/// Without a name for each numeric key, the document cannot be read. So if there is no table, the
+/// document must have no such keys.
 fn readable(input: &Input, trusted: bool, keys: Option<SharedKeys>) -> Result<Doc<&[u8]>> {
     let keys = if trusted { keys } else { Some(keys.unwrap_or_default()) };
     opened(input, trusted, keys.map(Arc::new))
 }
 
-/// A text is refused that is longer than this, and so many times as long as the document.
+/// A text is refused if it is longer than this and longer than the document by this factor.
 const TEXT_BYTES: usize = 64 << 20;
 const GROWTH_MAX: usize = 256;
-/// An encoder stores at most one value for each two bytes, and more mean that collections are
-/// shared.
+/// An encoder stores at most one value for each two bytes; a higher number means that collections
+/// are shared.
 const VALUES_MAX: usize = 1 << 18;
 
 fn print(args: &Decode, input: &Input, value: Value<'_>) -> Result<String> {
@@ -131,7 +132,7 @@ fn print(args: &Decode, input: &Input, value: Value<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// Whether so few bytes mean so much that nobody can have wanted it.
+/// Whether the document expands to far more text or values than its size justifies.
 fn is_endless(len: usize, value: Value<'_>) -> bool {
     let limit = len.saturating_mul(GROWTH_MAX).max(TEXT_BYTES);
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! `dump`: an annotated hex of every value, in the order of the file.
+//! `dump`: an annotated hex dump of every value, in the order of the file.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use fleece_codec::{Doc, Kind, Value};
 
 use super::walk::{self, Slot};
 
-/// So many bytes stand in a line.
+/// The number of bytes on each line.
 const LINE_BYTES: usize = 8;
 
 pub(super) fn write(doc: &Doc<&[u8]>, out: &mut dyn Write) -> io::Result<()> {
@@ -60,8 +60,8 @@ fn slot(bytes: &[u8], slot: &Slot<'_>, label: &str, out: &mut dyn Write) -> io::
     line(bytes, slot.at, slot.len, &format!("{label}{text}"), out)
 }
 
-/// Filler between values, and what no slot leads to. Values of an odd length have one byte of
-/// filler.
+/// Prints padding between values, and bytes that no slot refers to. Values of an odd length have
+/// one byte of padding.
 fn unreached(bytes: &[u8], from: usize, to: usize, out: &mut dyn Write) -> io::Result<()> {
     if from >= to {
         return Ok(());
@@ -75,7 +75,7 @@ fn unreached(bytes: &[u8], from: usize, to: usize, out: &mut dyn Write) -> io::R
     line(bytes, from, to - from, what, out)
 }
 
-/// In a line, and if it is long cut short: what a value is.
+/// Describes a value on one line, which is truncated if it is long.
 fn meaning(value: Value<'_>) -> String {
     let text = value.as_str().map_or_else(|| format!("{value:?}"), |text| format!("{text:?}"));
     let mut characters = text.chars();

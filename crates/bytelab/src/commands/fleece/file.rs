@@ -1,5 +1,5 @@
-//! Input and output of the tools: files or the standard streams; an output file is whole or not
-//! there.
+//! Input and output of the tools: files or the standard streams. An output file is either complete
+//! or absent.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::atomic_file;
 use crate::standard_streams::{StandardStream, check};
 
-/// What was read, and what it is called in messages.
+/// The input's content, and its name in messages.
 pub(super) struct Input {
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
@@ -30,7 +30,7 @@ impl Input {
     }
 }
 
-/// Writes all to the file, or to standard output.
+/// Writes all bytes to the file, or to standard output.
 pub(super) fn write(output: Option<&PathBuf>, bytes: &[u8]) -> Result<()> {
     let Some(path) = output.filter(|path| path.as_os_str() != "-") else {
         check(StandardStream::Output).context("writing standard output")?;
@@ -41,7 +41,7 @@ pub(super) fn write(output: Option<&PathBuf>, bytes: &[u8]) -> Result<()> {
     replace(path, bytes).with_context(|| format!("writing {}", path.display()))
 }
 
-/// Whoever reads sees the old content or the new one.
+/// Replaces the file atomically: a reader sees either the old content or the new content.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     atomic_file::write(path, |mut file| Ok(file.write_all(bytes)?))
 }

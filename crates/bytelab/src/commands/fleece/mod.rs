@@ -1,5 +1,5 @@
-//! `bytelab fleece`: converts, checks and looks into Fleece documents. All knowledge of the format
-//! is the library's.
+//! `bytelab fleece`: converts, checks and inspects Fleece documents. The library implements the
+//! format.
 
 mod args;
 mod cblite;
@@ -40,27 +40,27 @@ const EXIT_STATUS: &str = "Without FILE, or where it is -, standard input is rea
 
 #[derive(Subcommand)]
 enum Task {
-    /// JSON to Fleece
+    /// Convert JSON to Fleece
     Encode(Encode),
-    /// Fleece to JSON, after a check
+    /// Check a Fleece document and convert it to JSON
     Decode(Decode),
-    /// Is the document sound? Says nothing if it is
+    /// Check whether documents are valid; prints nothing if they are
     Check {
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
         keys: Keys,
     },
-    /// The value at a path such as people[123].name, as JSON
+    /// Print the value at a path such as people[123].name, as JSON
     Get {
-        /// Keys separated by `.`, items as `[index]`, from the end if below 0; or a JSON Pointer,
+        /// Keys separated by `.`, items as `[index]`, negative from the end; or a JSON Pointer,
         /// `/people/123/name`
         #[arg(
             required_unless_present = "cblite",
             default_value_if("cblite", ArgPredicate::IsPresent, "")
         )]
         path: Option<String>,
-        /// Print strings as they are, without quotes
+        /// Print strings without quotes or escapes
         #[arg(short, long)]
         raw: bool,
         #[command(flatten)]
@@ -68,13 +68,13 @@ enum Task {
         #[command(flatten)]
         decode: Decode,
     },
-    /// Every value as it is stored: offset, bytes, meaning
+    /// Print every value as it is stored: offset, bytes, meaning
     Dump {
         file: Option<PathBuf>,
         #[command(flatten)]
         keys: Keys,
     },
-    /// Sizes by kind, and what sharing saved
+    /// Print sizes by kind, and the bytes saved by sharing
     Stats {
         file: Option<PathBuf>,
         #[command(flatten)]
@@ -109,7 +109,7 @@ fn told(error: &anyhow::Error) -> Result<ExitCode> {
     Ok(ExitCode::from(1))
 }
 
-/// Looks at all files, also after one that is not sound.
+/// Checks all files, even after an invalid one.
 fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
     let keys = keys.load()?.map(Arc::new);
     let mut code = ExitCode::SUCCESS;
@@ -117,7 +117,7 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
         if files.is_empty() { vec![None] } else { files.iter().map(Some).collect() };
     for file in inputs {
         let input = Input::read(file)?;
-        // Without a table the document itself may be sound.
+        // The document itself may be valid even without a table.
         match opened(&input, false, keys.clone()) {
             Err(error) if error.is::<Refused>() => code = told(&error)?,
             checked => drop(checked?),
@@ -126,7 +126,8 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// For what shows a document as it is stored: a damaged one, too, after a line that says so.
+/// For commands that show a document as it is stored: a damaged document is shown, too, after a
+/// line that reports the damage.
 fn look(
     file: Option<&PathBuf>,
     keys: &Keys,

@@ -8,8 +8,8 @@ use fleece_codec::{CheckOptions, Doc, Error, ErrorKind, SharedKeys};
 use super::file::Input;
 use super::refused::refused;
 
-/// A document, checked if it is not trusted; then each key that is a number has a name in the
-/// table, if there is one.
+/// Opens the document and checks it unless it is trusted. If there is a table of shared keys, the
+/// check also requires a name for each numeric key.
 pub(super) fn opened(
     input: &Input,
     trusted: bool,

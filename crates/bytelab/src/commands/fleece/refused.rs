@@ -1,8 +1,8 @@
-//! A document that is not what the command needs.
+//! The error of a document that the command cannot use.
 
 use std::fmt;
 
-/// What is wrong with the data, as opposed to the use: exit status 1.
+/// Describes a fault in the data, as opposed to wrong use: exit status 1.
 #[derive(Debug)]
 pub(super) struct Refused(String);
 

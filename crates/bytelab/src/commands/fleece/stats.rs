@@ -1,4 +1,4 @@
-//! `stats`: sizes by kind, and what sharing saved.
+//! `stats`: sizes by kind, and the bytes saved by sharing.
 
 use std::io::{self, Write};
 
@@ -6,13 +6,13 @@ use fleece_codec::{Doc, Kind, Value};
 
 use super::walk;
 
-/// What a document is made of. The bytes of all kinds together are the document.
+/// The parts of a document. The sizes of all kinds sum to the size of the document.
 #[derive(Default)]
 struct Stats {
     kinds: [Count; KINDS.len()],
     pointers: Count,
     shared: Shared,
-    /// Keys that are numbers.
+    /// The number of numeric keys.
     shared_keys: usize,
 }
 
@@ -22,7 +22,7 @@ struct Count {
     bytes: usize,
 }
 
-/// Values to which several slots lead.
+/// Values that several slots refer to.
 #[derive(Default)]
 struct Shared {
     values: usize,
@@ -91,7 +91,7 @@ impl Stats {
 
     fn value(&mut self, doc: &Doc<&[u8]>, value: Value<'_>, size: usize) {
         let slots = walk::slots(doc, value);
-        // What is in the slots counts as what it is.
+        // A value that is stored inside a slot is counted under its own kind.
         let slot_bytes: usize = slots.iter().map(|slot| slot.len).sum();
         self.kinds[kind(value)].add(size - slot_bytes);
         for slot in &slots {

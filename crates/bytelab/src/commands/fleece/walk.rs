@@ -1,26 +1,26 @@
-//! All values of a document as they are stored: each once, however many slots lead to it. Damaged
-//! documents, too.
+//! Iterates over all stored values of a document: each one once, even if several slots refer to it.
+//! It also accepts damaged documents.
 
 use std::collections::BTreeMap;
 
 use fleece_codec::{Doc, Kind, Value};
 
-/// A slot of a collection, or the root's.
+/// A slot of a collection, or the root slot.
 pub(super) struct Slot<'d> {
     pub(super) at: usize,
     pub(super) len: usize,
-    /// None if the slot leads nowhere in this document.
+    /// `None` if the slot refers to nothing in this document.
     pub(super) value: Option<Value<'d>>,
 }
 
 impl Slot<'_> {
-    /// Whether the value is in the slot itself.
+    /// Whether the value is stored in the slot itself.
     pub(super) fn is_inline(&self) -> bool {
         self.value.is_some_and(|value| value.offset() == self.at)
     }
 }
 
-/// The values that are stored apart from slots, by offset, with the number of slots that lead to
+/// The values that are stored outside slots, by offset, with the number of slots that refer to
 /// each.
 pub(super) fn stored<'d>(doc: &'d Doc<&[u8]>) -> BTreeMap<usize, (Value<'d>, usize)> {
     let mut stored: BTreeMap<usize, (Value<'d>, usize)> = BTreeMap::new();
@@ -34,7 +34,7 @@ pub(super) fn stored<'d>(doc: &'d Doc<&[u8]>) -> BTreeMap<usize, (Value<'d>, usi
                 continue;
             }
         } else if value.range().end > slot.at + slot.len {
-            // Only in damaged documents; what would be in it are other slots.
+            // This happens only in damaged documents; the bytes in the value are other slots.
             continue;
         }
         open.extend(slots(doc, value));
@@ -48,7 +48,7 @@ pub(super) fn root<'d>(doc: &'d Doc<&[u8]>) -> Slot<'d> {
     Slot { at: len - 2, len: 2, value: Some(doc.root()) }
 }
 
-/// Those of a collection, in order; a dict has a key and a value in turn.
+/// The slots of a collection, in order; a dict alternates keys and values.
 pub(super) fn slots<'d>(doc: &'d Doc<&[u8]>, value: Value<'d>) -> Vec<Slot<'d>> {
     if !matches!(value.kind(), Kind::Array | Kind::Dict) {
         return Vec::new();
@@ -65,7 +65,7 @@ fn width(bytes: &[u8], value: Value<'_>) -> usize {
     if bytes[value.offset()] & 0x08 != 0 { 4 } else { 2 }
 }
 
-/// The header of a collection with its count, which is longer from 2047 on.
+/// The length of a collection's header with its count, which is longer for counts from 2047.
 pub(super) fn header_len(bytes: &[u8], value: Value<'_>) -> usize {
     let at = value.offset();
     let count =
@@ -77,7 +77,7 @@ pub(super) fn header_len(bytes: &[u8], value: Value<'_>) -> usize {
     (2 + varint).next_multiple_of(2)
 }
 
-/// What the slot holds or leads to, over further pointers if need be.
+/// The value that the slot holds or refers to, through further pointers if necessary.
 fn follow<'d>(doc: &'d Doc<&[u8]>, at: usize, width: usize) -> Option<Value<'d>> {
     let (bytes, mut at, mut width) = (doc.as_bytes(), at, width);
     loop {
@@ -90,14 +90,14 @@ fn follow<'d>(doc: &'d Doc<&[u8]>, at: usize, width: usize) -> Option<Value<'d>>
             2 => (number & 0x3FFF, number & 0x4000 != 0),
             _ => (number & 0x3FFF_FFFF, number & 0x4000_0000 != 0),
         };
-        // The distances of pointers are positive, so this ends.
+        // The distances of pointers are positive, so the loop ends.
         at = at.checked_sub(2 * distance).filter(|_| distance > 0 && !is_extern)?;
         width = 4;
     }
 }
 
-/// The numbers that keys of this collection are, with the places of their slots; a parent is not
-/// among them.
+/// The numeric keys of this collection, with the offsets of their slots; the key of a parent is not
+/// included.
 pub(super) fn shared_keys<'d>(
     doc: &'d Doc<&[u8]>,
     value: Value<'d>,

@@ -13,53 +13,55 @@ use record_sampler::{Column, Format, Method, Sampler};
 #[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SampleArgs {
-    /// Files, or patterns of files, taken together; `-`, or none, is standard input. Those named
-    /// .gz, .zst and .br are decompressed
+    /// Files, or patterns of files, which are sampled together; `-`, or none, is standard input.
+    /// Files named .gz, .zst and .br are decompressed
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// Exactly N records, without repetition
+    /// Draw exactly N records, without repetition
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) count: Option<u64>,
-    /// Each record with this probability
+    /// Draw each record with this probability
     #[arg(short = 'p', long, value_name = "P")]
     pub(super) probability: Option<f64>,
-    /// N records for each value of the column KEY, or a percentage of them: `city=10`,
+    /// Draw N records for each value of the column KEY, or a percentage of them: `city=10`,
     /// `city=5%`
     #[arg(long, value_name = "KEY=N")]
     pub(super) per: Option<Per>,
-    /// Every record into one of several files, by shares: `train.csv=0.8,test.csv=0.2`
+    /// Write every record to one of several files, by shares: `train.csv=0.8,test.csv=0.2`
     #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
     pub(super) split: Option<Parts>,
-    /// All records where there are fewer than N
+    /// If there are fewer than N records, draw all of them
     #[arg(long)]
     pub(super) at_most: bool,
-    /// What a record is: lines, csv, tsv, jsonl, fixed:BYTES, or parquet, if it is built with that
-    /// feature
+    /// The record format: lines, csv, tsv, jsonl, fixed:BYTES, or parquet, if bytelab is built with
+    /// that feature
     #[arg(short, long, value_name = "FORMAT", default_value = "lines")]
     pub(super) format: FormatFlag,
-    /// The first record of each file is a header, the same in all files: it is written first, and
-    /// once
+    /// The first record of each file is a header, which is the same in all files: it is written
+    /// once, before the records
     #[arg(long)]
     pub(super) header: bool,
-    /// Files may have different headers: the first one is written, and columns are found in it
+    /// Files may have different headers: the first header is written, and columns are matched to it
+    /// by name
     #[arg(long, requires = "header")]
     pub(super) mixed_headers: bool,
-    /// The largest record of CSV, or other record that must be held in memory [default: 64MiB]
+    /// The maximum size of a CSV record, or of another record that must be held in memory [default:
+    /// 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(super) max_record: Option<u64>,
     /// The same seed gives the same records [default: a different one each time]
     #[arg(long, value_name = "SEED")]
     pub(super) seed: Option<u64>,
-    /// In random order instead of that of the files
+    /// Write records in random order instead of the order of the files
     #[arg(long)]
     pub(super) shuffle: bool,
-    /// The records that would not be chosen
+    /// Write the records that would not be drawn
     #[arg(long)]
     pub(super) invert: bool,
-    /// Draw each record from all of them
+    /// Draw with replacement: each record is drawn from all of them
     #[arg(long, requires = "count")]
     pub(super) with_replacement: bool,
-    /// Choose records with probabilities proportional to this column
+    /// Draw records with probabilities proportional to this column
     #[arg(long, value_name = "COLUMN", requires = "count")]
     pub(super) weight: Option<String>,
     /// Write to this file, which appears when it is complete [default: standard output]
@@ -71,7 +73,7 @@ pub(crate) struct SampleArgs {
     /// How records are fetched
     #[arg(long, value_enum, default_value = "auto")]
     pub(super) method: MethodFlag,
-    /// For --method probe: no line is shorter, its line end included
+    /// For --method probe: the minimum length of a line, including its line end
     #[arg(long, value_name = "BYTES", default_value = "1")]
     pub(super) min_length: u32,
     /// Report on standard error what was read, how, and why
@@ -85,16 +87,16 @@ const AFTER: &str = "A column is a name of the header, of a JSON member or of a 
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum MethodFlag {
-    /// The method with the least expected cost
+    /// The method with the lowest expected cost
     Auto,
-    /// One read per record
+    /// One read for each record
     Pread,
-    /// The file mapped
+    /// Map the file
     Mmap,
     /// Large sequential reads
     Sequential,
-    /// Lines at random offsets, long ones refused as often as they are favoured: exact, and nothing
-    /// is counted
+    /// Lines at random offsets; long lines are rejected with the probability that makes the sample
+    /// exact, and no lines are counted
     Probe,
     /// `io_uring` with many reads in flight: for records of a fixed size on a device
     #[cfg(target_os = "linux")]
@@ -103,7 +105,7 @@ pub(super) enum MethodFlag {
     Stream,
 }
 
-/// `KEY=N` or `KEY=P%`.
+/// The value `KEY=N` or `KEY=P%`.
 #[derive(Clone)]
 pub(super) struct Per {
     key: String,
@@ -133,7 +135,7 @@ impl FromStr for Per {
     }
 }
 
-/// `FILE=SHARE,…`.
+/// The value `FILE=SHARE,…`.
 #[derive(Clone)]
 pub(super) struct Parts(pub(super) Vec<(PathBuf, f64)>);
 
@@ -154,8 +156,8 @@ impl FromStr for Parts {
     }
 }
 
-/// `lines`, `csv`, `tsv`, `jsonl`, `fixed:64`; none for `parquet`, whose records are not pieces of
-/// the file.
+/// The value `lines`, `csv`, `tsv`, `jsonl` or `fixed:64`; `None` for `parquet`, whose records are
+/// not byte ranges of the file.
 #[derive(Clone, Copy)]
 pub(super) struct FormatFlag(pub(super) Option<Format>);
 
@@ -228,7 +230,7 @@ impl SampleArgs {
         sampler
     }
 
-    /// With a header a column has a name, and may be called `2`.
+    /// With a header, a column has a name, and the name may be `2`.
     fn column(&self, text: &str) -> Column {
         match text.parse() {
             Ok(number) if !self.header && matches!(self.format.0, Some(Format::Csv { .. })) => {
@@ -239,7 +241,7 @@ impl SampleArgs {
     }
 }
 
-/// A share or a number of one key.
+/// Fails if the share or number has no name.
 pub(super) fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
     ensure!(!name.is_empty(), "{text}: a name is missing before the =");
     Ok(name)

@@ -1,4 +1,4 @@
-//! `bytelab sample`: random records of files and streams, a front of `record-sampler`.
+//! `bytelab sample`: draws random records of files and streams, with the library `record-sampler`.
 
 mod args;
 mod output;
@@ -25,8 +25,8 @@ use output::Output;
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 
-/// Draws, or says in one line why not. A reader that has gone away is a success, unless others get
-/// nothing then.
+/// Draws a sample, or prints one line with the reason for the failure. A closed output pipe is a
+/// success, unless other outputs are then incomplete.
 pub(crate) fn run(args: &SampleArgs, _: &Context) -> ExitCode {
     let error = match draw(args) {
         Ok(()) => return ExitCode::SUCCESS,
@@ -72,7 +72,8 @@ fn draw(args: &SampleArgs) -> Result<()> {
     Ok(())
 }
 
-/// Every file stays open, and the soft limit is often 1024. What is not allowed is left as it is.
+/// Every file stays open, and the soft limit is often 1024. If the limit cannot be raised, it stays
+/// unchanged.
 fn raise_descriptor_limit() {
     let limits = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, ..limits });
@@ -93,7 +94,7 @@ fn records(
     }
 }
 
-/// Of Parquet, into Parquet.
+/// Draws a Parquet sample from Parquet files.
 #[cfg(feature = "parquet")]
 fn rows(sampler: &Sampler, args: &SampleArgs) -> Result<Vec<Stats>> {
     ensure!(!args.header, "Parquet does not go with --header: its columns have names");
@@ -124,7 +125,7 @@ fn single(
 ) -> Result<Vec<Stats>> {
     let Some(path) = &args.output else {
         check(StandardStream::Output).context("standard output")?;
-        // Not through the line buffer of `Stdout`: what is written is large already.
+        // Bypasses the line buffer of `Stdout`: the writes are already large.
         let stdout = io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
         return Ok(vec![write(&mut File::from(stdout))?]);
     };
@@ -134,7 +135,7 @@ fn single(
     Ok(vec![stats])
 }
 
-/// All outputs appear, or none of them does.
+/// Either all outputs appear, or none of them does.
 fn split(
     parts: &args::Parts,
     write: impl FnOnce(&[f64], &mut [&Output]) -> record_sampler::Result<Vec<Stats>>,
@@ -153,7 +154,7 @@ fn split(
     Ok(stats)
 }
 
-/// Draws nothing where standard error is not a terminal.
+/// The progress bar, which is hidden if standard error is not a terminal.
 fn bar(bytes: Option<u64>) -> ProgressBar {
     let bar = match bytes {
         Some(bytes) => ProgressBar::new(bytes),

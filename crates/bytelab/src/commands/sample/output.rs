@@ -1,4 +1,4 @@
-//! An output of `bytelab sample`: a whole file whose errors have its name.
+//! An output of `bytelab sample`: a file that appears complete, and whose errors contain its name.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -24,26 +24,26 @@ impl Output {
         io::Error::new(error.kind(), format!("{}: {error}", self.name))
     }
 
-    /// Where it gets its name, however that is written; none where it has no name to get.
+    /// The resolved path at which the file will appear; `None` if it has no name.
     pub(super) fn place(&self) -> Option<PathBuf> {
         self.file.target().place()
     }
 
-    /// Complete, and but for its name in its place: what could fail is done before the first of
-    /// several is renamed.
+    /// Completes the file except for the rename: every step that can fail is done before the first
+    /// of several files is renamed.
     pub(super) fn ready(self) -> Result<Output> {
         let Output { file, name } = self;
         let file = file.ready().with_context(|| name.clone())?;
         Ok(Output { file, name })
     }
 
-    /// Gives it its name, in place of a file that may have it.
+    /// Renames the file to its final name, and replaces an existing file.
     pub(super) fn finish(self) -> Result<()> {
         self.file.finish().context(self.name)
     }
 }
 
-/// Its errors have its name.
+/// Adds the output's name to its errors.
 impl Write for &Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file: &File = self.file.file();

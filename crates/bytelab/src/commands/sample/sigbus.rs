@@ -1,4 +1,5 @@
-//! What to say when a mapped file is cut by another process: the kernel then ends us with SIGBUS.
+//! The message for a mapped file that another process truncates: the kernel then ends this process
+//! with SIGBUS.
 
 #![expect(unsafe_code, reason = "handles a signal")]
 
@@ -9,12 +10,13 @@ use anyhow::{Context, Result};
 const MESSAGE: &[u8] =
     b"bytelab sample: a mapped file was truncated or unreadable; --method pread does not map files\n";
 
-/// From now on SIGBUS ends the process with a line on standard error and the exit status 1.
+/// From now on, SIGBUS ends the process with a line on standard error and exit status 1.
 pub(super) fn report() -> Result<()> {
     // SAFETY: all fields of a sigaction may be zero.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = handler as *const () as usize;
-    // SAFETY: the action is initialised, and what it does is allowed in a handler.
+    // SAFETY: the action is initialised, and its handler calls only functions that are allowed
+    // there.
     let failed = unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
     if failed == 0 {
         return Ok(());

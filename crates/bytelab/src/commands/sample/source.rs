@@ -21,7 +21,8 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
             "standard input cannot be combined with files; name it /dev/stdin"
         );
         check(StandardStream::Input).context("standard input")?;
-        // A pipe that holds more makes fewer turns; where it cannot, or is none, it stays as it is.
+        // A larger pipe needs fewer system calls; if its size cannot be set, or the input is not a
+        // pipe, nothing changes.
         #[cfg(target_os = "linux")]
         let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), PIPE_BYTES);
         Population::stream(io::stdin(), format)
@@ -38,7 +39,8 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
     })
 }
 
-/// A name that no file has may be a pattern; what it stands for comes in the order of the names.
+/// Expands the arguments: a name without an existing file may be a pattern, whose matches are
+/// sorted by name.
 pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for file in files {
@@ -60,7 +62,7 @@ pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// What the progress is a part of; none where that is not known.
+/// The total for the progress bar; `None` if it is unknown.
 pub(super) fn progress_total_bytes(args: &SampleArgs) -> Option<u64> {
     let paths = expanded(&args.files).ok().filter(|paths| !paths.is_empty())?;
     let mut size = 0;

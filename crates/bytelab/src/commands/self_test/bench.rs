@@ -1,4 +1,4 @@
-//! The bench on which the self-test measures, and what each of its checks finds.
+//! The bench on which the self-test measures, and the results of its checks.
 
 use anyhow::{Context as _, Result};
 use lab::clock;
@@ -11,13 +11,13 @@ use lab::timeline::{Timeline, trace};
 use crate::experiments::self_test::experiment;
 use crate::measuring::{NewRun, PreparedRun, ProgressLine, Start, prepare_run};
 
-/// Of one run of the A/A test: sets of processes, and rounds of each.
+/// For one run of the A/A test: sets of processes, and rounds of each.
 pub(super) const AA: (u32, u32) = (10, 3);
 
 pub(super) struct Check {
     pub(super) name: &'static str,
     pub(super) outcome: Outcome,
-    /// What was found, and what should have been.
+    /// The measured value and the expected value.
     pub(super) found: String,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Check {
 pub(super) enum Outcome {
     Passed,
     Failed,
-    /// The machine is too busy to say.
+    /// The machine is too busy for a verdict.
     Undecided,
 }
 
@@ -41,11 +41,11 @@ pub(super) struct Bench {
     pub(super) stop: Stop,
 }
 
-/// How much is measured.
+/// The number of sessions and rounds.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
     pub(super) sessions: u32,
-    /// Of each session.
+    /// Rounds of each session.
     pub(super) rounds: u32,
     pub(super) cache: CacheState,
     pub(super) counting: u32,
@@ -57,7 +57,7 @@ impl Bench {
         Ok(self.measure_and(names, effort, |_, _| Ok(()))?.0)
     }
 
-    /// None if a signal stopped it.
+    /// The timeline, or `None` if a signal stopped it.
     pub(super) fn timeline(&self, names: &[&str]) -> Result<Option<Timeline>> {
         let effort = Effort { sessions: 1, rounds: 1, cache: CacheState::AsIs, counting: 0 };
         let traced = self.measure_and(names, effort, |prepared, launcher| {
@@ -98,7 +98,7 @@ impl Bench {
         let points = vec![Point::default()];
         let new = NewRun { points, plan, label: None, notes: Vec::new() };
         let mut line = Line(ProgressLine::new());
-        // Other processes of the self-test's live meanwhile, so that no orphans are adopted.
+        // Other processes of the self-test run at the same time, so no orphans are adopted.
         let mut prepared = prepare_run(job, Start::New(new), None, &line.0, &self.stop)?;
         let mut launcher = prepared.launcher(&self.stop)?;
         let PreparedRun { job, run, data, .. } = &mut prepared;
@@ -124,7 +124,7 @@ pub(super) fn show(value: Option<f64>) -> String {
     value.map_or("—".to_owned(), |value| format!("{value:.0}"))
 }
 
-/// Adds why a method was not measured.
+/// Appends the reason why a method was not measured.
 pub(super) fn or_why(found: String, run: &Run, method: &str) -> String {
     match find(run, method).map(|cell| &cell.status) {
         Some(lab::run::Status::Skipped(why) | lab::run::Status::Failed(why)) => {
@@ -134,7 +134,7 @@ pub(super) fn or_why(found: String, run: &Run, method: &str) -> String {
     }
 }
 
-/// Shows where the self-test stands and keeps nothing.
+/// Prints the progress of the self-test; stores nothing.
 struct Line(ProgressLine);
 
 impl Record for Line {

@@ -1,4 +1,4 @@
-//! The counting pass held against known numbers of system calls and of allocations.
+//! Compares the counting pass with known numbers of system calls and of allocations.
 
 use lab::run::{Run, Warning};
 
@@ -20,7 +20,7 @@ pub(super) const METHODS: &[&str] = &[
     "foreign-idle-threads",
 ];
 
-/// A million calls are counted as a million, and none as none.
+/// A million calls must be counted as a million, and none as none.
 pub(super) fn calls_check(run: &Run) -> Check {
     let [calls, empty] = ["calls", "empty"].map(|method| median(run, method, "syscalls"));
     let found =
@@ -29,7 +29,7 @@ pub(super) fn calls_check(run: &Run) -> Check {
     Check::new("system calls", passed, or_why_uncounted(found, run, "calls"))
 }
 
-/// A thread makes some calls of its own at its start and at its end.
+/// A thread makes a few calls of its own at its start and at its end.
 pub(super) fn threads_check(run: &Run) -> Check {
     const OWN_MAX: u32 = 40;
     let known = THREADS * CALLS_PER_THREAD;
@@ -47,7 +47,7 @@ pub(super) fn threads_check(run: &Run) -> Check {
     Check::new("of threads", passed, or_why_uncounted(found, run, "threads"))
 }
 
-/// To the byte, and the most that was there at once.
+/// The counts must be exact to the byte, and so must the peak.
 pub(super) fn allocations_check(run: &Run) -> Check {
     let known = f64::from(ALLOCATIONS);
     let bytes = known * ALLOCATED_BYTES as f64;
@@ -66,14 +66,15 @@ pub(super) fn allocations_check(run: &Run) -> Check {
     Check::new("allocations", passed, or_why_uncounted(found, run, "allocate"))
 }
 
-/// Less those of threads that do nothing, as the start of a thread allocates.
+/// The allocations of idle threads are subtracted, as the start of a thread allocates.
 pub(super) fn allocations_of_threads_check(run: &Run) -> Check {
     let more = more(run, "allocate-in-threads", "idle-threads");
     let (passed, found) = judge(THREADS * ALLOCATIONS, more, "of three threads");
     Check::new("allocating threads", passed, or_why_uncounted(found, run, "idle-threads"))
 }
 
-/// Of a program that is counted by what is preloaded, less those of its start.
+/// For a program that is counted by a preloaded library; the allocations of its start are
+/// subtracted.
 pub(super) fn foreign_allocations_check(run: &Run) -> Check {
     let alone = judge(ALLOCATIONS, more(run, "foreign", "foreign-idle"), "of one thread");
     let threads = more(run, "foreign-in-threads", "foreign-idle-threads");
@@ -83,7 +84,7 @@ pub(super) fn foreign_allocations_check(run: &Run) -> Check {
     Check::new("foreign programs", passed, or_why_uncounted(found, run, "foreign"))
 }
 
-/// How many more allocations and bytes one method has than another.
+/// The difference in allocations and bytes between one method and another.
 fn more(run: &Run, method: &str, idle: &str) -> [Option<f64>; 2] {
     ["allocations", "allocated_bytes"].map(|metric| {
         let [all, own] = [method, idle].map(|method| median(run, method, metric));
@@ -97,7 +98,7 @@ fn judge(known: u32, [n, bytes]: [Option<f64>; 2], whose: &str) -> (bool, String
     (passed, format!("{known} {whose} were counted as {} with {} bytes", show(n), show(bytes)))
 }
 
-/// Adds why they were not counted.
+/// Appends the reason why they were not counted.
 fn or_why_uncounted(found: String, run: &Run, method: &str) -> String {
     let about = |note: &&Warning| {
         note.missing_metric().is_some_and(|(name, _)| ["syscalls", "allocations"].contains(&name))

@@ -1,5 +1,5 @@
-//! `bytelab self-test`: the measuring held against what is known beforehand. Each check runs
-//! through the same lab as every experiment.
+//! `bytelab self-test`: compares measured values with values that are known in advance. Each check
+//! runs through the same lab as every experiment.
 
 mod bench;
 mod counting;
@@ -23,11 +23,11 @@ use super::context::Context;
 use super::exit;
 use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, more, percents};
 
-/// Of the same program twice and one that does 5 % more.
+/// The maximum for a race of the same program twice and one that does 5 % more.
 const MOST_SESSIONS: u32 = 160;
 const PERCENT: u32 = 5;
 
-/// Of which there is a method.
+/// Parses a percentage for which a method exists.
 fn percent(text: &str) -> Result<u32, String> {
     let number = text.trim_end_matches('%').parse();
     let known = percents;
@@ -39,10 +39,10 @@ fn percent(text: &str) -> Result<u32, String> {
 
 #[derive(Args)]
 pub(crate) struct SelfTestArgs {
-    /// Compare methods that cost the same in so many runs, and count the false alarms
+    /// Compare methods of equal cost in this many runs, and count the false alarms
     #[arg(long, value_name = "PAIRS")]
     aa: Option<u32>,
-    /// What the two methods of such a pair differ by
+    /// What distinguishes the two methods of such a pair
     #[arg(
         long = "kind",
         value_enum,
@@ -51,15 +51,15 @@ pub(crate) struct SelfTestArgs {
         requires = "aa"
     )]
     kinds: Vec<Kind>,
-    /// Count in 100 runs (or as many as --aa says) how often one that does so many percent more is
-    /// found slower
+    /// Count in 100 runs (or as many as --aa gives) how often a method that does this many percent
+    /// more work is found slower
     #[arg(long, value_name = "PERCENT,…", value_delimiter = ',', value_parser = percent)]
     ab: Vec<u32>,
-    /// Do so beside so many processes for each CPU that want it all the time
+    /// Do this at these loads: with N processes for each CPU that always want it
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0",
           value_parser = clap::value_parser!(u32).range(0..=64))]
     load: Vec<u32>,
-    /// Check a method against a baseline of itself so many times, and count the failures
+    /// Check a method against a baseline of itself this many times, and count the failures
     #[arg(long, value_name = "CHECKS", conflicts_with = "aa")]
     aa_check: Option<u32>,
 }
@@ -122,8 +122,8 @@ impl Bench {
         ])
     }
 
-    /// The same program twice and one that does 5 % more. On a busy machine ten sessions are too
-    /// few: one that is not settled is measured again with four times as many.
+    /// Measures the same program twice and one that does 5 % more work. On a busy machine ten
+    /// sessions are not enough: an undecided race is measured again with four times as many.
     fn race(&self, effort: Effort) -> Result<Run> {
         let more = more(PERCENT);
         let methods = ["same", "same-again", more.as_str()];
@@ -153,7 +153,7 @@ fn clock_check() -> Check {
     Check::new("clock", steady && step_ns < 10_000 && cost_ns < 10_000.0, found)
 }
 
-/// What the lab adds to every timed interval.
+/// The overhead that the lab adds to every timed interval.
 fn empty_check(run: &Run) -> Check {
     let wall_ns = median(run, "empty", "wall_ns");
     let found = format!("an empty sample takes {} ns (less than 1000)", show(wall_ns));
@@ -171,7 +171,7 @@ fn memory_check(run: &Run) -> Check {
 fn switches_check(run: &Run) -> Check {
     let count = median(run, "switch", "voluntary_switches");
     let found = format!("{SWITCHES} sleeps gave {} voluntary switches", show(count));
-    // A sleep of 1 ns that has ended before the switch does not switch.
+    // A sleep of 1 ns that has ended before the switch does not cause one.
     let within = |count: f64| (count - f64::from(SWITCHES)).abs() <= f64::from(SWITCHES) / 100.0;
     Check::new("context switches", count.is_some_and(within), or_why(found, run, "switch"))
 }
@@ -183,7 +183,7 @@ fn cold_check(run: &Run) -> Check {
     Check::new("device bytes", passed, or_why(found, run, "cold-read"))
 }
 
-/// A loop on one thread uses a CPU as long as it does not wait for one.
+/// A loop on one thread must use a CPU except while it waits for one.
 fn cpu_check(run: &Run) -> Check {
     let ratio = median(run, "same", "cpu_ns").zip(less_wait(run, "same"));
     let ratio = ratio.map(|(cpu, wall)| cpu / wall);
@@ -198,7 +198,7 @@ fn same_check(run: &Run) -> Check {
     let Some(comparison) = decided(run, "same-again") else {
         return Check::new("A/A", false, "was not measured".to_owned());
     };
-    // One right test in 20 sees a difference where there is none; a large one it never sees.
+    // One correct test in 20 finds a difference where there is none, but never a large one.
     let small = |bound: Option<f64>| bound.is_some_and(|ratio| (0.98..1.02).contains(&ratio));
     let passed =
         !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) || small(comparison.ratio);
@@ -220,8 +220,8 @@ fn slower_check(run: &Run) -> Check {
     }
 }
 
-/// An undecided interval that holds the truth is right; that it also holds 1 is the machine's
-/// doing.
+/// An undecided interval that contains the true value is correct; if it also contains 1, the
+/// machine is the cause.
 fn of_five_percent(verdict: Verdict, interval: Option<(f64, f64)>) -> Outcome {
     let truth = 1.0 + f64::from(PERCENT) / 100.0;
     let holds_it = interval.is_some_and(|(low, high)| low <= truth && truth <= high);
@@ -232,7 +232,8 @@ fn of_five_percent(verdict: Verdict, interval: Option<(f64, f64)>) -> Outcome {
     }
 }
 
-/// The comparison with `same` that the wait for a CPU does not disturb, if there is one.
+/// The comparison with `same` in a metric that the wait for a CPU does not disturb, if there is
+/// one.
 fn decided(run: &Run, method: &str) -> Option<Comparison> {
     let comparisons = analyze(run).comparisons;
     let of = |metric: &str| {
@@ -251,7 +252,7 @@ fn describe(what: &str, comparison: &Comparison) -> String {
     }
 }
 
-/// Also of samples in which the lab would not call it the time of the method.
+/// Includes samples whose time the lab would not attribute to the method.
 fn less_wait(run: &Run, method: &str) -> Option<f64> {
     let cell = find(run, method)?;
     let wait = cell.counted("run_queue_wait_ns").map(|(_, ns)| ns);
@@ -265,8 +266,8 @@ fn less_wait(run: &Run, method: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// On a machine shared with others, ten sessions gave 1.0707 (0.9784 to 1.1718): no defect of
-    /// the measuring.
+    /// On a shared machine, ten sessions gave 1.0707 (0.9784 to 1.1718): this is not a defect of
+    /// the measurement.
     #[test]
     fn a_busy_machine_is_no_failure_and_a_false_interval_is_one() {
         let of = |verdict, low, high| of_five_percent(verdict, Some((low, high)));

@@ -1,5 +1,5 @@
-//! Pairs of methods of which the truth is known: how often the lab says otherwise, and how often it
-//! finds a difference that is there.
+//! Pairs of methods whose true difference is known: how often the lab reports a false difference,
+//! and how often it finds a real one.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,28 @@ use lab::run::{CacheState, Run};
 use super::bench::{AA, Bench, Check, Effort};
 use crate::experiments::self_test::{BURN, OTHERS, more};
 
-/// A right test gives so many false alarms.
+/// The rate of false alarms of a correct test.
 const FALSE_ALARMS: f64 = 0.05;
-/// More than what 200 right tests give by chance in one of some dozen cells.
+/// An upper limit that 200 correct tests do not reach by chance in one of several dozen cells.
 const MOST_OF_A_CELL: f64 = 0.1;
-/// Pairs that must have an interval.
+/// The minimum share of pairs that must have an interval.
 const LEAST_FINITE: f64 = 0.95;
-/// Of the differences of 10 % and more on a quiet machine.
+/// The minimum share of differences of 10 % and more that must be found on a quiet machine.
 const LEAST_FOUND: f64 = 0.8;
 const LARGE_PERCENT: u32 = 10;
 
-/// What the two methods of a pair differ by. Both start the same processes and threads.
+/// What distinguishes the two methods of a pair. Both start the same processes and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// One program under two names.
     Same,
-    /// The process that is measured does the work, or a child of it.
+    /// The work is done by the measured process, or by its child.
     Shell,
     /// The work is done before a pipeline, or in it.
     Pipeline,
-    /// The first thread does the work, or another one.
+    /// The work is done by the first thread, or by another one.
     Thread,
-    /// A built-in method, and the same as a worker of another program.
+    /// A built-in method, and the same method as a worker in another program.
     Worker,
     /// One program under two names, among two others.
     FewOthers,
@@ -46,7 +46,7 @@ impl Kind {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// The reference, the other one, and those that are measured beside them.
+    /// The reference, the other method, and the methods that are measured in the same rounds.
     fn methods(self) -> Vec<String> {
         let (pair, others) = match self {
             Kind::Same => (["same", "same-again"], 0),
@@ -61,14 +61,14 @@ impl Kind {
         pair.map(str::to_owned).into_iter().chain(others).collect()
     }
 
-    /// Of processes, each round is a session.
+    /// For processes, each round is a session.
     fn effort(self) -> Effort {
         let rounds = if matches!(self, Kind::Shell | Kind::Pipeline) { 2 } else { AA.1 };
         Effort { sessions: AA.0, rounds, cache: CacheState::AsIs, counting: 0 }
     }
 }
 
-/// What was found in some pairs, in one metric.
+/// The results of several pairs in one metric.
 #[derive(Clone, Copy, Default)]
 struct Count {
     pairs: u32,
@@ -95,14 +95,14 @@ impl Count {
         f64::from(of) / f64::from(self.pairs.max(1))
     }
 
-    /// What a right test gives at most: three standard deviations above its rate.
+    /// The upper limit for a correct test: three standard deviations above its rate.
     fn by_chance(self) -> f64 {
         let n = f64::from(self.pairs.max(1));
         FALSE_ALARMS + 3.0 * (FALSE_ALARMS * (1.0 - FALSE_ALARMS) / n).sqrt()
     }
 }
 
-/// How often two methods that cost the same are said to differ: of each kind, at each load.
+/// How often two methods of equal cost are reported as different: for each kind, at each load.
 pub(super) fn false_alarms(
     bench: &Bench,
     pairs: u32,
@@ -149,7 +149,7 @@ pub(super) fn false_alarms(
     Ok(checks)
 }
 
-/// How often a difference of so many percent is found.
+/// How often a difference of this many percent is found.
 pub(super) fn found(
     bench: &Bench,
     pairs: u32,
@@ -179,7 +179,7 @@ pub(super) fn found(
     Ok(checks)
 }
 
-/// By metric, what so many runs say of the second of these methods beside the first.
+/// For each metric, the verdicts of these runs on the second method compared with the first.
 fn count(
     bench: &Bench,
     methods: &[String],
@@ -200,7 +200,7 @@ fn count(
     Ok(counts)
 }
 
-/// The comparisons of a method by wall time, by CPU time and by what decides.
+/// The comparisons of a method by wall time, by CPU time and by the deciding metric.
 fn of_metrics(run: &Run, method: &str) -> Vec<(&'static str, Comparison)> {
     let comparisons = analyze(run).comparisons;
     let of = |name, is: &dyn Fn(&Comparison) -> bool| {
@@ -217,7 +217,7 @@ fn of_metrics(run: &Run, method: &str) -> Vec<(&'static str, Comparison)> {
     .collect()
 }
 
-/// Processes that want a CPU all the time, so many for each CPU, until they are dropped.
+/// Processes that always want a CPU, this many for each CPU, until they are dropped.
 fn burners(of_each: u32, stop: &Stop) -> Result<Vec<ServerProcess>> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let program = std::env::current_exe().context("finding this program")?;

@@ -1,4 +1,4 @@
-//! `bytelab check` of programs that did not change: each against a baseline of its own.
+//! `bytelab check` of programs that did not change, each against its own baseline.
 
 use anyhow::Result;
 use lab::analyze::{Allowed, Check, Outcome, check as held_against};
@@ -6,11 +6,11 @@ use lab::run::{CacheState, Run};
 
 use super::bench::{self, AA, Bench, Effort};
 
-/// Failures that are allowed of checks of what did not change.
+/// The allowed rate of failures in checks of unchanged programs.
 const FAILURES: f64 = 0.01;
 const ALLOWED_PERCENT: f64 = 5.0;
 
-/// As the command does it: a second run where the first is not ok.
+/// Works as the command does: a second run if the first is not ok.
 pub(super) fn check(bench: &Bench, times: u32) -> Result<bench::Check> {
     let effort = Effort { sessions: AA.0, rounds: AA.1, cache: CacheState::AsIs, counting: 0 };
     let allowed = ["wall_ns", "cpu_ns"]
@@ -41,7 +41,7 @@ pub(super) fn check(bench: &Bench, times: u32) -> Result<bench::Check> {
     }
     let taken = f64::from((ok + slower + undecided).max(1));
     let share = f64::from(slower) / taken;
-    // Three standard deviations above what is allowed: 5.2 % of 50 checks.
+    // Three standard deviations above the allowed rate: 5.2 % of 50 checks.
     let limit = FAILURES + 3.0 * (FAILURES * (1.0 - FAILURES) / taken).sqrt();
     let found = format!(
         "{slower} of {taken} checks of the same program failed ({:.1} %; at most {:.1} %), {ok} were ok, \

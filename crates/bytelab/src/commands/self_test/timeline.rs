@@ -1,12 +1,12 @@
-//! The timeline held against a known number of threads.
+//! Compares the timeline with a known number of threads.
 
 use lab::timeline::{Category, Timeline};
 
 use super::bench::Check;
 use crate::experiments::self_test::THREADS;
 
-/// Of each of the three threads that a sample starts, the timeline tells how it was scheduled.
-/// Where threads are only looked at, those that live for less than a look may be missing.
+/// The timeline must contain the scheduling of each of the three threads that a sample starts. If
+/// threads are only polled, those that live for less than a polling interval may be missing.
 pub(super) fn threads_check(timeline: Option<&Timeline>) -> Check {
     let name = "timeline";
     let process = timeline.and_then(|timeline| timeline.processes.first());
@@ -18,7 +18,7 @@ pub(super) fn threads_check(timeline: Option<&Timeline>) -> Check {
         thread.is_some_and(|t| t.spans.iter().any(|s| s.category == Category::Scheduling))
     };
     let others = process.threads.iter().filter(|t| t.tid != process.pid && scheduled(t.tid));
-    // The warm-up and the sample have threads of their own.
+    // The warm-up and the sample each have their own threads.
     let (known, found) = (2 * THREADS as usize, others.count());
     let scheduling = timeline.facts.get("scheduling").and_then(|fact| fact.as_str());
     let sampled = scheduling.is_some_and(|source| source.starts_with("sampled"));

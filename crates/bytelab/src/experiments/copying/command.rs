@@ -1,4 +1,5 @@
-//! Plain commands, started anew for each copy with our descriptors as standard input and output.
+//! Plain commands, each started again for every copy with our descriptors as standard input and
+//! output.
 
 use std::os::fd::OwnedFd;
 
@@ -44,7 +45,7 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// One that few machines have. It takes part unnamed where it is.
+/// A program that few machines have. If it is installed, it takes part without being named.
 fn if_installed(program: &str, name: &str, about: &str, build: Build) -> Method {
     let default = must_be_installed(program).is_ok();
     Method { default, ..contender(name, about, &[], build) }

@@ -1,5 +1,5 @@
-//! The two descriptors of a copy, of the kinds that the point asks for, and the threads at their
-//! other ends.
+//! The two descriptors of a copy, of the kinds that the point names, and the threads at their other
+//! ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -26,11 +26,11 @@ enum Kind {
 enum Reader {
     Reads,
     Drops,
-    /// Untimed: holds every byte against the file.
+    /// Untimed: compares every byte with the file.
     Compares,
 }
 
-/// What a point asks for.
+/// The kinds and sizes that a point defines.
 #[derive(Clone)]
 pub(super) struct Setup {
     path: PathBuf,
@@ -40,13 +40,13 @@ pub(super) struct Setup {
     reader: Reader,
 }
 
-/// An input and an output; what copies takes them.
+/// An input and an output; the copying method takes ownership of them.
 pub(super) struct Ends {
     pub(super) input: OwnedFd,
     pub(super) output: OwnedFd,
 }
 
-/// What is left of them when the copy is done.
+/// The threads and files that remain after the copy.
 pub(super) struct Rest {
     drainer: Option<JoinHandle<Result<u64>>>,
     feeder: Option<JoinHandle<()>>,
@@ -72,7 +72,7 @@ impl Setup {
         })
     }
 
-    /// The same, with every byte checked; none if none of them comes out.
+    /// The same setup, but with every byte checked; `None` if the copy has no output bytes.
     pub(super) fn checked(&self) -> Option<Setup> {
         (self.output != Kind::Null).then(|| Setup { reader: Reader::Compares, ..self.clone() })
     }
@@ -130,7 +130,7 @@ impl Setup {
         spawn(move || read_all(from, drain.as_ref()))
     }
 
-    /// After the copy: whether all has arrived.
+    /// Called after the copy: checks that all bytes have arrived.
     pub(super) fn finish(&self, rest: Rest) -> Result<()> {
         let mut arrived = None;
         if let Some(file) = rest.file {
@@ -159,9 +159,9 @@ fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result
     thread::Builder::new().spawn(work).context("a thread at the other end")
 }
 
-/// Pages of the file, as a program that splices would send them.
+/// Feeds pages of the file, as a program that uses splice would send them.
 fn feed(file: File, to: impl AsFd + Send + 'static) -> Result<JoinHandle<()>> {
-    // What is copied from may be closed before its end: then the copy tells.
+    // The input may be closed before its end: then the copy reports the error.
     spawn(move || drop(byte_stream::copy(&file, to)))
 }
 

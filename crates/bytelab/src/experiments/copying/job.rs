@@ -1,4 +1,4 @@
-//! A method of this experiment is a `Copying`, which moves all bytes from one descriptor to
+//! A method of this experiment is a `Copying`, which copies all bytes from one descriptor to
 //! another. Here it becomes a `Task`, whose CPU time is that of the copying alone.
 
 use std::os::fd::OwnedFd;
@@ -12,14 +12,14 @@ use lab::run::Role;
 
 use super::ends::{Ends, Setup};
 
-/// A way to copy, with what it uses again.
+/// A way to copy, with its reusable resources.
 pub(super) trait Copying {
-    /// Copies everything and closes both. The CPU time, where it is not that of this thread.
+    /// Copies everything and closes both descriptors. Returns the CPU time if it is not that of
+    /// this thread.
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>>;
 }
 
-/// All methods copy what `size`, `input`, `output` and `reader` tell of; `reads` names what else is
-/// needed.
+/// All methods read `size`, `input`, `output` and `reader`; `reads` names further params.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
     Method {
         name: name.to_owned(),
@@ -33,7 +33,7 @@ pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: 
     }
 }
 
-/// One that works only between some kinds of ends, as `input=file output=pipe|socket`.
+/// A method that works only between some kinds of ends, such as `input=file output=pipe|socket`.
 pub(super) fn between(ends: &'static str, method: Method) -> Method {
     Method { job: Some(ends), ..method }
 }
@@ -45,7 +45,7 @@ pub(super) fn task<C: Copying + 'static>(point: &Point, copying: C) -> Result<Bo
 struct Job<C> {
     setup: Setup,
     copying: C,
-    /// Of the last run.
+    /// The CPU time of the last run.
     cpu: Cpu,
     ops: u64,
 }
@@ -73,7 +73,8 @@ impl<C: Copying> Task for Job<C> {
         Ok(Work { ops, bytes, answer: Some(self.setup.size) })
     }
 
-    /// Fails where another byte arrives than that of the file; so all that do not fail are equal.
+    /// Fails if a byte arrives that differs from the file's; so the results of all methods that
+    /// succeed are equal.
     fn digest(&mut self) -> Result<Option<u64>> {
         let Some(setup) = self.setup.checked() else { return Ok(None) };
         self.once(&setup)?;

@@ -1,4 +1,4 @@
-//! The kernel moves the bytes; the bare loops, without any fallback.
+//! The kernel copies the bytes; these are the bare loops, without any fallback.
 
 #![expect(unsafe_code, reason = "lends memory to a pipe")]
 
@@ -45,8 +45,8 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// Two buffers as large as the pipe: when all of one is in it, it holds nothing of the other any
-/// more.
+/// Two buffers as large as the pipe: when all of one buffer is in the pipe, the pipe no longer
+/// refers to the other buffer.
 struct Vmsplice {
     buffers: [MmapMut; 2],
 }
@@ -58,7 +58,8 @@ fn vmsplicing(point: &Point) -> Result<Box<dyn Task>> {
 
 impl Copying for Vmsplice {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
-        // Its pages are lent to the pipe, so that one must not hold more of them than a buffer has.
+        // The pipe refers to the pages of a buffer, so it must not hold more of them than one
+        // buffer has.
         let size = fcntl_setpipe_size(&output, PIPE_BYTES)?.min(PIPE_BYTES);
         let mut input = File::from(input);
         for turn in (0..2).cycle() {
@@ -76,7 +77,8 @@ impl Copying for Vmsplice {
             let mut at = 0;
             while at < full {
                 let slice = [IoSliceRaw::from_slice(&buffer[at..full])];
-                // SAFETY: the buffer outlives the copy, which ends when the reader has all.
+                // SAFETY: the buffer outlives the copy, which ends when the reader has read
+                // everything.
                 at += unsafe { vmsplice(&output, &slice, SpliceFlags::empty()) }?;
             }
         }
@@ -84,7 +86,7 @@ impl Copying for Vmsplice {
     }
 }
 
-/// Until a call moves nothing.
+/// Repeats the call until it transfers no bytes.
 fn repeat(mut call: impl FnMut() -> rustix::io::Result<usize>) -> Result<Option<Cpu>> {
     loop {
         match call() {

@@ -1,16 +1,16 @@
-//! Programs in other languages that copy as they would be written there: `bytelab __filter` starts
-//! them anew for each copy, with our descriptors as standard input and output.
+//! Programs in other languages that copy in the way that is idiomatic there: `bytelab __filter`
+//! starts them for each copy, with our descriptors as standard input and output.
 
 use lab::experiment::{Build, Experiment, How, Method};
 
 use super::command::command;
 use super::job::contender;
 
-/// `bytelab __filter LANGUAGE COMMAND…` speaks the line protocol for a program that copies.
+/// `bytelab __filter LANGUAGE COMMAND…` implements the line protocol for a program that copies.
 pub(crate) const FILTER: &str = "__filter";
 
-/// Of `workers/LANGUAGE`, which all take the word `copying`. `LANGUAGE-WAY` is one that copies in
-/// several ways, and takes the way and the size of the buffer, too.
+/// The programs of `workers/LANGUAGE`, which all take the argument `copying`. `LANGUAGE-WAY` is a
+/// program that can copy in several ways, and also takes the way and the buffer size as arguments.
 const LANGUAGES: &[(&str, &str)] = &[
     ("c", "C: read and write"),
     ("cpp", "C++: cin.read and cout.write"),
@@ -35,7 +35,7 @@ pub(super) fn methods() -> Vec<Method> {
         let reads: &[&str] = if way.is_empty() { &[] } else { &["buffer"] };
         Method {
             how: How::Worker { argv: argv.into_iter().map(str::to_owned).collect() },
-            // Most of their time is their start.
+            // Most of their time is start-up.
             default: false,
             ..contender(name, &format!("{about}, its start included"), reads, filter)
         }
@@ -53,8 +53,8 @@ pub(crate) fn filtering(experiment: &Experiment, name: &str) -> Option<Method> {
     Some(Method { how: How::BuiltIn(filter as Build), ..found.clone() })
 }
 
-/// The command stands in this process's arguments, behind the word `__filter` and the method's
-/// name. One that reads `buffer` takes it as its last argument.
+/// The command follows the word `__filter` and the method's name in this process's arguments. A
+/// program that reads `buffer` takes it as its last argument.
 fn filter(point: &lab::param::Point) -> anyhow::Result<Box<dyn lab::experiment::Task>> {
     let buffer = point.number("buffer").ok().map(|bytes| bytes.to_string());
     let argv: Vec<String> = std::env::args().skip(3).chain(buffer).collect();

@@ -1,4 +1,4 @@
-//! byte-stream's `copy`, which chooses the way itself.
+//! The `copy` function of byte-stream, which selects the system call itself.
 
 use std::os::fd::OwnedFd;
 

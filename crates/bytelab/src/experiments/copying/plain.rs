@@ -1,4 +1,4 @@
-//! The bytes go through the program's own memory.
+//! The bytes are copied through the program's own memory.
 
 #![expect(unsafe_code, reason = "maps files")]
 
@@ -14,9 +14,9 @@ use memmap2::MmapOptions;
 
 use super::job::{Copying, Cpu, between, contender, task};
 
-/// What `mmap-write` maps and writes at once.
+/// The number of bytes that `mmap-write` maps and writes at a time.
 const WINDOW: u64 = 2 << 20;
-/// Buffers that two threads hand to each other.
+/// The number of buffers that two threads pass to each other.
 const BUFFERS: usize = 4;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -54,7 +54,7 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// Memory for so many bytes behind the start of a page, and where that is.
+/// Memory for `len` bytes from the start of a page, and the offset of that page.
 fn page_start(len: usize) -> (Vec<u8>, usize) {
     let memory = vec![0; len + 4096];
     let at = memory.as_ptr().align_offset(4096);
@@ -95,7 +95,7 @@ impl Copying for Fresh {
     }
 }
 
-/// What Haskell's `ByteString` did when it was studied.
+/// The way in which Haskell's `ByteString` worked when it was studied.
 struct TrimCopy(usize);
 
 impl Copying for TrimCopy {
@@ -111,7 +111,7 @@ impl Copying for TrimCopy {
     }
 }
 
-/// What a lazy `ByteString` is: the rest of the list is read when somebody wants it.
+/// A lazy `ByteString`: the rest of the list is read on demand.
 struct LazyList(usize);
 
 struct Link<'a> {
@@ -163,7 +163,7 @@ impl Copying for TwoThreads {
         })?;
         while let Ok((buffer, n)) = filled.recv() {
             output.write_all(&buffer[..n])?;
-            // At the end nobody takes it any more.
+            // At the end no receiver is left.
             let _ = empty.send(buffer);
         }
         drop(empty);
@@ -201,7 +201,7 @@ impl Copying for MapWrite {
         for start in (0..size).step_by(WINDOW as usize) {
             let mut options = MmapOptions::new();
             options.offset(start).len(WINDOW.min(size - start) as usize);
-            // SAFETY: the lab's own data file; nobody changes it while it is measured.
+            // SAFETY: this is the lab's own data file; no process changes it while it is measured.
             let window = unsafe { options.map(&input) }?;
             output.write_all(&window)?;
         }

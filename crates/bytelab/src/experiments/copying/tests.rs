@@ -1,4 +1,5 @@
-//! Every method over every pair of kinds: all bytes arrive, or it says why it does not fit.
+//! Every method with every pair of kinds: either all bytes arrive, or the method gives the reason
+//! why it cannot run.
 
 use lab::experiment::{How, Skip};
 use lab::param::Point;
@@ -46,7 +47,7 @@ fn every_method_copies_every_byte_between_all_kinds() {
                         }
                         Err(error) => {
                             assert!(error.is::<Skip>(), "{what}: {error:#}");
-                            // What is not installed, and what a kernel may refuse.
+                            // Methods that may not be installed, or that a kernel may refuse.
                             let may = ["pv", "gnu-cat", "uutils-cat", "io-uring"];
                             assert!(may.contains(&method.name.as_str()), "{what}: {error:#}");
                         }

@@ -1,4 +1,4 @@
-//! `io_uring`: reads in flight, and the write of the chunk whose turn it is, in one ring.
+//! `io_uring`: several reads in flight, and the write of the next chunk, in one ring.
 
 #![expect(unsafe_code, reason = "gives buffers to io_uring")]
 
@@ -12,11 +12,11 @@ use lab::{clock, counters};
 
 use super::job::{Copying, Cpu, contender, task};
 
-/// Chunks that are read or wait to be written.
+/// Chunks that are being read or wait to be written.
 const CHUNKS: u64 = 8;
-/// Marks the one write that may be in flight; reads carry the number of their slot.
+/// The user data of the one write that may be in flight; reads carry the number of their slot.
 const WRITE: u64 = u64::MAX;
-/// The descriptor's own position.
+/// Stands for the descriptor's own position.
 const POSITION: u64 = u64::MAX;
 
 pub(super) fn method() -> Method {
@@ -34,29 +34,30 @@ pub(super) fn method() -> Method {
 
 struct Uring {
     ring: IoUring,
-    /// The chunk with number i uses the slot i % `CHUNKS`.
+    /// Chunk number i uses the slot i % `CHUNKS`.
     slots: Vec<Slot>,
     in_flight: u32,
-    /// Of a file. What else is read has only one read in flight, as its bytes come in order.
+    /// The size of a file. Other inputs have only one read in flight, as their bytes arrive in
+    /// order.
     size: Option<u64>,
 }
 
 struct Slot {
     buffer: Vec<u8>,
-    /// What is still to be written.
+    /// The offset of the bytes that are still to be written.
     from: usize,
     to: usize,
-    /// It waits to be written.
+    /// Whether the chunk waits to be written.
     full: bool,
 }
 
-/// Where a copy stands, in numbers of chunks.
+/// The progress of a copy, in numbers of chunks.
 struct Progress {
     asked: u64,
     read: u64,
     written: u64,
     is_writing: bool,
-    /// How many chunks there are, once that is known.
+    /// The number of chunks, once it is known.
     end: Option<u64>,
 }
 
@@ -129,7 +130,7 @@ impl Uring {
             }
             return Ok(());
         };
-        // The chunk of this slot that is neither written nor asked for again.
+        // The chunk of this slot that is neither written nor being read again.
         let len = self.slots[slot].buffer.len() as u64;
         let turn = at.written % CHUNKS;
         let chunk = at.written + (slot as u64 + CHUNKS - turn) % CHUNKS;
@@ -149,7 +150,7 @@ impl Uring {
         (slot.from, slot.to, slot.full) = (0, to, true);
     }
 
-    /// Behind what the slot already has.
+    /// Reads behind the bytes that the slot already has.
     fn read(&mut self, input: RawFd, slot: usize, offset: Option<u64>) -> Result<()> {
         let room = &mut self.slots[slot];
         let rest = &mut room.buffer[room.to..];
@@ -165,8 +166,8 @@ impl Uring {
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
-        // SAFETY: the buffer is neither touched nor freed, and no descriptor closed, before it is
-        // done.
+        // SAFETY: until it has completed, the buffer is neither accessed nor freed, and no
+        // descriptor is closed.
         unsafe { self.ring.submission().push(entry) }.context("the ring is full")?;
         self.in_flight += 1;
         Ok(())

@@ -1,4 +1,4 @@
-//! From what stands in the file to an experiment.
+//! Converts the content of the file to an experiment.
 
 use std::rc::Rc;
 
@@ -148,7 +148,7 @@ fn around(
     })
 }
 
-/// The texts that all methods depend on.
+/// The texts that are common to all methods.
 fn common(file: &File) -> Vec<String> {
     let data = file.data.iter().flat_map(|data| {
         let size = data.size.iter().map(|size| size.value.0.clone());

@@ -1,5 +1,4 @@
-//! What stands around the samples of a point: its data, its folder, and the hooks of its begin and
-//! end.
+//! The surroundings of a point's samples: its data, its folder, and the hooks at its begin and end.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -19,14 +18,14 @@ use super::names::{DIR, FILE, HERE, PROGRAM};
 use crate::experiments::shared::locked_folder;
 use crate::experiments::shared::made_file;
 
-/// So long may a hook take that makes or removes something.
+/// The time limit of a hook that creates or removes something.
 const HOOK_LIMIT_NS: u64 = 10 * 60 * 1_000_000_000;
 
-/// In the name of a made file; a new one for new contents.
+/// Part of the name of a generated file; it changes with the contents.
 const VERSION: u32 = 1;
 
 pub(super) struct DataHooks {
-    /// The folder of the file, in which all commands work.
+    /// The folder of the experiment's file, in which all commands run.
     pub(super) dir: PathBuf,
     pub(super) here: String,
     pub(super) program: Option<String>,
@@ -35,7 +34,7 @@ pub(super) struct DataHooks {
     pub(super) cleanup: Option<Command>,
 }
 
-/// Where the data comes from; the texts may name params.
+/// The source of the data; the texts may contain params in braces.
 pub(super) enum Source {
     File { path: String, dir: PathBuf },
     Made { size: String, content: Content },
@@ -67,9 +66,9 @@ impl DataHooks {
         })?;
         arguments.set(DIR, folder.clone());
         let (own, of_end) = (Rc::clone(around), arguments.clone());
-        // From here on, whatever happens, what is made is removed.
+        // From here on, everything that was created is removed, whatever happens.
         let ending = Ending::new(move || {
-            // The signal that ended the run is not meant for what tidies up.
+            // The signal that ended the run must not stop the cleanup.
             let cleaned = own.run("cleanup", own.cleanup.as_ref(), &of_end, &Stop::default());
             let removed = fs::remove_dir_all(&folder);
             drop(lock);
@@ -138,7 +137,7 @@ fn made(data_dir: &Path, size: u64, content: Content, stop: &Stop) -> Result<Pat
     Ok(path)
 }
 
-/// Lines of 20 to 100 letters, the same every time; or zeros.
+/// Writes lines of 20 to 100 letters, the same every time; or zeros.
 fn write(file: &File, size: u64, is_text: bool, stop: &Stop) -> Result<()> {
     let mut out = BufWriter::with_capacity(4 << 20, file);
     let mut rng = Rng::new(u64::from(VERSION));
@@ -159,7 +158,7 @@ fn write(file: &File, size: u64, is_text: bool, stop: &Stop) -> Result<()> {
         }
         let n = usize::try_from(left).map_or(line.len(), |left| left.min(line.len()));
         if n as u64 == left && is_text {
-            // The last line is a whole one, too.
+            // The last line is complete, too.
             line[n - 1] = b'\n';
         }
         out.write_all(&line[..n])?;

@@ -1,5 +1,4 @@
-//! What may stand in the file, as it stands there. The JSON Schema in `docs/` is made from these
-//! types.
+//! The types of the file's content. The JSON Schema in `docs/` is generated from them.
 
 use std::fmt;
 use std::ops::Range;

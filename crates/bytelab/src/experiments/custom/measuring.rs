@@ -1,4 +1,4 @@
-//! How much is measured, and what must not be exceeded.
+//! How much is measured, and the thresholds.
 
 use lab::experiment::Method;
 use lab::param::parse_bytes;

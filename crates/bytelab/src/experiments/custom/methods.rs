@@ -13,7 +13,7 @@ use super::names::{self, HERE, PROGRAM, Placeholders};
 use super::origin::FileOrigin;
 use super::place::Mistake;
 
-/// `common`: what all of them depend on.
+/// `common`: the texts that are common to all of them.
 pub(super) fn methods(
     file: &File,
     known: &Placeholders,
@@ -37,7 +37,7 @@ pub(super) fn methods(
         let used = texts_of(table);
         let used: Vec<&str> =
             used.iter().chain(common).flat_map(|text| template::names(text)).collect();
-        // A worker is told all of them.
+        // A worker receives all params.
         let reads = |param: &&Param| table.worker.is_some() || used.contains(&param.name);
         methods.push(Method {
             name: name.clone(),
@@ -171,7 +171,8 @@ fn command(
     Ok(Command { argv, shell, ..Command::default() })
 }
 
-/// Without a shell they would be plain words, which nobody means who writes them in one string.
+/// Without a shell these would be plain words, which a user who writes them in one string does not
+/// intend.
 fn forbid_shell_words(value: &Words, span: &Range<usize>) -> Result<(), Mistake> {
     let Words::Text(text) = value else { return Ok(()) };
     let word = text
@@ -188,7 +189,7 @@ fn forbid_shell_words(value: &Words, span: &Range<usize>) -> Result<(), Mistake>
     }
 }
 
-/// A program by a relative path is found from the folder of the file.
+/// A program with a relative path is resolved against the folder of the file.
 fn from_here(mut argv: Vec<String>, dir: &Path) -> Vec<String> {
     if let Some(first) = argv.first_mut()
         && first.contains('/')
@@ -206,7 +207,7 @@ fn texts_of(table: &MethodTable) -> Vec<String> {
     command.chain(setup).chain(table.input.iter().map(|input| input.value.clone())).collect()
 }
 
-/// All that a hook says.
+/// All texts of a hook.
 pub(super) fn texts(hook: &Hook) -> Vec<String> {
     match hook {
         Hook::Plain(words) => words_of(words),

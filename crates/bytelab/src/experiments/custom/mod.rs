@@ -25,16 +25,16 @@ pub(crate) use self::names::PROGRAM;
 use self::origin::FileOrigin;
 pub(crate) use self::origin::ReservedNames;
 
-/// What `bytelab init` writes.
+/// The file that `bytelab init` writes.
 pub(crate) const EXAMPLE: &str = include_str!("example.toml");
 
-/// Stands for `{program}` until it is known.
+/// The placeholder of `{program}` until it is known.
 pub(crate) const NO_PROGRAM: &str = "{program}";
 
 /// A larger file is a mistake.
 const LIMIT_BYTES: u64 = 1 << 20;
 
-/// An experiment that the user has declared.
+/// An experiment that the user's file declares.
 pub(crate) struct Loaded {
     pub(crate) experiment: Experiment,
     pub(crate) definition: Definition,
@@ -42,7 +42,7 @@ pub(crate) struct Loaded {
     pub(crate) defaults: Vec<(&'static str, String)>,
 }
 
-/// Whether the name of an experiment is that of a file.
+/// Whether the name of an experiment is the name of a file.
 pub(crate) fn is_file_name(name: &str) -> bool {
     name.contains('/') || Path::new(name).extension().is_some_and(|ending| ending == "toml")
 }
@@ -52,7 +52,7 @@ pub(crate) fn load(path: &Path, taken: &ReservedNames<'_>) -> Result<Loaded> {
     parse(path, text, taken, None)
 }
 
-/// With what `{program}` stands for.
+/// Loads the file with a value for `{program}`.
 pub(crate) fn load_with(path: &Path, taken: &ReservedNames<'_>, program: &str) -> Result<Loaded> {
     let text = read(path)?;
     ensure!(
@@ -83,7 +83,7 @@ fn parse(
 
 fn read(path: &Path) -> Result<String> {
     let name = path.display();
-    // A FIFO would never be opened.
+    // Opening a FIFO would block.
     let metadata = std::fs::metadata(path).with_context(|| format!("{name} cannot be read"))?;
     ensure!(metadata.is_file(), "{name} is not a file; `bytelab init FILE` writes an experiment");
     let mut bytes = Vec::new();

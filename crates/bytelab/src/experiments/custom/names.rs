@@ -1,4 +1,4 @@
-//! The names in braces that commands and paths may hold.
+//! The names in braces that commands and paths may contain.
 
 use std::ops::Range;
 
@@ -6,26 +6,26 @@ use lab::template;
 
 use super::place::{Mistake, suggestion};
 
-/// `{file}`, `{dir}` and so on: what is known beside the params.
+/// `{file}`, `{dir}` and so on: names besides the params.
 pub(super) const DIR: &str = "dir";
 pub(super) const FILE: &str = "file";
 pub(super) const HERE: &str = "here";
 pub(super) const METHOD: &str = "method";
-/// Of `check --against old=PATH,new=PATH`: the program of the side.
+/// From `check --against old=PATH,new=PATH`: the program of the side.
 pub(crate) const PROGRAM: &str = "program";
 pub(super) const OWN: [&str; 4] = [DIR, FILE, HERE, METHOD];
 
-/// What the parts of the file may name in braces.
+/// The names in braces that each part of the file may contain.
 pub(super) struct Placeholders {
-    /// Params, and where the file is.
+    /// Params, and the location of the file.
     pub(super) constant: Vec<&'static str>,
     /// These, the folder of the point, and the data.
     pub(super) of_method: Vec<&'static str>,
-    /// These, and the method: in hooks that belong to one.
+    /// These, and the method: for hooks that belong to a method.
     pub(super) of_hook: Vec<&'static str>,
 }
 
-/// A name that is not known is a mistake.
+/// Fails if a name is unknown.
 pub(super) fn check(text: &str, known: &[&str], span: &Range<usize>) -> Result<(), Mistake> {
     for name in template::names(text) {
         if !known.contains(&name) {
@@ -40,7 +40,7 @@ pub(super) fn check(text: &str, known: &[&str], span: &Range<usize>) -> Result<(
     Ok(())
 }
 
-/// A program measures one file and ends: what the file says may live as long as the program.
+/// A process measures one file and ends, so strings from the file may live as long as the process.
 pub(super) fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }

@@ -1,23 +1,23 @@
-//! Where the file of an experiment is, and what is not its to name.
+//! The location of the experiment's file, and the names that the file must not use.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Names that a file may not use.
+/// The names that a file must not use.
 pub(crate) struct ReservedNames<'a> {
     pub(crate) experiments: Vec<&'a str>,
     pub(crate) flags: Vec<String>,
 }
 
-/// Where the file is.
+/// The location of the file.
 pub(super) struct FileOrigin {
-    /// Absolute.
+    /// The absolute path.
     pub(super) file: String,
     pub(super) dir: PathBuf,
     pub(super) here: String,
     pub(super) stem: String,
-    /// What `{program}` stands for.
+    /// The value of `{program}`.
     pub(super) program: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use super::names::{OWN, leak};
 use super::origin::ReservedNames;
 use super::place::Mistake;
 
-/// The most that bytes or a count may be, unless the file says less.
+/// The maximum of bytes or a count, unless the file sets a lower one.
 const MOST: u64 = 1 << 50;
 
 pub(super) fn params(
@@ -49,7 +49,7 @@ fn param(table: &ParamTable) -> Result<Param, Mistake> {
         default: leak(default.value.0.clone()),
         help: leak(table.help.clone()),
     };
-    // An empty default would be one that is not there.
+    // An empty default would mean that there is none.
     let parsed = if default.value.0.is_empty() {
         Err(anyhow::anyhow!("a value is needed"))
     } else {

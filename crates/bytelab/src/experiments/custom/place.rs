@@ -1,4 +1,4 @@
-//! Where in the file a mistake is, and how it is told: file, line, key, and what is allowed.
+//! The position of a mistake in the file, and its message: file, line, key, and what is allowed.
 
 use std::ops::Range;
 
@@ -17,18 +17,18 @@ impl Mistake {
         Mistake { span: span.clone(), text: text.into() }
     }
 
-    /// Of the parser.
+    /// From an error of the parser.
     pub(super) fn of(error: &toml::de::Error) -> Mistake {
         Mistake { span: error.span().unwrap_or_default(), text: reworded(error.message()) }
     }
 
-    /// `FILE:3: method[1].command: what is wrong`
+    /// Formats `FILE:3: method[1].command: what is wrong`.
     pub(super) fn told(&self, file: &str, text: &str) -> String {
         let start = self.span.start.min(text.len());
         let line = line_of(text.as_bytes(), start);
         let key = key_at(text, start);
         let last = key.rsplit('.').next().unwrap_or_default();
-        // A key that does not exist is named already.
+        // The message already names a key that does not exist.
         let own = self.text.strip_prefix(last).and_then(|rest| rest.strip_prefix(": "));
         let own = own.unwrap_or(&self.text);
         let key = if key.is_empty() { key } else { format!("{key}: ") };
@@ -36,12 +36,12 @@ impl Mistake {
     }
 }
 
-/// The number of the line in which this place is.
+/// The number of the line that contains this offset.
 pub(super) fn line_of(text: &[u8], place: usize) -> usize {
     text[..place].split(|byte| *byte == b'\n').count()
 }
 
-/// In our words, with what was probably meant.
+/// Rewords the parser's message, and adds what was probably meant.
 fn reworded(message: &str) -> String {
     let one_line: Vec<&str> =
         message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -62,7 +62,7 @@ fn reworded(message: &str) -> String {
     format!("{given}: {what}{}", suggestion(given, allowed.iter().copied()))
 }
 
-/// `; did you mean x? allowed are x, y`
+/// Formats `; did you mean x? allowed are x, y`.
 pub(super) fn suggestion<'a>(given: &str, allowed: impl Iterator<Item = &'a str>) -> String {
     let allowed: Vec<&str> = allowed.collect();
     let closeness = |word: &&&str| (strsim::jaro_winkler(given, word) * 1e6) as u64;
@@ -73,10 +73,10 @@ pub(super) fn suggestion<'a>(given: &str, allowed: impl Iterator<Item = &'a str>
     format!("{meant}{mark} allowed are {}", allowed.join(", "))
 }
 
-/// The key whose value holds this place: `method[2].command`. Empty where the file is no TOML, and
-/// between the keys.
+/// The key whose value contains this offset: `method[2].command`. Empty if the file is not TOML,
+/// and between keys.
 fn key_at(text: &str, place: usize) -> String {
-    // What could be understood of a file with mistakes is enough.
+    // A partial parse of a file with mistakes is sufficient.
     let (table, _) = DeTable::parse_recoverable(text);
     let mut key = String::new();
     descend_table(table.get_ref(), place, &mut key);

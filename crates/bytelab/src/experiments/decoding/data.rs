@@ -1,4 +1,5 @@
-//! The document of a point: made once and kept, or the user's own; and the value to look up in it.
+//! The document of a point, generated once and kept, or the user's own; and the path of the value
+//! to look up in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use super::shapes;
 
-/// In the name of the file; a new one for new contents.
+/// Part of the file's name; it changes with the contents.
 const VERSION: u32 = 1;
 
 pub(super) fn data(point: &Point, dir: &Path, _: &Stop) -> Result<Data> {
@@ -61,8 +62,8 @@ fn made(point: &Point, dir: &Path) -> Result<(PathBuf, Vec<u8>)> {
     Ok((path, text.into_bytes()))
 }
 
-/// To a scalar: of an array item 123 or the last one, of an object the value at `name` or the first
-/// one.
+/// The pointer to a scalar: in an array through item 123 or the last one, in an object through the
+/// value at `name` or the first one.
 fn pointer(tree: &Value) -> String {
     let (mut pointer, mut value) = (String::new(), tree);
     loop {
@@ -85,10 +86,10 @@ fn pointer(tree: &Value) -> String {
     }
 }
 
-/// The value that leads deepest into the document: a collection if there is one.
+/// The value with the longest path into the document: a collection if there is one.
 fn largest(pairs: &serde_json::Map<String, Value>) -> Option<(&String, &Value)> {
-    // In a pointer, digits alone are an index to us, and not all contenders' paths can have an
-    // empty key.
+    // In a pointer, bytelab treats a step of digits as an index, and some contenders' paths cannot
+    // contain an empty key.
     let is_plain = |key: &str| !key.is_empty() && key.parse::<usize>().is_err();
     let pairs = pairs.iter().filter(|(key, _)| is_plain(key));
     pairs.max_by_key(|(_, value)| match value {
@@ -98,7 +99,7 @@ fn largest(pairs: &serde_json::Map<String, Value>) -> Option<(&String, &Value)> 
     })
 }
 
-/// Typed contenders know people and nothing else.
+/// Typed contenders support only the document of people.
 fn is_people(tree: &Value) -> bool {
     let is_person = |person: &Value| {
         let has = |key| person.get(key).is_some();

@@ -1,5 +1,5 @@
-//! fleece-codec: read in place, by name or with keys that remember where they were found, or as a
-//! Rust type. Texts and keys are handed over as `&str`, as all others do.
+//! fleece-codec: read in place, by name or with keys that cache their position, or as a Rust type.
+//! Texts and keys are passed as `&str`, as all other contenders do.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use fleece_codec::{Array, Dict, Doc, Kind, Path, Value, json};
 use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
 use super::typed::{Codec, Person};
 
-/// Each name is looked up by binary search.
+/// Looks up each name by binary search.
 pub(super) struct Fleece;
 
-/// With a path of reusable keys.
+/// Looks up a path of reusable keys.
 pub(super) struct FleeceKey;
 
 impl Format for Fleece {
@@ -75,8 +75,8 @@ impl Format for FleeceKey {
                 Step::Index(index) => format!("[{index}]"),
             })
             .collect();
-        // A path that does not parse, such as one with an empty key, leads to the root: the answer
-        // tells.
+        // A path that does not parse, such as one with an empty key, refers to the root: then the
+        // answer differs.
         Path::new(&text).or_else(|_| Path::new("$")).expect("the root is a path")
     }
 

@@ -1,5 +1,5 @@
-//! What a contender must be able to do, and the jobs that are made of it. This file is a part of
-//! `workers/rust`, too: it knows neither the lab nor the rest of the experiment.
+//! The operations of a contender, and the jobs that use them. This file is also a part of
+//! `workers/rust`: it depends neither on the lab nor on the rest of the experiment.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -8,27 +8,27 @@ use serde_json::Value;
 
 pub(crate) type Result<T> = std::result::Result<T, String>;
 
-/// A way to keep a document: JSON text with a parser, or a binary format.
+/// A representation of a document: JSON text with a parser, or a binary format.
 pub(crate) trait Format: 'static {
-    /// What is read from: a tree, or checked bytes.
+    /// The form that is read: a tree, or validated bytes.
     type Doc<'a>;
-    /// A way to one value, made ready once.
+    /// The path to one value, prepared once.
     type Path;
 
-    /// JSON text is the form that it has already, so that converting means making the tree.
+    /// Whether the format is JSON text, so that converting means building the tree.
     const IS_JSON: bool = false;
 
     /// The document in this format.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>>;
-    /// From bytes that nobody vouches for to what can be read. Parsers that write into their input
-    /// copy it to `scratch`.
+    /// Converts untrusted bytes to the form that is read. Parsers that write into their input copy
+    /// it to `scratch`.
     fn parse<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Self::Doc<'a>>;
-    /// The same for bytes that are known to be sound, where that saves something.
+    /// The same for trusted bytes, for formats in which that is faster.
     fn open<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Self::Doc<'a>> {
         Self::parse(bytes, scratch)
     }
     fn path(steps: &[Step]) -> Self::Path;
-    /// The mark of the scalar that the path leads to.
+    /// The mark of the scalar that the path refers to.
     fn find(doc: &Self::Doc<'_>, path: &Self::Path) -> Option<u64>;
     /// The sum of [`mark_of_text`] and the like over all values and keys.
     fn visit(doc: &Self::Doc<'_>) -> u64;
@@ -42,7 +42,7 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// The steps of a JSON Pointer (RFC 6901). Digits alone are an index: none of our documents has
+/// The steps of a JSON Pointer (RFC 6901). A step of digits is an index: none of our documents has
 /// such keys.
 pub(crate) fn steps(pointer: &str) -> Vec<Step> {
     let tokens = pointer.split('/').skip(1);
@@ -68,21 +68,23 @@ pub(crate) const JOBS: &[&str] = &[
 
 /// A contender, set up for one job.
 pub(crate) trait Job {
-    /// Does it so often. The answer is that of any one time; not all jobs have one.
+    /// Repeats the job this many times. The answer is that of any one repetition; not all jobs have
+    /// an answer.
     fn run(&mut self, times: u64) -> Result<Option<u64>>;
-    /// Of all that the contender's form of the document holds, as its own JSON text tells it.
+    /// The digest of everything in the contender's form of the document, computed from its own JSON
+    /// text.
     fn digest(&self) -> Result<u64>;
-    /// What one time hands over, where that is fixed: it is not here.
+    /// The bytes that one repetition delivers, if that number is fixed; not the case by default.
     fn bytes(&self) -> u64 {
         0
     }
     fn size_bytes(&self) -> Option<u64>;
 }
 
-/// Sets a format up: what a job has in hand is made here, untimed.
+/// Prepares a format for a job: the input of the job is generated here, untimed.
 pub(crate) fn job<F: Format>(word: &str, text: Vec<u8>, pointer: &str) -> Result<Box<dyn Job>> {
     let known = JOBS.iter().find(|job| **job == word);
-    // They stay until the process ends.
+    // The bytes are leaked: they stay until the process ends.
     let text: &'static [u8] = Box::leak(text.into_boxed_slice());
     let bytes: &'static [u8] = match F::bytes(text)? {
         Cow::Borrowed(bytes) => bytes,
@@ -103,7 +105,7 @@ struct Prepared<F: Format> {
 }
 
 impl<F: Format> Job for Prepared<F> {
-    /// What is made is also dropped within the time.
+    /// The timed interval includes dropping what is built.
     fn run(&mut self, times: u64) -> Result<Option<u64>> {
         let (bytes, text, path) = (self.bytes, self.text, &self.path);
         let found = |found: Option<u64>| found.ok_or("the path leads nowhere".to_owned());
@@ -126,7 +128,7 @@ impl<F: Format> Job for Prepared<F> {
                 "bytes-to-all" => Some(F::visit(&F::parse(black_box(bytes), &mut scratch)?)),
                 _ => {
                     let bytes = F::bytes(black_box(text))?;
-                    // Bytes that were made here can be trusted; text cannot.
+                    // Bytes that were generated here can be trusted; text cannot.
                     let doc = if F::IS_JSON {
                         F::parse(&bytes, &mut scratch)?
                     } else {
@@ -151,7 +153,7 @@ impl<F: Format> Job for Prepared<F> {
 }
 
 impl<F: Format> Prepared<F> {
-    /// These two take nanoseconds, so nothing else is in their loops.
+    /// These two jobs take nanoseconds, so their loops contain nothing else.
     fn opened(&self, times: u64) -> Result<Option<u64>> {
         let mut scratch = Vec::new();
         for _ in 0..times {
@@ -178,7 +180,7 @@ pub(crate) fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Cheap, as it is timed: the length and the first bytes.
+/// Cheap, because it is timed: the length and the first bytes.
 #[inline]
 pub(crate) fn mark_of_text(text: &[u8]) -> u64 {
     let start = text.first_chunk::<4>().map_or(0, |start| u32::from_le_bytes(*start));
@@ -190,14 +192,14 @@ pub(crate) fn mark_of_number(number: f64) -> u64 {
     number.to_bits()
 }
 
-/// What a visited number adds to the sum.
+/// The contribution of a visited number to the sum.
 #[inline]
 pub(crate) fn whole(number: f64) -> u64 {
     number as i64 as u64
 }
 
-/// Does not depend on the order of keys, nor on whether a whole number was kept as an integer or as
-/// a double.
+/// Independent of the order of keys, and of whether a whole number is stored as an integer or as a
+/// double.
 pub(crate) fn digest(value: &Value) -> u64 {
     match value {
         Value::Null => 1,

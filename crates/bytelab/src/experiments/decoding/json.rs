@@ -1,4 +1,4 @@
-//! `serde_json`: text into its own tree. This file is a part of `workers/rust`, too, where other
+//! `serde_json`: text into its own tree. This file is also a part of `workers/rust`, where other
 //! formats use the same tree.
 
 use std::borrow::Cow;

@@ -108,7 +108,7 @@ fn methods() -> Vec<Method> {
     ]
 }
 
-/// Fills a type that only fits the document of people that is made.
+/// A method that fills a type which only fits the generated document of people.
 fn of_people(method: Method) -> Method {
     Method { job: Some("shape=people file="), ..method }
 }
@@ -117,7 +117,7 @@ fn built_in(name: &str, about: &str, build: Build) -> Method {
     method(name, about, How::BuiltIn(build))
 }
 
-/// One of `workers/rust`, which the program builds when it is chosen.
+/// A method of `workers/rust`, which the program builds when the method is selected.
 fn worker(name: &str, about: &str) -> Method {
     let argv = ["{workers/rust}", "decoding", name];
     method(name, about, How::Worker { argv: argv.map(str::to_owned).to_vec() })

@@ -1,10 +1,10 @@
-//! Fake people, of the shape that the Fleece study used: 22 fields each.
+//! Artificial people, of the shape that the Fleece study used: 22 fields each.
 
 use std::fmt::Write;
 
 use super::random::Random;
 
-/// An array of them, minified.
+/// An array of people, minified.
 pub(super) fn people(out: &mut String, random: &mut Random, count: u64) {
     out.push('[');
     for index in 0..count {

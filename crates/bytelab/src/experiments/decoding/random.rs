@@ -1,6 +1,6 @@
-//! Made data are the same everywhere: a generator of our own, with a fixed seed.
+//! Generated data is the same on every machine: a generator of our own, with a fixed seed.
 
-/// xorshift64*: any generator does, as long as it stays the same.
+/// xorshift64*: any generator is suitable, as long as it never changes.
 pub(super) struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! The other shapes of data, minified, and the way from minified to pretty.
+//! The other shapes of data, minified, and the conversion from minified to pretty.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ pub(super) const SHAPES: &[&str] = &["people", "logs", "geojson", "floats", "tre
 
 const SEED: u64 = 1;
 
-/// Minified JSON of this shape; `people` counts people and nothing else.
+/// Minified JSON of this shape; `count` is the number of people, and only `people` uses it.
 pub(super) fn minified(shape: &str, count: u64) -> String {
     let (mut out, mut random) = (String::new(), Random::new(SEED));
     match shape {
@@ -49,7 +49,7 @@ fn log_line(out: &mut String, random: &mut Random, index: usize) {
     add(out, format_args!("\"message\":\"{}\",\"error\":null}}", words.join(" ")));
 }
 
-/// Polygons with names, as maps are exchanged.
+/// Polygons with names, as in map data.
 fn geojson(out: &mut String, random: &mut Random) {
     out.push_str("{\"type\":\"FeatureCollection\",\"features\":");
     list(out, 200, |out, index| {
@@ -70,13 +70,13 @@ fn geojson(out: &mut String, random: &mut Random) {
     out.push('}');
 }
 
-/// All 17 digits, as measurements have them.
+/// A number with all 17 digits, as in measurements.
 fn float(random: &mut Random) -> String {
     let number = (random.below(1 << 30) as f64 / 7e6).powi(3) - 1e5;
     format!("{number:?}")
 }
 
-/// So many levels, each with a name, a number, a short list and the next level.
+/// A tree of this many levels, each with a name, a number, a short list and the next level.
 fn tree(out: &mut String, random: &mut Random, levels: usize) {
     for _ in 0..levels {
         add(out, format_args!("{{\"name\":\"{}\",\"depth\":{levels},", random.pick(WORDS)));
@@ -90,7 +90,7 @@ fn tree(out: &mut String, random: &mut Random, levels: usize) {
     out.push_str(&"}".repeat(levels));
 }
 
-/// With line breaks and two spaces for each level, as the study's data were.
+/// Adds line breaks and two spaces for each level, as in the study's data.
 pub(super) fn pretty(minified: &str) -> String {
     let mut out = String::with_capacity(minified.len() * 2);
     let (mut level, mut in_string, mut escaped, mut before) = (0, false, false, ' ');
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn pretty_is_as_serde_json_writes_it() {
-        // Without keys whose order it would change.
+        // Without keys, whose order the conversion would change.
         let text = r#"[{"a":[1,"x: [y, \"z\""],"b":[],"c":{}},{"d":null}]"#;
         let tree: Value = serde_json::from_str(text).unwrap();
         assert_eq!(pretty(text), serde_json::to_string_pretty(&tree).unwrap());

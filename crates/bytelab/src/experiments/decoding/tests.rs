@@ -1,5 +1,5 @@
-//! Every built-in method on little data: the same answers and the same digest, and the README knows
-//! it.
+//! Every built-in method with little data: the same answers, the same digest, and an entry in the
+//! README.
 
 use lab::experiment::{How, Skip};
 use lab::param::Point;
@@ -89,7 +89,7 @@ fn the_readme_quotes_the_published_figures_as_they_are_kept() {
     let published = include_str!("../../reference/fleece.csv");
     for row in published.lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
-        // Converting and opening are not in the table as they are: the first has nothing beside it.
+        // Converting and opening are not in the table in this form: converting has no counterpart.
         let quoted = !row.starts_with("convert") && !row.starts_with("parse trusted");
         for field in fields[1..3].iter().filter(|field| quoted && !field.is_empty()) {
             assert!(readme.contains(field), "{row}: {field}");

@@ -1,4 +1,4 @@
-//! People as a Rust type that serde fills. This file is a part of `workers/rust`, too, where other
+//! People as a Rust type that serde fills. This file is also a part of `workers/rust`, where other
 //! formats fill the same type.
 
 use std::borrow::Cow;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
 
-/// The names of the fields as JSON has them. Their lengths count as visited, as some formats store
-/// them.
+/// The names of the fields in JSON. Their lengths are part of the visit's sum, as some formats
+/// store them.
 const KEYS: &[&str] = &[
     "_id",
     "type",
@@ -83,7 +83,7 @@ struct Friend {
     name: String,
 }
 
-/// The way to one field of one person.
+/// The path to one field of one person.
 pub(crate) struct Field {
     pub(crate) index: usize,
     pub(crate) name: String,

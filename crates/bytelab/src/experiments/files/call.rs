@@ -1,4 +1,4 @@
-//! The small costs around files: system calls that do next to nothing, and mappings.
+//! The small costs of file operations: system calls that do almost no work, and mappings.
 #![expect(unsafe_code, reason = "mmap and munmap of memory that belongs to nobody else")]
 
 use std::fs::OpenOptions;
@@ -41,8 +41,8 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// Skips what would take more than a quarter of the memory that there is, or that the control group
-/// allows.
+/// Skips a method that would need more than a quarter of the available memory, or of what the
+/// control group allows.
 fn fits(needed: u64) -> Result<()> {
     let facts = lab::environment::capture(None).facts;
     let limit = facts.get("cgroup_memory_limit_bytes").and_then(serde_json::Value::as_u64);
@@ -65,18 +65,18 @@ fn map(point: &Point, touch: bool) -> Result<Box<dyn Task>> {
     }
     task(move || {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-        // SAFETY: new memory, wherever the kernel likes.
+        // SAFETY: new memory, at an address that the kernel chooses.
         let memory = unsafe { mmap_anonymous(ptr::null_mut(), len, protection, flags) };
         let memory = memory.context("mapping memory")?;
         if touch {
             for offset in (0..len).step_by(page) {
                 // SAFETY: the offset is within the mapping.
                 let byte = unsafe { memory.cast::<u8>().add(offset) };
-                // SAFETY: the mapping may be written, and nobody else has it.
+                // SAFETY: the mapping is writable, and no other reference to it exists.
                 unsafe { byte.write_volatile(1) };
             }
         }
-        // SAFETY: nobody uses the mapping any more.
+        // SAFETY: the mapping is not used any more.
         unsafe { munmap(black_box(memory), len) }.context("unmapping memory")
     })
 }

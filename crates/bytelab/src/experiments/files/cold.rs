@@ -1,5 +1,5 @@
-//! Reads of 4 KiB at random offsets of a file of which nothing is cached, which is proved before
-//! each sample.
+//! Reads of 4 KiB at random offsets of a file that is not cached, which is verified before each
+//! sample.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,7 +13,7 @@ use lab::run::CacheState;
 use super::place::changing;
 use super::random::{BLOCK, Blocks, DIGEST_BLOCKS, open};
 
-/// A cold sample has no fewer reads.
+/// The minimum number of reads in a cold sample.
 const COLD_MIN: u64 = 16;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -60,14 +60,14 @@ fn device_of(path: &Path) -> Result<()> {
 struct Cold {
     blocks: Blocks,
     file: File,
-    /// What it reads comes into the page cache, and has to go again.
+    /// Whether reads fill the page cache, so that the pages must be evicted.
     evicts: bool,
     again_ratio: Option<f64>,
 }
 
 impl Cold {
-    /// The time of the same blocks a second time to that of the first: where it is far below 1,
-    /// something below the kernel keeps them, too.
+    /// The time for reading the same blocks again, divided by the time of the first read: far below
+    /// 1 means that a layer below the kernel caches them, too.
     fn again_ratio(&mut self) -> Result<f64> {
         let mut ns = [0, 0];
         for ns in &mut ns {
@@ -102,7 +102,7 @@ impl Task for Cold {
         self.again_ratio.map(|ratio| ("again_ratio", ratio)).into_iter().collect()
     }
 
-    /// Nothing of the file may be cached when the next sample begins.
+    /// No page of the file may be cached when the next sample begins.
     fn between(&mut self) -> Result<()> {
         if !self.evicts {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A new file made and written, and one removed.
+//! A new file is created and written, and a file is removed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -26,10 +26,10 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// Files of a sample, where they are small.
+/// The minimum number of files in a sample, for small files.
 const FILES_MIN: u64 = 4;
 const SMALL: u64 = 64 << 10;
-/// So many bytes of what was made stay; older files are emptied, but not removed.
+/// At most this many bytes of the created files remain; older files are truncated, but not removed.
 const KEPT_BYTES: u64 = 128 << 20;
 
 fn files(size: u64, ops: u64) -> u64 {
@@ -41,7 +41,7 @@ struct Create {
     size: u64,
     buffer: Buffer,
     phases: Phases<3>,
-    /// Those that still have their bytes.
+    /// The files that still have their content.
     full: Vec<PathBuf>,
 }
 
@@ -87,7 +87,8 @@ impl Task for Create {
     }
 }
 
-/// The next session's process has a folder of its own: what this one made takes no space any more.
+/// The next session's process has its own folder: the files of this process are truncated to free
+/// the space.
 impl Drop for Create {
     fn drop(&mut self) {
         self.full.iter().for_each(|path| drop(emptied(path)));
@@ -117,7 +118,7 @@ struct Unlink {
     fresh: Fresh,
     size: u64,
     buffer: Buffer,
-    /// To be removed by the next sample.
+    /// The files that the next sample removes.
     stock: Vec<PathBuf>,
 }
 
@@ -139,7 +140,7 @@ impl Drop for Unlink {
 }
 
 impl Task for Unlink {
-    /// Removes what is there, however many are asked for.
+    /// Removes all existing files, whatever the number of operations.
     fn run(&mut self, _ops: u64) -> Result<Work> {
         let ops = self.stock.len() as u64;
         for path in self.stock.drain(..) {

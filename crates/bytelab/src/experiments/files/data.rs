@@ -1,4 +1,4 @@
-//! What is there before any method starts: the run's folder, and in it the files that the rivals
+//! What exists before any method starts: the run's folder, and in it the files that the contenders
 //! share.
 
 use std::fs::{self, File};
@@ -14,10 +14,10 @@ use lab::stop::Stop;
 
 use super::folder::{Folder, folder};
 
-/// The jobs that are done without a file.
+/// The jobs that need no file.
 const WITHOUT_FILES: [&str; 2] = ["call", "map"];
 
-/// Tells the methods their `folder`, and in `shared` what was made for them there.
+/// Passes the run's `folder` to the methods, and in `shared` the files that were created for them.
 pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> {
     let mut data = Data { arguments: point.clone(), ..Data::default() };
     let job = point.text("job")?;
@@ -42,7 +42,7 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
                     data.files.push(path);
                 }
             }
-            // Too little space skips these methods, not the others.
+            // If there is too little space, only these methods are skipped.
             Err(error) if error.is::<Skip>() => {
                 data.arguments.set("refused", format!("{error:#}").as_str());
             }
@@ -53,7 +53,7 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
     Ok(data)
 }
 
-/// Makes, once, what the job's methods have in common.
+/// Creates, once, the files that the job's methods share.
 fn shared(point: &Point, job: &str, folder: &Arc<Folder>, stop: &Stop) -> Option<Result<PathBuf>> {
     let (name, number) = match job {
         "read" => ("read", "size"),
@@ -72,7 +72,7 @@ fn shared(point: &Point, job: &str, folder: &Arc<Folder>, stop: &Stop) -> Option
                 file(&path, number, stop)
             };
             if let Err(error) = made {
-                // No half of it may be taken for the whole.
+                // An incomplete file must not be mistaken for a complete one.
                 let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
                 return Err(error);
             }
@@ -82,7 +82,7 @@ fn shared(point: &Point, job: &str, folder: &Arc<Folder>, stop: &Stop) -> Option
     Some(make())
 }
 
-/// A file of so many random bytes that is on its device.
+/// Writes a file of random bytes of this size and syncs it to the device.
 fn file(path: &Path, size: u64, stop: &Stop) -> Result<()> {
     enough_space(path, size)?;
     let doing = || format!("writing {}", path.display());
@@ -99,7 +99,7 @@ fn file(path: &Path, size: u64, stop: &Stop) -> Result<()> {
     file.sync_all().or_refuse(doing)
 }
 
-/// Bytes that no device compresses or finds twice.
+/// Bytes that no device can compress or deduplicate.
 pub(super) fn random_block(random: &mut XorShift64) -> Vec<u8> {
     let mut block = Vec::with_capacity(1 << 20);
     while block.len() < 1 << 20 {
@@ -108,8 +108,8 @@ pub(super) fn random_block(random: &mut XorShift64) -> Vec<u8> {
     block
 }
 
-/// A name in this many is a new file, the others are further names of it: to remove the folder then
-/// frees few inodes, which ext4 would look at for minutes.
+/// One name in this many is a new file, the others are hard links: so the removal of the folder
+/// frees few inodes, which ext4 would search for minutes.
 const NAMES_PER_FILE: u64 = 1000;
 
 fn entries(path: &Path, n: u64, stop: &Stop) -> Result<()> {
@@ -120,7 +120,7 @@ fn entries(path: &Path, n: u64, stop: &Stop) -> Result<()> {
         stop.check()?;
         let entry = path.join(format!("entry-{i:08}"));
         let is_new = i % NAMES_PER_FILE == 0;
-        // A file system may have no further names of a file.
+        // A file system may lack hard links.
         if is_new || fs::hard_link(&first, &entry).is_err() {
             File::create_new(&entry).or_refuse(doing)?;
             first = entry;
@@ -129,7 +129,7 @@ fn entries(path: &Path, n: u64, stop: &Stop) -> Result<()> {
     Ok(())
 }
 
-/// Skips what would fill the file system.
+/// Skips a method that would fill the file system.
 pub(super) fn enough_space(path: &Path, needed: u64) -> Result<()> {
     let parent = path.parent().unwrap_or(path);
     let stat = rustix::fs::statvfs(parent)
@@ -142,7 +142,7 @@ pub(super) fn enough_space(path: &Path, needed: u64) -> Result<()> {
     Ok(())
 }
 
-/// What a file system refuses is a value in the result.
+/// Turns an error of the file system into a value of the result.
 pub(super) trait OrRefuse<T> {
     fn or_refuse(self, doing: impl FnOnce() -> String) -> Result<T>;
 }

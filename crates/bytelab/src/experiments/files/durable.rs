@@ -1,5 +1,5 @@
-//! Bytes that are to survive a loss of power: 4 KiB overwritten and put on the device; and lines of
-//! a log.
+//! Bytes that must survive a loss of power: 4 KiB overwritten and synced to the device; and lines
+//! appended to a log.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -41,7 +41,7 @@ pub(super) fn methods() -> Vec<Method> {
             let log = log(point)?;
             window(Box::new(Buffered(BufWriter::new(log.file), log.path)))
         }),
-        // It promises more than the others.
+        // It gives a stronger guarantee than the others, so it is a yardstick.
         Method {
             role: Role::Yardstick,
             ..append("append-durable", &format!("{line}, fdatasync after each"), |point| {
@@ -52,7 +52,8 @@ pub(super) fn methods() -> Vec<Method> {
 }
 
 const BLOCK: usize = 4096;
-/// The file that is overwritten: large enough that the same block is not met again soon.
+/// The number of blocks in the overwritten file: large enough that the same block is not soon
+/// overwritten again.
 const BLOCKS: u64 = 256;
 
 type Sync = fn(&File) -> std::io::Result<()>;

@@ -1,6 +1,6 @@
-//! The folder that one run has in a directory of the user's: made and locked by the run, and gone
-//! with it. What a killed run left is removed by the next one, which knows by the lock that its
-//! owner is dead.
+//! The folder of one run in a directory of the user's: the run creates, locks and removes it. The
+//! folder of a killed run is removed by the next run, which finds out through the lock that the
+//! owner has ended.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -12,28 +12,28 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::experiments::shared::locked_folder::{make_locked, remove_leftovers};
 
-/// ext4 does not give an inode away again for some minutes after it was freed, and looks at each of
-/// them when it searches for one.
+/// ext4 does not reuse an inode for some minutes after it was freed, and checks each of them when
+/// it searches for a free one.
 const RECENT_S: i64 = 6 * 60;
 
-/// Touched at the end of a run, to know how long ago the last one removed its files.
+/// Touched at the end of a run, so that the next run knows when files were last removed.
 pub(super) const ENDED: &str = "files-ended";
 
-/// A folder that is removed with its last user.
+/// A folder that is removed when its last user is dropped.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
     ended: PathBuf,
-    /// Doubts about the directory.
+    /// Warnings about the directory.
     pub(super) notes: Vec<String>,
-    /// Holds the lock, which the kernel gives free when the process ends in whatever way.
+    /// Holds the lock, which the kernel releases however the process ends.
     _lock: File,
 }
 
-/// Those of this process, so that the points of one directory share one.
+/// The folders of this process, so that all points of one directory share a folder.
 static FOLDERS: Mutex<Vec<(PathBuf, Weak<Folder>)>> = Mutex::new(Vec::new());
 
-/// The run's folder in this directory. `data_dir` keeps what the next run has to know.
+/// The run's folder in this directory. `data_dir` stores what the next run must know.
 pub(super) fn folder(dir: &Path, data_dir: &Path) -> Result<Arc<Folder>> {
     let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     let known = folders.iter().find(|(known, _)| known == dir);
@@ -75,7 +75,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Whether the last run ended not long ago. The new folder's own time stands for now.
+    /// Whether the last run ended recently. The new folder's own time is used as the current time.
     fn is_recent(&self) -> bool {
         let changed = |path: &Path| fs::metadata(path).map(|metadata| metadata.mtime());
         match (changed(&self.ended), changed(&self.path)) {
@@ -87,13 +87,13 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed now, the next run will try to.
+        // The next run tries again to remove what cannot be removed now.
         let _ = fs::remove_dir_all(&self.path);
         let _ = fs::write(&self.ended, "");
     }
 }
 
-/// Whether the directory is on ext2, ext3 or ext4, which have one number.
+/// Whether the directory is on ext2, ext3 or ext4, which share one magic number.
 #[cfg(target_os = "linux")]
 fn is_ext(dir: &Path) -> bool {
     const EXT4: u32 = 0xef53;
@@ -144,7 +144,7 @@ mod tests {
             assert!(path(name).join("sub/file").exists(), "{name}");
         }
         assert!(path(".bytelab-files-3-0").exists());
-        // Its own is locked: another run leaves it alone.
+        // Its own folder is locked: another run does not remove it.
         assert_eq!(remove_leftovers(dir.path()), 0);
         assert!(made.path.exists());
     }
@@ -161,7 +161,7 @@ mod tests {
             let error = format!("{:#}", Folder::make(&path, dir.path()).unwrap_err());
             assert_eq!(error, format!("{} {expected}", path.display()));
         }
-        // Nobody makes a folder in there, not even root.
+        // No user can create a folder there, not even root.
         let error = format!("{:#}", Folder::make(Path::new("/proc"), dir.path()).unwrap_err());
         assert!(error.starts_with("making a folder in /proc; give a directory"), "{error}");
     }

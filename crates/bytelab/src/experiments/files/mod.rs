@@ -51,7 +51,7 @@ fn params() -> Vec<Param> {
         Param {
             name: "job",
             kind: Kind::Word(JOBS),
-            // Without `unlink`: ext4 remembers what was freed, and creates files slower for
+            // Without `unlink`: after files are removed, ext4 creates files more slowly for
             // minutes.
             default: "read,random,random-cold,create,durable,append,rename,stat,mkdir,readdir,call,map",
             help: "what is measured",

@@ -1,4 +1,4 @@
-//! What is done to names rather than to bytes: rename, stat, mkdir, and the reading of a directory.
+//! Operations on names rather than on bytes: rename, stat, mkdir, and reading a directory.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -64,7 +64,7 @@ fn touch(path: &Path) -> Result<File> {
 
 struct Each<F>(F);
 
-/// One call an operation, a window of them a sample.
+/// One call per operation; a sample is a window of calls.
 pub(super) fn task(job: impl FnMut() -> Result<()> + 'static) -> Result<Box<dyn Task>> {
     window(Box::new(Each(job)))
 }
@@ -128,7 +128,7 @@ impl Names {
     }
 }
 
-/// The entries but for the two that every directory has.
+/// The entries except the two that every directory has.
 #[cfg(target_os = "linux")]
 fn count(folder: &File, buffer: &mut Vec<u8>) -> Result<usize> {
     let mut entries = rustix::fs::RawDir::new(folder, buffer.spare_capacity_mut());

@@ -1,5 +1,4 @@
-//! What the methods that work in the run's folder have in common: their place in it, and their
-//! phases.
+//! What the methods that work in the run's folder share: their folder in it, and their phases.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +12,7 @@ use crate::experiments::shared::aligned_buffer::Buffer;
 
 use super::data::OrRefuse;
 
-/// A method that reads what is cached.
+/// A method that reads cached data.
 pub(super) fn cached(
     job: &'static str,
     name: &str,
@@ -33,7 +32,7 @@ pub(super) fn cached(
     }
 }
 
-/// A method for which the device may have to deliver bytes, were it only of the file system's own.
+/// A method that may read from the device, even if only the file system's own blocks.
 pub(super) fn changing(
     job: &'static str,
     name: &str,
@@ -44,7 +43,7 @@ pub(super) fn changing(
     Method { bypasses_cache: true, ..cached(job, name, about, reads, build) }
 }
 
-/// A folder of this process in that of the run.
+/// A folder for this process in the folder of the run.
 pub(super) fn own_folder(point: &Point) -> Result<PathBuf> {
     let folder = point.path("folder")?;
     let path = folder.join(std::process::id().to_string());
@@ -52,7 +51,7 @@ pub(super) fn own_folder(point: &Point) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What was made for the job's methods together; skips with the reason why it could not be made.
+/// The files that the job's methods share; skips with the reason if they could not be created.
 pub(super) fn shared(point: &Point) -> Result<PathBuf> {
     match point.text("refused") {
         Ok(reason) => Err(skip(reason)),
@@ -60,12 +59,13 @@ pub(super) fn shared(point: &Point) -> Result<PathBuf> {
     }
 }
 
-/// The folders of a method that makes files: a fresh one for each sample, and nothing is removed.
-/// ext4 looks at every inode that was freed minutes ago when it searches for a free one.
+/// The folders of a method that creates files: a new one for each sample, and none is removed,
+/// because ext4 checks every inode that was freed in the last minutes when it searches for a free
+/// one.
 pub(super) struct Fresh {
     own: PathBuf,
     n: u64,
-    /// That of the next sample.
+    /// The folder of the next sample.
     pub(super) folder: PathBuf,
 }
 
@@ -86,7 +86,7 @@ impl Fresh {
     }
 }
 
-/// The times of the phases of an operation, of each operation of the last sample.
+/// The times of the phases of each operation in the last sample.
 pub(super) struct Phases<const N: usize> {
     names: [&'static str; N],
     ns: [Vec<u64>; N],
@@ -101,14 +101,14 @@ impl<const N: usize> Phases<N> {
         self.ns.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes the moments between which the phases lie, which are one more than these.
+    /// Takes the moments that delimit the phases: one more than there are phases.
     pub(super) fn push(&mut self, moments: &[u64]) {
         for (ns, pair) in self.ns.iter_mut().zip(moments.windows(2)) {
             ns.push(pair[1].saturating_sub(pair[0]));
         }
     }
 
-    /// By nearest rank; none of no operation.
+    /// The medians by nearest rank; none without operations.
     pub(super) fn medians(&mut self) -> Vec<(&'static str, f64)> {
         let median = |ns: &mut Vec<u64>| {
             ns.sort_unstable();
@@ -119,8 +119,8 @@ impl<const N: usize> Phases<N> {
     }
 }
 
-/// The buffer through which a file of this size is read or written, as long as is usual. It starts
-/// at a page: 16 bytes behind one, a `pread` of 4 KiB was seen to take three times as long.
+/// The buffer with which a file of this size is read or written, of the usual length. It starts at
+/// a page: a `pread` of 4 KiB into a buffer 16 bytes behind a page start took three times as long.
 pub(super) fn buffer(size: u64) -> Result<Buffer> {
     const LEN_MAX: u64 = 128 << 10;
     Buffer::new(usize::try_from(size.clamp(1, LEN_MAX))?)

@@ -1,5 +1,5 @@
-//! Reads of 4 KiB at random offsets, each met once before any is met again, of a file that is
-//! cached.
+//! Reads of 4 KiB at random offsets of a cached file; every block is read once before any block is
+//! read again.
 
 #![expect(unsafe_code, reason = "maps a file")]
 
@@ -21,7 +21,7 @@ use super::read::Digest;
 
 pub(super) const BLOCK: usize = 4096;
 
-/// How many blocks the digest is of.
+/// The number of blocks in the digest.
 pub(super) const DIGEST_BLOCKS: usize = 64;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -36,7 +36,7 @@ pub(super) fn methods() -> Vec<Method> {
         cached("random", "random-mmap", mapped, &["dir", "span"], |point| {
             let blocks = Blocks::of(point)?;
             let file = open(&blocks.path, 0)?;
-            // SAFETY: the file is in the run's own folder, where nobody changes it.
+            // SAFETY: the file is in the run's own folder, where no other process changes it.
             let map = unsafe { Mmap::map(&file) };
             let map = map.with_context(|| format!("mapping {}", blocks.path.display()))?;
             window(Box::new(Random { blocks, from: map }))
@@ -52,7 +52,7 @@ pub(super) fn open(path: &Path, flags: i32) -> Result<File> {
     })
 }
 
-/// A way to have a block.
+/// A way to read a block.
 pub(super) trait From {
     fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()>;
 }
@@ -77,7 +77,7 @@ pub(super) struct Blocks {
     pub(super) path: PathBuf,
     pub(super) order: Vec<u32>,
     pub(super) next: usize,
-    /// Starts at a page, as `O_DIRECT` wants it.
+    /// Starts at a page, as `O_DIRECT` requires.
     buffer: Buffer,
 }
 
@@ -121,7 +121,7 @@ impl From for &File {
     }
 }
 
-/// Fisher and Yates, by xorshift64 from a fixed seed.
+/// The shuffle of Fisher and Yates, by xorshift64 from a fixed seed.
 fn order(n: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..n.max(1)).collect();
     let mut random = XorShift64(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! A whole file read: opened and closed each time, or open for good.
+//! A whole file is read: opened and closed each time, or kept open.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -45,7 +45,7 @@ impl Input {
     }
 }
 
-/// Reads the whole file once, and shows each piece.
+/// Reads the whole file once, and passes on each piece.
 trait Source {
     fn pass(&mut self, see: impl FnMut(&[u8])) -> Result<()>;
     fn size(&self) -> u64;
@@ -70,7 +70,7 @@ impl<S: Source> Task for Reading<S> {
     }
 }
 
-/// Depends on every byte and its place: FNV-1a.
+/// Depends on every byte and its position: FNV-1a.
 pub(super) struct Digest(pub(super) u64);
 
 impl Default for Digest {
@@ -94,7 +94,7 @@ impl Source for OpenReadClose {
         let input = &mut self.0;
         let mut file = File::open(&input.path).with_context(|| input.name("opening"))?;
         let mut offset = 0;
-        // As much as the file is known to hold: no read finds out that there is no more.
+        // Reads exactly the known size of the file: no read is needed to find the end.
         while offset < input.size {
             let n = file.read(&mut input.buffer);
             let n = n.with_context(|| input.name(&format!("reading at offset {offset} of")))?;

@@ -1,5 +1,5 @@
-//! Every method on a real directory; what is refused there must be a skip, and what goes wrong must
-//! name the file.
+//! Every method on a real directory; a refusal there must be a skip, and an error must name the
+//! file.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use lab::stop::Stop;
 
 use super::experiment;
 
-/// Each method at a few points of this directory.
+/// Calls `check` for each method at a few points of this directory.
 fn each(dir: &Path, mut check: impl FnMut(&Method, &Point, anyhow::Result<Box<dyn Task>>)) {
     let experiment = experiment();
     for method in &experiment.methods {
@@ -36,7 +36,7 @@ fn each(dir: &Path, mut check: impl FnMut(&Method, &Point, anyhow::Result<Box<dy
     }
 }
 
-/// Beside the program: the place for temporary files may lie in memory.
+/// A directory next to the program: the directory for temporary files may be in memory.
 fn on_the_device() -> tempfile::TempDir {
     let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
     tempfile::tempdir_in(folder).unwrap()
@@ -78,7 +78,7 @@ fn every_method_does_its_work_several_times_and_leaves_nothing() {
         n += 1;
     });
     assert!(n >= 40, "{n}");
-    // What tells that a run has ended is in the data's folder, which is this one.
+    // The marker of the last run's end is in the data folder, which is this one.
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["files-ended"]);
 }
@@ -92,7 +92,7 @@ fn a_created_file_has_its_size_until_it_is_emptied() {
     let mut point = Point::default();
     point.set("job", "create");
     point.set("dir", dir.path().to_path_buf());
-    // Two of them stay.
+    // Two of them remain.
     let size = 60u64 << 20;
     point.set("size", size);
     let data = (experiment.data)(&point, dir.path(), &Stop::default()).unwrap();
@@ -126,11 +126,11 @@ fn a_directory_that_is_removed_meanwhile_is_an_error_that_names_it() {
     each(dir.path(), |method, point, task| {
         let Ok(mut task) = task else { return };
         let Ok(folder) = point.path("folder") else { return };
-        // All that is in there, as the lock is on the folder itself.
+        // Removes all content, as the lock is on the folder itself.
         fs::remove_dir_all(folder).unwrap();
         let outcome = task.run(1).and_then(|_| task.between());
         fs::create_dir(folder).unwrap();
-        // What works on a file that it has open needs no name.
+        // A method that keeps a file open does not need its name.
         let open = ["pread", "random-pread", "random-mmap", "cold-direct", "fsync", "fdatasync"];
         let open = open.iter().chain(&["o-dsync", "append", "append-buffered", "append-durable"]);
         if open.chain(&["fstat"]).any(|name| method.name == *name) {

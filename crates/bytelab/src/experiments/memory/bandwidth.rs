@@ -1,6 +1,6 @@
-//! How many bytes go by in a second: a pass over the whole set, by one thread or by several with a
-//! set each. The loops are plain Rust, which the compiler makes vectors of; on x86-64 with AVX2
-//! where the processor has it.
+//! Memory bandwidth: a pass over the whole set, by one thread or by several with a set each. The
+//! loops are plain Rust, which the compiler vectorizes; on x86-64 with AVX2 if the processor has
+//! it.
 
 use anyhow::Result;
 use lab::experiment::{Build, Method, Task, Work};

@@ -1,4 +1,5 @@
-//! The data caches as the system announces them. What a ladder finds is held against this.
+//! The data caches as the operating system reports them. The steps of a ladder are compared with
+//! these.
 
 use std::sync::LazyLock;
 
@@ -9,14 +10,14 @@ pub(crate) struct Cache {
     pub(crate) line_bytes: u64,
 }
 
-/// By level; empty where the system does not tell.
+/// The caches by level; empty if the system does not report them.
 pub(crate) fn announced() -> &'static [Cache] {
     static CACHES: LazyLock<Vec<Cache>> = LazyLock::new(read);
     &CACHES
 }
 
 pub(super) fn line_bytes() -> u64 {
-    // A line larger than that is one that no known processor has.
+    // No known processor has a larger line.
     let line = announced().first().map(|cache| cache.line_bytes);
     line.filter(|line| [64, 128].contains(line)).unwrap_or(DEFAULT_LINE)
 }
@@ -24,7 +25,8 @@ pub(super) fn line_bytes() -> u64 {
 const DEFAULT_LINE: u64 =
     if cfg!(all(target_vendor = "apple", target_arch = "aarch64")) { 128 } else { 64 };
 
-/// The size of the largest cache; where none is announced, one that is large enough for most.
+/// The size of the largest cache; if none is reported, a size that is large enough for most
+/// processors.
 pub(super) fn last_bytes() -> u64 {
     announced().iter().map(|cache| cache.bytes).max().unwrap_or(32 << 20)
 }

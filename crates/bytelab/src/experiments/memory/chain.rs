@@ -8,20 +8,20 @@ use lab::random::XorShift64;
 
 use super::pages::Pages;
 
-/// A sample takes at least so long: the clock and the first misses do not weigh.
+/// The minimum duration of a sample, so that the clock and the first misses have little influence.
 pub(super) const WINDOW_NS: u64 = 300_000;
 
 /// The order in which the lines follow each other.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Order {
     Random,
-    /// One after the other, as they lie.
+    /// One after the other, in the order of addresses.
     Sequential,
-    /// Always so many lines further, then the lines between.
+    /// Each step skips a fixed number of lines; further turns visit the lines between.
     Strided(usize),
 }
 
-/// Where line `i` lies.
+/// The position of line `i`.
 pub(super) type Place = fn(i: usize) -> usize;
 
 #[repr(transparent)]
@@ -30,14 +30,14 @@ struct Link(*const Link);
 
 pub(super) struct Chain {
     pub(super) pages: Pages,
-    /// Where the last walk ended: the head would be in the caches already.
+    /// The link at which the last walk ended: the head of the chain would already be cached.
     at: Link,
     lines: usize,
-    /// So many loads take about a window.
+    /// The number of loads that fill about one window.
     pub(super) loads: u64,
 }
 
-/// Loads in one turn of the loop.
+/// The number of loads in one iteration of the loop.
 const TURN: u64 = 64;
 
 impl Chain {
@@ -46,7 +46,7 @@ impl Chain {
         ensure!(lines > 0 && last <= pages.len(), "{lines} lines do not fit into the set");
         let base = pages.bytes_mut().as_mut_ptr();
         let at = |i: usize| -> *mut Link {
-            // SAFETY: no line lies behind the last one, which ends inside of the set.
+            // SAFETY: the last line ends inside the set.
             unsafe { base.add(place(i)) }.cast()
         };
         let mut links = Links { at: &at };
@@ -58,7 +58,7 @@ impl Chain {
         Ok(Chain { at: Link(at(0)), pages, lines, loads: TURN })
     }
 
-    /// Follows so many links, rounded up to whole turns; returns how many.
+    /// Follows this many links, rounded up to whole iterations; returns the number.
     pub(super) fn walk(&mut self, loads: u64) -> u64 {
         let turns = loads.div_ceil(TURN);
         // SAFETY: each link of the cycle leads to another one, and `pages` keeps them alive.
@@ -66,12 +66,12 @@ impl Chain {
         turns * TURN
     }
 
-    /// Two times round.
+    /// Walks the whole cycle twice.
     pub(super) fn rounds(&mut self) {
         self.walk(2 * self.lines as u64);
     }
 
-    /// Finds how many loads make a window; of several tries the fastest counts.
+    /// Finds the number of loads that fill a window; the fastest of several attempts counts.
     pub(super) fn find_loads(&mut self) {
         let mut loads = 4 * TURN;
         loop {
@@ -92,13 +92,13 @@ impl Chain {
 }
 
 /// # Safety
-/// `at` is part of a cycle of links that stays alive and unchanged meanwhile.
+/// `at` is part of a cycle of links that stays alive and unchanged during the walk.
 #[inline(never)]
 unsafe fn walk(mut at: Link, turns: u64) -> Link {
     for _ in 0..turns {
-        // Of a constant number, so that the compiler unrolls it.
+        // A constant number, so that the compiler unrolls the loop.
         for _ in 0..TURN {
-            // SAFETY: by the promise of the caller, a link leads to a link.
+            // SAFETY: the caller guarantees that each link refers to a link.
             at = unsafe { *at.0 };
         }
     }
@@ -113,14 +113,14 @@ struct Links<'a> {
 impl Links<'_> {
     fn set(&mut self, line: usize, next: usize) {
         let next = Link((self.at)(next));
-        // SAFETY: `at` gives places inside of the set, aligned as lines are.
+        // SAFETY: `at` gives positions inside the set, aligned as lines are.
         unsafe { (self.at)(line).write(next) };
     }
 
-    /// Each line is put behind one of those before it, all of which are equally likely. This makes
-    /// every cycle of all lines equally likely: it is Sattolo's algorithm read as an insertion. The
-    /// numbers of the lines are put in order first, as they take an eighth of the memory or less,
-    /// and so most of them hit the caches.
+    /// Inserts each line after one of the lines before it, all of which are equally likely. This
+    /// makes every cycle of all lines equally likely: it is Sattolo's algorithm in the form of an
+    /// insertion. The numbers of the lines are ordered first, because they take an eighth of the
+    /// memory or less, so that most accesses hit the caches.
     fn random(&mut self, lines: usize) -> Result<()> {
         let mut next: Vec<usize> = Vec::new();
         next.try_reserve_exact(lines).context("the order of the lines does not fit into memory")?;
@@ -143,8 +143,8 @@ impl Links<'_> {
         for line in 0..lines {
             let next = match line + step {
                 next if next < lines => next,
-                // The end of a row: the next one begins one further, the last one leads to the
-                // first.
+                // At the end of a row, the next row begins one line further; the last line links to
+                // the first.
                 _ if line % step + 1 < step => line % step + 1,
                 _ => 0,
             };

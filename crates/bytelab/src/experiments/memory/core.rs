@@ -1,5 +1,5 @@
-//! How long a cache line needs from one CPU to another: two threads, each on its CPU, that wait for
-//! each other without sleeping.
+//! The time to transfer a cache line from one CPU to another: two threads, each on its CPU, that
+//! wait for each other by spinning.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -13,9 +13,9 @@ use lab::param::{Kind, Param, Point};
 use super::method::method;
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
-/// So many hand-overs take about a window.
+/// The number of hand-overs that fill about one window.
 const HOPS: u64 = 4000;
-/// Looks after which a thread gives its CPU away: the other one may have none.
+/// The number of polls after which a thread yields its CPU: the other thread may have none.
 const LOOKS: u32 = 100_000;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -69,7 +69,7 @@ static DEFAULT: LazyLock<String> = LazyLock::new(|| {
     PAIRS.iter().filter(of_first).copied().collect::<Vec<_>>().join(",")
 });
 
-/// Alone in its lines, as neighbouring lines are fetched in pairs.
+/// Alone in its cache lines, as adjacent lines are prefetched in pairs.
 #[derive(Default)]
 #[repr(align(256))]
 struct Line(AtomicU64);
@@ -84,7 +84,7 @@ struct Shared {
 struct Pair {
     shared: Arc<Shared>,
     swap: bool,
-    /// Tells the partner how many hand-overs to answer; dropped before it is waited for.
+    /// Sends the partner the number of hand-overs; dropped before the partner is joined.
     orders: Option<mpsc::Sender<u64>>,
     partner: Option<JoinHandle<Option<()>>>,
 }
@@ -96,7 +96,7 @@ fn between(point: &Point, swap: bool) -> Result<Box<dyn Task>> {
         return Err(skip("needs two CPUs, and this process may use one only"));
     };
     pin(own)?;
-    // Both lines are in pages that this pair alone has.
+    // Both lines are in pages that only this pair uses.
     let shared = Arc::new(Shared::default());
     let (orders, taken) = mpsc::channel();
     let theirs = Arc::clone(&shared);

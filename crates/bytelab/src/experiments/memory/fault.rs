@@ -1,4 +1,4 @@
-//! What the first touch of a page costs: the kernel finds a page, clears it and maps it.
+//! The cost of the first access to a page: the kernel allocates a page, clears it and maps it.
 
 use anyhow::{Context, Result};
 use lab::experiment::{Build, Method, Task, Work, skip};
@@ -48,7 +48,7 @@ fn small_page_bytes() -> u64 {
 }
 
 impl Touch {
-    /// Where the first whole page begins.
+    /// The offset of the first whole page.
     fn start(&self, map: &MmapMut) -> usize {
         map.as_ptr().align_offset(self.page)
     }
@@ -58,7 +58,7 @@ impl Touch {
         use memmap2::{Advice, UncheckedAdvice};
         if let Some(map) = self.map.as_ref().filter(|_| self.keep) {
             #[expect(unsafe_code, reason = "what is given back reads as zeros afterwards")]
-            // SAFETY: nobody holds a reference into the mapping.
+            // SAFETY: no reference into the mapping exists.
             unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) }.context("giving it back")?;
             return Ok(());
         }

@@ -1,15 +1,15 @@
-//! One pass over a set, as a loop. The elements of `-4th` have 4 bytes, so that every 4th is one of
-//! each 16 bytes, and each line is still touched.
+//! One pass over a set, as a loop. The elements of `-4th` have 4 bytes, so every 4th element is one
+//! in each 16 bytes, and each line is still accessed.
 
 use anyhow::Result;
 
 pub(super) trait Kernel: Send + 'static {
     /// Copies need a second part of the same size.
     const TWO_PARTS: bool = false;
-    /// One of so many bytes is touched.
+    /// One byte in this many is accessed.
     const ONE_OF: u64 = 1;
 
-    /// Skips what this processor does not have.
+    /// Skips a kernel that this processor does not support.
     fn possible() -> Result<()> {
         Ok(())
     }
@@ -60,7 +60,7 @@ kernel!(ReadFourth, 4, |set| {
     set.as_chunks::<4>().0.iter().fold(0, |sum, four| sum.wrapping_add(four[0]))
 });
 kernel!(Write, 1, |set| {
-    // Not known to the compiler, or it would call memset.
+    // Hidden from the compiler, which would otherwise call memset.
     let value = std::hint::black_box(0x0123_4567);
     for element in set.iter_mut() {
         *element = value;
@@ -125,7 +125,8 @@ impl Kernel for CopyAround {
     }
 }
 
-/// Every x86-64 has them, with 16 bytes; four fill a line, which then goes to memory as a whole.
+/// Every x86-64 has these stores, of 16 bytes; four fill a line, which is then written to memory as
+/// a whole.
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "stores that go round the caches have no safe form")]
 #[expect(
@@ -158,7 +159,7 @@ mod around {
     fn write_with_sse2(to: &mut [u32], value: u32) {
         let value = _mm_set1_epi32(value as i32);
         for to in to.as_chunks_mut::<4>().0 {
-            // SAFETY: 16 bytes, at a multiple of 16 as sets begin at a page.
+            // SAFETY: 16 bytes, at a multiple of 16, because sets begin at a page.
             unsafe { _mm_stream_si128(to.as_mut_ptr().cast::<__m128i>(), value) };
         }
         _mm_sfence();
@@ -167,9 +168,9 @@ mod around {
     #[target_feature(enable = "sse2")]
     fn copy_with_sse2(from: &[u32], to: &mut [u32]) {
         for (from, to) in from.as_chunks::<4>().0.iter().zip(to.as_chunks_mut::<4>().0) {
-            // SAFETY: 16 bytes, which may lie anywhere.
+            // SAFETY: 16 bytes, at any alignment.
             let value = unsafe { _mm_loadu_si128(from.as_ptr().cast::<__m128i>()) };
-            // SAFETY: 16 bytes, at a multiple of 16 as sets begin at a page.
+            // SAFETY: 16 bytes, at a multiple of 16, because sets begin at a page.
             unsafe { _mm_stream_si128(to.as_mut_ptr().cast::<__m128i>(), value) };
         }
         _mm_sfence();
@@ -198,7 +199,7 @@ mod tests {
     const X: u32 = 0x5566_7788;
 
     fn pass<K: Kernel>() -> (u32, Vec<u32>, Vec<u32>) {
-        // As aligned as sets are.
+        // Has the alignment of sets.
         let mut set = Pages::new(128, "small").unwrap();
         let mut other = Pages::new(128, "small").unwrap();
         set.elements_mut().fill(X);

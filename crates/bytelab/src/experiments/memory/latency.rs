@@ -1,5 +1,5 @@
-//! How long one load takes when the next one needs its result: by the size of the set, the kind of
-//! its pages, and the order of its lines.
+//! The latency of dependent loads: by the size of the set, the kind of its pages, and the order of
+//! its lines.
 
 use anyhow::Result;
 use lab::experiment::{Build, Method, Task, Work};
@@ -10,7 +10,7 @@ use super::chain::{Chain, Order};
 use super::method::method;
 use super::pages::Pages;
 
-/// More than the prefetchers that follow lines reach, and no multiple of a page.
+/// More than the distance that line prefetchers cover, and not a multiple of a page.
 const STRIDE_LINES: usize = 67;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -30,8 +30,8 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// Without it, 256 MiB in huge pages took half as long again after other processes ran. Why was not
-/// taken apart; that the first load of each page has to look for its address would explain it.
+/// Without it, 256 MiB in huge pages took half as long again after other processes ran. The cause
+/// was not examined; a page walk at the first load of each page would explain it.
 const WALK: u64 = 1 << 15;
 
 struct Chase {
@@ -39,13 +39,13 @@ struct Chase {
     warm: Warm,
 }
 
-/// How a set is brought back into the caches after other processes ran.
+/// How a set is brought back into the caches after other processes have run.
 enum Warm {
-    /// It fits into the caches near the core: two times round.
+    /// It fits into the caches of the core: the cycle is walked twice.
     Rounds,
-    /// It fits into the last one, or nearly: its lines are read in order.
+    /// It fits, or nearly fits, into the last-level cache: its lines are read in order.
     Sweep,
-    /// It does not fit, but the page tables do, and the processor's list of page addresses.
+    /// It does not fit, but its page tables and TLB entries do.
     Walk,
 }
 

@@ -1,5 +1,5 @@
-//! The latency of memory while other CPUs use its bandwidth: a random chase on one CPU, and readers
-//! on all others, which make pauses.
+//! The latency of memory while other CPUs use its bandwidth: random dependent loads on one CPU, and
+//! readers with pauses on all others.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ struct Loaded {
 struct Shared {
     running: AtomicBool,
     ended: AtomicBool,
-    /// In units of 4 KiB.
+    /// The bytes read, in units of 4 KiB.
     read: AtomicU64,
 }
 
@@ -91,7 +91,8 @@ impl Task for Loaded {
         for reader in &self.readers {
             reader.thread().unpark();
         }
-        // The load is on before the time begins: until all of them have surely read.
+        // The load must be active before the timing begins: wait until all readers have certainly
+        // read.
         let enough = self.shared.read.load(Relaxed) + 64 * self.readers.len() as u64;
         while self.shared.read.load(Relaxed) < enough {
             std::thread::yield_now();

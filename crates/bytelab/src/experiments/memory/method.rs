@@ -1,4 +1,4 @@
-//! What all methods of this experiment have in common.
+//! What all methods of this experiment share.
 
 use lab::experiment::{Build, How, Method};
 use lab::run::Role;

@@ -40,7 +40,7 @@ pub(crate) fn experiment() -> Experiment {
 const JOBS: &[&str] =
     &["latency", "bandwidth", "loaded", "tlb", "page-fault", "core-to-core", "naive"];
 
-/// Half-octaves.
+/// Sizes in steps of half an octave.
 const LADDER: &str = "4KiB,6KiB,8KiB,12KiB,16KiB,24KiB,32KiB,48KiB,64KiB,96KiB,128KiB,192KiB,256KiB,\
                       384KiB,512KiB,768KiB,1MiB,1536KiB,2MiB,3MiB,4MiB,6MiB,8MiB,12MiB,16MiB,24MiB,\
                       32MiB,48MiB,64MiB,96MiB,128MiB,192MiB,256MiB,384MiB,512MiB";
@@ -72,7 +72,7 @@ fn params() -> Vec<Param> {
     ]
 }
 
-/// One, and one for each CPU.
+/// One thread, and one for each CPU.
 static THREADS: LazyLock<String> =
     LazyLock::new(|| match super::shared::cpus::allowed().map_or(1, |cpus| cpus.len()) {
         0 | 1 => "1".to_owned(),

@@ -1,5 +1,5 @@
-//! The test that does not show the caches: an XOR over an array of growing size. What is next is
-//! known beforehand, so the prefetchers fetch it while the sum is done.
+//! A test that does not show the caches: an XOR over an array of growing size. The next addresses
+//! are predictable, so the prefetchers load the data during the computation.
 
 use std::hint::black_box;
 
@@ -38,12 +38,12 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
     Ok(Box::new(Xor { pages, passes: WINDOW_NS.div_ceil(shortest_ns.max(1)) }))
 }
 
-/// Returns how many elements there were.
+/// Returns the number of elements.
 fn pass(pages: &mut Pages) -> u64 {
     let elements = black_box(pages.elements_mut());
     let mut sum = 0;
     for element in &*elements {
-        // As it was written: one after the other, and no vectors.
+        // As in the original: one element after the other, without vectors.
         sum = black_box(sum ^ element);
     }
     elements.len() as u64

@@ -1,5 +1,4 @@
-//! A working set: memory of its own, in pages of the asked kind, which is proved and not only asked
-//! for.
+//! A working set: its own memory, in pages of the requested kind; the kernel's choice is verified.
 
 use anyhow::Result;
 use lab::cache::available_bytes;
@@ -14,8 +13,7 @@ pub(super) const PARAM: Param = Param {
     help: "pages that the memory lies in: the smallest, or those the processor needs fewest entries for",
 };
 
-/// One set takes no more than this part of the memory that is free, so that the machine is left
-/// alone.
+/// A set uses at most this part of the free memory, so that other programs are not disturbed.
 const SHARE_MAX: u64 = 4;
 
 pub(super) struct Pages {
@@ -25,7 +23,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Zeros, touched by the calling thread. Skips what this machine does not give.
+    /// Zeroed memory, touched by the calling thread. Skips if this machine does not provide it.
     pub(super) fn new(len: u64, kind: &str) -> Result<Pages> {
         fits(len)?;
         let huge = huge_page_bytes();
@@ -52,7 +50,7 @@ impl Pages {
         use memmap2::Advice::{HugePage, NoHugePage};
         let advice = if kind == "huge" { HugePage } else { NoHugePage };
         match self.map.advise_range(advice, self.start, whole) {
-            // A kernel without transparent huge pages has small ones only.
+            // A kernel without transparent huge pages has only small pages.
             Err(_) if kind == "small" => Ok(()),
             asked => asked.map_err(|error| skip(format!("the kernel refuses huge pages: {error}"))),
         }
@@ -70,7 +68,7 @@ impl Pages {
         }
     }
 
-    /// `AnonHugePages` of the mapping tells what the kernel really gave.
+    /// `AnonHugePages` of the mapping shows which pages the kernel allocated.
     #[cfg(target_os = "linux")]
     fn prove(&self, kind: &str, whole: u64) -> Result<()> {
         let Ok(smaps) = std::fs::read_to_string("/proc/self/smaps") else { return Ok(()) };
@@ -103,27 +101,26 @@ impl Pages {
         &mut self.map[self.start..self.start + self.len]
     }
 
-    /// As numbers of 4 bytes; what is left at the end is left out.
+    /// As numbers of 4 bytes; a remainder at the end is omitted.
     #[expect(unsafe_code, reason = "bytes are seen as numbers")]
     pub(super) fn elements_mut(&mut self) -> &mut [u32] {
-        // SAFETY: any bytes are a u32.
+        // SAFETY: any four bytes are a valid u32.
         let (_, elements, _) = unsafe { self.bytes_mut().align_to_mut() };
         elements
     }
 
-    /// Reads one element of each line, in order: what of the set fits into the caches is then
-    /// there.
+    /// Reads one element of each line, in order: afterwards the caches contain as much of the set
+    /// as fits.
     pub(super) fn sweep(&mut self) {
         let sum = self.elements_mut().iter().step_by(16).fold(0, |sum, element| sum ^ element);
         std::hint::black_box(sum);
     }
 }
 
-/// Where a huge page is larger (512 MiB on arm64 with pages of 64 KiB), a small set cannot have
-/// one.
+/// If a huge page is larger (512 MiB on arm64 with pages of 64 KiB), a small set cannot have one.
 const MAX_HUGE: u64 = 32 << 20;
 
-/// Skips what needs too large a part of the free memory.
+/// Skips a set that needs too large a part of the free memory.
 pub(super) fn fits(len: u64) -> Result<()> {
     match available_bytes() {
         Some(free) if len > free / SHARE_MAX => Err(skip(format!(

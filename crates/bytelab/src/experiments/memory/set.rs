@@ -1,4 +1,4 @@
-//! The memory that one thread makes its passes over.
+//! The memory that a thread passes over.
 
 use std::hint::black_box;
 
@@ -31,7 +31,7 @@ impl Set {
         };
     }
 
-    /// How many passes take about a window.
+    /// The number of passes that fill about one window.
     pub(super) fn passes<K: Kernel>(&mut self) -> u64 {
         let mut shortest_ns = u64::MAX;
         for _ in 0..3 {
@@ -42,7 +42,7 @@ impl Set {
         WINDOW_NS.div_ceil(shortest_ns.max(1))
     }
 
-    /// Of one part.
+    /// The length of one part.
     pub(super) fn len(&self) -> u64 {
         self.parts.first().map_or(0, Pages::len) as u64
     }

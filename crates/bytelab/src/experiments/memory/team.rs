@@ -1,5 +1,5 @@
-//! Several threads that make passes at once, each on a CPU of its own over a set of its own. They
-//! sleep between the samples.
+//! Several threads that make passes at the same time, each on its own CPU and over its own set.
+//! They sleep between the samples.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,13 +13,13 @@ use super::kernel::Kernel;
 use super::set::Set;
 use crate::experiments::shared::cpus::{allowed, start_on};
 
-/// In all, so that to wake the threads does not weigh.
+/// The minimum in all, so that waking the threads has little influence.
 const BYTES_MIN: u64 = 256 << 20;
 
 pub(super) struct Team<K> {
     threads: Vec<JoinHandle<Option<()>>>,
     shared: Arc<Shared>,
-    /// As many as there are to be.
+    /// The intended number of threads.
     n: usize,
     size: u64,
     kernel: PhantomData<K>,
@@ -28,7 +28,7 @@ pub(super) struct Team<K> {
 struct Shared {
     start: Barrier,
     end: Barrier,
-    /// Passes of each thread in the next sample; none: they are to end.
+    /// The number of passes of each thread in the next sample; 0 ends the threads.
     passes: AtomicU64,
 }
 
@@ -94,7 +94,7 @@ impl<K: Kernel> Task for Team<K> {
 
 impl<K> Drop for Team<K> {
     fn drop(&mut self) {
-        // Where one could not be started, the others wait for it until the process ends.
+        // If a thread could not be started, the others wait for it until the process ends.
         if self.threads.len() == self.n {
             self.shared.passes.store(0, Ordering::Release);
             self.shared.start.wait();

@@ -23,7 +23,7 @@ fn small() -> Point {
     ])
 }
 
-/// Runs a method at a point; none where this machine refuses it.
+/// Runs a method at a point; `None` if this machine refuses it.
 fn run(method: &Method, point: &Point) -> Option<lab::experiment::Work> {
     let How::BuiltIn(build) = method.how else { panic!("{} is built in", method.name) };
     let mut task = match build(point) {
@@ -43,7 +43,7 @@ fn run(method: &Method, point: &Point) -> Option<lab::experiment::Work> {
 
 #[test]
 fn every_method_works_at_a_small_point() {
-    // A thread that is pinned stays so; the test's own thread is not to be.
+    // A pinned thread stays pinned, so the test's own thread must not be pinned.
     std::thread::spawn(|| {
         for method in methods() {
             if let Some(work) = run(&method, &small()) {

@@ -1,5 +1,5 @@
-//! How far the processor's list of page addresses reaches: as many lines, one in each page, or side
-//! by side. Where the first takes longer, it is not for want of cache.
+//! The reach of the TLB: the same number of lines, one in each page, or adjacent. If the first case
+//! takes longer, the caches are not the reason.
 
 use anyhow::Result;
 use lab::experiment::{Build, Method, Task, Work};
@@ -21,7 +21,7 @@ pub(super) fn methods() -> Vec<Method> {
             chase(point, |i| i * LINE)
         }),
         tlb("spread", "the same number of lines, one in each page", |point| {
-            // Not at the same place in each: they would share a few places of the cache.
+            // Not at the same offset in each page: such lines would share a few cache sets.
             chase(point, |i| i * PAGE + i % (PAGE / LINE) * LINE)
         }),
     ]

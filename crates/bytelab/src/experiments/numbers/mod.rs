@@ -13,7 +13,7 @@ use lab::stop::Stop;
 use super::memory::announced;
 use crate::numbers::{EXPERIMENT, ROWS, Row, row};
 
-/// Each row is a point of its own: rows do different things and are not compared with each other.
+/// Each row is a separate point: rows do different things and are not compared with each other.
 pub(crate) fn experiment() -> Experiment {
     Experiment {
         name: EXPERIMENT,
@@ -39,7 +39,7 @@ pub(crate) fn experiment() -> Experiment {
             reads: vec!["row", "dir"],
             how: How::BuiltIn(build),
             role: Role::Contender,
-            // Rows that write to files may make the device deliver bytes of the file system's own.
+            // Rows that write to files may make the device read the file system's own blocks.
             bypasses_cache: true,
             default: true,
             job: None,
@@ -82,7 +82,7 @@ fn declares(experiment: &Experiment, name: &str) -> bool {
     experiment.params.iter().any(|param| param.name == name)
 }
 
-/// The row's values, and of all other params the first default.
+/// The row's values; every other param has its first default.
 fn inner_point(row: &Row, source: &Experiment) -> Result<Point> {
     let mut given: Vec<(&str, &str)> =
         row.point.split_whitespace().filter_map(|value| value.split_once('=')).collect();
@@ -101,7 +101,7 @@ fn inner_point(row: &Row, source: &Experiment) -> Result<Point> {
     Ok(point)
 }
 
-/// A size that depends on this machine, in bytes; all else as it is.
+/// Converts a size that depends on this machine to bytes; other texts are unchanged.
 fn sized(text: &str) -> String {
     let level = |level: u64, usual: u64| {
         let found = announced().iter().find(|cache| cache.level == level);
@@ -110,20 +110,20 @@ fn sized(text: &str) -> String {
     let bytes = match text {
         "L1/2" => level(1, 32 << 10) / 2,
         "L2/2" => level(2, 256 << 10) / 2,
-        // In a virtual machine, and where cores share it, only a part of it is there.
+        // In a virtual machine, and if cores share the cache, only a part of it is available.
         "L3/4" => level(3, 0) / 4,
         "memory" => memory_bytes(),
         "memory/2" => memory_bytes() / 2,
         "memory/4" => memory_bytes() / 4,
         _ => return text.to_owned(),
     };
-    // The least that the param takes: `build` then skips the row.
+    // The minimum that the param accepts: `build` then skips the row.
     bytes.max(NO_SUCH_CACHE).to_string()
 }
 
 const NO_SUCH_CACHE: u64 = 256;
 
-/// Four times the largest cache; all rows together leave the most of the free memory alone.
+/// Four times the largest cache; all rows together leave most of the free memory unused.
 fn memory_bytes() -> u64 {
     const ROWS_AT_ONCE: u64 = 32;
     let largest = announced().iter().map(|cache| cache.bytes).max().unwrap_or(16 << 20);
@@ -155,7 +155,7 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
     Ok(Box::new(Foreign { task: build(&point)?, size }))
 }
 
-/// The protocol hands over texts; the params of the source tell which are numbers.
+/// The protocol passes texts; the params of the source define which are numbers.
 fn typed(point: &Point, source: &Experiment) -> Result<Point> {
     let mut typed = Point::default();
     for (name, value) in point.iter() {

@@ -1,4 +1,4 @@
-//! Asynchronous readers, on a runtime of one thread (and tokio's own, which does the reading).
+//! Asynchronous readers, on a runtime of one thread (and tokio's own blocking threads, which read).
 
 use std::future::poll_fn;
 use std::io;
@@ -27,7 +27,7 @@ fn runtime() -> Result<Runtime> {
     Builder::new_current_thread().build().context("starting tokio")
 }
 
-/// Lets tokio, too, read as much at once as the buffer holds.
+/// Makes tokio, too, read as many bytes at a time as the buffer holds.
 async fn open(input: &Input, buffer: &[u8]) -> Result<File> {
     let mut file = File::open(&input.path).await.with_context(|| input.doing("opening"))?;
     file.set_max_buf_size(buffer.len());
@@ -95,8 +95,8 @@ impl Source for AsyncBytes {
     }
 }
 
-/// A stream of bytes that waits for the file once a chunk, but is awaited for each byte. Written as
-/// a `poll` function, because an `async fn` called for each byte takes more than twice the time.
+/// A stream of bytes that waits for the file once per chunk, but is awaited for each byte. Written
+/// as a `poll` function, because an `async fn` called for each byte takes more than twice the time.
 struct Bytes<'a> {
     file: File,
     buffer: &'a mut [u8],

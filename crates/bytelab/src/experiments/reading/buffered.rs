@@ -1,4 +1,4 @@
-//! The buffered reader of the standard library: its buffer as it is, and byte by byte.
+//! The buffered reader of the standard library: by whole buffers, and byte by byte.
 
 use std::io::{BufRead, BufReader, Read};
 

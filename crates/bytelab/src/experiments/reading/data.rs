@@ -1,4 +1,4 @@
-//! The files of a point: the user's own, looked at before anybody opens it for good, or made ones.
+//! The files of a point: the user's own, which is inspected before it is opened, or generated ones.
 
 use std::any::Any;
 use std::fs::{self, OpenOptions};
@@ -16,7 +16,7 @@ use super::http;
 use super::source::argument;
 use crate::experiments::shared::made_file;
 
-/// Finds or makes the `parallel` files, and tells the methods where they are and how large.
+/// Finds or generates the `parallel` files, and passes their paths and sizes to the methods.
 pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     let parallel = point.number("parallel")?;
     let (paths, size) = if point.get("file").is_some() {
@@ -55,7 +55,7 @@ pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
 /// The absolute path and the size of a file that every method can read.
 fn user_file(path: &Path) -> Result<(PathBuf, u64)> {
     let name = path.display();
-    // Not opened before its kind is known: to open a FIFO waits for a writer, a tape rewinds.
+    // Not opened before its kind is known: opening a FIFO waits for a writer, and a tape rewinds.
     let kind = match fs::metadata(path) {
         Ok(metadata) => metadata.file_type(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -71,7 +71,7 @@ fn user_file(path: &Path) -> Result<(PathBuf, u64)> {
     ensure!(kind.is_file(), "{name} is a device; give a regular file with --file");
     let size = OpenOptions::new()
         .read(true)
-        // It may have become a FIFO since.
+        // It may have become a FIFO in the meantime.
         .custom_flags(OFlags::NONBLOCK.bits() as i32)
         .open(path)
         .and_then(|file| file.metadata())
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_opened_is_named() {
-        // Nobody may read this one, not even root.
+        // No user may read this file, not even root.
         let file = Path::new("/proc/sys/vm/drop_caches");
         let error = data(&point(Some(file)), Path::new("/nonexistent"), &Stop::default())
             .err()

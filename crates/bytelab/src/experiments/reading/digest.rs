@@ -1,13 +1,13 @@
-//! The untimed fold that no method can cheat: each 8 bytes are mixed with their place in the file,
-//! so that a byte that is skipped, handed over twice or out of order changes the result.
+//! The untimed fold that detects every error: each 8 bytes are mixed with their position in the
+//! file, so that a byte that is skipped, repeated or out of order changes the result.
 
 use super::fold::{ALIGN, Fold};
 
-/// Parts of a file can be digested apart, since the contributions of its words are added.
+/// Parts of a file can be digested separately, since the contributions of their words are added.
 pub(super) struct Digest {
     offset: u64,
     len: u64,
-    /// The bytes since the last multiple of 8, the first one lowest.
+    /// The bytes since the last multiple of 8, with the first one in the lowest bits.
     word: u64,
     total: u64,
 }
@@ -60,7 +60,8 @@ impl Fold for Digest {
 }
 
 impl Digest {
-    /// The total with the last, incomplete word, which only the length tells from one with zeros.
+    /// The total including the last, incomplete word, which differs from one padded with zeros only
+    /// by the length.
     fn closed(&self) -> u64 {
         if self.offset.is_multiple_of(8) {
             return self.total;
@@ -93,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition, without offsets kept on the way.
+    /// The definition, without stored offsets.
     fn defined(bytes: &[u8]) -> u64 {
         let mut total = 0u64;
         for (place, word) in bytes.chunks(8).enumerate() {

@@ -1,4 +1,4 @@
-//! `O_DIRECT`: from the device into the buffer, round the page cache.
+//! `O_DIRECT`: from the device into the buffer, bypassing the page cache.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -13,7 +13,8 @@ use super::fold::Fold;
 use super::source::{Input, Source, contender, reading};
 use crate::experiments::shared::aligned_buffer::{Buffer, PAGE};
 
-/// What statfs(2) calls a file system in memory, which may accept `O_DIRECT` but has no device.
+/// The type number in statfs(2) of a file system in memory, which may accept `O_DIRECT` but has no
+/// device.
 const TMPFS: u32 = 0x0102_1994;
 
 pub(super) fn method() -> Method {
@@ -39,7 +40,7 @@ impl Direct {
         Ok(direct)
     }
 
-    /// Skips the method where the first block cannot be read in this way.
+    /// Skips the method if the first block cannot be read in this way.
     fn try_out(&mut self) -> Result<()> {
         let (input, buffer) = (&self.input, &mut self.buffer);
         let system = rustix::fs::statfs(&input.path).with_context(|| input.doing("statfs of"))?;
@@ -50,7 +51,7 @@ impl Direct {
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 Err(skip("the file system refuses O_DIRECT"))
             }
-            // Any other error will come again in the first pass, and fail it.
+            // Any other error occurs again in the first pass, and fails it.
             _ => Ok(()),
         }
     }
@@ -77,8 +78,9 @@ impl Direct {
             let n = file.read(buffer).map_err(|error| input.failed(offset, error))?;
             fold.chunk(&buffer[..n]);
             offset = input.advanced(offset, n)?;
-            // Nothing can be read behind an incomplete last block: offsets, lengths and addresses
-            // must be multiples of the block size of the device (open(2)), which a page is.
+            // No read is possible behind an incomplete last block: offsets, lengths and addresses
+            // must be multiples of the block size of the device (open(2)), and a page is such a
+            // multiple.
             if n == 0 || !n.is_multiple_of(PAGE) {
                 return input.ended(offset);
             }

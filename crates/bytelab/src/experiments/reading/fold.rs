@@ -1,22 +1,22 @@
-//! What becomes of the bytes: a `Fold` takes them one by one or in chunks, always in the order of
-//! the file. `Sum` is the timed one, made to cost as little as memory allows.
+//! How the bytes are consumed: a `Fold` takes them one by one or in chunks, always in the order of
+//! the file. `Sum` is the timed one, with the lowest cost that memory allows.
 
 /// Every method is generic over this, so that the timed pass and the digest run the same code.
 pub(super) trait Fold: Send {
-    /// A fold of the bytes from this offset of the file on, which is a multiple of [`ALIGN`].
+    /// A fold of the bytes from this offset of the file, which is a multiple of [`ALIGN`].
     fn at(offset: u64) -> Self;
 
     fn chunk(&mut self, bytes: &[u8]);
 
     fn byte(&mut self, byte: u8);
 
-    /// Adds what a fold of another part of the same file has seen.
+    /// Adds the result of a fold of another part of the same file.
     fn merge(&mut self, other: Self);
 
     fn result(self) -> u64;
 }
 
-/// Where a file may be cut into parts that are folded apart.
+/// A file may be split at multiples of this into parts that are folded separately.
 pub(super) const ALIGN: u64 = 4096;
 
 /// The sum of all bytes.
@@ -75,7 +75,7 @@ fn portable_sum(bytes: &[u8]) -> u64 {
     total
 }
 
-/// 2.4 times as fast as the portable sum on what lies in the L2 cache, where a reused buffer lies.
+/// 2.4 times as fast as the portable sum for data in the L2 cache, which contains a reused buffer.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     #![expect(unsafe_code, reason = "code for a processor that has AVX2")]
@@ -85,7 +85,7 @@ mod avx2 {
         _mm256_setzero_si256,
     };
 
-    /// None: the processor does not have AVX2.
+    /// `None` if the processor does not have AVX2.
     pub(super) fn sum(bytes: &[u8]) -> Option<u64> {
         is_x86_feature_detected!("avx2").then(|| {
             // SAFETY: the processor has AVX2.
@@ -96,7 +96,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn vector_sum(bytes: &[u8]) -> u64 {
         let zero = _mm256_setzero_si256();
-        // One sum would wait for itself; four keep the loads busy.
+        // One sum would be a chain of dependent additions; four keep the load units busy.
         let mut sums = [zero; 4];
         let (rows, rest) = bytes.as_chunks::<128>();
         for row in rows {

@@ -1,13 +1,13 @@
-//! Methods in other languages: workers, of which the best of each language competes by default.
+//! Methods in other languages, as workers; the best method of each language competes by default.
 
 use lab::experiment::{How, Method};
 use lab::run::Role;
 
-/// Methods of a language, each with one line on what it does.
+/// The methods of a language, each with a one-line description.
 type Methods = &'static [(&'static str, &'static str)];
 
-/// Of `workers/LANGUAGE`: what stands in front of its methods' names, and the methods, the best one
-/// first.
+/// The workers of `workers/LANGUAGE`: the prefix of the methods' names, and the methods, the best
+/// one first.
 const LANGUAGES: &[(&str, Methods)] = &[
     (
         "c",
@@ -166,7 +166,7 @@ fn method(language: &str, name: &str, about: &str, is_best: bool) -> Method {
         how: How::Worker { argv: argv.to_vec() },
         role: Role::Contender,
         bypasses_cache: false,
-        // All of them are many; --language asks for them.
+        // The others are many; `--language` selects them.
         default: is_best,
         job: Some("file"),
     }

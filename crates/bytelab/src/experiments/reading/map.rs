@@ -1,4 +1,4 @@
-//! The whole file mapped, and the hints that are said to make it faster.
+//! The whole file is mapped, with and without the hints that are reported to make it faster.
 
 #![expect(unsafe_code, reason = "maps files")]
 
@@ -43,7 +43,7 @@ impl Source for Mapped {
         if *hint == Hint::Populate {
             options.populate();
         }
-        // SAFETY: nobody is to change the file while it is measured; its size has just been
+        // SAFETY: no process may change the file while it is measured; its size has just been
         // checked.
         let map = unsafe { options.map(&file) }.with_context(|| input.doing("mapping"))?;
         if *hint == Hint::Sequential {

@@ -19,7 +19,7 @@ pub(super) fn method() -> Method {
 
 struct Pread {
     input: Input,
-    /// One for each thread.
+    /// One buffer for each thread.
     buffers: Vec<Buffer>,
 }
 

@@ -1,5 +1,5 @@
-//! `read` into a buffer that is used again: the reference, and the ground on which the styles of
-//! access to a chunk in memory are compared.
+//! `read` into a reused buffer: the reference, and the basis on which the ways to access a chunk in
+//! memory are compared.
 
 use std::io::Read as _;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ pub(super) fn method() -> Method {
     contender("read", about, &["buffer"], build::<Whole>)
 }
 
-/// How a chunk is handed to the fold.
+/// How a chunk is passed to the fold.
 pub(super) trait Style: Send + 'static {
     fn hand_over<F: Fold>(chunk: &[u8], fold: &mut F);
 }

@@ -1,5 +1,5 @@
-//! What a method of this experiment is: a `Source`, which hands the bytes of one file to a `Fold`.
-//! Here a source becomes a `Task`, and `parallel` sources become threads.
+//! The interface of a method of this experiment: a `Source` passes the bytes of one file to a
+//! `Fold`. Here a source becomes a `Task`, and `parallel` sources become threads.
 
 use std::fs::File;
 use std::io;
@@ -15,14 +15,14 @@ use lab::run::Role;
 use super::digest::{Digest, combined};
 use super::fold::{Fold, Sum};
 
-/// A way to read one file, with all that it needs and can use again.
+/// A way to read one file, with its reusable resources.
 pub(super) trait Source: Send {
-    /// Opens the file, hands over all its bytes in order and closes it.
+    /// Opens the file, passes on all its bytes in order and closes it.
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()>;
 }
 
-/// A method that reads files. All read the one that `size` or `file` and `parallel` tell of;
-/// `reads` names what else it needs.
+/// A method that reads files. All read the file of `size` or `file`, and `parallel`; `reads` names
+/// further params.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
     Method { job: Some("file"), ..method(name, about, reads, How::BuiltIn(build)) }
 }
@@ -41,7 +41,7 @@ pub(super) fn method(name: &str, about: &str, reads: &[&'static str], how: How) 
     }
 }
 
-/// Sets a source up for each file of the point.
+/// Creates a source for each file of the point.
 pub(super) fn reading<S: Source + 'static>(
     point: &Point,
     prepare: impl Fn(Input) -> Result<S>,
@@ -51,7 +51,7 @@ pub(super) fn reading<S: Source + 'static>(
 
 pub(super) struct Reading<S> {
     sources: Vec<S>,
-    /// Of all files together.
+    /// The size of all files together.
     size: u64,
 }
 
@@ -60,7 +60,7 @@ impl<S: Source> Reading<S> {
         Reading::each(point, |index| prepare(Input::of(point, index)?))
     }
 
-    /// The same by the file's index, from 0.
+    /// The same, with a function of the file's index, from 0.
     pub(super) fn each(point: &Point, prepare: impl Fn(u64) -> Result<S>) -> Result<Reading<S>> {
         let parallel = point.number("parallel")?;
         let sources = (0..parallel).map(prepare).collect::<Result<Vec<S>>>()?;
@@ -68,8 +68,8 @@ impl<S: Source> Reading<S> {
         Ok(Reading { sources, size: size.context("size × parallel is too large")? })
     }
 
-    /// Each file's fold. Several files are read by a thread each, which is started in here, once
-    /// for all operations.
+    /// The fold of each file. Each of several files is read by its own thread, which is started
+    /// here, once for all operations.
     fn results<F: Fold>(&mut self, ops: u64) -> Result<Vec<u64>> {
         if let [source] = self.sources.as_mut_slice() {
             return Ok(vec![repeat::<S, F>(source, ops)?]);
@@ -97,7 +97,7 @@ fn repeat<S: Source, F: Fold>(source: &mut S, ops: u64) -> Result<u64> {
     Ok(result)
 }
 
-/// What the thread returned; its panic becomes ours.
+/// The value that the thread returned; its panic is propagated.
 pub(super) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -114,11 +114,11 @@ impl<S: Source> Task for Reading<S> {
     }
 }
 
-/// The file of one source.
+/// The file that one source reads.
 #[derive(Clone)]
 pub(super) struct Input {
     pub(super) path: PathBuf,
-    /// What it held when the data were made or looked at. Another size is an error, because the
+    /// The size when the data was generated or inspected. Another size is an error, because the
     /// methods would not have done the same work.
     pub(super) size: u64,
 }
@@ -134,7 +134,7 @@ impl Input {
         File::open(&self.path).with_context(|| self.doing("opening"))
     }
 
-    /// For a method that relies on the size: sees that it is still true.
+    /// Opens the file for a method that relies on the size, and checks that it is unchanged.
     pub(super) fn open_checked(&self) -> Result<File> {
         let file = self.open()?;
         self.check_size(&file)?;
@@ -152,14 +152,14 @@ impl Input {
         Ok(())
     }
 
-    /// The new offset after `n` bytes. Stops at a file that grows as fast as it is read.
+    /// The new offset after `n` bytes. Fails if the file grows as fast as it is read.
     pub(super) fn advanced(&self, offset: u64, n: usize) -> Result<u64> {
         let offset = offset + n as u64;
         ensure!(offset <= self.size, "{} has grown beyond {} bytes", self.name(), self.size);
         Ok(offset)
     }
 
-    /// For a method that has read up to the end of the file, and found it here.
+    /// Called by a method that has reached the end of the file at this offset; checks the size.
     pub(super) fn ended(&self, offset: u64) -> Result<()> {
         self.advanced(offset, 0)?;
         let (name, size) = (self.name(), self.size);
@@ -191,7 +191,7 @@ pub(super) fn numbered(name: &str, index: u64) -> String {
     if index == 0 { name.to_owned() } else { format!("{name}{}", index + 1) }
 }
 
-/// Skips a method that holds whole files in memory where they do not fit.
+/// Skips a method that holds whole files in memory if they do not fit.
 pub(super) fn fits_in_memory(point: &Point) -> Result<()> {
     let needed = point.number("size")?.saturating_mul(point.number("parallel")?);
     let available = cache::available_bytes().context("no MemAvailable in /proc/meminfo")?;

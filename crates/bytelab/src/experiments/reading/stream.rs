@@ -1,4 +1,4 @@
-//! Our own library: the chunks that byte-stream lends.
+//! Our own library: byte-stream lends chunks.
 
 use anyhow::Result;
 use byte_stream::Stream;
@@ -12,13 +12,13 @@ pub(super) fn method() -> Method {
     contender("byte-stream", "byte-stream: chunks that are lent", &["buffer"], build)
 }
 
-/// Chunks of one file.
+/// The borrowed chunks of one file.
 pub(super) struct Lent {
     input: Input,
     buffer: usize,
 }
 
-/// What the library allows.
+/// The maximum that the library accepts.
 pub(super) const BUFFER_LIMIT: u64 = 1 << 20;
 
 fn build(point: &Point) -> Result<Box<dyn Task>> {

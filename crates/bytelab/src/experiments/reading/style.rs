@@ -1,5 +1,5 @@
-//! The ways to walk over a chunk byte by byte, each written as one would write it by hand. The
-//! compiler makes vectors of some of them: that is part of the answer.
+//! The ways to iterate over a chunk byte by byte, each written in the usual form. The compiler
+//! vectorizes some of them: that is part of the result.
 
 use lab::experiment::Method;
 

@@ -1,4 +1,4 @@
-//! Every method against a naive computation, and against files that change or cannot be read.
+//! Compares every method with a naive computation, and tests files that change or cannot be read.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::fold::Fold;
 use super::source::{Input, Reading, Source};
 use super::{experiment, http};
 
-/// What the methods get for the default values and these.
+/// The arguments of the methods for the default values, replaced by these.
 fn arguments(dir: &Path, values: &[(&str, Value)]) -> Point {
     let experiment = experiment();
     let mut point = Point::default();
@@ -32,7 +32,7 @@ fn declared(experiment: &Experiment, method: &Method, arguments: &Point) -> Poin
     arguments.only(|name| !is_param(name) || method.reads.contains(&name))
 }
 
-/// Each built-in method set up for the arguments; only these two may be refused.
+/// Each built-in method prepared for the arguments; only these two may be refused.
 fn tasks(arguments: &Point) -> Vec<(String, Result<Box<dyn Task>>)> {
     let experiment = experiment();
     let is_file = arguments.text("source").unwrap() == "file";
@@ -59,7 +59,7 @@ fn naive_digest(bytes: &[u8]) -> u64 {
     digest.result()
 }
 
-/// All methods on these arguments do what the loop here does.
+/// Checks that all methods give the result of the loop here.
 fn check(arguments: &Point) {
     let parallel = arguments.number("parallel").unwrap();
     let (mut sum, mut digests, mut len) = (0, Vec::new(), 0);
@@ -73,7 +73,7 @@ fn check(arguments: &Point) {
     for (name, task) in tasks(arguments) {
         let mut task = task.unwrap();
         let answer = (!name.starts_with("bare-")).then_some(sum);
-        // An unoptimised test needs a while for a large file.
+        // An unoptimised test takes long for a large file.
         let ops = if len < 100_000 { 3 } else { 1 };
         let work = task.run(ops).unwrap();
         assert_eq!(work, Work { ops, bytes: ops * len, answer }, "{name} {arguments}");
@@ -124,7 +124,7 @@ fn any_number_of_threads_and_reads_in_flight_will_do() {
     }
 }
 
-/// The same files from a server in this process, by HTTP or by TLS.
+/// Serves the same files from a server in this process, by HTTP or by TLS.
 fn serve(source: &str, arguments: &mut Point) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("www")).unwrap();
@@ -142,7 +142,7 @@ fn serve(source: &str, arguments: &mut Point) -> TempDir {
     }
     arguments.set("source", source);
     let files = http::serve::Files::of(dir.path()).unwrap();
-    // It waits for connections until the tests end.
+    // The thread waits for connections until the tests end.
     std::thread::spawn(move || files.serve(&listener));
     dir
 }
@@ -190,7 +190,7 @@ fn a_resource_that_is_not_as_it_was_is_an_error_that_names_it() {
     }
 }
 
-/// A method that cheats: what it hands over is made of what it should.
+/// A method that cheats: it changes the bytes before it passes them on.
 struct Cheat(Input, fn(&mut Vec<u8>));
 
 impl Source for Cheat {
@@ -211,7 +211,7 @@ fn a_source_that_skips_repeats_or_reorders_is_found_out() {
         (reading.run(1).unwrap().answer, reading.digest().unwrap())
     };
     let honest = results(|_| ());
-    // A byte of 0 that is skipped, and any order, leave the sum as it is.
+    // Skipping a byte of 0, or changing the order, does not change the sum.
     for cheat in [
         (|bytes| bytes.swap(8, 9)) as fn(&mut Vec<u8>),
         |bytes| bytes.rotate_left(4096),
@@ -259,7 +259,7 @@ fn a_read_that_fails_is_an_error_that_names_the_file() {
     let directory = dir.path().join("directory");
     fs::create_dir(&directory).unwrap();
     let size = fs::metadata(&directory).unwrap().len();
-    // Reads fail at once: in the first one as EIO, in the second as EISDIR.
+    // Reads fail immediately: for the first path with EIO, for the second with EISDIR.
     for (path, size) in [(Path::new("/proc/self/mem"), 20_000), (&directory, size)] {
         let mut arguments = arguments(dir.path(), &[("size", 20_000u64.into())]);
         arguments.set("file", path.to_path_buf());
@@ -323,8 +323,8 @@ fn the_declarations_hold_together() {
     assert_eq!(experiment.methods[0].name, "read");
 }
 
-/// A file of which the second half is gone after it was opened, and the input that knows of the
-/// whole.
+/// A file whose second half is removed after it was opened, and the input that has the original
+/// size.
 pub(super) fn cut_file() -> (TempDir, Point, Input, File) {
     let dir = tempfile::tempdir().unwrap();
     let arguments =
@@ -335,7 +335,7 @@ pub(super) fn cut_file() -> (TempDir, Point, Input, File) {
     (dir, arguments, Input { path, size: 40_960 }, file)
 }
 
-/// The error of reading such a file.
+/// Checks the error of reading such a file.
 pub(super) fn check_cut<T>(result: Result<T>) {
     let error = format!("{:#}", result.err().expect("an error"));
     assert!(error.ends_with("ended at offset 20000 of 40960: it has been cut"), "{error}");

@@ -1,5 +1,4 @@
-//! `io_uring`: several reads in flight into registered buffers, handed over in the order of the
-//! file.
+//! `io_uring`: several reads in flight into registered buffers, passed on in the order of the file.
 
 #![expect(unsafe_code, reason = "gives buffers to io_uring")]
 
@@ -29,13 +28,13 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
 struct Uring {
     input: Input,
     ring: IoUring,
-    /// The chunk with index i uses the slot i % len.
+    /// Chunk number i uses the slot i % len.
     slots: Vec<Slot>,
 }
 
 struct Slot {
     buffer: Buffer,
-    /// What the kernel answered; none while the read is in flight.
+    /// The result from the kernel; `None` while the read is in flight.
     result: Option<i32>,
 }
 
@@ -77,7 +76,7 @@ impl Uring {
         Ok(())
     }
 
-    /// How many bytes the chunk at this offset has.
+    /// The length of the chunk at this offset.
     fn want(&self, offset: u64) -> usize {
         let len = self.slots[0].buffer.len();
         usize::try_from(self.input.size - offset).map_or(len, |left| left.min(len))
@@ -91,14 +90,15 @@ impl Uring {
             .offset(offset)
             .build()
             .user_data(slot as u64);
-        // SAFETY: the buffer is not touched, and the file not closed, before the read is done.
+        // SAFETY: until the read has completed, the buffer is not accessed and the file is not
+        // closed.
         unsafe { self.ring.submission().push(&read) }
             .with_context(|| self.input.doing("queueing a read of"))?;
         self.slots[slot].result = None;
         Ok(())
     }
 
-    /// Sends what is queued, and returns the result of the read in this slot.
+    /// Submits the queued reads, and returns the result of the read in this slot.
     fn wait_for(&mut self, slot: usize) -> Result<i32> {
         loop {
             self.collect();
@@ -121,14 +121,14 @@ impl Uring {
         }
     }
 
-    /// Notes the results that have come.
+    /// Records the results that have arrived.
     fn collect(&mut self) {
         for entry in self.ring.completion() {
             self.slots[entry.user_data() as usize].result = Some(entry.result());
         }
     }
 
-    /// Makes a whole chunk of what was read, and returns its length.
+    /// Completes a chunk after a short read, and returns its length.
     fn complete(&mut self, file: &File, offset: u64, slot: usize, result: i32) -> Result<usize> {
         let want = self.want(offset);
         let mut n = usize::try_from(result)
@@ -144,7 +144,7 @@ impl Uring {
         Ok(n)
     }
 
-    /// Waits until the kernel writes into none of the buffers.
+    /// Waits until the kernel no longer writes into any buffer.
     fn drain(&mut self) -> Result<()> {
         while self.slots.iter().any(|slot| slot.result.is_none()) {
             if let Err(error) = self.submit(1) {

@@ -1,4 +1,4 @@
-//! The whole file in a `Vec` before the first byte is looked at.
+//! The whole file is read into a `Vec` before the first byte is used.
 
 use std::fs;
 use std::io::Read;

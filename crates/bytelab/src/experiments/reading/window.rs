@@ -1,4 +1,5 @@
-//! The file mapped, but only 2 MiB of it resident: what is behind the window is given back at once.
+//! The file is mapped, but only 2 MiB of it are resident: pages behind the window are released at
+//! once.
 
 #![expect(unsafe_code, reason = "maps files")]
 
@@ -27,14 +28,14 @@ impl Source for Window {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         let input = &self.0;
         let file = input.open_checked()?;
-        // SAFETY: nobody is to change the file while it is measured; its size has just been
+        // SAFETY: no process may change the file while it is measured; its size has just been
         // checked.
         let map = unsafe { Mmap::map(&file) }.with_context(|| input.doing("mapping"))?;
         for start in (0..map.len()).step_by(WINDOW) {
             let window = &map[start..map.len().min(start + WINDOW)];
             fold.chunk(window);
-            // This takes a third less time than to map and unmap each window. SAFETY: the mapping
-            // is read only; a page that is given back has the same bytes when read again.
+            // This takes a third less time than mapping and unmapping each window. SAFETY: the
+            // mapping is read-only; a released page has the same bytes when it is read again.
             unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, window.len()) }
                 .with_context(|| input.doing("giving back pages of"))?;
         }

@@ -1,5 +1,5 @@
-//! What the methods are held against: memory as the limit, `read` and byte-stream without the fold,
-//! and `cat`.
+//! Yardsticks for the methods: memory as the limit, `read` and byte-stream without the fold, and
+//! `cat`.
 
 use std::io::Read;
 
@@ -26,7 +26,7 @@ pub(super) fn methods() -> Vec<Method> {
         Method {
             name: "cat".to_owned(),
             about: "/bin/cat FILE, to /dev/null".to_owned(),
-            // One cat reads one file, however many are read at once.
+            // One cat reads one file, whatever the value of `parallel`.
             reads: vec!["source", "size", "file"],
             how: How::Command(Command::plain(["/bin/cat", "{file}"])),
             role: Role::Yardstick,
@@ -47,7 +47,7 @@ fn build_memory(point: &Point) -> Result<Box<dyn Task>> {
     reading(point, |input| {
         let len = usize::try_from(input.size)?;
         let mut bytes = MmapMut::map_anon(len).context("memory for the whole file")?;
-        // With small pages it is not the limit, but still memory.
+        // With small pages it is slower than the limit, but still memory.
         #[cfg(target_os = "linux")]
         let _ = bytes.advise(memmap2::Advice::HugePage);
         let mut file = input.open_checked()?;
@@ -58,14 +58,14 @@ fn build_memory(point: &Point) -> Result<Box<dyn Task>> {
 
 impl Source for Memory {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
-        // The compiler must not know that an operation does the same as the one before.
+        // Hides from the compiler that each operation does the same work as the one before.
         let bytes = std::hint::black_box(&self.bytes);
         fold.chunk(bytes);
         self.input.ended(bytes.len() as u64)
     }
 }
 
-/// What it hands over is nothing, so it has neither answer nor digest.
+/// It passes on no bytes, so it has neither an answer nor a digest.
 struct Bare<S>(Reading<S>);
 
 struct BareRead {

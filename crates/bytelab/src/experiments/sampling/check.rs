@@ -1,5 +1,6 @@
-//! Whether what a method has drawn is a sample: so many records, all of them of the file, each
-//! once, in its order, and from all parts of it. Samples themselves differ by nature.
+//! Checks that the drawn records are a sample: the right number, all of them from the file, without
+//! repetition, in the file's order, and from all parts of it. Two correct samples differ from each
+//! other.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::data::each_record;
 
-/// What a sample must be.
+/// The properties that a sample must have.
 pub(super) struct Claim<'a> {
     pub(super) file: &'a Path,
     pub(super) is_text: bool,
@@ -20,16 +21,16 @@ pub(super) struct Claim<'a> {
     pub(super) promise: Promise,
 }
 
-/// What a method says of its samples.
+/// The properties that a method guarantees for its samples.
 #[derive(Clone, Copy)]
 pub(super) struct Promise {
-    /// Not only about so many.
+    /// The number of records is exact, not approximate.
     pub(super) is_exact: bool,
-    /// In that of the file.
+    /// The records are in the order of the file.
     pub(super) in_order: bool,
 }
 
-/// Parts of the file that are held against each other.
+/// The number of parts of the file that are compared with each other.
 const PARTS: u64 = 16;
 
 impl Claim<'_> {
@@ -67,9 +68,9 @@ impl Claim<'_> {
         check_parts(&parts, order.len() as u64)
     }
 
-    /// Of the record without its line end, which the last one of a file may lack. Each record of
-    /// the file is hashed for each cell in each session, so that this takes minutes of a long run
-    /// if it is slow.
+    /// The hash of the record without its line end, which the last record of a file may lack. Each
+    /// record of the file is hashed for each cell in each session, so a slow hash would cost
+    /// minutes in a long run.
     fn hash_of(&self, record: &[u8]) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
         let record =
@@ -98,7 +99,7 @@ impl Claim<'_> {
     }
 }
 
-/// What is hashed already.
+/// The hashes that are already computed.
 #[derive(Default)]
 struct Hashed(u64);
 
@@ -118,7 +119,7 @@ impl Hasher for Hashed {
     }
 }
 
-/// By chi-square with 15 degrees of freedom: beyond this once in 10¹².
+/// A chi-square test with 15 degrees of freedom: exceeded by chance once in 10¹².
 fn check_parts(parts: &[u64], drawn: u64) -> Result<()> {
     let expected = drawn as f64 / PARTS as f64;
     if expected < 5.0 {

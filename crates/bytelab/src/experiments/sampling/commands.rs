@@ -1,5 +1,5 @@
-//! What people use today, as plain commands: started anew for each sample, in the order in which
-//! they like to write. They know only lines.
+//! Common tools as plain commands: each is started again for every sample, and writes in its own
+//! order. They support only lines.
 
 use std::fs::File;
 
@@ -47,7 +47,7 @@ fn sort(job: &Job) -> Vec<String> {
 fn sqlite(job: &Job) -> Vec<String> {
     let import = format!(".import {} t", quoted(&job.name()));
     let select = format!("select line from t order by random() limit {};", job.samples);
-    // Lines are taken as they are: no byte of them is a separator of columns.
+    // Lines are read unchanged: no byte of them is a column separator.
     let separator = r#".separator "\001" "\n""#;
     words(["sqlite3", "-batch", ":memory:", ".mode ascii", separator, "create table t(line);"])
         .into_iter()
@@ -69,7 +69,7 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// As SQL and sqlite's own commands take it.
+/// Quoted for SQL and for sqlite's own commands.
 fn quoted(name: &str) -> String {
     format!("'{}'", name.replace('\'', "''"))
 }

@@ -1,4 +1,4 @@
-//! The file of a point: the user's own, or one that is made once, the same every time.
+//! The file of a point: the user's own, or one that is generated once, the same every time.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -10,11 +10,11 @@ use lab::param::Point;
 use lab::stop::Stop;
 use record_sampler::{Format, Method, Population, Rng, Sampler};
 
-/// In the name of the file; a new one for new contents.
+/// Part of the file's name; it changes with the contents.
 const VERSION: u32 = 1;
 pub(super) const RECORD_BYTES: u64 = 64;
 
-/// Finds or makes the file, and tells the methods where it is and how many records it has.
+/// Finds or generates the file, and passes its path and its number of records to the methods.
 pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> {
     let is_text = point.text("kind")? == "text";
     let samples = point.number("samples")?;
@@ -70,7 +70,7 @@ fn made(dir: &Path, records: u64, is_text: bool, stop: &Stop) -> Result<PathBuf>
     Ok(path)
 }
 
-/// Each record begins with its number, so that no two are alike.
+/// Each record begins with its number, so that no two are equal.
 fn write(file: &File, records: u64, is_text: bool, stop: &Stop) -> Result<()> {
     let mut out = BufWriter::with_capacity(4 << 20, file);
     let mut rng = Rng::new(u64::from(VERSION));
@@ -79,7 +79,7 @@ fn write(file: &File, records: u64, is_text: bool, stop: &Stop) -> Result<()> {
         record.clear();
         if is_text {
             write!(record, "{number:08} ")?;
-            // From 20 to 100 bytes with the number and the line feed.
+            // Between 20 and 100 bytes, including the number and the line feed.
             let len = 10 + rng.below(81) as usize;
             while record.len() < 9 + len {
                 let letters = rng

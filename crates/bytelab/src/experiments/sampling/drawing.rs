@@ -1,5 +1,5 @@
-//! A drawing as a task: each operation is another sample of the same file into an output that has
-//! no name.
+//! A drawing as a task: each operation is another sample of the same file into an unnamed output
+//! file.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -15,7 +15,7 @@ use super::check::{Claim, Promise};
 use super::data::format;
 use record_sampler::{Format, Stats};
 
-/// What is drawn.
+/// What to draw.
 pub(super) struct Job {
     pub(super) file: PathBuf,
     pub(super) is_text: bool,
@@ -33,7 +33,7 @@ impl Job {
         })
     }
 
-    /// Of the file, which `data` has made sure is UTF-8.
+    /// The path of the file, which `data` has verified to be UTF-8.
     pub(super) fn name(&self) -> String {
         self.file.display().to_string()
     }
@@ -43,15 +43,15 @@ impl Job {
     }
 }
 
-/// A way to draw: writes a sample for this seed.
+/// A way to draw: writes the sample for this seed.
 pub(super) type Draw = Box<dyn FnMut(&Job, u64, &mut File) -> Result<Told>>;
 
-/// What a method tells of a drawing.
+/// What a method reports about a drawing.
 #[derive(Default)]
 pub(super) struct Told {
-    /// Read, or looked at through a mapping.
+    /// The bytes that were read, or accessed through a mapping.
     pub(super) looked_at_bytes: Option<u64>,
-    /// Where it was another process.
+    /// The CPU time, if another process drew the sample.
     pub(super) cpu: Option<Cpu>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Drawing {
     promise: Promise,
     out: File,
     seed: u64,
-    /// Of the last run.
+    /// The operations of the last run.
     ops: u64,
     looked_at_bytes: Option<u64>,
     cpu: Option<Cpu>,
@@ -110,7 +110,7 @@ impl Task for Drawing {
         Ok(Work { ops, bytes, answer: Some(self.job.samples) })
     }
 
-    /// What is digested is not the sample but what must be true of every one.
+    /// The digest covers not the sample itself but the properties that every sample must have.
     fn digest(&mut self) -> Result<Option<u64>> {
         self.run(1)?;
         let Job { file, is_text, samples, records } = &self.job;
@@ -146,7 +146,7 @@ pub(super) fn contender(name: &str, about: &str, build: Build) -> Method {
     }
 }
 
-/// One that draws only from files of this kind.
+/// A method that draws only from files of this kind.
 pub(super) fn of_kind(kind: &'static str, name: &str, about: &str, build: Build) -> Method {
     Method { job: Some(kind), ..contender(name, about, build) }
 }

@@ -1,5 +1,5 @@
-//! The study that asked for a sampler was in C++: every record read, and kept with a probability.
-//! Here it is as it was.
+//! The study that needed a sampler was in C++: every record was read, and kept with a probability.
+//! This is that program, unchanged.
 
 use lab::experiment::{How, Method};
 use lab::run::Role;

@@ -1,4 +1,5 @@
-//! What the study that asked for a sampler did: read every record, and keep it with a probability.
+//! The method of the study that needed a sampler: read every record, and keep it with a
+//! probability.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -17,7 +18,8 @@ pub(super) fn method() -> Method {
     contender("scan", about, build)
 }
 
-/// About as many as are wanted come of it: within 8 standard deviations, which is checked untimed.
+/// The number of drawn records is approximate: within 8 standard deviations, which is checked
+/// untimed.
 fn build(point: &Point) -> Result<Box<dyn Task>> {
     Drawing::task(point, Promise { is_exact: false, in_order: true }, Box::new(scan))
 }

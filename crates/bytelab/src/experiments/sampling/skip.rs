@@ -1,4 +1,4 @@
-//! The ways of `record-sampler`: what is not wanted is skipped.
+//! The methods of `record-sampler`: unwanted records are skipped.
 
 use std::fs::File;
 

@@ -1,4 +1,4 @@
-//! Every method draws a sample of files of both kinds; what is no sample is found out.
+//! Every method draws a sample of files of both kinds; an incorrect sample is detected.
 
 use std::fs;
 use std::io::Write as _;
@@ -45,7 +45,7 @@ fn every_method_draws_a_sample() {
             assert!(drawn >= 6, "{drawn}");
         }
     }
-    // Two made files of each kind, and an index for each text.
+    // Two generated files of each kind, and an index for each text file.
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 6);
 }
 

@@ -1,5 +1,5 @@
-//! Jobs that allocate a known number of times: as built-in methods, and as a program of their own
-//! that nobody here counts, so that it can stand for a foreign one.
+//! Jobs that allocate a known number of times: as built-in methods, and as a separate program whose
+//! allocator does not count, so that it can stand for a foreign program.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -13,10 +13,11 @@ pub(crate) const THREADS: u32 = 3;
 pub(crate) const ALLOCATIONS: u32 = 1000;
 pub(crate) const ALLOCATED_BYTES: usize = 100;
 
-/// What the program is told to be the foreign one: then the number of threads, and of allocations.
+/// The argument that makes the program the foreign one; then the number of threads, and of
+/// allocations.
 pub(crate) const COMMAND: &str = "__allocate";
 
-/// Each beside one that does all the same but does not allocate.
+/// Each is paired with a method that does the same but does not allocate.
 pub(super) fn methods() -> Vec<Method> {
     vec![
         method("allocate", "allocates 100 bytes 1000 times", |_| Ok(once(0, ALLOCATIONS))),
@@ -33,7 +34,7 @@ pub(super) fn methods() -> Vec<Method> {
 
 fn command(name: &str, threads: u32, times: u32) -> Method {
     let program = std::env::current_exe().unwrap_or_default();
-    // As long for none as for all, as the arguments are allocated, too.
+    // The arguments have the same length for both, as they are allocated, too.
     let numbers = [format!("{threads:04}"), format!("{times:04}")];
     let words = [program.to_string_lossy().into_owned(), COMMAND.to_owned()];
     Method {
@@ -51,7 +52,7 @@ fn once(threads: u32, times: u32) -> Box<dyn Task> {
     })
 }
 
-/// In threads that are all there at once, or in the one that there is.
+/// Allocates in threads that all exist at the same time, or in the only thread.
 pub(crate) fn run(threads: u32, times: u32) {
     match threads {
         0 => allocate(times, &mut Vec::with_capacity(ALLOCATIONS as usize)),
@@ -72,7 +73,7 @@ fn in_threads(threads: u32, times: u32) {
     });
 }
 
-/// All are there at once, then none.
+/// All allocations exist at the same time, then none.
 fn allocate(times: u32, kept: &mut Vec<Vec<u8>>) {
     for _ in 0..times {
         kept.push(Vec::with_capacity(ALLOCATED_BYTES));

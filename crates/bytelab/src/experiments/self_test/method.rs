@@ -1,4 +1,4 @@
-//! What the methods are made of: a job that is done once, and operations that keep a CPU busy.
+//! The parts of the methods: a job that is done once, and operations that keep a CPU busy.
 
 use std::hint::black_box;
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 use lab::experiment::{Build, How, Method, Task, Work};
 use lab::run::Role;
 
-/// About one millisecond.
+/// The iterations of about one millisecond.
 pub(super) const ITERATIONS: u64 = 600_000;
 
 pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
@@ -22,7 +22,7 @@ pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
     }
 }
 
-/// A job done once per sample, however many operations are asked for.
+/// A job done once per sample, whatever the number of operations.
 pub(super) struct Once<F>(pub(super) F);
 
 impl<F: FnMut() -> Result<()>> Task for Once<F> {
@@ -39,7 +39,7 @@ pub(super) fn task(mut job: impl FnMut() + 'static) -> Box<dyn Task> {
     }))
 }
 
-/// Steps of xorshift64, each of which needs the one before.
+/// Steps of xorshift64, each of which depends on the previous one.
 pub(super) fn burn(iterations: u64) -> Box<dyn Task> {
     task(move || burn_for(iterations))
 }

@@ -1,4 +1,4 @@
-//! Jobs whose cost is known beforehand: what `bytelab self-test` holds the measuring against.
+//! Jobs of known cost, with which `bytelab self-test` checks the measurement.
 
 mod allocate;
 mod method;
@@ -65,14 +65,14 @@ fn touch() {
     black_box(memory);
 }
 
-/// Each sleep gives the CPU away once.
+/// Each sleep yields the CPU once.
 fn switch() {
     for _ in 0..SWITCHES {
         std::thread::sleep(Duration::from_nanos(1));
     }
 }
 
-/// Each asking is a system call, as nobody remembers who the parent is.
+/// Each call is a system call, as getppid is not cached.
 fn ask(times: u32) {
     for _ in 0..times {
         black_box(rustix::process::getppid());

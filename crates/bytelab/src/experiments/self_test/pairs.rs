@@ -1,5 +1,5 @@
-//! Pairs of methods that cost the same: both start the same processes and threads, and only which
-//! of them does the work differs.
+//! Pairs of methods that cost the same: both start the same processes and threads, and they differ
+//! only in which of these does the work.
 
 use std::process::ExitCode;
 
@@ -9,11 +9,12 @@ use lab::param::Point;
 
 use super::method::{ITERATIONS, burn, burn_for, method, task};
 
-/// What the program is told to spend so many operations, or, of 0, all its life.
+/// The argument that makes the program spend a number of operations, or run until it is ended if
+/// that is 0.
 pub(crate) const BURN: &str = "__burn";
-/// Methods that a pair may be measured beside.
+/// The number of other methods that a pair may be measured with.
 pub(crate) const OTHERS: u32 = 25;
-/// Percents by which a method does more than `same`, and that method.
+/// The percentages by which a method does more work than `same`, and that method.
 const SHARES: [(u32, Build); 7] = [
     (1, doing_more::<1>),
     (2, doing_more::<2>),
@@ -24,8 +25,8 @@ const SHARES: [(u32, Build); 7] = [
     (50, doing_more::<50>),
 ];
 
-/// A scheduler gives a new process or thread its first turn sooner, or later, than one that has
-/// waited: about 50 ms of work keep that small.
+/// A scheduler runs a new process or thread sooner, or later, than one that has waited: with about
+/// 50 ms of work that effect is small.
 const OF_A_TASK: u64 = 50 * ITERATIONS;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -62,12 +63,12 @@ pub(super) fn methods() -> Vec<Method> {
     all
 }
 
-/// The method that does this share more than `same`.
+/// The method that does this percentage more work than `same`.
 pub(crate) fn more(percent: u32) -> String {
     format!("more-{percent}")
 }
 
-/// For which there is such a method.
+/// The percentages for which there is such a method.
 pub(crate) fn percents() -> impl Iterator<Item = u32> {
     SHARES.into_iter().map(|(percent, _)| percent)
 }
@@ -89,7 +90,8 @@ fn in_threads(first: u64, second: u64) {
     });
 }
 
-/// The process that works; one that burns all its life ends with the one that has started it.
+/// The main function of the working process; one without a limit ends with the process that started
+/// it.
 pub(crate) fn run(iterations: &str) -> Result<ExitCode> {
     let iterations: u64 = iterations.parse().context("the number of operations")?;
     if iterations > 0 {
@@ -101,7 +103,7 @@ pub(crate) fn run(iterations: &str) -> Result<ExitCode> {
             burn_for(ITERATIONS);
         }
     });
-    // Its standard input is closed when that one is gone.
+    // Its standard input is closed when that process has ended.
     let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
     Ok(ExitCode::SUCCESS)
 }

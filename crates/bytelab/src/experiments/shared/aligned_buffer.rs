@@ -1,6 +1,6 @@
-//! A buffer that starts at a page. Where an allocator puts it is luck, and the copy out of the page
-//! cache into it takes up to half as long again 16 bytes behind the start of a page, as large
-//! `Vec`s are.
+//! A buffer that starts at a page. Where an allocator places a buffer is a matter of chance, and
+//! copying from the page cache takes up to half as long again into a buffer that starts 16 bytes
+//! behind a page start, as large `Vec`s do.
 
 use std::ops::{Deref, DerefMut};
 
@@ -10,13 +10,13 @@ use lab::param::{Point, bytes};
 pub(crate) const PAGE: usize = 4096;
 
 pub(crate) struct Buffer {
-    /// A page longer than the buffer, and never resized.
+    /// One page longer than the buffer, and never resized.
     allocation: Vec<u8>,
     start: usize,
 }
 
 impl Buffer {
-    /// `buffer` bytes, or as much of it as the file can fill.
+    /// `buffer` bytes, or fewer if the file is smaller.
     pub(crate) fn of(point: &Point) -> Result<Buffer> {
         let whole_file = point.number("size")?.checked_next_multiple_of(PAGE as u64);
         let len = point.number("buffer")?.min(whole_file.unwrap_or(u64::MAX));

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, Result};
 use lab::experiment::skip;
 
-/// Starts a thread, and returns when it is on its CPU.
+/// Starts a thread, and returns when it runs on its CPU.
 pub(crate) fn start_on<T: Send + 'static>(
     cpu: Option<usize>,
     job: impl FnOnce() -> T + Send + 'static,
@@ -31,13 +31,13 @@ pub(crate) fn allowed() -> Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
 }
 
-/// How many there are, without their names.
+/// The number of CPUs, without their identities.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn allowed() -> Result<Vec<usize>> {
     Ok((0..thread::available_parallelism()?.get()).collect())
 }
 
-/// Keeps the calling thread on this CPU.
+/// Pins the calling thread to this CPU.
 #[cfg(target_os = "linux")]
 pub(crate) fn pin(cpu: usize) -> Result<()> {
     use rustix::thread::{CpuSet, sched_setaffinity};

@@ -1,4 +1,5 @@
-//! Folders that a run makes and locks: by the lock another run knows that the owner of one is dead.
+//! Folders that a run creates and locks: through the lock, another run finds out whether the owner
+//! has ended.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -11,7 +12,7 @@ use rustix::io::Errno;
 
 const PREFIX: &str = ".bytelab-files-";
 
-/// A new folder that this process has locked.
+/// Creates a new folder that this process has locked.
 pub(crate) fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
     for n in 0..100 {
         let path = dir.join(format!("{PREFIX}{}-{n}", std::process::id()));
@@ -20,9 +21,8 @@ pub(crate) fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
             made => made?,
         }
         let lock = File::open(&path)?;
-        // Between the making and the locking another run may have taken it for a leftover. A file
-        // system without locks is no harm: others see that they cannot lock it, either, and leave
-        // it.
+        // Between creation and locking, another run may have treated it as a leftover. A file
+        // system without locks is harmless: other runs cannot lock it either, and do not remove it.
         if flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             continue;
         }
@@ -34,7 +34,7 @@ pub(crate) fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
     bail!("a hundred folders of this process are there already")
 }
 
-/// Removes the folders whose owner is dead, and tells how many they were.
+/// Removes the folders whose owner has ended, and returns their number.
 pub(crate) fn remove_leftovers(dir: &Path) -> usize {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     let ours = entries.flatten().filter(|entry| {
@@ -44,7 +44,7 @@ pub(crate) fn remove_leftovers(dir: &Path) -> usize {
     ours.filter(|entry| remove_if_dead(&entry.path())).count()
 }
 
-/// The prefix, then the number of a process and a count.
+/// The prefix, then a process id and a count.
 fn is_our_name(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));

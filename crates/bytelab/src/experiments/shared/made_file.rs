@@ -1,5 +1,6 @@
-//! Makes the files that are read when the user gives none: once, and in one way only, because the
-//! size of the writes decides the size of the pages that the cache keeps the file in.
+//! Generates the files that are read when the user gives none: once, and always in the same way,
+//! because the size of the writes determines the size of the pages in which the cache keeps the
+//! file.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -13,14 +14,14 @@ use lab::cache;
 use lab::param::bytes;
 use lab::stop::Stop;
 
-/// In the name of the file; a new one for new contents.
+/// Part of the file's name; it changes with the contents.
 const VERSION: u32 = 1;
 const WRITE_BYTES: usize = 4 << 20;
 const PREFIX: &str = "reading-v";
 const UNFINISHED: &str = ".unfinished";
 
-/// The paths of so many files of random bytes in this directory. Those of earlier runs are used
-/// again while they are in the page cache.
+/// The paths of `count` files of random bytes in this directory. Files of earlier runs are reused
+/// while they are in the page cache.
 pub(crate) fn files(dir: &Path, size: u64, count: u64, stop: &Stop) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
     remove_leftovers(dir)?;
@@ -46,9 +47,8 @@ fn is_made(path: &Path, size: u64) -> Result<bool> {
     }
 }
 
-/// A file that is written lies in the page cache in pieces of up to 2 MiB; one that was dropped and
-/// read back lies in smaller ones, and then mappings take twice the time. Writing it anew makes
-/// runs alike.
+/// A written file is in the page cache in pieces of up to 2 MiB; after eviction and reading it is
+/// in smaller ones, and then mappings take twice the time. Writing it again makes runs comparable.
 fn is_worth_writing_anew(path: &Path, size: u64) -> bool {
     const QUICKLY_WRITTEN_BYTES: u64 = 1 << 30;
     let is_cached = || cache::residency(path).is_ok_and(|now| now.cached >= now.pages);
@@ -68,7 +68,7 @@ pub(crate) fn check_space(dir: &Path, needed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Nobody ever sees half a file under its name, and two processes may make the same one.
+/// No process sees an incomplete file under its name, and two processes may create the same file.
 fn make(path: &Path, size: u64, index: u64, stop: &Stop) -> Result<()> {
     let unfinished = Unfinished::new(path)?;
     write_random(&unfinished.file, size, index, stop)
@@ -98,7 +98,7 @@ fn write_random(mut file: impl Write, size: u64, seed: u64, stop: &Stop) -> std:
     Ok(())
 }
 
-/// The last step of `SplitMix64`: every bit of the number decides about every bit of the result.
+/// The last step of `SplitMix64`: every bit of the number affects every bit of the result.
 fn mix(n: u64) -> u64 {
     let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -106,8 +106,8 @@ fn mix(n: u64) -> u64 {
     n ^ (n >> 31)
 }
 
-/// A file that is locked while it is written, so that others can tell it from a leftover. Removed
-/// when dropped, unless it has been renamed.
+/// A file that is locked while it is written, so that other processes can distinguish it from a
+/// leftover. Removed when dropped, unless it has been renamed.
 struct Unfinished {
     path: PathBuf,
     file: File,
@@ -127,9 +127,9 @@ impl Unfinished {
                 })?,
             };
             let unfinished = Unfinished { path, file };
-            // A file system without locks has no leftovers removed either.
+            // On a file system without locks, leftovers are not removed either.
             let _ = unfinished.file.lock();
-            // It may have been taken for a leftover before it was locked.
+            // Another process may have treated it as a leftover before it was locked.
             let links = unfinished.file.metadata().map_or(1, |metadata| metadata.nlink());
             if links > 0 {
                 return Ok(unfinished);
@@ -140,20 +140,20 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // Missing after it was renamed.
+        // The file does not exist under this name after it was renamed.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Removes what processes that were killed have left: the unfinished files that nobody holds
-/// locked.
+/// Removes the leftovers of killed processes: the unfinished files that no process holds locked.
 fn remove_leftovers(dir: &Path) -> Result<()> {
     let entries = fs::read_dir(dir).with_context(|| format!("listing {}", dir.display()))?;
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with(PREFIX) && name.ends_with(UNFINISHED) {
-            // Another process may remove it at the same time; what cannot be removed does no harm.
+            // Another process may remove it at the same time; a file that cannot be removed does no
+            // harm.
             let _ = File::open(entry.path())
                 .is_ok_and(|file| file.try_lock().is_ok() && fs::remove_file(entry.path()).is_ok());
         }
@@ -193,7 +193,7 @@ mod tests {
         let expected = first.len() as f64 / 256.0;
         let chi_squared: f64 =
             counts.iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum();
-        // 255 degrees of freedom: beyond this once in 10^12.
+        // 255 degrees of freedom: exceeded by chance once in 10^12.
         assert!(chi_squared < 460.0, "{chi_squared}");
     }
 

@@ -1,4 +1,4 @@
-//! What several experiments are made of. It knows none of them.
+//! Parts that several experiments share. It depends on none of them.
 
 pub(super) mod aligned_buffer;
 pub(super) mod command;

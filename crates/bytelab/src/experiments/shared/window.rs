@@ -1,15 +1,15 @@
-//! Samples of short operations, long enough that what the lab's own work left of the CPU's caches
-//! and predictors does not weigh: 20 µs are enough for the clock, but not for these.
+//! Samples of short operations, long enough that the lab's effect on the CPU's caches and
+//! predictors has little influence: 20 µs are enough for the clock, but not for these.
 
 use anyhow::Result;
 use lab::clock::now_ns;
 use lab::experiment::{Task, Work};
 
-/// Ten times shorter than a scheduler's slice, so that most samples are not interrupted.
+/// A tenth of a scheduler's time slice, so that most samples are not interrupted.
 const WINDOW_NS: u64 = 300_000;
 const OPS_MAX: u64 = 1 << 20;
 
-/// The same task, which does as many operations in each sample as fill a window.
+/// The same task, which repeats the operation in each sample until a window is filled.
 pub(crate) fn window(mut task: Box<dyn Task>) -> Result<Box<dyn Task>> {
     let mut ops = 1;
     while ops < OPS_MAX {
@@ -50,7 +50,7 @@ impl Task for Window {
 mod tests {
     use super::*;
 
-    /// Takes no time that counts, and remembers what it was asked.
+    /// Takes no measurable time, and records the number of operations.
     struct Count;
 
     impl Task for Count {

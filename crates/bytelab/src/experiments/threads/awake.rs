@@ -1,5 +1,5 @@
-//! Keeps CPUs awake while a sample is taken: on each of them a thread spins that gives way to all
-//! others.
+//! Prevents CPUs from idling while a sample is taken: on each of them spins a thread of the lowest
+//! priority.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,8 @@ impl KeepAwake {
         let mut awake = KeepAwake { gate: Arc::default(), threads: Vec::new() };
         for cpu in cpus {
             let gate = Arc::clone(&awake.gate);
-            // Without the right to give way it would not keep the CPU awake, but busy.
+            // Without permission for the lowest priority, it would not keep the CPU awake, but
+            // busy.
             awake.threads.push(start_on(Some(*cpu), move || give_way().map(|()| gate.spin()))?);
         }
         Ok(awake)
@@ -87,7 +88,7 @@ impl Gate {
     }
 }
 
-/// `SCHED_IDLE`: every other thread that can run goes first.
+/// `SCHED_IDLE`: every other runnable thread takes precedence.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "sched_setscheduler has no safe form")]
 fn give_way() -> Result<()> {

@@ -54,7 +54,7 @@ struct Lock(Mutex<u64>);
 impl Task for Lock {
     fn run(&mut self, ops: u64) -> Result<Work> {
         for _ in 0..ops {
-            // The compiler must not join the locks of several rounds.
+            // Prevents the compiler from merging the locks of several rounds.
             let lock = std::hint::black_box(&self.0);
             *lock.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         }

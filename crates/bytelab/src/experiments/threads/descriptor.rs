@@ -1,4 +1,4 @@
-//! What is given is written to a descriptor, and read from it by who takes: eventfd, pipe, sockets.
+//! A signal is a write to a descriptor, and waiting is a read from it: eventfd, pipe, sockets.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -34,7 +34,7 @@ pub(super) fn methods() -> Vec<Method> {
     methods
 }
 
-/// An end to write a byte to, or to read one from.
+/// An end from which a byte is read, or to which it is written.
 struct Byte<F>(F);
 
 impl<F: Write + Send + 'static> Give for Byte<F> {
@@ -57,7 +57,7 @@ fn pipe() -> Result<(Byte<std::io::PipeWriter>, FromByte<std::io::PipeReader>)> 
     Ok((Byte(writer), FromByte(reader)))
 }
 
-/// A socket that can be had twice, once for each direction.
+/// A socket that can be duplicated, once for each direction.
 trait Socket: Read + Write + Send + Sized + 'static {
     fn again(&self) -> std::io::Result<Self>;
 }
@@ -105,7 +105,7 @@ mod event {
     pub(super) struct Event(Arc<OwnedFd>);
 
     pub(super) fn pair() -> Result<(Event, Event)> {
-        // As a semaphore: a read takes one, also where more were given.
+        // As a semaphore: a read decrements the counter by one, even if it is larger.
         let fd = eventfd(0, EventfdFlags::SEMAPHORE | EventfdFlags::CLOEXEC);
         let fd = Arc::new(fd.context("making an eventfd")?);
         Ok((Event(Arc::clone(&fd)), Event(fd)))

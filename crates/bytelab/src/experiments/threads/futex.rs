@@ -1,4 +1,4 @@
-//! A semaphore of twenty lines: a counter, and the kernel's futex where there is nothing to take.
+//! A semaphore of twenty lines: a counter, and the kernel's futex to wait while it is 0.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -32,7 +32,8 @@ fn pair() -> (Arc<Counter>, Arc<Counter>) {
 impl Give for Arc<Counter> {
     fn give(&mut self) -> Result<()> {
         self.signals.fetch_add(1, Ordering::SeqCst);
-        // Either the sleeper is seen here, or it sees the signal there: both sides are SeqCst.
+        // Either this thread sees the sleeper, or the sleeper sees the signal: both sides use
+        // SeqCst.
         if self.sleepers.load(Ordering::SeqCst) > 0 {
             futex::wake(&self.signals, futex::Flags::PRIVATE, 1).context("waking a thread")?;
         }
@@ -51,7 +52,8 @@ impl Take for Arc<Counter> {
             let slept = futex::wait(&self.signals, futex::Flags::PRIVATE, 0, None);
             self.sleepers.fetch_sub(1, Ordering::SeqCst);
             match slept {
-                // A signal came before it slept; or another signal, of the operating system.
+                // The signal arrived before the sleep, or a signal of the operating system
+                // interrupted it.
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(error).context("waiting for a futex"),
             }

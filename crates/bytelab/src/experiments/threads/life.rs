@@ -1,5 +1,5 @@
-//! The life of a thread that does nothing: created, begun, ended, joined. And work given to a
-//! thread that is there already, which saves the creating.
+//! The life of a thread that does no work: create, start, end, join. And work given to an existing
+//! thread, which avoids the creation.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -15,7 +15,7 @@ use super::placement::CpuPlacement;
 use super::signal;
 use crate::experiments::shared::cpus::{pin, start_on};
 
-/// A sample holds no fewer lives, so that its medians are of more than one.
+/// The minimum number of lives in a sample, so that its medians are of more than one.
 const LIVES_MIN: u64 = 20;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -38,7 +38,7 @@ pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
     signal::method("life", name, about, &["job", "placement"], build)
 }
 
-/// When the thread or job said that it runs, and when that it is done.
+/// When the thread or job reported its start and its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inside {
     pub(super) first_ns: u64,
@@ -46,27 +46,27 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// All that such a thread does.
+    /// The whole work of such a thread.
     pub(super) fn now() -> Inside {
         let first_ns = now_ns();
         Inside { first_ns, last_ns: now_ns() }
     }
 }
 
-/// A way to have something done in another thread.
+/// A way to run a job in another thread.
 pub(super) trait Life {
     type Started;
     fn create(&mut self) -> Result<Self::Started>;
     fn join(&mut self, started: Self::Started) -> Result<Inside>;
 }
 
-/// Sets up lives where the point wants them.
+/// Prepares lives on the CPUs of the point.
 pub(super) fn lives<L: Life + 'static>(
     point: &Point,
     new: impl FnOnce(CpuPlacement) -> Result<L>,
 ) -> Result<Box<dyn Task>> {
     let place = CpuPlacement::take(point)?;
-    // Whether the other CPU is allowed is found out before anything is timed.
+    // Finds out before the timing whether the other CPU is permitted.
     let _ = place.partner(|| ())?.join();
     let awake = place.keep_awake()?;
     Ok(Box::new(Lives { life: new(place)?, awake, phases: Default::default() }))
@@ -75,12 +75,12 @@ pub(super) fn lives<L: Life + 'static>(
 struct Lives<L> {
     life: L,
     awake: Option<KeepAwake>,
-    /// Of each life of the last sample.
+    /// The phases of each life of the last sample.
     phases: [Vec<u64>; PHASES.len()],
 }
 
-/// The call that creates; until the first statement of the thread; from its last one until it is
-/// joined; the call that joins.
+/// The call that creates; until the first statement of the thread; from its last statement until it
+/// is joined; the call that joins.
 const PHASES: [&str; 4] = ["create_ns", "start_ns", "end_ns", "join_ns"];
 
 impl<L: Life> Lives<L> {
@@ -123,7 +123,7 @@ impl<L: Life> Task for Lives<L> {
     }
 }
 
-/// By nearest rank; 0 of nothing.
+/// The median by nearest rank; 0 without values.
 pub(super) fn median(values: &mut [u64]) -> f64 {
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or_default() as f64
@@ -135,8 +135,8 @@ impl Life for StdThread {
     type Started = JoinHandle<Result<Inside>>;
 
     fn create(&mut self) -> Result<Self::Started> {
-        // A new thread is where its creator is. To be elsewhere it has to move, as std cannot place
-        // it.
+        // A new thread starts on the CPU of its creator. To run on another one it has to migrate,
+        // as std cannot set the CPU.
         let elsewhere = self.0.cpus.filter(|(own, other)| own != other);
         let body = move || {
             if let Some((_, cpu)) = elsewhere {
@@ -160,7 +160,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Its thread ends when there can be no more jobs.
+    /// Its thread ends when no more jobs can arrive.
     fn new(place: CpuPlacement) -> Result<Pool> {
         let (jobs, its_jobs) = channel::<Job>();
         let (its_results, results) = channel();
@@ -188,7 +188,7 @@ impl Blocking {
     fn new(place: CpuPlacement) -> Result<Blocking> {
         let mut builder = Builder::new_current_thread();
         if let Some((_, cpu)) = place.cpus {
-            // That it is allowed has been seen.
+            // The permission was checked before.
             builder.on_thread_start(move || drop(pin(cpu)));
         }
         Ok(Blocking(builder.build().context("starting tokio")?))

@@ -1,5 +1,5 @@
-//! Where the two threads of a job run: unpinned, on one CPU, or on two. It is set before what is
-//! timed.
+//! The CPUs on which the two threads of a job run: unpinned, on one CPU, or on two. They are set
+//! before the timing.
 
 use std::thread::JoinHandle;
 
@@ -18,16 +18,17 @@ pub(super) const PARAM: Param = Param {
            another one that is kept awake",
 };
 
-/// The CPUs of a point's two threads; none: wherever the scheduler likes.
+/// The CPUs of a point's two threads; `None` if the scheduler chooses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CpuPlacement {
-    /// That of the measuring thread, and that of its partner.
+    /// The CPU of the measuring thread, and that of its partner.
     pub(super) cpus: Option<(usize, usize)>,
     awake: bool,
 }
 
 impl CpuPlacement {
-    /// Chooses the CPUs and pins the measuring thread; skips what this machine cannot do.
+    /// Selects the CPUs and pins the measuring thread; skips a placement that this machine does not
+    /// support.
     pub(super) fn take(point: &Point) -> Result<CpuPlacement> {
         let word = point.text("placement")?;
         let place = CpuPlacement::of(word, &allowed()?)?;
@@ -37,7 +38,7 @@ impl CpuPlacement {
         Ok(place)
     }
 
-    /// The last of the allowed CPUs: the first one serves most interrupts.
+    /// Uses the last of the permitted CPUs: the first one handles most interrupts.
     fn of(word: &str, allowed: &[usize]) -> Result<CpuPlacement> {
         let awake = word == "awake";
         if word == "unpinned" {
@@ -55,7 +56,7 @@ impl CpuPlacement {
         Ok(CpuPlacement { cpus: Some((own, *other)), awake })
     }
 
-    /// Starts the measuring thread's partner, and returns when it is where it belongs.
+    /// Starts the measuring thread's partner, and returns when it runs on its CPU.
     pub(super) fn partner<T: Send + 'static>(
         self,
         job: impl FnOnce() -> T + Send + 'static,
@@ -63,7 +64,7 @@ impl CpuPlacement {
         start_on(self.cpus.map(|(_, partner)| partner), job)
     }
 
-    /// What keeps both CPUs from falling asleep, where that is asked.
+    /// Prevents both CPUs from idling, if the point requests it.
     pub(super) fn keep_awake(self) -> Result<Option<KeepAwake>> {
         match self.cpus.filter(|_| self.awake) {
             Some((own, other)) => KeepAwake::new(&[own, other]).map(Some),
@@ -72,13 +73,13 @@ impl CpuPlacement {
     }
 }
 
-/// The CPUs that are the same core; empty where that is not told.
+/// The CPUs of the same core; empty if the system does not report them.
 fn siblings(cpu: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     std::fs::read_to_string(path).map(|text| cpu_list(text.trim())).unwrap_or_default()
 }
 
-/// `0-3,8` is 0, 1, 2, 3, 8.
+/// Parses `0-3,8` as 0, 1, 2, 3, 8.
 fn cpu_list(text: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn a_word_chooses_the_cpus() {
         let cpus = |word: &str, allowed: &[usize]| CpuPlacement::of(word, allowed).unwrap().cpus;
-        // No machine has siblings of these.
+        // No machine has siblings of these CPUs.
         assert_eq!(cpus("unpinned", &[9001]), None);
         assert_eq!(cpus("same", &[9001, 9005]), Some((9005, 9005)));
         assert_eq!(cpus("other", &[9001, 9005]), Some((9005, 9001)));

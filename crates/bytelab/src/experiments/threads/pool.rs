@@ -1,5 +1,5 @@
-//! Many procedures at once: each in a thread of its own that waits at its semaphore, or all of them
-//! in as many threads as there are CPUs. Does it cost to have more threads at work than CPUs?
+//! Many concurrent procedures: each in its own thread that waits at its semaphore, or all of them
+//! in as many threads as there are CPUs. Does it cost time to have more active threads than CPUs?
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::semaphore::Semaphore;
 use super::signal;
 use crate::experiments::shared::cpus::{allowed, start_on};
 
-/// Threads of the pool; more if more are to be busy.
+/// The number of threads in the pool; more if more must be busy.
 const THREADS: usize = 16;
 
-/// About 20 µs, far below the scheduler's slice, and about 10 ms, several of them.
+/// About 20 µs, far below the scheduler's time slice, and about 10 ms, several time slices.
 pub(super) const STEPS: Param = Param {
     name: "steps",
     kind: Kind::Count(1, 1_000_000_000),
@@ -48,10 +48,10 @@ pub(super) fn methods() -> Vec<Method> {
 struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<Option<Result<()>>>>,
-    /// Threads that are woken for a round, and procedures that it has.
+    /// The threads that are woken for a round, and the number of procedures in it.
     woken: usize,
     busy: usize,
-    /// Of the last sample, over all procedures.
+    /// The times of the last sample, over all procedures.
     procedure_ns: f64,
     wake_ns: f64,
 }
@@ -61,15 +61,15 @@ struct Shared {
     done: Semaphore,
     end: AtomicBool,
     steps: u64,
-    /// The next procedure of the round, and how many it has; used where threads share them.
+    /// The next procedure of the round, and their number; used if threads share them.
     next: AtomicUsize,
     busy: usize,
     shares: bool,
-    /// Sum of the results of the round.
+    /// The sum of the results of the round.
     answer: AtomicU64,
 }
 
-/// What belongs to one thread of the pool, in cache lines of its own.
+/// The data of one thread of the pool, in its own cache lines.
 #[repr(align(128))]
 struct Seat {
     go: Semaphore,
@@ -154,7 +154,7 @@ impl Drop for Pool {
 }
 
 impl Shared {
-    /// The life of a thread of the pool.
+    /// The main loop of a thread of the pool.
     fn work(&self, index: usize) -> Result<()> {
         let seat = &self.seats[index];
         loop {
@@ -194,7 +194,7 @@ impl Seat {
     }
 }
 
-/// Steps of xorshift64, each of which needs the one before.
+/// Steps of xorshift64, each of which depends on the previous one.
 fn steps(n: u64) -> u64 {
     let mut x: u64 = black_box(0x9e37_79b9_7f4a_7c15);
     for _ in 0..n {

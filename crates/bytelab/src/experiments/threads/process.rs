@@ -1,4 +1,4 @@
-//! A process started and waited for: another program by fork and exec, or by `posix_spawn`.
+//! A process is started and waited for: another program by fork and exec, or by `posix_spawn`.
 #![expect(unsafe_code, reason = "fork, execv, posix_spawn and waitpid have no safe form")]
 
 use std::ffi::{CStr, CString, c_char};
@@ -10,7 +10,7 @@ use lab::experiment::{Method, Task, Work, skip};
 
 use super::signal;
 
-/// The least that a program can do.
+/// Programs with the least possible work.
 const PROGRAMS: [&CStr; 2] = [c"/bin/true", c"/usr/bin/true"];
 
 pub(super) fn methods() -> Vec<Method> {
@@ -56,7 +56,7 @@ fn spawn(program: &CStr) -> io::Result<libc::pid_t> {
     let argv = argv(program);
     let environment: [*mut c_char; 1] = [ptr::null_mut()];
     let (actions, attributes) = (ptr::null(), ptr::null());
-    // SAFETY: the program and both lists end with a null, and no more is asked for.
+    // SAFETY: the program and both lists end with a null; no other attributes are set.
     let error = unsafe {
         libc::posix_spawn(
             &raw mut pid,
@@ -78,7 +78,7 @@ fn fork_and_exec(program: &CStr) -> io::Result<libc::pid_t> {
         0 => {
             // SAFETY: the program and the list end with a null.
             unsafe { libc::execv(program.as_ptr(), argv.as_ptr().cast()) };
-            // SAFETY: always allowed; execv comes back only when it failed.
+            // SAFETY: always allowed; execv returns only on failure.
             unsafe { libc::_exit(127) }
         }
         pid => Ok(pid),

@@ -1,4 +1,4 @@
-//! A thread as the C library makes it, placed before it starts.
+//! A thread created by the C library, pinned before it starts.
 #![expect(unsafe_code, reason = "pthread_create and its attributes have no safe form")]
 
 use std::ffi::c_void;
@@ -17,7 +17,7 @@ pub(super) fn method_of_life() -> Method {
 
 struct Pthread {
     attributes: Box<MaybeUninit<libc::pthread_attr_t>>,
-    /// Where the thread says when it ran; boxed, so that it stays where it is.
+    /// Where the thread records its times; boxed, so that the address is stable.
     inside: Box<Inside>,
 }
 
@@ -25,11 +25,11 @@ impl Pthread {
     fn new(place: CpuPlacement) -> Result<Pthread> {
         let mut pthread =
             Pthread { attributes: Box::new(MaybeUninit::uninit()), inside: Box::default() };
-        // SAFETY: the place is valid for attributes.
+        // SAFETY: the memory is valid for attributes.
         check(unsafe { libc::pthread_attr_init(pthread.attributes.as_mut_ptr()) })
             .context("pthread_attr_init")?;
-        // A new thread is where its creator is, and to place it costs: glibc holds it until it is
-        // placed.
+        // A new thread starts on the CPU of its creator, and an affinity costs time: glibc delays
+        // the thread until its affinity is set.
         if let Some((_, cpu)) = place.cpus.filter(|(own, other)| own != other) {
             pthread.place(cpu).context("pthread_attr_setaffinity_np")?;
         }
@@ -38,7 +38,7 @@ impl Pthread {
 
     #[cfg(target_os = "linux")]
     fn place(&mut self, cpu: usize) -> io::Result<()> {
-        // SAFETY: a set of bits, for which zeros are a value.
+        // SAFETY: a bit set, for which zeros are valid.
         let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
         // SAFETY: a CPU that this process may use is below the number of bits.
         unsafe { libc::CPU_SET(cpu, &mut set) };
@@ -56,8 +56,8 @@ impl Pthread {
 
 impl Drop for Pthread {
     fn drop(&mut self) {
-        // SAFETY: they were initialised. glibc and musl take those that could not be, too: they
-        // free what they put in, which is nothing without an affinity.
+        // SAFETY: they were initialised. glibc and musl also accept attributes whose initialisation
+        // failed: they free only what was set, which is nothing without an affinity.
         unsafe { libc::pthread_attr_destroy(self.attributes.as_mut_ptr()) };
     }
 }
@@ -85,12 +85,12 @@ impl Life for Pthread {
 }
 
 extern "C" fn body(inside: *mut c_void) -> *mut c_void {
-    // SAFETY: `create` gave a pointer to an `Inside` that nobody uses before the thread is joined.
+    // SAFETY: `create` passed a pointer to an `Inside` that no other code uses before the join.
     unsafe { inside.cast::<Inside>().write(Inside::now()) };
     ptr::null_mut()
 }
 
-/// These functions return their error.
+/// These functions return their error number.
 fn check(error: i32) -> io::Result<()> {
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }

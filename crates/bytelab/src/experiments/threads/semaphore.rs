@@ -1,4 +1,4 @@
-//! The semaphore of POSIX, as the C library has it.
+//! The POSIX semaphore of the C library.
 #![expect(unsafe_code, reason = "sem_init, sem_post, sem_wait and sem_destroy have no safe form")]
 
 use std::cell::UnsafeCell;
@@ -20,7 +20,7 @@ pub(super) fn methods() -> Vec<Method> {
 
 pub(super) struct Semaphore(Box<UnsafeCell<MaybeUninit<libc::sem_t>>>);
 
-// SAFETY: the functions of the C library may be called for one semaphore by any threads at once.
+// SAFETY: any threads may call the functions of the C library for one semaphore at the same time.
 unsafe impl Send for Semaphore {}
 // SAFETY: as above.
 unsafe impl Sync for Semaphore {}
@@ -28,7 +28,7 @@ unsafe impl Sync for Semaphore {}
 impl Semaphore {
     pub(super) fn new() -> Result<Semaphore> {
         let semaphore = Semaphore(Box::new(UnsafeCell::new(MaybeUninit::uninit())));
-        // SAFETY: the place is valid for a semaphore, and stays where it is until it is dropped.
+        // SAFETY: the memory is valid for a semaphore, and is not moved until it is dropped.
         check(unsafe { libc::sem_init(semaphore.raw(), 0, 0) }).context("sem_init")?;
         Ok(semaphore)
     }
@@ -55,8 +55,8 @@ impl Semaphore {
 
 impl Drop for Semaphore {
     fn drop(&mut self) {
-        // SAFETY: it was initialised, and nobody else has it any more. One that could not be
-        // initialised is refused with EINVAL, and that is no harm.
+        // SAFETY: it was initialised, and no other thread uses it. A semaphore whose initialisation
+        // failed is refused with EINVAL, which is harmless.
         unsafe { libc::sem_destroy(self.raw()) };
     }
 }

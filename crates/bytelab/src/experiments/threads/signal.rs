@@ -1,5 +1,5 @@
-//! What one thread gives and another takes: the two ends of a signal that counts. A method of
-//! `handover` is a way to make such a pair, and is measured here; `uncontended` is the same with
+//! The two ends of a counting signal, which one thread gives and another takes. A method of
+//! `handover` is a way to create such a pair, and is measured here; `uncontended` is the same with
 //! one thread.
 
 use std::sync::Arc;
@@ -53,25 +53,25 @@ pub(super) fn method(
     }
 }
 
-/// A sample holds no fewer round trips, so that the first one, in which the partner is fast asleep,
-/// does not weigh.
+/// The minimum number of round trips in a sample, so that the first one, for which the partner must
+/// be woken from a long sleep, has little influence.
 const ROUND_TRIPS_MIN: u64 = 100;
 
-/// Two threads that hand over to each other; one operation is one hand-over.
+/// Two threads that alternate; one operation is one hand-over.
 struct Handover<G: Give, T: Take> {
     give: G,
     take: T,
     partner: Option<JoinHandle<Option<Result<()>>>>,
     end: Arc<AtomicBool>,
-    /// The signals that the partner took, and those that it should have.
+    /// The signals that the partner took, and those that it should have taken.
     taken: Arc<AtomicU64>,
     given: u64,
     awake: Option<KeepAwake>,
-    /// Time of one hand-over in the last sample.
+    /// The time of one hand-over in the last sample.
     one_ns: f64,
 }
 
-/// Sets up two threads with a signal in each direction.
+/// Prepares two threads with a signal in each direction.
 pub(super) fn between_threads<G: Give, T: Take>(
     point: &Point,
     pair: impl Fn() -> Result<(G, T)>,
@@ -80,7 +80,7 @@ pub(super) fn between_threads<G: Give, T: Take>(
     hand_over(point, there, back)
 }
 
-/// The same where the two directions are made in one, as those of a socket are.
+/// The same if both directions are created together, like those of a socket.
 pub(super) fn hand_over<G: Give, T: Take>(
     point: &Point,
     (give, mut partner_take): (G, T),
@@ -151,10 +151,10 @@ impl<G: Give, T: Take> Drop for Handover<G, T> {
     }
 }
 
-/// One thread that gives to itself and takes, so that nobody waits.
+/// One thread that gives to itself and takes, so that it never waits.
 struct Alone<G, T>(G, T);
 
-/// Sets up one thread with one signal; one operation is one `give` and one `take`.
+/// Prepares one thread with one signal; one operation is one `give` and one `take`.
 pub(super) fn with_oneself<G: Give, T: Take>((give, take): (G, T)) -> Result<Box<dyn Task>> {
     window(Box::new(Alone(give, take)))
 }

@@ -1,4 +1,4 @@
-//! No sleep: a thread looks at a counter until it moves.
+//! No sleep: a thread polls a counter until it changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use lab::experiment::Method;
 
 use super::signal::{Give, Take, between_threads, handover, uncontended, with_oneself};
 
-/// So many looks take a few hundred nanoseconds: longer than a signal needs from CPU to CPU.
+/// This many polls take a few hundred nanoseconds: longer than a signal needs from CPU to CPU.
 const LOOKS: u32 = 100;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -19,7 +19,7 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-/// Alone in its two cache lines, as neighbouring lines are fetched in pairs.
+/// Alone in its two cache lines, as adjacent lines are prefetched in pairs.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line(AtomicU64);

@@ -1,6 +1,6 @@
-//! The context switch: a token goes round between two threads, or two processes, on one CPU, and
-//! each reads its working set before it passes the token on. What the pipe and the reading take
-//! without a switch is measured after each sample and taken off.
+//! The context switch: a token is passed between two threads, or two processes, on one CPU, and
+//! each reads its working set before it passes the token on. The cost of the pipe and of the
+//! reading without a switch is measured after each sample and subtracted.
 #![expect(unsafe_code, reason = "fork, waitpid and _exit have no safe form")]
 
 use std::hint::black_box;
@@ -22,7 +22,7 @@ pub(super) const SET: Param = Param {
     help: "what each of the two reads between two switches",
 };
 
-/// A sample holds no fewer, so that the first one does not weigh.
+/// The minimum number of round trips in a sample, so that the first one has little influence.
 const ROUND_TRIPS_MIN: u64 = 100;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -41,7 +41,7 @@ pub(super) fn methods() -> Vec<Method> {
 
 struct Ring<P: Partner> {
     set: Vec<u64>,
-    /// Closed before the partner is waited for.
+    /// Closed before the partner is joined.
     to: Option<PipeWriter>,
     from: PipeReader,
     partner: Option<P>,
@@ -49,12 +49,12 @@ struct Ring<P: Partner> {
     hop_ns: f64,
 }
 
-/// Who passes the token back, until nobody can give it any more.
+/// Passes the token back, until the other end of the pipe is closed.
 trait Partner {
     fn end(self);
 }
 
-/// Starts one on this CPU, with the two ends of pipes that are its own, and a set of so many words.
+/// Starts a partner on this CPU, with its own ends of the two pipes, and a set of this many words.
 type Start<P> = fn(PipeReader, PipeWriter, usize, usize) -> Result<P>;
 
 fn ring<P: Partner + 'static>(point: &Point, start: Start<P>) -> Result<Box<dyn Task>> {
@@ -103,7 +103,7 @@ impl<P: Partner> Drop for Ring<P> {
     }
 }
 
-/// Passes the token on, waits until it is back, and reads the set.
+/// Passes the token on, waits for its return, and reads the set.
 fn hop(to: &mut PipeWriter, from: &mut PipeReader, set: &[u64]) -> Result<()> {
     to.write_all(&[1]).context("passing the token")?;
     from.read_exact(&mut [0]).context("waiting for the token")?;
@@ -139,20 +139,21 @@ impl Partner for JoinHandle<Option<()>> {
 
 struct Forked(libc::pid_t);
 
-/// A process with a memory of its own, where the caller is pinned.
+/// A process with its own memory, pinned like the caller.
 fn in_process(from: PipeReader, to: PipeWriter, len: usize, _cpu: usize) -> Result<Forked> {
-    // SAFETY: a worker has one thread when it prepares, so that no lock is held by another one;
-    // where there are more, as in tests, glibc sees that its allocator can be used in the child.
+    // SAFETY: a worker has one thread while it prepares, so no other thread holds a lock; if there
+    // are more, as in tests, glibc makes its allocator usable in the child.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error()).context("forking a process"),
         0 => {
-            // It has the other ends of its pipes, too, and would not see that nobody else has.
+            // The child has inherited the other ends of its pipes, too, and would never see the end
+            // of the input.
             #[cfg(target_os = "linux")]
             let _ = rustix::process::set_parent_process_death_signal(Some(
                 rustix::process::Signal::KILL,
             ));
             pass_back(from, to, len);
-            // SAFETY: ends the process without what only its parent may do at its end.
+            // SAFETY: ends the process without the exit handlers, which only the parent may run.
             unsafe { libc::_exit(0) }
         }
         pid => Ok(Forked(pid)),
@@ -161,9 +162,9 @@ fn in_process(from: PipeReader, to: PipeWriter, len: usize, _cpu: usize) -> Resu
 
 impl Partner for Forked {
     fn end(self) {
-        // SAFETY: the process is our child and not yet waited for.
+        // SAFETY: the process is our child and has not been waited for.
         unsafe { libc::kill(self.0, libc::SIGKILL) };
-        // SAFETY: no status is asked for.
+        // SAFETY: no status is requested.
         unsafe { libc::waitpid(self.0, std::ptr::null_mut(), 0) };
     }
 }

@@ -1,11 +1,11 @@
-//! Every method at every point that little work allows; what the machine refuses must be a skip.
+//! Every method at every point that needs little work; a refusal of the machine must be a skip.
 
 use lab::experiment::{How, Skip, Task, Work};
 use lab::param::{Point, Value};
 
 use super::experiment;
 
-/// Little work for each param, so that an unoptimised test is quick.
+/// Small values for each param, so that an unoptimised test is fast.
 fn small(name: &str) -> Vec<Value> {
     match name {
         "placement" => ["unpinned", "same", "other", "awake"].map(Value::from).to_vec(),
@@ -16,7 +16,7 @@ fn small(name: &str) -> Vec<Value> {
     }
 }
 
-/// Each method at each of its points, in the calling thread: its place is the test's, too.
+/// Each method at each of its points, in the calling thread, which is pinned with it.
 fn each(job: &str, mut check: impl FnMut(&str, &Point, &mut dyn Task)) -> usize {
     let experiment = experiment();
     let mut n = 0;
@@ -25,7 +25,7 @@ fn each(job: &str, mut check: impl FnMut(&str, &Point, &mut dyn Task)) -> usize 
         let names = method.reads.iter().filter(|name| **name != "job");
         let axes: Vec<(&str, Vec<Value>)> = names.map(|name| (*name, small(name))).collect();
         for point in Point::product(&axes) {
-            // A thread of its own, as placing it must not place the other tests.
+            // Each test has its own thread, so that pinning it does not affect the other tests.
             let task = build(&point);
             match task {
                 Ok(mut task) => check(&method.name, &point, task.as_mut()),
@@ -37,7 +37,7 @@ fn each(job: &str, mut check: impl FnMut(&str, &Point, &mut dyn Task)) -> usize 
     n
 }
 
-/// Runs the job in a thread of its own, whose CPUs are its own affair.
+/// Runs the job in its own thread, whose CPU affinity affects nothing else.
 fn apart(job: &'static str, expected: usize, check: fn(&str, &Point, &mut dyn Task)) {
     let n = std::thread::spawn(move || each(job, check)).join().unwrap();
     assert_eq!(n, expected, "{job}");
@@ -57,7 +57,7 @@ fn a_life_has_four_phases_that_fit_into_it() {
 
 #[test]
 fn every_hand_over_is_counted_and_none_is_lost() {
-    // The yardstick reads no placement.
+    // The yardstick does not read `placement`.
     apart("handover", 10 * 4 + 1, |name, point, task| {
         for ops in [1, 300] {
             let work = task.run(ops).unwrap();
@@ -132,7 +132,7 @@ fn a_method_that_does_not_wait_is_found_out() {
     point.set("placement", "unpinned");
     let mut task = between_threads(&point, || Ok((Nothing, Nothing))).unwrap();
     let error = loop {
-        // The partner may count as many by chance.
+        // The partner's count may be equal by chance.
         if let Err(error) = task.run(1) {
             break error.to_string();
         }

@@ -19,7 +19,7 @@ pub(super) fn methods() -> Vec<Method> {
         handover("tokio-notify", "tokio Notify between the runtimes of two threads", |point| {
             between_threads(point, pair)
         }),
-        // No other thread is woken: it is what the others would cost without the kernel.
+        // No other thread is woken: it shows the cost of the others without the kernel.
         Method { role: Role::Yardstick, reads: vec!["job"], ..tasks },
     ]
 }
@@ -54,12 +54,12 @@ impl Take for Taker {
     }
 }
 
-/// One operation is one wake-up, two are a round trip.
+/// One operation is one wake-up; two operations are a round trip.
 struct TwoTasks {
     runtime: Runtime,
     there: Arc<Notify>,
     back: Arc<Notify>,
-    /// Ends with the runtime.
+    /// It ends with the runtime.
     _partner: JoinHandle<()>,
 }
 

@@ -1,5 +1,5 @@
-//! The document of Google Benchmark's `--benchmark_format=json`: repetitions are samples; where
-//! only aggregates of them were kept, their median is the one value there is.
+//! The document of Google Benchmark's `--benchmark_format=json`: repetitions are samples; if the
+//! file has only aggregates, their median is the only value.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     let mut draft = Draft::new(Format::GoogleBenchmark, format!("google-benchmark{version}"));
     draft.started(word("date").and_then(read::utc));
     environment(&mut draft, context);
-    // What bytelab exports is by wall time.
+    // Exports of bytelab are by wall time.
     let by_wall = word("executable") == Some("bytelab");
     let mut cells = Cells::default();
     let entries = || document.benchmarks.iter().enumerate();
@@ -41,8 +41,8 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
         let Some(kind) = aggregate(entry) else { continue };
         let entry = Entry { at, keys: entry, by_wall };
         let key = entry.key(Some(kind)).with_context(|| format!("benchmarks[{at}]"))?;
-        // The limits of a fitted curve are no times of anything; samples say more than what was
-        // made of them.
+        // The limits of a fitted curve are not times; samples contain more information than their
+        // aggregates.
         if ["BigO", "RMS"].contains(&kind) || cells.known.contains_key(&key) {
             continue;
         }
@@ -85,16 +85,16 @@ fn environment(draft: &mut Draft, context: &Map<String, Value>) {
     }
 }
 
-/// One of the list, and its place there.
+/// An entry of the list, and its position.
 #[derive(Clone, Copy)]
 struct Entry<'a> {
     at: usize,
     keys: &'a Map<String, Value>,
-    /// Its rates are, in whatever way it was measured.
+    /// Whether its rates are by wall time, however it was measured.
     by_wall: bool,
 }
 
-/// Of all entries of one benchmark: two may have the same name.
+/// The key that all entries of one benchmark share: two benchmarks may have the same name.
 type Key<'a> = (&'a str, Option<u64>, Option<u64>);
 
 /// The cells that have samples.
@@ -103,7 +103,7 @@ struct Cells<'a> {
     known: HashMap<Key<'a>, usize>,
 }
 
-/// What was made of the repetitions of one benchmark.
+/// The aggregates of the repetitions of one benchmark.
 struct Aggregates<'a> {
     key: Key<'a>,
     of: Vec<(&'a str, Entry<'a>)>,
@@ -132,7 +132,7 @@ impl<'a> Entry<'a> {
         format!("benchmarks[{}].{}", self.at, key.escape_debug())
     }
 
-    /// In ns, of one operation.
+    /// The time of one operation, in ns.
     fn time_ns(&self, key: &str) -> Result<Option<f64>> {
         let unit = match self.keys.get("time_unit").and_then(Value::as_str).unwrap_or("ns") {
             "ns" => 1.0,
@@ -145,7 +145,7 @@ impl<'a> Entry<'a> {
         time.map(|time| read::amount(time * unit, || self.path(key))).transpose()
     }
 
-    /// Times, throughput, and what the benchmark counts itself.
+    /// Times, throughput, and the benchmark's own counters.
     fn values(&self) -> Result<Vec<(String, f64)>> {
         const TOLD: [&str; 11] = [
             "family_index",
@@ -177,9 +177,9 @@ impl<'a> Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Google Benchmark divides by the CPU time, unless the benchmark asks for real or manual time,
-    /// which its name then says. What is known for one operation gives the rate by wall time, but
-    /// not from a mean of rates.
+    /// Google Benchmark divides by the CPU time, unless the benchmark requests real or manual time,
+    /// which its name then states. The rate by wall time is computed from the values of one
+    /// operation, but not from a mean of rates.
     fn throughput(&self) -> Result<Option<(String, f64)>> {
         let Some(rate) = self.number("bytes_per_second")? else { return Ok(None) };
         let rate = read::amount(rate, || self.path("bytes_per_second"))?;
@@ -201,7 +201,7 @@ impl Entry<'_> {
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
 
-/// What was made of several repetitions: `median`; none of a repetition. Old versions tell it only
+/// The name of the aggregate, such as `median`; `None` for a repetition. Old versions give it only
 /// in the name.
 fn aggregate(entry: &Map<String, Value>) -> Option<&str> {
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
@@ -252,7 +252,7 @@ fn aggregated(draft: &mut Draft, row: &Aggregates<'_>) -> Result<()> {
     let cell = draft.new_cell(name, Point::default())?;
     let mut values = entry.values().with_context(key)?;
     ensure!(entry.keys.contains_key("real_time"), "{}.real_time is missing", key());
-    // What is known of how the repetitions differ.
+    // What is known about the variation of the repetitions.
     if let Some((_, other)) = named("stddev") {
         let ns = other.time_ns("real_time").with_context(key)?;
         values.extend(ns.map(|ns| ("wall_stddev_ns".to_owned(), ns)));

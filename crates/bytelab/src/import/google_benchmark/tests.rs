@@ -1,4 +1,4 @@
-//! Repetitions, aggregates, and what is wrong.
+//! Tests of repetitions, aggregates and errors.
 
 use super::super::tests::{SOURCE, check_refused};
 use super::*;
@@ -75,8 +75,8 @@ fn two_benchmarks_of_one_name_stay_two() {
     assert_eq!(found, [("a", 2), ("a #2", 1)]);
 }
 
-/// Google Benchmark divides by CPU time, unless the benchmark says that it is measured by real or
-/// manual time.
+/// Google Benchmark divides by CPU time, unless the benchmark declares that it is measured by real
+/// or manual time.
 #[test]
 fn throughput_is_by_wall_time_or_named_for_what_it_is() {
     let near =
@@ -103,9 +103,9 @@ fn throughput_is_by_wall_time_or_named_for_what_it_is() {
     check("./bench", "a", "", Some(2e9), None);
     check("./bench", "a/real_time", "", Some(8e9), None);
     check("./bench", "a/8/manual_time/threads:2", "", Some(8e9), None);
-    // What bytelab exports is by wall time.
+    // Exports of bytelab are by wall time.
     check("bytelab", "a", "", Some(8e9), None);
-    // The median of a rate by CPU time is that of the bytes; of means nothing can be said.
+    // The median of a rate by CPU time gives the bytes; a mean of rates does not.
     let of = |kind: &str| format!("\"run_type\":\"aggregate\",\"aggregate_name\":\"{kind}\",");
     check("./bench", "a_median", &of("median"), Some(2e9), None);
     check("./bench", "a_mean", &of("mean"), None, Some(8e9));

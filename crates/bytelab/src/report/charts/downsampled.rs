@@ -1,9 +1,9 @@
-//! The samples of a column as a chart shows them: every one, or, where they are more than a screen
-//! has room for, groups of them in the order in which they were taken, and the quantiles of all.
+//! The samples of a column as a chart shows them: every sample, or, if there are more than a screen
+//! can show, groups of them in the order in which they were taken, and the quantiles of all.
 
 use serde::Serialize;
 
-/// More values than these in one line are no more to be seen.
+/// More values than these in one line cannot be distinguished.
 const LINE_MAX: usize = 2000;
 
 /// Fewer show no shape.
@@ -11,20 +11,21 @@ const LINE_MIN: usize = 24;
 
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Downsampled {
-    /// How many consecutive samples a group holds; 1: each is drawn.
+    /// The number of consecutive samples in a group; 1: each sample is drawn.
     pub(crate) of: usize,
-    /// Each group's least, middle and greatest sample, in the order in which they were taken. Of
-    /// groups of one only the middle is given.
+    /// Each group's least, middle and greatest sample, in the order in which they were taken. For
+    /// groups of one, only the middle is given.
     pub(crate) least: Vec<f64>,
     pub(crate) middle: Vec<f64>,
     pub(crate) greatest: Vec<f64>,
-    /// Samples of evenly spaced ranks, from the smallest to the greatest; empty where each is
+    /// Samples of evenly spaced ranks, from the smallest to the greatest; empty if each sample is
     /// drawn.
     pub(crate) quantiles: Vec<f64>,
 }
 
 impl Downsampled {
-    /// Of samples in the order in which they were taken, and sorted; at most about `share` values.
+    /// Takes samples in the order in which they were taken, and sorted; gives at most about `share`
+    /// values.
     pub(crate) fn of(samples: &[f64], sorted: &[f64], share: usize) -> Downsampled {
         let share = share.clamp(LINE_MIN, LINE_MAX);
         if samples.len() <= share {
@@ -80,7 +81,7 @@ fn rank(i: usize, len: usize, n: usize) -> usize {
     ((i as f64 * (n - 1) as f64) / (len - 1).max(1) as f64).round() as usize
 }
 
-/// To five significant digits, which no chart can show.
+/// Rounded to five significant digits; no chart shows more.
 pub(crate) fn rounded(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }

@@ -1,5 +1,6 @@
-//! What the charts of a report show, in HTML and in SVG alike: names, figures and samples of one or
-//! several runs of an experiment, thinned to what a screen can show. Knows no colour and no pixel.
+//! The data of the charts in a report, for HTML and SVG: names, figures and samples of one or
+//! several runs of an experiment, downsampled to what a screen can show. Independent of colours and
+//! pixels.
 
 pub(super) mod downsampled;
 pub(super) mod sweep;
@@ -21,19 +22,20 @@ use super::rows;
 use super::units::{self, Unit};
 use super::varying::Varying;
 
-/// More cells than these are not drawn: the table of the page has them all.
+/// More cells than these are not drawn: the table of the page lists them all.
 const CELLS_MAX: usize = 2000;
 
-/// So many values are drawn, however many samples there are; they are shared out among the columns.
+/// The maximum number of drawn values, however many samples there are; it is divided among the
+/// columns.
 const VALUES_MAX: usize = 300_000;
 
 #[derive(Serialize)]
 pub(super) struct Charts {
-    /// What each run is called.
+    /// The name of each run.
     pub(super) runs: Vec<String>,
     pub(super) metrics: Vec<Metric>,
     pub(super) cells: Vec<Cell>,
-    /// How many cells are not drawn.
+    /// The number of cells that are not drawn.
     pub(super) left_out: usize,
     pub(super) points: Vec<Place>,
     pub(super) sweeps: Vec<Sweep>,
@@ -44,8 +46,8 @@ pub(super) struct Charts {
 pub(super) struct Metric {
     pub(super) name: String,
     pub(super) title: String,
-    /// What it is shown in, the smallest first: the unit's name, and how much of the stored unit it
-    /// holds.
+    /// The units in which it is shown, the smallest first: the unit's name, and its size in the
+    /// stored unit.
     pub(super) units: Vec<(&'static str, f64)>,
 }
 
@@ -55,9 +57,9 @@ pub(super) struct Cell {
     pub(super) run: usize,
     pub(super) method: String,
     pub(super) yardstick: bool,
-    /// Which of the samples that count, from 0, are the first of a session.
+    /// The indexes, among the counted samples from 0, of the first sample of each session.
     pub(super) sessions: Vec<usize>,
-    /// By metric.
+    /// The columns by metric.
     pub(super) columns: BTreeMap<String, Column>,
 }
 
@@ -74,7 +76,7 @@ pub(super) struct Column {
 }
 
 pub(super) const PERCENTILES: [f64; 8] = [0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
-/// Places in [`PERCENTILES`].
+/// Indexes into [`PERCENTILES`].
 pub(super) const P0: usize = 0;
 pub(super) const P10: usize = 1;
 pub(super) const P25: usize = 2;
@@ -85,7 +87,7 @@ pub(super) const P100: usize = 7;
 /// A point and the cells that are measured at it, in all runs; the best first.
 #[derive(Serialize)]
 pub(super) struct Place {
-    /// What tells it from the others.
+    /// The values that distinguish it from the other points.
     pub(super) at: String,
     pub(super) cells: Vec<usize>,
     pub(super) ratios: Vec<Relative>,
@@ -128,7 +130,7 @@ impl Charts {
         self.cells.get(cell)?.columns.get(metric)
     }
 
-    /// The method; with several runs, the run, too.
+    /// The method; with several runs, also the run.
     pub(super) fn label(&self, cell: usize) -> String {
         let Some(cell) = self.cells.get(cell) else { return String::new() };
         match self.runs.as_slice() {
@@ -142,7 +144,7 @@ struct Builder<'a> {
     cells: Vec<Cell>,
     known: Known,
     metrics: &'a [Metric],
-    /// How many values a column may have.
+    /// The maximum number of values in a column.
     share: usize,
 }
 
@@ -178,7 +180,7 @@ impl Builder<'_> {
 }
 
 impl Column {
-    /// None if there is nothing to draw.
+    /// `None` if there is nothing to draw.
     fn of(samples: &[f64], sessions: &[Vec<f64>], share: usize) -> Option<Column> {
         let mut sorted = samples.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -206,8 +208,8 @@ pub(super) fn name(run: &Run) -> String {
     clean(&name).into_owned()
 }
 
-/// Those in which the samples of some cell differ, in the order of the tables; always the wall
-/// time.
+/// The metrics in which the samples of some cell differ, in the order of the tables; always
+/// includes the wall time.
 fn metrics(shown: &[(Run, Analysis)]) -> Vec<Metric> {
     let cells = || shown.iter().flat_map(|(_, analysis)| &analysis.cells);
     let summaries = || cells().flat_map(|cell| &cell.metrics).filter(|summary| summary.n > 0);
@@ -266,7 +268,7 @@ fn ratio(cell: usize, comparison: &Comparison) -> Option<Relative> {
     })
 }
 
-/// A value of a param as the axes and tables show it.
+/// Formats a value of a param for axes and tables.
 pub(super) fn value(value: &Value) -> String {
     match value {
         Value::Number(n) => units::short(*n),

@@ -1,5 +1,5 @@
-//! A sweep: what becomes of a metric when one param that is a number varies. One panel for each
-//! combination of the other params that vary, one line for each method and run.
+//! A sweep: how a metric depends on one numeric param. One panel for each combination of the other
+//! params that vary, one line for each method and run.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::super::page::clean;
 use super::super::units;
 use super::super::varying::Varying;
 
-/// Where the cell of this index in this run is among those that are drawn.
+/// Maps an index of a run and of its cell to the index of the drawn cell.
 pub(super) type Known = BTreeMap<(usize, usize), usize>;
 
 /// More panels than these are not drawn.
@@ -22,10 +22,10 @@ const PANELS_MAX: usize = 24;
 #[derive(Serialize)]
 pub(crate) struct Sweep {
     pub(crate) param: String,
-    /// Each value of the param, and how it is written.
+    /// Each value of the param, and its text.
     pub(crate) values: Vec<(u64, String)>,
-    /// The latency of memory over the size of the set: shown is p10, with the caches that the
-    /// system announces.
+    /// Whether it shows the latency of memory by the size of the set: then p10 is drawn, with the
+    /// caches that the operating system reports.
     pub(crate) ladder: bool,
     pub(crate) caches: Vec<(&'static str, u64)>,
     pub(crate) panels: Vec<Panel>,
@@ -42,10 +42,10 @@ pub(crate) struct Panel {
 #[derive(Serialize)]
 pub(crate) struct Line {
     pub(crate) method: String,
-    /// What tells it from other lines of the method.
+    /// What distinguishes it from other lines of the method.
     pub(crate) kind: String,
     pub(crate) run: usize,
-    /// A value of the param, and the cell that is drawn there; by value.
+    /// A value of the param, and the index of the cell that is drawn there; sorted by value.
     pub(crate) cells: Vec<(u64, usize)>,
 }
 
@@ -102,7 +102,7 @@ fn sweep(
     })
 }
 
-/// `64Ki`, `100k`: exact, and as short as a tick has to be.
+/// `64Ki`, `100k`: exact, and short enough for a tick.
 fn words(n: u64) -> String {
     let binary = units::short(n);
     if !binary.ends_with(|c: char| c.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! What is drawn is what was measured, in few values however many there are.
+//! Charts show the measured values, and the number of values is limited.
 
 use lab::analyze::analyze;
 use lab::param::Point;
@@ -98,7 +98,7 @@ fn a_sweep_has_a_panel_for_each_value_of_the_other_param() {
         let lines: Vec<(&str, Vec<u64>)> = (panel.lines.iter())
             .map(|line| (line.method.as_str(), line.cells.iter().map(|(x, _)| *x).collect()))
             .collect();
-        // What does not read the directory is the same line in both panels.
+        // The method that does not read the directory has the same line in both panels.
         assert_eq!(lines, [("scan", vec![10, 100, 1000]), ("auto", vec![10, 100, 1000])]);
     }
     let values: Vec<&str> = sweep.values.iter().map(|(_, words)| words.as_str()).collect();

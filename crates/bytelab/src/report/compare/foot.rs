@@ -1,5 +1,5 @@
-//! What stands below the tables of two sides: what only one of them has, what is no ratio and why,
-//! and the doubts.
+//! The text below the tables of two sides: what only one of them has, what has no ratio and why,
+//! and the warnings.
 
 use lab::analyze::{Effect, RunComparison, Verdict};
 use lab::metric::left_out;
@@ -39,7 +39,7 @@ pub(super) fn write(page: &mut Page, a: &Side, b: &Side, sides: &RunComparison) 
     page.paragraph(Style::Dim, "", legend);
 }
 
-/// What is to be doubted, and what to run about it.
+/// The warnings, and the commands that would resolve them.
 pub(super) fn notes(a: &Side, b: &Side) -> Vec<String> {
     let mut notes = Vec::new();
     if a.runs.len().min(b.runs.len()) < RUNS_A_SIDE {
@@ -83,7 +83,7 @@ pub(super) fn notes(a: &Side, b: &Side) -> Vec<String> {
     notes
 }
 
-/// What bytelab did not measure, and whether that was on one machine.
+/// Which values bytelab did not measure itself, and whether both sides are from one machine.
 fn imported(a: &Side, b: &Side) -> Vec<String> {
     let mut notes = Vec::new();
     for (letter, side) in [("A", a), ("B", b)] {
@@ -123,7 +123,7 @@ fn imported(a: &Side, b: &Side) -> Vec<String> {
     notes
 }
 
-/// What is not compared because one side measured something else by the same name.
+/// What is not compared because one side uses an older definition of the same metric.
 fn of_older_definitions(a: &Side, b: &Side) -> Option<String> {
     let (mut runs, mut metrics) = (Vec::new(), Vec::new());
     for run in a.runs.iter().chain(&b.runs) {

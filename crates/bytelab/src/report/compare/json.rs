@@ -22,7 +22,7 @@ struct Document<'a> {
     comparisons: &'a [MetricChange],
     alone: &'a [Unmatched],
     notes: Vec<String>,
-    /// What --fail found.
+    /// The result of --fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<&'a Checked>,
 }

@@ -1,5 +1,5 @@
-//! Two sides of runs, one beside the other: what differs in their environments first, then what
-//! each method takes on both sides, and what that proves.
+//! Compares two sides of runs: first the differences of their environments, then the values of each
+//! method on both sides, and the verdicts.
 
 mod foot;
 mod json;
@@ -24,10 +24,10 @@ use super::page::Layout;
 use super::page::{Page, Style, shortened};
 use super::units::{NONE, Unit, amount, point as shown, ratio};
 
-/// What is known of the process that measured, and tells nothing.
+/// Facts about the measuring process, which are irrelevant to a comparison.
 const OF_EACH_RUN: &str = "measured_";
 
-/// Facts of the moment begin so: they differ between any two runs.
+/// The prefixes of momentary facts, which differ between any two runs.
 const OF_THE_MOMENT: [&str; 14] = [
     "between_samples_ns",
     "clock_cost_ns",
@@ -45,9 +45,9 @@ const OF_THE_MOMENT: [&str; 14] = [
     "steal_share",
 ];
 
-/// What may stand in a line of a difference.
+/// The maximum width of a value in the list of differences.
 const VALUE_WIDTH: usize = 40;
-/// Differences beyond these are counted.
+/// Further differences are only counted.
 const DIFFERENCES_MAX: usize = 20;
 
 pub(crate) fn text(
@@ -108,8 +108,8 @@ fn about(side: &Side) -> String {
     parts.join(" · ")
 }
 
-/// Between the first runs of the sides; what the runs of one side do not agree on is the side's
-/// own.
+/// Differences between the first runs of the sides; variation among the runs of one side is listed
+/// for that side.
 pub(super) fn different(a: &Side, b: &Side) -> Vec<Difference> {
     let all = differences(&a.runs[0].environment, &b.runs[0].environment);
     all.into_iter().filter(|difference| !difference.fact.starts_with(OF_EACH_RUN)).collect()
@@ -159,7 +159,7 @@ impl<'a> Family<'a> {
     }
 }
 
-/// In the order in which the points come.
+/// In the order of the points.
 fn families(sides: &RunComparison) -> Vec<Family<'_>> {
     let mut families: Vec<Family<'_>> = Vec::new();
     let mut known: HashMap<&Point, usize> = HashMap::new();
@@ -198,7 +198,7 @@ fn deciding(page: &mut Page, family: &Family<'_>) {
     grid.write(page);
 }
 
-/// The samples of both sides: what there is to see where there is no verdict.
+/// The distributions of both sides, which are shown even without a verdict.
 fn distributions(page: &mut Page, family: &Family<'_>) {
     let values = family.deciding().flat_map(|line| [&line.a, &line.b]);
     let values = values.filter_map(|half| percentile(half, 50.0));
@@ -237,7 +237,7 @@ fn bounds(change: &Effect) -> String {
     }
 }
 
-/// Relative to the reference where there is one: that is what a machine's speed does not touch.
+/// Relative to the reference if there is one: the machine's speed does not affect that ratio.
 fn verdict(line: &MetricChange) -> (String, Style) {
     let change = line.relative.as_ref().unwrap_or(&line.absolute);
     let relative = if line.relative.is_some() { "" } else { " (absolute)" };
@@ -252,7 +252,7 @@ fn verdict(line: &MetricChange) -> (String, Style) {
     }
 }
 
-/// A line per point, a column per method: what each takes on B for what it takes on A.
+/// A line per point, a column per method: the ratio of B to A.
 fn across_points(page: &mut Page, families: &[Family<'_>]) {
     let mut methods: Vec<&str> = Vec::new();
     for line in families.iter().flat_map(Family::deciding) {
@@ -274,7 +274,7 @@ fn across_points(page: &mut Page, families: &[Family<'_>]) {
     grid.write(page);
 }
 
-/// The other metrics that a reader decides by.
+/// The other metrics that readers use for decisions.
 const METRICS: [&str; 6] = [WALL, CPU, THROUGHPUT, PEAK_RSS, SYSCALLS, ALLOCATIONS];
 
 /// A line per method, a column per metric.

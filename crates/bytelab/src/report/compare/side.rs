@@ -2,7 +2,7 @@
 
 use lab::run::Run;
 
-/// A side as it was asked for, with its runs, of which there is at least one.
+/// A side as the user requested it, with its runs, of which there is at least one.
 pub(crate) struct Side {
     /// `42`, `label btrfs`, `machine EPYC`.
     pub(crate) name: String,

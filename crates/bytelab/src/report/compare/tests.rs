@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::report::fixture::Fixture;
 
-/// A run of `read` and `mmap`, which takes `mmap` ms; 20 samples each that hardly vary.
+/// A run of `read` and `mmap`, with their times in ms; 20 samples each, with little variation.
 fn run(id: u32, read: f64, mmap: f64) -> Run {
     let mut fixture = Fixture::new();
     fixture.measured("read", [read, read, 2.0]).measured("mmap", [mmap, mmap, 4.0]);

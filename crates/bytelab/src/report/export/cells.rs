@@ -1,5 +1,5 @@
-//! The cells of a run as the formats of other programs take them: with a name, and with figures or
-//! the reason why there are none.
+//! The cells of a run for the formats of other programs: with a name, and with figures or the
+//! reason why there are none.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use super::super::varying::Varying;
 pub(super) struct Exported<'a> {
     pub(super) run: &'a Run,
     pub(super) analysis: &'a Analysis,
-    /// In the order of the run.
+    /// The cells in the order of the run.
     pub(super) cells: Vec<Entry<'a>>,
 }
 
@@ -23,11 +23,11 @@ pub(super) struct Entry<'a> {
     /// Index into `Run::cells`.
     pub(super) index: usize,
     pub(super) cell: &'a Cell,
-    /// The method, and what of its point varies in the run: `read (buffer=64Ki)`.
+    /// The method, and the values of its point that vary in the run: `read (buffer=64Ki)`.
     pub(super) name: String,
     pub(super) summaries: &'a [Summary],
     pub(super) wrong_answer: bool,
-    /// Why it has no figures that may be used.
+    /// The reason why it has no usable figures.
     pub(super) refused: Option<String>,
 }
 
@@ -73,13 +73,13 @@ impl<'a> Exported<'a> {
         self.cells.iter().filter_map(sentence).collect()
     }
 
-    /// The metrics that a cell with figures has: those that reports know, in their order, then
+    /// The metrics of the cells with figures: first those that reports define, in their order, then
     /// others by name.
     pub(super) fn metrics(&self) -> Vec<&'a str> {
         self.metrics_of(|entry| entry.refused.is_none())
     }
 
-    /// Those that any of these cells has.
+    /// The metrics that any of these cells has.
     pub(super) fn metrics_of(&self, which: impl Fn(&Entry<'a>) -> bool) -> Vec<&'a str> {
         let mut names: Vec<&str> = Vec::new();
         for entry in self.cells.iter().filter(|entry| which(entry)) {
@@ -95,7 +95,7 @@ impl<'a> Exported<'a> {
         names
     }
 
-    /// A fact of the environment in words; empty if it is not known.
+    /// A fact of the environment as text; empty if it is unknown.
     pub(super) fn fact(&self, name: &str) -> String {
         match self.run.environment.facts.get(name) {
             Some(serde_json::Value::String(text)) => text.clone(),
@@ -128,7 +128,7 @@ fn finite<'a>(cell: &'a Cell, metric: &str) -> impl Iterator<Item = (&'a Sample,
     cell.counted(metric).filter(|(_, value)| value.is_finite())
 }
 
-/// `method/size=65536`, with the parts as `escape` writes them.
+/// `method/size=65536`, with the parts escaped by `escape`.
 pub(super) fn path(
     method: &str,
     point: &Point,
@@ -140,7 +140,7 @@ pub(super) fn path(
     })
 }
 
-/// The text with `%` and all that `reserved` names percent-encoded, as in URLs.
+/// The text with `%` and every character of `reserved` percent-encoded, as in URLs.
 pub(super) fn percent_encoded(text: &str, reserved: impl Fn(char) -> bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for c in text.chars() {
@@ -154,8 +154,8 @@ pub(super) fn percent_encoded(text: &str, reserved: impl Fn(char) -> bool) -> St
     encoded
 }
 
-/// A finite number as every reader takes it: whole ones without a point, tiny and huge ones with an
-/// exponent.
+/// A finite number in a form that every reader accepts: whole numbers without a point, very small
+/// and very large ones with an exponent.
 #[derive(Clone, Copy)]
 pub(super) struct Number(pub(super) f64);
 

@@ -1,5 +1,5 @@
-//! All samples that count as one wide table: what the run, the cell and the sample are called, the
-//! params, the metrics. It is handed over row by row.
+//! All counted samples as one wide table: the identifiers of the run, the cell and the sample, the
+//! params, the metrics. It is passed on row by row.
 
 use lab::param::{Point, Value};
 use lab::run::{Pass, Role, Run, Sample};
@@ -32,7 +32,7 @@ pub(super) enum Field<'a> {
     Flag(bool),
 }
 
-/// Those that are the same for all samples of a cell, then those of a sample.
+/// The columns whose values are the same for all samples of a cell; the columns of a sample follow.
 const OF_CELL: [(&str, Kind); 9] = [
     ("run", Kind::Text),
     ("experiment", Kind::Text),
@@ -81,7 +81,7 @@ impl<'a> Columns<'a> {
         columns
     }
 
-    /// A method may call a metric of its own as it likes.
+    /// Avoids duplicate names, as a method may give its own metric any name.
     fn add(&mut self, mut name: String, kind: Kind) {
         while self.names.contains(&name) {
             name.insert_str(0, "metric_");
@@ -90,7 +90,7 @@ impl<'a> Columns<'a> {
         self.kinds.push(kind);
     }
 
-    /// Hands over each row.
+    /// Passes on each row.
     pub(super) fn rows<E>(
         &self,
         mut row: impl FnMut(&[Field<'_>]) -> Result<(), E>,
@@ -142,14 +142,14 @@ impl<'a> Columns<'a> {
         fields.into_iter().chain(params).collect()
     }
 
-    /// Of each cell that has no rows: why.
+    /// The reason for each cell that has no rows.
     pub(super) fn left_out(&self) -> Vec<String> {
         let left = self.exported.cells.iter().filter(|entry| !is_row(entry));
         left.filter_map(|entry| Some(entry.left_out(entry.refused.as_deref()?))).collect()
     }
 }
 
-/// A wrong answer has a column here, so that it need not be left out.
+/// A wrong answer has a column here, so its rows need not be omitted.
 fn is_row(entry: &Entry<'_>) -> bool {
     entry.refused.is_none() || (entry.wrong_answer && entry.cell.has_figures())
 }
@@ -174,8 +174,8 @@ fn of_sample(sample: &Sample) -> [Field<'_>; OF_SAMPLE.len()] {
     ]
 }
 
-/// The params that any cell has, in the order of the points; a number only where all its values
-/// are.
+/// The params that any cell has, in the order of the points; numeric only if all values are
+/// numbers.
 fn params(run: &Run) -> Vec<(&str, Kind)> {
     let mut params: Vec<(&str, Kind)> = Vec::new();
     let points = run.points.iter().chain(run.cells.iter().map(|cell| &cell.point));

@@ -1,4 +1,4 @@
-//! JSON that is written entry by entry, so that a million of them need no memory.
+//! JSON that is written entry by entry, so that a million entries need no memory.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::super::json::to as write_json;
 
-/// A list with an entry in each line.
+/// A list with one entry on each line.
 pub(super) struct Entries<W> {
     out: W,
     is_empty: bool,

@@ -1,4 +1,4 @@
-//! What a format is.
+//! The definition of a format.
 
 use std::io::Write;
 
@@ -6,14 +6,14 @@ use anyhow::Result;
 
 use super::cells::Exported;
 
-/// A format: how it is called, and how a run is written in it.
+/// A format: its name, and the function that writes a run.
 pub(crate) struct Format {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// Of files that hold this and nothing else that is known here.
+    /// Extensions of files that contain this format and no other one listed here.
     pub(crate) extensions: &'static [&'static str],
     pub(crate) kind: Kind,
-    /// Gives a sentence for each thing that the format has no place for.
+    /// Returns a sentence for each item that the format cannot represent.
     pub(super) write: fn(&Exported<'_>, &mut (dyn Write + Send)) -> Result<Vec<String>>,
 }
 
@@ -21,6 +21,6 @@ pub(crate) struct Format {
 pub(crate) enum Kind {
     Text,
     Json,
-    /// Nothing for a terminal.
+    /// Not suitable for a terminal.
     Binary,
 }

@@ -1,5 +1,5 @@
-//! The list that github-action-benchmark takes as `customSmallerIsBetter`. Its names are those by
-//! which it finds a figure again among those of former runs: they say the whole point.
+//! The list that github-action-benchmark reads as `customSmallerIsBetter`. It identifies a figure
+//! in former runs by its name: therefore a name contains the whole point.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     write: |exported, out| Ok(write(exported, out)?),
 };
 
-/// Each is a chart: those of which less is better, and that say something of any method.
+/// Each metric is a chart: those of which less is better, and that are meaningful for every method.
 const METRICS: [&str; 5] = [WALL, "cpu_ns", "peak_rss_bytes", "syscalls", "allocations"];
 
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ struct Figure {
     name: String,
     unit: &'static str,
     value: Number,
-    /// How far the bounds of its interval are away, at most.
+    /// The largest distance of its interval's bounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<String>,
     extra: String,

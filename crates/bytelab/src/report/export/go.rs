@@ -1,6 +1,6 @@
-//! The text of `go test -bench`, as benchstat reads it: a line per sample. What differs between
-//! runs that are to be compared, as their ids do, is no config line: benchstat would make tables of
-//! their own of them.
+//! The text of `go test -bench`, as benchstat reads it: a line per sample. Values that differ
+//! between runs to be compared, such as their ids, are not written as config lines: benchstat would
+//! make separate tables of them.
 
 use std::io::{self, Write};
 
@@ -86,8 +86,8 @@ fn samples(
     Ok(())
 }
 
-/// `BenchmarkReading/method=read/size=65536`. What would end a part of a name, or the name, is
-/// percent-encoded.
+/// `BenchmarkReading/method=read/size=65536`. Characters that would end a part of a name, or the
+/// name, are percent-encoded.
 fn name(exported: &Exported<'_>, entry: &Entry<'_>) -> String {
     let encoded = |text: &str| percent_encoded(text, |c| c == '/');
     let experiment = encoded(&exported.run.experiment);
@@ -97,11 +97,11 @@ fn name(exported: &Exported<'_>, entry: &Entry<'_>) -> String {
     format!("Benchmark{first}{}/method={at_point}", letters.as_str())
 }
 
-/// A metric as Go calls it, which for many is of one operation.
+/// A metric under the name that Go uses, which for many metrics is per operation.
 struct Unit<'a> {
     metric: &'a str,
     name: String,
-    /// How much of the metric's own unit it holds.
+    /// Its size in the metric's own unit.
     size: f64,
 }
 
@@ -115,7 +115,8 @@ impl Unit<'_> {
             "allocations" => named("allocs/op", 1.0),
             _ => match METRICS.iter().find(|known| known.name == metric) {
                 Some(known) => named(&dashed(known), 1.0),
-                // A name of its own for what has none, as each value must have a unit.
+                // Each value must have a unit, so a value without one gets a unit with its own
+                // name.
                 None if metric.is_empty() => named("%", 1.0),
                 None => named(&percent_encoded(metric, |c| c == '/'), 1.0),
             },

@@ -1,5 +1,5 @@
-//! JSON as Google's benchmark library writes it: a repetition per sample, then the aggregates of
-//! each cell. Times are in ns, of one operation.
+//! JSON in the format of Google's benchmark library: a repetition per sample, then the aggregates
+//! of each cell. Times are in ns, per operation.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
-/// What no metric of a method's own may be called.
+/// The names that a method's own metric must not have.
 const KEYS: [&str; 16] = [
     "name",
     "family_index",
@@ -58,7 +58,7 @@ struct Context<'a> {
     machine: &'a str,
 }
 
-/// A sample, an aggregate, or why there are none.
+/// A sample, an aggregate, or the reason why there are none.
 #[derive(Serialize)]
 struct Benchmark<'a> {
     name: &'a str,
@@ -156,8 +156,8 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
     Ok(left_out)
 }
 
-/// Where a cell's CPU time is known, a sample that lacks it is left out: readers take a time that
-/// is missing for a mistake, and zero for a time.
+/// If a cell's CPU time is known, a sample without one is omitted: readers treat a missing time as
+/// an error, and zero as a time.
 fn repetitions<W: Write>(
     entry: &Entry<'_>,
     name: &str,
@@ -199,7 +199,7 @@ fn repetitions<W: Write>(
     })
 }
 
-/// Those of all samples.
+/// The aggregates of all samples.
 fn aggregates<W: Write>(
     entry: &Entry<'_>,
     name: &str,

@@ -21,11 +21,11 @@ pub(super) const FORMAT: Format = Format {
     write: |exported, out| write(exported, out),
 };
 
-/// Of three digits, as those that write such logs do.
+/// Three significant digits, which is usual for such logs.
 const DIGITS: u8 = 3;
-/// Whole ns are coarser than the digits below this.
+/// Below this, whole ns are less precise than the digits.
 const FINE_NS: f64 = 1000.0;
-/// The unit of the column of maxima, as that of other programs: ms.
+/// The unit of the column of maxima, as other programs write it: ms.
 const NS_PER_MS: f64 = 1e6;
 
 pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> Result<Vec<String>> {

@@ -1,4 +1,4 @@
-//! JSON as hyperfine writes it: times in seconds, of one operation.
+//! JSON in the format of hyperfine: times in seconds, per operation.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ const PEAK_RSS: &str = "peak_rss_bytes";
 struct Timed<'a> {
     command: &'a str,
     mean: Number,
-    /// None of a single sample.
+    /// `None` for a single sample.
     stddev: Option<Number>,
     median: Number,
     user: Option<Number>,
@@ -80,7 +80,8 @@ fn timed<'a>(entry: &'a Entry<'_>) -> Option<Timed<'a>> {
     })
 }
 
-/// Those that hyperfine itself has told; what bytelab runs does not count if it fails.
+/// The exit codes in a run imported from hyperfine; in bytelab's own runs a failed execution does
+/// not count.
 fn exit_codes(entry: &Entry<'_>) -> Vec<Option<i32>> {
     let mut told = entry.finite("exit_code").peekable();
     let is_told = told.peek().is_some();
@@ -98,7 +99,7 @@ struct Cpu {
     told_apart: bool,
 }
 
-/// Some methods tell user and system time apart.
+/// Some methods report user and system time separately.
 fn cpu(entry: &Entry<'_>) -> Option<Cpu> {
     let mean = |metric: &str| Some(moments(&entry.values(metric))?.mean / 1e9);
     if let (Some(user), Some(system)) = (mean("user_ns"), mean("system_ns")) {

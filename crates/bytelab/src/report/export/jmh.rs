@@ -1,4 +1,4 @@
-//! JSON as JMH writes it: the mean of one operation, in ns; a session is a fork, a sample an
+//! JSON in the format of JMH: the mean of one operation, in ns; a session is a fork, a sample an
 //! iteration.
 
 use std::collections::BTreeMap;
@@ -58,11 +58,11 @@ struct Metric {
     score_confidence: [OrNaN; 2],
     score_percentiles: BTreeMap<String, Number>,
     score_unit: String,
-    /// By fork.
+    /// The values of each fork.
     raw_data: Vec<Vec<Number>>,
 }
 
-/// JMH writes what it does not know as this text.
+/// JMH writes unknown numbers as this text.
 #[derive(Clone, Copy, Serialize)]
 #[serde(untagged)]
 enum OrNaN {

@@ -1,5 +1,5 @@
 //! Our own document: the stored run with every sample, and nothing derived from it. `show --json`
-//! is what follows from it, and has not all of it.
+//! prints derived values, and not all of the run.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    /// By which a reader tells this document from others.
+    /// Identifies this document to readers.
     bytelab: &'static str,
     #[serde(flatten)]
     run: &'a Run,

@@ -1,5 +1,4 @@
-//! The tables as they are shown, for GitHub: pipes, and what a name could say to Markdown or HTML
-//! spelled out.
+//! The tables for GitHub: separated by pipes, with the Markdown and HTML markup in names escaped.
 
 use std::io::{self, Write};
 
@@ -52,7 +51,7 @@ pub(super) fn write(
     }
     as_it_is(out, |page| across::write(page, analysis, &varying))?;
     as_it_is(out, |page| thresholds::write(page, analysis, &varying))?;
-    // A page so wide that each paragraph is a line, which Markdown breaks as it likes.
+    // The page has unlimited width, so that each paragraph is one line, which Markdown wraps.
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
     Foot { run, analysis, all: &all, varying: &varying, left: &[] }.write(&mut page);
     let foot = page.into_text();
@@ -77,7 +76,7 @@ fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-/// Text in columns, in a block that no text in it can end.
+/// Text in columns, in a code block that no text in it can end.
 fn as_it_is(out: &mut dyn Write, write: impl FnOnce(&mut Page)) -> io::Result<()> {
     let mut page = Page::new(&Layout { width: 100, colour: false });
     write(&mut page);

@@ -1,5 +1,6 @@
-//! Runs in the formats of other programs, a file each, and in our own. All but our own hold only
-//! samples that count: no warm-up, and none that was not in the asked state of the cache.
+//! Runs in the formats of other programs, one file for each, and in our own. All except our own
+//! contain only counted samples: no warm-up, and none in another cache state than the requested
+//! one.
 
 mod cells;
 mod columns;
@@ -44,7 +45,7 @@ pub(crate) const FORMATS: [&Format; 12] = [
     &hdrhistogram::FORMAT,
 ];
 
-/// Writes the run, and gives a sentence for each thing that the format has no place for.
+/// Writes the run, and returns a sentence for each item that the format cannot represent.
 pub(crate) fn write(
     format: &Format,
     run: &Run,

@@ -1,5 +1,5 @@
 //! OpenMetrics text: a summary per metric, in seconds and bytes, with the method and its params as
-//! labels. The id of the run is no label, so that a series goes on with the next run.
+//! labels. The id of the run is not a label, so that a series continues with the next run.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ fn family(
     };
     let name = unique(&format!("bytelab_{}", sanitized(base)), ending, taken);
     let measured = || cells.iter().filter(|(entry, _)| entry.refused.is_none());
-    // A summary may hold nothing below zero, nor a sum that falls.
+    // A summary must not contain negative values, nor a sum that decreases.
     let is_summary =
         measured().all(|(entry, _)| entry.finite(metric).all(|(_, value)| value >= 0.0));
     writeln!(out, "# TYPE {name} {}", if is_summary { "summary" } else { "gauge" })?;
@@ -88,7 +88,7 @@ fn family(
     Ok(())
 }
 
-/// The cells with their labels, which no two have in common.
+/// The cells with their labels, which are unique.
 fn labelled<'a, 'b>(exported: &'b Exported<'a>) -> Vec<(&'b Entry<'a>, String)> {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let labelled = exported.cells.iter().map(|entry| {
@@ -129,13 +129,13 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n").replace('"', "\\\"")
 }
 
-/// Only what a name may hold; what begins it is a letter of ours.
+/// Keeps only the characters that a name may contain; the caller adds the first letter.
 fn sanitized(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
-/// With its unit behind it, and with a number where the name is taken; no name looks like a part of
-/// another family.
+/// Appends the unit, and a number if the name is already used; no name looks like a part of another
+/// family.
 fn unique(base: &str, ending: &str, taken: &mut BTreeSet<String>) -> String {
     const PARTS: [&str; 8] =
         ["_total", "_count", "_sum", "_bucket", "_created", "_info", "_gcount", "_gsum"];

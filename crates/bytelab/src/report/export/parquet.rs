@@ -1,5 +1,5 @@
-//! A row per sample, in the columns of CSV, but typed: a text, a whole number, a number or a flag,
-//! each of which a sample may lack.
+//! A row per sample, with the columns of CSV, but typed: a text, a whole number, a number or a
+//! flag, each of which may be absent from a sample.
 
 use super::{Format, Kind};
 
@@ -39,7 +39,7 @@ mod with_the_library {
     use super::super::cells::Exported;
     use super::super::columns::{Columns, Field, Kind};
 
-    /// So many rows are in memory.
+    /// The number of rows held in memory.
     const GROUP_ROWS: usize = 1 << 16;
 
     pub(crate) fn write(exported: &Exported<'_>, out: impl Write + Send) -> Result<Vec<String>> {
@@ -84,7 +84,7 @@ mod with_the_library {
         Ok(Type::group_type_builder("sample").with_fields(fields).build()?)
     }
 
-    /// The values that rows of a group have, and for each row whether it has one.
+    /// The values of the rows of a group, and for each row whether it has a value.
     struct Column {
         present: Vec<i16>,
         values: Values,

@@ -1,5 +1,4 @@
-//! CSV and TSV: a line of names, then a line per sample. A sample that lacks a value has an empty
-//! field.
+//! CSV and TSV: a line of names, then a line per sample. A missing value is an empty field.
 
 use std::io::{self, Write};
 
@@ -29,9 +28,9 @@ pub(super) struct Dialect {
     text: fn(&str, &mut dyn Write) -> io::Result<()>,
 }
 
-/// RFC 4180, but for the line feed as the end of a line.
+/// RFC 4180, except that a line ends with a line feed.
 pub(super) const CSV: Dialect = Dialect { separator: b',', text: quoted };
-/// Linear TSV: each line is a line, whatever it holds.
+/// Linear TSV: each record is one line, whatever its content.
 pub(super) const TSV: Dialect = Dialect { separator: b'\t', text: escaped };
 
 pub(super) fn write(
@@ -63,7 +62,7 @@ fn line(fields: &[Field<'_>], dialect: Dialect, out: &mut dyn Write) -> io::Resu
     out.write_all(b"\n")
 }
 
-/// An empty text is quoted, too, as nothing stands for no text.
+/// An empty text is quoted, too, because an unquoted empty field means no text.
 fn quoted(text: &str, out: &mut dyn Write) -> io::Result<()> {
     let plain = !text.is_empty()
         && !text.contains(['"', ',', '\r', '\n'])

@@ -1,11 +1,11 @@
-//! HTML that is being written.
+//! An HTML document that is being written.
 
 use std::fmt::Write;
 
 use crate::report::page::clean;
 
-/// A document that is being written. What is not known when this program is built can only get in
-/// as text or as JSON.
+/// A document that is being written. Content that is unknown at build time can be added only as
+/// text or as JSON.
 pub(super) struct Html(pub(super) String);
 
 impl Html {
@@ -33,7 +33,7 @@ impl Html {
         self.raw(close);
     }
 
-    /// The content of a script element that is data: no markup can begin in it.
+    /// The content of a script element that is data: no markup can begin inside it.
     pub(super) fn json(&mut self, data: &impl serde::Serialize) {
         let text = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
         for c in text.chars() {
@@ -42,7 +42,7 @@ impl Html {
                 '>' => self.0 += "\\u003e",
                 '&' => self.0 += "\\u0026",
                 c if c.is_ascii() => self.0.push(c),
-                // Nothing that turns the direction of writing, or hides.
+                // Escaped, as such characters may change the direction of writing or be invisible.
                 c => {
                     for unit in c.encode_utf16(&mut [0; 2]) {
                         let _ = write!(self.0, "\\u{unit:04x}");

@@ -1,5 +1,5 @@
-//! The machine and the system of each run, and the plan; of several runs first that in which they
-//! differ.
+//! The machine and the system of each run, and the plan; for several runs, the differences come
+//! first.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ fn facts_table(
 fn facts(run: &Run) -> BTreeMap<String, String> {
     let mut facts: BTreeMap<String, String> =
         run.environment.facts.iter().map(|(name, value)| (name.clone(), text(value))).collect();
-    // The seed differs from run to run, as it is meant to.
+    // The seed differs between runs by design.
     if let Ok(Value::Object(plan)) = serde_json::to_value(&run.plan) {
         let plan = plan.iter().filter(|(name, _)| *name != "seed");
         facts.extend(plan.map(|(name, value)| (format!("plan: {name}"), text(value))));

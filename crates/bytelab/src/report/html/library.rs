@@ -1,4 +1,4 @@
-//! The charting library as the page carries it: plotly.js, from the crate of that name, compressed.
+//! The charting library of the page: plotly.js, from the crate of that name, compressed.
 
 use std::io::Write;
 
@@ -11,12 +11,12 @@ use sha2::{Digest, Sha256};
 /// The script that the page unpacks and runs, in base64 of gzip.
 pub(super) fn packed() -> String {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
-    // A vector takes whatever is written.
+    // Writing to a vector cannot fail.
     let packed = gzip.write_all(script(&sources()).as_bytes()).and_then(|()| gzip.finish());
     base64(&packed.unwrap_or_default())
 }
 
-/// By which the page's policy lets it run.
+/// The hash with which the page's policy allows it to run.
 pub(super) fn hash() -> sha2::digest::Output<Sha256> {
     Sha256::digest(script(&sources()).as_bytes())
 }
@@ -29,7 +29,7 @@ fn sources() -> String {
     plotly::Plot::offline_js_sources()
 }
 
-/// The first of the crate's scripts. The second one sets formulas, of which there are none.
+/// The first of the crate's scripts. The second one renders formulas, of which there are none.
 fn script(sources: &str) -> &str {
     let inner = sources.split_once('>').map_or("", |(_, rest)| rest);
     inner.split_once("</script>").map_or("", |(script, _)| script)

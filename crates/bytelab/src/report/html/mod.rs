@@ -1,6 +1,6 @@
-//! The report as one HTML file: it needs no network, and its tables no script. Text from a run gets
-//! into it through [`Html::text`] or as data only; beside the scripts of this program the page runs
-//! none.
+//! The report as one HTML file: it needs no network, and its tables need no script. Text from a run
+//! is added only through [`Html::text`] or as data; the page runs no scripts except those of this
+//! program.
 
 mod document;
 mod environment;
@@ -24,7 +24,7 @@ use super::view::{View, view};
 use super::{answer, numbers, rows, size_sweep, units};
 
 const STYLE: &str = include_str!("page.css");
-/// In this order: the tables, what the charts are made of, the charts.
+/// In this order: the tables, the data of the charts, the charts.
 const SCRIPTS: [&str; 5] = [
     include_str!("page.js"),
     include_str!("shapes.js"),
@@ -148,7 +148,7 @@ fn facts(run: &Run, varying: &Varying<'_>) -> String {
     facts.join(" · ")
 }
 
-/// The places of the charts, which the script fills.
+/// The elements of the charts, which the script fills.
 fn sections(html: &mut Html, charts: &Charts) {
     html.raw("<section id=\"charts\" aria-labelledby=\"charts-heading\" hidden>\n");
     html.raw(include_str!("charts.html"));

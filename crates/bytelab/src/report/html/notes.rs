@@ -1,4 +1,4 @@
-//! What there is to doubt, and what to do about it.
+//! The warnings, and what to do about them.
 
 use lab::analyze::Analysis;
 use lab::run::Run;

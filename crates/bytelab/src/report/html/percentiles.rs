@@ -1,4 +1,4 @@
-//! Every metric of every cell: p0 to p100. Folded away, as it is long.
+//! Every metric of every cell: p0 to p100. Collapsed, because it is long.
 
 use lab::analyze::{Analysis, Summary};
 use lab::run::Run;

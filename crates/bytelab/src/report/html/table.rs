@@ -11,10 +11,10 @@ use super::super::units::{NONE, Unit, amount, ratio};
 use super::super::{Varying, charts, numbers, table};
 use super::Html;
 
-/// More rows than these make a page that no browser likes.
+/// More rows than these make a page too slow for browsers.
 pub(super) const ROWS_MAX: usize = 3000;
 
-/// A column: its heading, and for each row the text and what it is sorted by.
+/// A column: its heading, and for each row the text and the sort key.
 pub(super) struct Column {
     pub(super) heading: String,
     pub(super) unit: String,
@@ -24,7 +24,7 @@ pub(super) struct Column {
 pub(super) struct Cell {
     pub(super) text: String,
     pub(super) key: Option<f64>,
-    /// Of a word that is to be seen.
+    /// The class of a word that is highlighted.
     pub(super) class: &'static str,
 }
 
@@ -48,7 +48,7 @@ impl Column {
     }
 }
 
-/// One row with what it belongs to.
+/// One row with the run and the point that it belongs to.
 struct Line<'a> {
     run: &'a Run,
     rows: &'a Rows<'a>,
@@ -112,7 +112,7 @@ pub(super) fn left_out(html: &mut Html, rows: usize) {
     }
 }
 
-/// The first column heads its row.
+/// The first column is the row's heading.
 pub(super) fn write(html: &mut Html, id: &str, caption: &str, columns: &[Column]) {
     html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\">\n<table");
     if !id.is_empty() {
@@ -178,7 +178,7 @@ fn columns(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Vec<Colu
     columns
 }
 
-/// Of a metric that a row has; in one unit unless that would make some of it unreadable.
+/// The column of a metric, if a row has it; in one unit unless some values would be unreadable.
 fn figures(lines: &[Line<'_>], name: &str) -> Option<Column> {
     let values: Vec<Option<f64>> =
         lines.iter().map(|line| line.row.p50(name).map(|p50| p50.value)).collect();
@@ -193,7 +193,7 @@ fn figures(lines: &[Line<'_>], name: &str) -> Option<Column> {
     Some(Column::new(heading(name), shown, values.iter().map(cell)))
 }
 
-/// None: each value has a unit of its own.
+/// `None` if each value has its own unit.
 fn common_unit(name: &str, values: &[Option<f64>]) -> Option<Unit> {
     let sizes = || values.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0);
     let spread = sizes().fold(0.0, f64::max) / sizes().fold(f64::INFINITY, f64::min);
@@ -213,7 +213,7 @@ fn interval(lines: &[Line<'_>]) -> Column {
     Column::new("interval", unit.map_or("", |unit| unit.name), lines.iter().map(cell))
 }
 
-/// What decides: the ratio to the reference, its interval, the verdict.
+/// The deciding values: the ratio to the reference, its interval, the verdict.
 fn ratios(lines: &[Line<'_>]) -> Vec<Column> {
     let value = |line: &Line<'_>| match line.row.comparison.and_then(|c| c.ratio) {
         _ if line.rows.is_reference(line.row) => Cell::number(ratio(1.0, 3), 1.0),

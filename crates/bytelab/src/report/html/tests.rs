@@ -1,4 +1,4 @@
-//! The page holds what the run holds, and nothing that a name could bring in.
+//! The page contains the data of the run, and no markup from a name.
 
 use lab::analyze::{Analysis, Verdict};
 use lab::run::{Run, Status};
@@ -12,7 +12,7 @@ fn shown(f: &Fixture) -> Vec<(Run, Analysis)> {
     vec![(f.run.clone(), f.analysis.clone())]
 }
 
-/// The page without what its scripts and its style sheet hold.
+/// The page without the content of its scripts and its style sheet.
 fn markup(page: &str) -> String {
     let mut markup = String::new();
     let mut rest = page;
@@ -178,7 +178,7 @@ fn an_empty_run_and_values_that_are_no_numbers_have_a_page() {
     assert!(html(&shown(&f)).ends_with("</html>\n"));
 }
 
-/// The page that the browser's tests open, where the variable names a file for it.
+/// Writes the page for the browser's tests, if the variable names a file for it.
 #[test]
 fn a_million_samples_make_a_page_of_eight_megabytes_at_most() {
     let mut f = Fixture::new();

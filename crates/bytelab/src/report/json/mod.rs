@@ -1,4 +1,4 @@
-//! A run and what it shows as one JSON document, written straight from the data: nothing is copied,
+//! A run and its results as one JSON document, written directly from the data: nothing is copied,
 //! however many samples there are.
 
 use std::collections::BTreeMap;
@@ -19,19 +19,19 @@ pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::
     io::Write::flush(&mut out)
 }
 
-/// Any other document, in one line.
+/// Any other document, on one line.
 pub(super) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
     let mut out = Vec::new();
     to(&mut out, document)?;
     Ok(String::from_utf8(out)?)
 }
 
-/// Writes any other document, in one line and without an end of line.
+/// Writes any other document, on one line and without an end of line.
 pub(super) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<()> {
     Ok(document.serialize(&mut serde_json::Serializer::with_formatter(out, EscapingFormatter))?)
 }
 
-/// The keys of the document are fixed; more may be added.
+/// The keys of the document are stable; more may be added.
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
@@ -47,15 +47,15 @@ struct Document<'a> {
     cells: Cells<'a>,
     comparisons: &'a [Comparison],
     across: &'a [ParamComparison],
-    /// Of the user's own experiments only.
+    /// Only for the user's own experiments.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     thresholds: &'a [ThresholdOutcome],
     families: Families<'a>,
     notes: Notes<'a>,
-    /// Of a run of `numbers` only.
+    /// Only for a run of `numbers`.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<RowJson>>,
-    /// What there is to doubt about the rows, as the table says it.
+    /// The warnings about the rows, in the words of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     row_notes: Option<Vec<String>>,
 }
@@ -111,15 +111,15 @@ struct CellJson<'a> {
     wrong_answer: bool,
     answer: Option<&'a str>,
     digest: Option<&'a str>,
-    /// Per operation.
+    /// The counts are per operation.
     syscalls_by_name: Option<&'a BTreeMap<String, f64>>,
     metrics: Metrics<'a>,
-    /// Only samples that count, in the order in which they were taken; null where one lacks the
+    /// Only counted samples, in the order in which they were taken; null if a sample lacks the
     /// metric, so that all columns are as long as `sessions`, `rounds` and `ops`.
     samples: Columns<'a>,
     sessions: Each<'a, u32>,
     rounds: Each<'a, u32>,
-    /// Operations that the sample is the mean of.
+    /// The number of operations of which the sample is the mean.
     ops: Each<'a, u64>,
     warm_up: ExcludedSamples<'a>,
     not_counted: ExcludedSamples<'a>,
@@ -158,7 +158,7 @@ impl<'a> CellJson<'a> {
     }
 }
 
-/// Samples that do not count.
+/// Samples that are not counted.
 #[derive(Serialize)]
 struct ExcludedSamples<'a> {
     sessions: Each<'a, u32>,
@@ -236,7 +236,7 @@ impl Serialize for Metrics<'_> {
 struct Percentiles<'a>(&'a Summary);
 
 const PERCENTILES: [u8; 7] = [0, 25, 50, 75, 90, 99, 100];
-/// Those that can have an interval: the smallest and the largest sample never do.
+/// The percentiles that can have an interval: the smallest and the largest sample never do.
 const INNER: [u8; 5] = [25, 50, 75, 90, 99];
 
 impl Serialize for Percentiles<'_> {
@@ -253,7 +253,7 @@ impl Serialize for Percentiles<'_> {
         }
         map.serialize_entry("unit", summary.unit)?;
         map.serialize_entry("constant", &summary.constant)?;
-        // Null where the samples or the sessions are too few for that bound.
+        // Null if there are too few samples or sessions for that bound.
         let bounds = INNER.map(|p| {
             let bounds = at(p).map_or([None; 2], |p| [p.low, p.high]);
             (format!("p{p}"), bounds.map(|bound| bound.map(Number)))
@@ -263,7 +263,7 @@ impl Serialize for Percentiles<'_> {
     }
 }
 
-/// A whole number without `.0`, as other programs write it; null if it is none.
+/// A whole number without `.0`, as other programs write it; null if it is not finite.
 pub(super) struct Number(pub(super) f64);
 
 impl Serialize for Number {
@@ -278,7 +278,7 @@ impl Serialize for Number {
     }
 }
 
-/// What was compared with what, with methods by name instead of by index.
+/// The comparisons, with methods by name instead of by index.
 struct Families<'a>(&'a Run, &'a Analysis);
 
 impl Serialize for Families<'_> {
@@ -288,7 +288,7 @@ impl Serialize for Families<'_> {
             point: &'a Point,
             reference: Option<&'a str>,
             metric: &'a str,
-            /// Why the methods are compared by this metric.
+            /// The reason why the methods are compared by this metric.
             why: &'a str,
             best: Vec<&'a str>,
             undecided: Vec<&'a str>,
@@ -328,8 +328,8 @@ impl Serialize for Notes<'_> {
     }
 }
 
-/// Compact JSON in which DEL and the controls U+0080 to U+009F are escaped, too: terminals obey
-/// them, and JSON does not ask for it.
+/// Compact JSON in which DEL and the controls U+0080 to U+009F are escaped, too: terminals
+/// interpret them, and JSON does not require the escape.
 struct EscapingFormatter;
 
 impl serde_json::ser::Formatter for EscapingFormatter {

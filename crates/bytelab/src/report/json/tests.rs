@@ -23,7 +23,7 @@ fn small() -> Fixture {
     f
 }
 
-/// The keys of each object, those of the elements of an array together.
+/// The keys of each object; those of the elements of an array are merged.
 fn keys(value: &Value, path: &str, found: &mut Vec<String>) {
     if let Some(object) = value.as_object().filter(|object| !object.is_empty()) {
         let names: Vec<&str> = object.keys().map(String::as_str).collect();

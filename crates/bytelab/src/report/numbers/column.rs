@@ -1,4 +1,4 @@
-//! The columns of the table: what each says of a row, and which of them fit.
+//! The columns of the table: the content of each, and which of them fit.
 
 use lab::analyze::latency::Figures;
 
@@ -7,7 +7,7 @@ use crate::reference::published;
 use crate::report::grid::{self, Table};
 use crate::report::units::{NONE, Unit, amount};
 
-/// A frame of a display that shows 60 in a second.
+/// One frame of a display with 60 frames per second.
 const FRAME_NS: f64 = 1e9 / 60.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +17,14 @@ pub(crate) enum Column {
     P50,
     P90,
     Range,
-    /// Of p50, by session.
+    /// The interval of p50, by session.
     Interval,
     Frame,
     Grade,
     N,
-    /// A machine of `reference::MACHINES`, in short.
+    /// A machine of `reference::MACHINES`, by its short name.
     Published(&'static str),
-    /// So many columns wide.
+    /// A bar of this width, in columns.
     Bar(usize),
     Method,
 }
@@ -36,7 +36,7 @@ const IPHONE_5S: Column = Published("iphone-5s");
 const IPHONE_6S: Column = Published("iphone-6s-plus");
 const IPHONE_X: Column = Published("iphone-x");
 
-/// All columns, by the word that `--columns` takes.
+/// All columns, by the word for `--columns`.
 pub(crate) const COLUMNS: [(&str, Column); 15] = [
     ("p10", P10),
     ("p25", P25),
@@ -187,7 +187,7 @@ fn measured(figures: &Figures, column: Column) -> String {
     }
 }
 
-/// Stands where there is no figure.
+/// The text for a missing figure.
 fn none() -> String {
     NONE.to_owned()
 }

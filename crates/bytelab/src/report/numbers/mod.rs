@@ -1,4 +1,4 @@
-//! The table of `bytelab numbers`: a line per row, in units that fit it, beside published figures.
+//! The table of `bytelab numbers`: a line per row, in units that fit it, with published figures.
 
 mod column;
 mod notes;
@@ -20,7 +20,7 @@ use crate::reference::published;
 
 pub(crate) use self::column::{COLUMNS, Column};
 
-/// The table in text; without columns, as many as fit.
+/// The table as text; if no columns are given, as many as fit.
 pub(crate) fn text(run: &Run, analysis: &Analysis, columns: &[Column], layout: &Layout) -> String {
     let numbers = numbers(run);
     let mut page = Page::new(layout);
@@ -107,7 +107,7 @@ pub(crate) fn markdown(run: &Run, analysis: &Analysis, columns: &[Column]) -> St
     text
 }
 
-/// On which machine, by what and when, in one line.
+/// The machine, the program and the date, on one line.
 fn measured_on(run: &Run) -> String {
     let fact = |name: &str| match run.environment.facts.get(name) {
         Some(serde_json::Value::String(text)) => text.clone(),
@@ -133,24 +133,24 @@ fn measured_on(run: &Run) -> String {
     format!("Measured on: {}.", facts.join(" · "))
 }
 
-/// Each column's heading, and whether it is flush left; each row's cells. The first column is that
-/// of the operations.
+/// Each column's heading, and whether it is aligned to the left; each row's cells. The first column
+/// is that of the operations.
 type Cells = (Vec<(&'static str, bool)>, Vec<Vec<String>>);
 
-/// The table in cells, with the columns of the Markdown.
+/// The cells of the table, with the columns of the Markdown version.
 pub(super) fn cells(run: &Run) -> Cells {
     let headings = FOR_MARKDOWN.iter().map(|column| (heading(*column), column.is_left()));
     let headings = std::iter::once(("operation", true)).chain(headings).collect();
     (headings, column::table(&numbers(run), FOR_MARKDOWN).rows)
 }
 
-/// The answer in one sentence, and what its grades suffer from.
+/// The answer in one sentence, and what reduces the grades.
 pub(super) fn answers(run: &Run) -> Vec<String> {
     let numbers = numbers(run);
     std::iter::once(answer(&numbers)).chain(notes::own(run, &numbers)).collect()
 }
 
-/// From the least to the greatest.
+/// From the smallest to the largest value.
 fn answer(numbers: &[Number]) -> String {
     let measured = numbers.iter().filter_map(|number| {
         let figures = number.figures.as_ref().ok()?;
@@ -165,7 +165,7 @@ fn answer(numbers: &[Number]) -> String {
     format!("{} operations, from {from} to {to}.", measured.len())
 }
 
-/// A row as programs get it. Times in ns.
+/// A row for other programs. Times in ns.
 #[derive(Serialize)]
 pub(super) struct RowJson {
     name: &'static str,
@@ -177,11 +177,11 @@ pub(super) struct RowJson {
     status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     size_bytes: Option<f64>,
-    /// What two runs are best compared by.
+    /// The best value for comparing two runs.
     p10: Option<f64>,
     p25: Option<f64>,
     p50: Option<f64>,
-    /// By session, at 95 %.
+    /// The interval by session, at 95 %.
     p50_low: Option<f64>,
     p50_high: Option<f64>,
     p90: Option<f64>,
@@ -192,12 +192,12 @@ pub(super) struct RowJson {
     published: std::collections::BTreeMap<&'static str, f64>,
 }
 
-/// The rows of a run of `numbers`; none of any other.
+/// The rows of a run of `numbers`; `None` for any other run.
 pub(super) fn json(run: &Run) -> Option<Vec<RowJson>> {
     (view(run) == View::Rows).then(|| numbers(run).iter().map(row_json).collect())
 }
 
-/// What there is to doubt about the rows of a run of `numbers`; none of any other.
+/// The warnings about the rows of a run of `numbers`; `None` for any other run.
 pub(super) fn doubts(run: &Run, analysis: &Analysis) -> Option<Vec<String>> {
     (view(run) == View::Rows).then(|| {
         let all = notes::all(run, analysis, &numbers(run)).into_iter();
@@ -231,7 +231,7 @@ fn row_json(number: &Number) -> RowJson {
     }
 }
 
-/// The p50 of each row that was measured, and of how many samples.
+/// The p50 of each measured row, and the number of its samples.
 pub(crate) fn p50s(run: &Run) -> Vec<(&'static Row, f64, usize)> {
     let numbers = row::numbers(run).into_iter();
     numbers.filter_map(|n| n.figures.ok().map(|figures| (n.row, figures.p50, figures.n))).collect()

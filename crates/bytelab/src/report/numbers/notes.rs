@@ -1,4 +1,4 @@
-//! What there is to doubt about the rows: what was noted of the run, in the words of the table.
+//! The warnings about the rows: the notes of the run, in the words of the table.
 
 use lab::analyze::Analysis;
 use lab::analyze::latency::{MachineLoad, OTHERS, STEAL};
@@ -7,9 +7,10 @@ use lab::run::{Run, Warning, WarningKind};
 use super::row::Number;
 use crate::numbers::row;
 
-/// Which row each is about, and its text.
+/// The row of each warning, and its text.
 pub(super) fn all(run: &Run, analysis: &Analysis, numbers: &[Number]) -> Vec<(String, String)> {
-    // A sample that waited is left out, and why a row was not measured stands before the notes.
+    // A sample that waited is omitted, and the reason why a row was not measured precedes the
+    // notes.
     let said_here = |note: &&Warning| {
         !matches!(note.kind, WarningKind::Waited | WarningKind::Failed(_) | WarningKind::Skipped(_))
     };
@@ -17,12 +18,12 @@ pub(super) fn all(run: &Run, analysis: &Analysis, numbers: &[Number]) -> Vec<(St
     own.chain(analysis.notes.iter().filter(said_here).map(of_row)).collect()
 }
 
-/// What is known of the rows beside what was noted of the run.
+/// Warnings that are derived from the rows, in addition to the notes of the run.
 pub(super) fn own(run: &Run, numbers: &[Number]) -> impl Iterator<Item = String> + use<> {
     loaded(&MachineLoad::of(run)).into_iter().chain(waited(numbers))
 }
 
-/// Why the grades are held down, if they are.
+/// Why the grades are limited, if they are.
 fn loaded(load: &MachineLoad) -> Option<String> {
     let limit = load.best_grade();
     if limit == 'A' {
@@ -49,14 +50,14 @@ fn loaded(load: &MachineLoad) -> Option<String> {
 fn of_row(note: &Warning) -> (String, String) {
     let name = note.point.as_ref().and_then(|point| point.text("row").ok());
     let about = name.map(|name| row(name).map_or(name, |row| row.title.trim()));
-    // What is noted once of a method is here of one row or more.
+    // A note about one method may apply to several rows here.
     let some = note.method.as_ref().map(|_| "some rows");
     let about = about.or(some).map_or(String::new(), |about| format!("{about}: "));
     let n = note.cells.as_ref().map_or(0, |cells| cells.n);
     (about, note.with_cells(&format!("{n} rows")))
 }
 
-/// Named one by one are so many at most.
+/// At most this many are listed by name.
 const NAMED_MAX: usize = 6;
 
 fn waited(numbers: &[Number]) -> Option<String> {

@@ -1,15 +1,15 @@
-//! What a cell of `numbers` says: the percentiles of its row, and how far they can be trusted.
+//! The content of a cell of `numbers`: the percentiles of its row, and how reliable they are.
 
 use lab::analyze::latency::{Figures, MachineLoad, figures};
 use lab::run::{Cell, Run};
 
 use crate::numbers::{Row, row};
 
-/// One measured line of the table. All in ns.
+/// One measured row of the table. All values are in ns.
 pub(super) struct Number {
     pub(super) row: &'static Row,
     pub(super) figures: Result<Figures, String>,
-    /// What it was measured with, where that depends on the machine.
+    /// The size that was used, if it depends on the machine.
     pub(super) size_bytes: Option<f64>,
 }
 

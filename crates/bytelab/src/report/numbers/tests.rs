@@ -5,7 +5,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::*;
 
-/// A run of `numbers` of one row, with these walls in sessions of ten, and the waits for a CPU.
+/// A run of `numbers` with one row, with these wall times in sessions of ten, and the waits for a
+/// CPU.
 fn run(row: &str, ns: &[f64], wait_ns: f64) -> Run {
     let mut f = Fixture::new();
     f.cell("row", Status::Measured);
@@ -28,20 +29,20 @@ fn run(row: &str, ns: &[f64], wait_ns: f64) -> Run {
             bytes: 4 << 20,
             answer: None,
         };
-        // Every third one has waited.
+        // Every third sample has waited.
         let wait_ns = if i % 3 == 0 { wait_ns } else { 0.0 };
         cell.push(sample, &[("wall_ns", *ns), ("run_queue_wait_ns", wait_ns)]);
     }
     run
 }
 
-/// What the hypervisor took and other programs used while it was measured.
+/// The time that the hypervisor took and that other programs used during the measurement.
 fn meanwhile(run: &mut Run, steal: Option<f64>, others: Option<f64>) {
     run.environment.facts.insert("steal_share".to_owned(), steal.into());
     run.environment.facts.insert("busy_share_of_others".to_owned(), others.into());
 }
 
-/// Without what `analyze` finds in samples.
+/// Without the findings of `analyze` in the samples.
 fn analysis(run: &Run) -> Analysis {
     Analysis { notes: run.notes.clone(), ..Fixture::new().analysis }
 }
@@ -99,13 +100,13 @@ fn a_grade_is_held_down_by_what_the_machine_did_meanwhile() {
     check(Some(0.0), Some(0.9), 'C');
     check(None, Some(0.0), 'B');
     check(Some(0.0), None, 'B');
-    // What an older run has: 12 processes wanted 2 CPUs when it began.
+    // The facts of an older run: 12 processes wanted 2 CPUs when it began.
     let mut older = steady.clone();
     meanwhile(&mut older, Some(0.0), None);
     older.environment.facts.insert("load_1_min".to_owned(), 12.0.into());
     older.environment.facts.insert("cpu_threads".to_owned(), 2.into());
     assert_eq!(figures(&older).grade, 'C');
-    // A third of the samples waited, though no other is less than steady.
+    // A third of the samples waited, although the others are steady.
     assert_eq!(figures(&run("l1-load", &[1.0; 60], 0.5)).grade, 'B');
 }
 
@@ -126,7 +127,7 @@ fn p50_has_students_interval_of_the_sessions() {
     assert_eq!(of(&levels[..4]).interval, None);
 }
 
-/// A run with two doubts: one about a row, one about all.
+/// A run with two warnings: one about a row, one about all rows.
 fn doubted() -> Run {
     let mut run = run("l1-load", &[1.25; 30], 0.0);
     let mut note = |point, text: &str| {

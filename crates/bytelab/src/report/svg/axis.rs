@@ -1,5 +1,4 @@
-//! An axis: which values it spans, where each lies on it, which ticks it has and how they are
-//! written.
+//! An axis: the values that it spans, their positions, its ticks and their labels.
 
 use super::super::units::{Unit, amount};
 
@@ -13,7 +12,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Spans the values with some room; a logarithmic one leaves out what has no logarithm.
+    /// Spans the values with a margin; a logarithmic axis omits values without a logarithm.
     pub(super) fn of(values: &[f64], log: bool, [from, to]: [f64; 2]) -> Axis {
         let fit = |value: &f64| value.is_finite() && (!log || *value > 0.0);
         let fit = || values.iter().copied().filter(fit);
@@ -33,12 +32,12 @@ impl Axis {
         Axis { low, high, log, from, to }
     }
 
-    /// Spans these values exactly.
+    /// Spans exactly these values.
     pub(super) fn exact(low: f64, high: f64, [from, to]: [f64; 2]) -> Axis {
         Axis { low, high, log: false, from, to }
     }
 
-    /// In pixels, and on the axis: what has no place is at its nearer end.
+    /// The position of a value in pixels; a value beyond the axis is drawn at the nearer end.
     pub(super) fn place(&self, value: f64) -> f64 {
         let of = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).ln() } else { value };
         let share = (of(value) - of(self.low)) / (of(self.high) - of(self.low));
@@ -74,7 +73,7 @@ impl Axis {
         (0..12).map(|i| (first + f64::from(i)) * step).filter(inside).collect()
     }
 
-    /// How the ticks of a metric are written, and what stands beside its title.
+    /// The tick labels of a metric, and the unit in its title.
     pub(super) fn labels(&self, stored: &'static str, ticks: &[f64]) -> (Vec<String>, String) {
         if self.log {
             let words = ticks.iter().map(|tick| amount(stored, *tick)).collect();

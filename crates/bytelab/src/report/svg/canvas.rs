@@ -1,7 +1,7 @@
-//! SVG elements as text. Whatever is not known when this program is built gets in as a number, or
-//! through [`escaped`]. Written here as it takes a page: what charting libraries would bring, ticks
-//! at 1, 2 and 5 of a logarithmic axis with their units, boxes of given percentiles, panels that
-//! share an axis, they lack.
+//! SVG elements as text. Content that is unknown at build time is added only as a number, or
+//! through [`escaped`]. Implemented here because it takes only a page: charting libraries lack
+//! ticks at 1, 2 and 5 of a logarithmic axis with their units, boxes of given percentiles, and
+//! panels that share an axis.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::super::page::clean;
 
-/// Okabe and Ito, after black: told apart by readers who see few colours.
+/// The palette of Okabe and Ito, after black: readers with colour blindness can distinguish it.
 const COLOURS: [&str; 7] =
     ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 const DASHES: [&str; 4] = ["none", "6 3", "2 3", "8 3 2 3"];
@@ -36,7 +36,7 @@ impl Stroke {
         Stroke { colour, width: 0.75, dash: "none" }
     }
 
-    /// Of the series with this number: beyond the colours there are dashes.
+    /// The stroke of the series with this number: beyond the number of colours, it is dashed.
     pub(super) fn of(number: usize) -> Stroke {
         let dash = DASHES[number / COLOURS.len() % DASHES.len()];
         Stroke { colour: COLOURS[number % COLOURS.len()], width: 1.5, dash }
@@ -103,7 +103,7 @@ impl Canvas {
         ));
     }
 
-    /// From below to above, centred.
+    /// From bottom to top, centred.
     pub(super) fn upright(&mut self, [x, y]: [f64; 2], text: &str) {
         let text = escaped(text);
         self.add(format_args!(
@@ -113,7 +113,7 @@ impl Canvas {
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
-        // A string takes whatever is written.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.body, "{element}");
     }
 
@@ -145,7 +145,7 @@ fn written(places: &[[f64; 2]]) -> String {
     places.join(" ")
 }
 
-/// About how wide a text is: nobody knows before it is drawn.
+/// An estimate of a text's width: the exact width is unknown before it is drawn.
 pub(super) fn wide(text: &str) -> f64 {
     clean(text).width() as f64 * FONT * 0.56
 }
@@ -158,7 +158,7 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => escaped += "&gt;",
             '&' => escaped += "&amp;",
             '"' => escaped += "&quot;",
-            // What XML does not allow at all.
+            // Characters that XML does not allow.
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }

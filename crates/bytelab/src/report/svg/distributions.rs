@@ -1,5 +1,5 @@
-//! How the samples of the methods at one point are spread: cumulated, as boxes, in their order; and
-//! the ratios to the reference.
+//! The distribution of the samples of the methods at one point: cumulative, as boxes, and in their
+//! order; and the ratios to the reference.
 
 use lab::metric::unit;
 
@@ -11,14 +11,14 @@ use super::frame::{self, Plane, Scale};
 
 const WIDTH: f64 = 640.0;
 
-/// More methods than these in one chart of lines are not told apart; boxes have room for more.
+/// More methods than these in one line chart cannot be distinguished; boxes have room for more.
 const LINES_MAX: usize = 10;
 const BOXES_MAX: usize = 40;
 
-/// From this ratio of the greatest to the least value on, the axis is logarithmic.
+/// From this ratio of the greatest value to the least, the axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
 
-/// More samples than these are not drawn one by one.
+/// More samples than these are not drawn individually.
 const DOTS_MAX: usize = 500;
 
 struct Series<'a> {
@@ -166,7 +166,7 @@ pub(super) fn boxes(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
         let stroke = Stroke { dash: "none", width: 1.0, ..one.stroke };
         if one.column.drawn.of == 1 && one.column.n <= DOTS_MAX {
             for (i, value) in one.column.drawn.middle.iter().enumerate() {
-                // Spread by the golden ratio: even, and the same each time.
+                // Spread by the golden ratio: evenly, and the same each time.
                 let spread = (i as f64 * 0.618_034).fract() - 0.5;
                 canvas.dot(
                     [x.axis.place(*value), middle + spread * 14.0],

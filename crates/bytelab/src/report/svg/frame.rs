@@ -13,7 +13,7 @@ pub(super) struct Plane {
     pub(super) bottom: f64,
 }
 
-/// Ticks and what stands at them, and the title of the axis.
+/// The ticks with their labels, and the title of the axis.
 pub(super) struct Scale {
     pub(super) axis: Axis,
     pub(super) ticks: Vec<(f64, String)>,
@@ -31,7 +31,7 @@ impl Plane {
 }
 
 impl Scale {
-    /// Of a metric.
+    /// The scale of a metric.
     pub(super) fn of(axis: Axis, title: &str, stored: &'static str) -> Scale {
         let ticks = axis.ticks(stored == "bytes");
         let (words, unit) = axis.labels(stored, &ticks);
@@ -39,7 +39,7 @@ impl Scale {
         Scale { axis, ticks: ticks.into_iter().zip(words).collect(), title }
     }
 
-    /// With these ticks, as far as there is room for them.
+    /// A scale with these ticks, as far as there is room for them.
     pub(super) fn with(axis: Axis, title: &str, ticks: Vec<(f64, String)>, most: usize) -> Scale {
         Scale { axis, ticks: thinned(ticks, most), title: title.to_owned() }
     }
@@ -67,7 +67,7 @@ pub(super) fn draw(canvas: &mut Canvas, plane: &Plane, x: &Scale, y: &Scale) {
     }
 }
 
-/// Draws the entries in as many lines as they need, and returns how high these are.
+/// Draws the entries in as many lines as they need, and returns the height of these lines.
 pub(super) fn legend(
     canvas: &mut Canvas,
     entries: &[(String, Stroke)],

@@ -13,10 +13,10 @@ use lab::run::Run;
 
 use super::charts::Charts;
 
-/// More points than these have no files of their own: the sweeps show them.
+/// More points than these have no separate files: the sweeps show them.
 const POINTS_MAX: usize = 40;
 
-/// Each file's name and what is in it.
+/// The name and the content of each file.
 pub(super) fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
     let charts = Charts::of(shown);
     let Some(metric) = charts.metrics.iter().find(|known| known.name == metric) else {
@@ -52,7 +52,7 @@ pub(super) fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, Str
     files
 }
 
-/// What of a text may stand in a file's name.
+/// The characters of a text that are allowed in a file's name.
 fn slug(text: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let slug: String = text.chars().map(kept).take(60).collect();

@@ -9,12 +9,12 @@ use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke};
 use super::frame::{self, Plane, Scale};
 
-/// Of a panel, with what stands around it.
+/// The width of a panel, including its surroundings.
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 300.0;
 const COLUMNS: usize = 2;
 
-/// A line of a panel: where it is drawn, how, and what lies there.
+/// A line of a panel: its position, its style, and its cells.
 struct Drawn<'a> {
     stroke: Stroke,
     points: Vec<(f64, &'a Column)>,
@@ -24,7 +24,7 @@ struct Figure<'a> {
     charts: &'a Charts,
     sweep: &'a Sweep,
     metric: &'a Metric,
-    /// The lines of all panels by name: what has one name has one colour.
+    /// The names of the lines in all panels: lines of the same name have the same colour.
     names: Vec<String>,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Figure<'a> {
         let values: Vec<f64> = self.sweep.values.iter().map(|(n, _)| *n as f64).collect();
         let log = values.iter().all(|value| *value > 0.0);
         let pixels = plane.x();
-        // Room for the boxes at both ends.
+        // Leaves room for the boxes at both ends.
         let inner = [pixels[0] + 20.0, pixels[1] - 20.0];
         let ticks = self.sweep.values.iter().map(|(n, words)| (*n as f64, words.clone())).collect();
         let title = if log {

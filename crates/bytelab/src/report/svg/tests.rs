@@ -1,4 +1,4 @@
-//! The files of a run: which there are, and that they are SVG whatever a method is called.
+//! The files of a run: which files exist, and that they are valid SVG whatever a method's name is.
 
 use lab::analyze::Verdict;
 
@@ -9,7 +9,7 @@ fn files_of(f: &Fixture) -> Vec<(String, String)> {
     files(&[(f.run.clone(), f.analysis.clone())], "wall_ns")
 }
 
-/// Every element is closed in its order, and has nothing but what is drawn.
+/// Every element is closed in its order, and only the expected elements occur.
 fn check(svg: &str) {
     let mut open: Vec<&str> = Vec::new();
     for part in svg.split('<').skip(1) {

@@ -9,7 +9,7 @@ use super::fixture::Fixture;
 
 const NAN: f64 = f64::NAN;
 
-/// Against `read`, which takes 10 ms: a method per verdict with its ratio and interval.
+/// Compares with `read`, which takes 10 ms: a method per verdict with its ratio and interval.
 fn check(others: &[(Verdict, [f64; 3])], best: &[usize], expected: &str) {
     check_with(others, best, &[], expected);
 }

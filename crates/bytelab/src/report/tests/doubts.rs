@@ -1,4 +1,4 @@
-//! What a page says of what was not measured, or not well.
+//! What a page reports about cells that were not measured, or not measured well.
 
 use insta::assert_snapshot;
 use lab::analyze::Verdict;

@@ -1,4 +1,4 @@
-//! Runs and analyses made by hand, for the tests of the reports.
+//! Runs and analyses constructed for the tests of the reports.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(crate) struct Fixture {
     pub(crate) analysis: Analysis,
 }
 
-/// What a contender shows: p50 of wall in ms, CPU in ms, peak RSS in MiB.
+/// The values of a contender: p50 of wall in ms, CPU in ms, peak RSS in MiB.
 pub(crate) type Figures = [f64; 3];
 
 impl Fixture {
@@ -47,7 +47,7 @@ impl Fixture {
         fixture
     }
 
-    /// The seven ways of an ordinary run.
+    /// The seven methods of a typical run.
     pub(crate) fn reading() -> Fixture {
         let mut f = Fixture::new();
         f.measured("read", [13.8, 13.7, 2.1]);
@@ -110,7 +110,7 @@ impl Fixture {
         self
     }
 
-    /// Adds a cell without a summary of anything.
+    /// Adds a cell without any summary.
     pub(crate) fn cell(&mut self, method: &str, status: Status) -> &mut Fixture {
         let cell = self.run.cells.len();
         let point = self.run.points.last().cloned().unwrap_or_default();
@@ -138,12 +138,13 @@ impl Fixture {
         self
     }
 
-    /// Gives the last cell a metric of n samples around this p50, which the cell gets, too.
+    /// Gives the last cell a metric with n samples around this p50, and adds the samples to the
+    /// cell.
     pub(crate) fn metric(&mut self, name: &str, p50: f64, n: usize) -> &mut Fixture {
         let percentiles = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0].map(|p| {
             let value = p50 * (1.0 + (p - 50.0) / 1000.0);
             let inner = p > 0.0 && p < 100.0;
-            // The upper bound of p99 is the first to want many samples.
+            // The upper bound of p99 is the first that needs many samples.
             let needed = if p > 90.0 { 368 } else { 6 };
             let low = (inner && n >= 6).then_some(value * 0.99);
             let high = (inner && n >= needed).then_some(value * 1.012);
@@ -169,7 +170,7 @@ impl Fixture {
         self
     }
 
-    /// Gives a cell what was counted of it, equal in all samples or not.
+    /// Adds a count to a cell, equal in all samples or not.
     pub(crate) fn count(&mut self, index: usize, name: &str, p50: f64, constant: bool) {
         let percentile = Percentile { p: 50.0, value: p50, low: None, high: None };
         self.analysis.cells[index].metrics.push(Summary {
@@ -183,7 +184,7 @@ impl Fixture {
         });
     }
 
-    /// Compares the last cell with the reference: ratio, low, high (NaN: none).
+    /// Compares the last cell with the reference: ratio, low, high (NaN: no bound).
     pub(crate) fn versus(&mut self, verdict: Verdict, numbers: [f64; 3]) -> &mut Fixture {
         let cell = self.run.cells.len() - 1;
         let family = self.family();

@@ -1,4 +1,4 @@
-//! No name, reason or number can do harm.
+//! No name, reason or number can cause harm.
 
 use insta::assert_snapshot;
 use lab::analyze::Verdict;

@@ -1,4 +1,4 @@
-//! How a page looks: widths, colours, several points.
+//! The layout of a page: widths, colours, several points.
 
 use insta::assert_snapshot;
 use lab::analyze::Verdict;
@@ -140,7 +140,7 @@ fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact
     assert!(narrow.contains("undecided") && narrow.contains("Left out"), "{narrow}");
 }
 
-/// What decides is said above the table, stands first and orders the rows.
+/// The deciding metric is named above the table, is the first column and orders the rows.
 #[test]
 fn what_decides_stands_first_and_is_said_with_its_reason() {
     let mut f = Fixture::new();
@@ -366,7 +366,7 @@ fn wide_and_combining_characters_keep_the_columns() {
         .versus(Verdict::Faster, [0.690, 0.664, 0.716]);
     f.measured("🦀", [9.52, 9.51, 4.5]).versus(Verdict::Faster, [0.690, 0.664, 0.716]);
     f.family().best = vec![1, 2];
-    // The accents take no column: without them the columns must stand in line.
+    // The accents take no column: without them the columns must be aligned.
     assert_snapshot!(shown(&f, 80).replace('\u{301}', ""), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
     run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi

@@ -1,4 +1,4 @@
-//! The whole text, as it is read.
+//! The whole text, as a reader sees it.
 
 mod answer;
 mod doubts;
@@ -16,7 +16,7 @@ fn shown(f: &Fixture, width: usize) -> String {
     text(&f.run, &f.analysis, &[], &Layout { width, colour: false })
 }
 
-/// With the codes of the colours written out.
+/// With the codes of the colours as visible text.
 fn coloured(f: &Fixture) -> String {
     let text = text(&f.run, &f.analysis, &[], &Layout { width: 80, colour: true });
     let names = [("0", "/"), ("1", "bold"), ("2", "dim"), ("31", "red"), ("32", "green")];

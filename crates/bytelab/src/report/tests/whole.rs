@@ -1,4 +1,4 @@
-//! From samples through the analysis to the page: that the two understand each other.
+//! From samples through the analysis to the page: tests that the two work together.
 
 use lab::analyze::analyze;
 use lab::run::Status;
@@ -7,7 +7,7 @@ use super::super::{Layout, json, percentiles};
 use super::fixture::{self, Fixture};
 use super::{shown, text};
 
-/// Thirty rounds in six sessions of a reference and others that take this share of its time.
+/// Thirty rounds in six sessions of a reference and of methods that take this share of its time.
 fn measured(shares: &[(&str, f64)]) -> Fixture {
     let mut f = Fixture::new();
     for (method, share) in shares {

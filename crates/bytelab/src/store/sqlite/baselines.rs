@@ -29,7 +29,7 @@ pub(super) fn delete(transaction: &Transaction<'_>, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A baseline that went away would be missed by the next check.
+/// If a baseline were removed, the next check would not find it.
 pub(super) fn refuse_if_named(transaction: &Transaction<'_>, run: i64) -> Result<()> {
     let named = list(transaction)?.into_iter().find(|baseline| baseline.id == run.to_string());
     if let Some(Baseline { name, id }) = named {

@@ -1,5 +1,5 @@
-//! Runs in an SQLite file: one row per run, cell and sample. How the file is opened, checked and
-//! made is in `opening`, how rows become runs again in `reading`.
+//! Runs in an SQLite file: one row per run, cell and sample. `opening` opens, checks and creates
+//! the file; `reading` converts rows to runs.
 
 mod baselines;
 mod opening;
@@ -24,14 +24,14 @@ pub(super) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens the store in this file, or makes it.
+    /// Opens the store in this file, or creates it.
     pub(super) fn open(path: &Path) -> Result<Sqlite> {
         let (connection, path) = opening::open(path)?;
         Ok(Sqlite { connection, path })
     }
 
-    /// Does `work` in one transaction. It takes the write lock at its start: a lock that is taken
-    /// after a read cannot wait for another process.
+    /// Does `work` in one transaction. It takes the write lock at its start: a lock that is
+    /// requested after a read cannot wait for another process.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let connection = &mut self.connection;
         let result = connection
@@ -45,7 +45,7 @@ impl Sqlite {
         result.map_err(|error| opening::explain(&self.path, error))
     }
 
-    /// Does `work` on one state of the store, whatever other processes write meanwhile.
+    /// Does `work` on one snapshot of the store, whatever other processes write at the same time.
     fn read<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let result = self.connection.transaction().map_err(Into::into).and_then(|t| work(&t));
         result.map_err(|error| opening::explain(&self.path, error))
@@ -200,7 +200,7 @@ fn begin(transaction: &Transaction<'_>, run: &Run) -> Result<String> {
     let mut taken: Vec<(usize, usize)> = (cells.iter().enumerate())
         .flat_map(|(position, cell)| (0..cell.samples.len()).map(move |i| (position, i)))
         .collect();
-    // As they were taken: pass by pass, session by session, round by round, slot by slot.
+    // In the order in which they were taken: by pass, session, round and slot.
     taken.sort_by_key(|(position, i)| {
         let sample = &cells[*position].samples[*i];
         (sample.pass == Pass::Counting, sample.session, sample.round, sample.slot)
@@ -268,7 +268,7 @@ fn append(
             slot,
             warm_up,
             not_counted,
-            // SQLite has signed integers only; the bits are kept.
+            // SQLite has signed integers only; the bits are preserved.
             ops.cast_signed(),
             bytes.cast_signed(),
             answer,
@@ -284,7 +284,7 @@ fn append(
     }
 }
 
-/// The number of an id's run.
+/// The number of the run with this id.
 fn existing(transaction: &Transaction<'_>, id: &str) -> Result<i64> {
     let run = number(id)?;
     transaction

@@ -1,5 +1,5 @@
-//! Opening an SQLite store: what is refused and why, how a new one is made, and migrations. A file
-//! that is refused is left as it was: nothing is written before all checks have passed.
+//! Opening an SQLite store: what is refused and why, how a new store is created, and migrations. A
+//! refused file is left unchanged: nothing is written before all checks have passed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,16 +13,16 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
 use crate::store::interface::{LOCK_LIMIT, Locked};
 
-/// What marks an SQLite file as ours: "bylb".
+/// Marks an SQLite file as ours: "bylb".
 const APPLICATION_ID: i32 = 0x6279_6c62;
 
-/// Each brings a store from the schema before it to the next one; their number is the schema that
-/// this program knows. One that has been released is never changed.
+/// Each migration converts a store from the previous schema to the next one; their number is the
+/// schema version of this program. A released migration is never changed.
 pub(super) const MIGRATIONS: &[&str] =
     &[include_str!("schema-1.sql"), include_str!("schema-2.sql")];
 
-/// A run seldom makes more pages than this. So the log is written back into the file, and that
-/// waits for the device, when the run ends and not between two samples.
+/// A run seldom writes more pages than this. So the log is written back into the file, which waits
+/// for the device, when the run ends and not between two samples.
 const CHECKPOINT_PAGES: i32 = 10_000;
 
 /// The size of the smallest page, and so of the smallest file, in bytes.
@@ -52,12 +52,12 @@ pub(super) fn open_with(path: &Path, migrations: &[&str]) -> Result<(Connection,
     Ok((connection, path))
 }
 
-/// Whether there is a file that may be a store.
+/// Whether a file exists that may be a store.
 fn is_there(path: &Path) -> Result<bool> {
     let shown = path.display();
     let metadata = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Another process may have made the store just now: that is no link.
+            // Another process may have created the store just now: then it is not a dangling link.
             if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
                 bail!("store {shown} is a link to nothing: delete it, or put the file back");
             }
@@ -80,17 +80,17 @@ fn is_there(path: &Path) -> Result<bool> {
         bail!("store {shown} is an empty file: delete it and a new store is made in its place");
     }
     if metadata.len() < PAGE_MIN {
-        // SQLite itself takes it for an empty one.
+        // SQLite itself treats it as an empty database.
         bail!("store {shown}: {NOT_SQLITE}");
     }
     Ok(true)
 }
 
-/// Refuses what is not a store of ours. Reads the file as if nobody could change it, so that SQLite
-/// neither locks it nor makes a log beside it.
+/// Refuses a file that is not a store of ours. Reads the file as immutable, so that SQLite neither
+/// locks it nor creates a log next to it.
 ///
-/// The file is not opened without SQLite: closing it again would drop the locks that any other
-/// connection of this process holds on it.
+/// The file is opened only through SQLite: closing another descriptor would release the locks that
+/// any other connection of this process holds on it.
 fn inspect(path: &Path, known: usize) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
@@ -99,7 +99,8 @@ fn inspect(path: &Path, known: usize) -> Result<()> {
     let uri = format!("file:{}?immutable=1", escaped.concat());
     let connection = Connection::open_with_flags(uri, flags)?;
     match check_identity(&connection, known) {
-        // Another process may just be writing its log back: only a look under lock can tell.
+        // Another process may be writing its log back at this moment: only a check with the lock
+        // held can decide.
         Err(error) if code(&error) == Some(ErrorCode::DatabaseCorrupt) => Ok(()),
         other => other,
     }
@@ -127,11 +128,11 @@ fn connect(path: &Path, migrations: &[&str]) -> Result<Connection> {
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(LOCK_LIMIT)?;
     if let Err(error) = check(&connection, migrations.len()) {
-        // Else the last one to close writes the log back into the file.
+        // Otherwise the last connection to close writes the log back into the file.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_was_there)?;
         return Err(error);
     }
-    // Else each `append` is compiled anew, because its parameters might change the plan.
+    // Otherwise each `append` is compiled again, because its parameters might change the plan.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -143,7 +144,7 @@ fn connect(path: &Path, migrations: &[&str]) -> Result<Connection> {
 
 /// Refuses a store that is newer, damaged or cannot be written. Reads only.
 fn check(connection: &Connection, known: usize) -> Result<()> {
-    // The file may come from anywhere: nothing in its schema is to run.
+    // The file may come from anywhere: no code in its schema may run.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
@@ -154,7 +155,7 @@ fn check(connection: &Connection, known: usize) -> Result<()> {
     Ok(())
 }
 
-/// Brings a store to the newest schema. Another process may be doing the same.
+/// Migrates a store to the newest schema. Another process may be doing the same.
 fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
     let schema = |connection: &Connection| -> Result<usize> {
         let schema =
@@ -172,8 +173,9 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
     Ok(transaction.commit()?)
 }
 
-/// Makes an empty store. It is made beside its place and put there whole, so that no other process
-/// ever sees half of one; if another one was faster, its store stays.
+/// Creates an empty store. It is created under a temporary name in the same directory and then
+/// renamed, so that no other process sees an incomplete one; if another process was faster, its
+/// store is kept.
 fn create(path: &Path, migrations: &[&str]) -> Result<()> {
     let log = beside(path, "-wal");
     if fs::exists(&log)? && !is_there(path)? {
@@ -189,13 +191,13 @@ fn create(path: &Path, migrations: &[&str]) -> Result<()> {
     fs::create_dir_all(directory).with_context(cannot)?;
     let file = tempfile::Builder::new()
         .prefix(".bytelab-store-")
-        // As every other file: what the user's mask leaves of it.
+        // The umask is applied, as for every other file.
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
         .tempfile_in(directory)
         .with_context(cannot)?;
     fill(file.path(), migrations).with_context(cannot)?;
     file.as_file().sync_all().with_context(cannot)?;
-    // Closes the file, for the reason that `inspect` gives.
+    // Closes the file only now, for the reason given at `inspect`.
     match file.into_temp_path().persist_noclobber(path) {
         Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => {
             Err(error.error).with_context(cannot)
@@ -206,7 +208,7 @@ fn create(path: &Path, migrations: &[&str]) -> Result<()> {
 
 fn fill(path: &Path, migrations: &[&str]) -> Result<()> {
     let mut connection = Connection::open(path)?;
-    // Nobody else sees this file yet, and it is synced as a whole.
+    // No other process has access to this file yet, and it is synced as a whole.
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -221,7 +223,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Says what an error means for this store and what to do about it.
+/// Explains what an error means for this store and what to do about it.
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let (shown, text) = (path.display(), one_line(&error));
@@ -241,8 +243,8 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     anyhow!("store {shown}: {meaning} ({text})")
 }
 
-/// The chain of an error without what stands below SQLite's, which says the same once more, and
-/// without the line ends and the length of what it quotes from a damaged store.
+/// The chain of an error without the levels below SQLite's, which repeat the same text, and without
+/// the line ends and the full length of quotations from a damaged store.
 fn one_line(error: &anyhow::Error) -> String {
     const LIMIT: usize = 300;
     let above = error.chain().take_while(|cause| !cause.is::<rusqlite::Error>());

@@ -1,4 +1,4 @@
-//! From rows of the store to runs.
+//! Converts rows of the store to runs.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use rusqlite::{Row, Transaction};
 
 use crate::store::columns::{self, OwnedValues, from_json};
 
-/// The run of this number, which there must be.
+/// The run of this number, which must exist.
 pub(super) fn load(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
     let mut run = transaction
         .prepare_cached(
@@ -51,7 +51,7 @@ pub(super) fn list(transaction: &Transaction<'_>) -> Result<Vec<Listed>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The samples of a run are numbered from 0 without gaps: the last one tells how many there are.
+/// The samples of a run are numbered from 0 without gaps: the last number gives the count.
 const LIST: &str = "
     SELECT id, experiment, label, started, complete,
            environment ->> '$.fingerprint' AS fingerprint,

@@ -1,4 +1,4 @@
-//! Where the store is, and what each must do.
+//! Tests of where the store is, and of what each store must do.
 
 pub(crate) mod suite;
 

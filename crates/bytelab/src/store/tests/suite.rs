@@ -1,4 +1,4 @@
-//! What every store must do, whatever it is made of.
+//! What every store must do, whatever the storage.
 
 use lab::param::Point;
 use lab::run::Threshold;
@@ -9,7 +9,7 @@ use lab::run::{
 
 use crate::store::Store;
 
-/// All that can be asked of one store with one user. The store may already hold runs.
+/// Tests every operation of one store with one user. The store may already contain runs.
 pub(crate) fn all(store: &mut dyn Store) {
     a_run_comes_back_whole(store);
     a_run_grows_while_it_is_measured(store);
@@ -23,7 +23,7 @@ pub(crate) fn all(store: &mut dyn Store) {
     a_baseline_is_a_name_for_a_run(store);
 }
 
-/// A run as it is before anything was measured.
+/// A run before anything is measured.
 pub(crate) fn new_run(experiment: &str) -> Run {
     let mut point = Point::default();
     point.set("size", 1 << 27_u64);
@@ -131,7 +131,7 @@ fn begin(store: &mut dyn Store, experiment: &str) -> Run {
 }
 
 fn check_stored(store: &mut dyn Store, expected: &Run) {
-    // NaN is not equal to itself, but its text is; the text of a number is that of no other.
+    // NaN is not equal to itself, but its text is; no two numbers have the same text.
     let got = store.load(&expected.id).unwrap();
     assert_eq!(format!("{got:#?}"), format!("{expected:#?}"));
 }

@@ -1,4 +1,5 @@
-//! Mistakes in the file are told with file, line, key and what is allowed; no text makes a panic.
+//! Mistakes in the file are reported with file, line, key and what is allowed; no text makes the
+//! program panic.
 
 mod schema;
 
@@ -17,7 +18,7 @@ fn understood(text: &str) -> Result<Loaded, String> {
 
 const METHOD: &str = "[[method]]\nname = 'a'\ncommand = 'true'\n";
 
-/// Of a file that ends with these lines.
+/// Checks the error of a file that ends with these lines.
 fn refused(text: &str, expected: &str) {
     match understood(text) {
         Ok(_) => panic!("it was taken: {text}"),
@@ -35,7 +36,7 @@ fn the_example_is_understood() {
     assert!(defaults.contains(&("rounds", "30".to_owned())));
 }
 
-/// Whether a comment is a line of TOML that is switched off.
+/// Whether a comment is a line of TOML that is commented out.
 fn is_switch(text: &str) -> bool {
     let key = text.split_once(" = ").map(|(key, _)| key);
     text.starts_with('[') || key.is_some_and(lab::template::is_name)
@@ -50,7 +51,7 @@ fn its_hints_are_understood_too() {
             _ => format!("{line}\n"),
         })
         .collect();
-    // `from` is there twice then.
+    // Otherwise `from` would be defined twice.
     let text = switched_on.replacen("from = \"stdout\"\n", "", 1);
     let loaded = understood(&text).unwrap();
     assert_eq!(loaded.definition.thresholds.len(), 2);

@@ -1,5 +1,5 @@
-//! The JSON Schema for editors is made from the types that read the file, and says the same as they
-//! do.
+//! The JSON Schema for editors is generated from the types that read the file, and accepts the same
+//! files as they do.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn the_published_schema_is_that_of_the_types() {
     );
 }
 
-/// As much of JSON Schema as is used here.
+/// Implements the part of JSON Schema that is used here.
 fn allows(schema: &Value, root: &Value, value: &Value) -> bool {
     let Some(schema) = schema.as_object() else { return schema != &json!(false) };
     schema.iter().all(|(key, rule)| match key.as_str() {
@@ -80,7 +80,7 @@ fn is(word: &Value, value: &Value) -> bool {
     }
 }
 
-/// Whether the parser takes it, which the schema must say, too.
+/// Whether the parser accepts it; the schema must agree.
 fn check(text: &str) -> bool {
     let root: Value = serde_json::from_str(&generated()).unwrap();
     let parsed = toml::from_str::<File>(text).is_ok();

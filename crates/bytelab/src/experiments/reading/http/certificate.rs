@@ -1,5 +1,5 @@
-//! A certificate for this run: for this machine, signed by itself, with a key that nobody else ever
-//! sees.
+//! A certificate for this run: for this machine, self-signed, with a key that is used for nothing
+//! else.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(super) fn key_of(directory: &Path) -> PathBuf {
     directory.join("key.pem")
 }
 
-/// Both files, into a directory that only the user can look into.
+/// Writes both files into a directory that only the user can read.
 pub(in super::super) fn make(directory: &Path) -> Result<()> {
     let names = ["localhost", "127.0.0.1"].map(str::to_owned);
     let made = rcgen::generate_simple_self_signed(names).context("making a certificate")?;

@@ -1,4 +1,4 @@
-//! byte-stream's own client, asked in each way that the study asked `URLSession`, and some more.
+//! byte-stream's own client, used in each way in which the study used `URLSession`, and some more.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -58,7 +58,7 @@ enum Access {
     Callback,
     Bytes,
     Whole,
-    /// So many at once.
+    /// The number of concurrent ranges.
     Ranges(usize),
 }
 
@@ -154,8 +154,8 @@ impl Source for Async {
     }
 }
 
-/// A stream of bytes that is awaited for each byte. Written as a `poll` function, as that of files
-/// is.
+/// A stream of bytes that is awaited for each byte. Written as a `poll` function, like that of
+/// files.
 struct Bytes {
     stream: AsyncStream,
     chunk: bytes::Bytes,

@@ -1,4 +1,4 @@
-//! The sources `http` and `https`: the server that is started, and the clients that compete.
+//! The sources `http` and `https`: the server that is started, and the clients that are compared.
 
 pub(super) mod certificate;
 mod client;

@@ -1,4 +1,4 @@
-//! The clients of others: Rust libraries in a worker that is built on demand, and the command curl.
+//! Clients of others: Rust libraries in a worker that is built on demand, and the command curl.
 
 use lab::experiment::{Command, How, Method};
 use lab::run::Role;
@@ -17,21 +17,21 @@ pub(super) fn methods() -> Vec<Method> {
         worker("ureq-whole", "ureq: read_to_end, the whole in a new Vec"),
         Method {
             role: Role::Yardstick,
-            // One curl reads one resource, however many are read at once.
+            // One curl reads one resource, whatever the value of `parallel`.
             reads: vec!["source", "server", "size", "file"],
             ..contender("curl", "the command curl, to /dev/null", &[], curl())
         },
     ]
 }
 
-/// One of `workers/rust/http`.
+/// A method of `workers/rust/http`.
 fn worker(name: &str, about: &str) -> Method {
     let argv = ["{workers/rust/http}", "reading", name];
     contender(name, about, &["buffer"], How::Worker { argv: argv.map(str::to_owned).to_vec() })
 }
 
 fn curl() -> How {
-    // The certificate is not looked at: naming its file would make it a part of what is read.
+    // The certificate is not verified: its file name would become a part of what is read.
     let fixed = ["curl", "--silent", "--show-error", "--fail", "--insecure", "--noproxy", "*"];
     let rest = ["--output", "/dev/null", "{url}"];
     How::Command(Command::plain([fixed.as_slice(), &rest].concat()))

@@ -1,4 +1,4 @@
-//! The limit: the same bytes over a bare TCP connection, or a bare TLS one, with no HTTP but the
+//! The upper limit: the same bytes over a bare TCP or TLS connection, with no HTTP except the
 //! request.
 
 use std::io::{self, Read, Write};
@@ -18,7 +18,7 @@ use super::super::source::{Reading, Source};
 use super::remote::{Remote, contender};
 use crate::experiments::shared::aligned_buffer::Buffer;
 
-/// A head must fit.
+/// The buffer must hold the head of an answer.
 const SMALLEST_BUFFER: usize = 16 << 10;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -69,8 +69,8 @@ impl Source for Raw {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         let mut tcp = TcpStream::connect(&self.address)
             .with_context(|| format!("connecting to {}", self.address))?;
-        // Else the request waits, behind the end of the handshake, until the server says that it
-        // has that.
+        // Otherwise the request, which follows the end of the handshake, waits until the server
+        // acknowledges that.
         tcp.set_nodelay(true).context("TCP_NODELAY")?;
         let Some(tls) = self.tls.clone() else { return self.receive(&mut tcp, fold) };
         let host = self.address.rsplit_once(':').map_or("", |(host, _)| host).to_owned();

@@ -1,4 +1,4 @@
-//! A method that reads from the server, and where that is.
+//! A method that reads from the server, and the server's address.
 
 use anyhow::{Context, Result, ensure};
 use byte_stream::{Options, Stream};
@@ -8,24 +8,24 @@ use lab::param::Point;
 use super::super::source::{method, numbered};
 use super::super::stream::BUFFER_LIMIT;
 
-/// A method that reads the resource that stands for the file of `size` or `file`.
+/// A method that reads the resource that corresponds to the file of `size` or `file`.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], how: How) -> Method {
     let reads = [&["server"], reads].concat();
     Method { job: Some("http|https"), ..method(name, about, &reads, how) }
 }
 
-/// The resource of one source.
+/// The resource that one source reads.
 #[derive(Clone)]
 pub(super) struct Remote {
     pub(super) url: String,
-    /// To be trusted; none if it is plain HTTP.
+    /// The certificates to trust; `None` for plain HTTP.
     pub(super) certificates: Option<Vec<u8>>,
     pub(super) size: u64,
     pub(super) buffer: usize,
 }
 
 impl Remote {
-    /// That with this index, from 0, of the point's `parallel` ones.
+    /// The resource with this index, from 0, of the point's `parallel` ones.
     pub(super) fn of(point: &Point, index: u64) -> Result<Remote> {
         let certificates = if point.text("source")? == "https" {
             let path = point.path("certificates")?;
@@ -42,7 +42,7 @@ impl Remote {
         })
     }
 
-    /// For a stream that is to fail at once where something is wrong.
+    /// Options for a stream that fails at the first error, without retries.
     pub(super) fn options(&self) -> Result<Options> {
         let options = Stream::options()
             .proxy(None)
@@ -54,7 +54,7 @@ impl Remote {
         }
     }
 
-    /// For a method that has read up to the end, and found it here.
+    /// Called by a method that has reached the end at this offset; checks the size.
     pub(super) fn ended(&self, offset: u64) -> Result<()> {
         let Remote { url, size, .. } = self;
         ensure!(offset == *size, "{url} ended at offset {offset} of {size}: it has changed");

@@ -1,5 +1,5 @@
-//! The small server that the experiment starts: files by their number, whole or in part, a thread
-//! for each connection, plain or TLS. It is for clients that mean well.
+//! The small server that the experiment starts: it serves files by their number, whole or in part,
+//! with one thread for each connection, plain or TLS. It is not meant for untrusted clients.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,12 +16,12 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::certificate::{certificate_of, key_of};
 
-/// The program's hidden argument for it.
+/// The hidden command that starts it.
 pub(crate) const COMMAND: &str = "__serve";
 
 const HEAD_LIMIT: usize = 16 << 10;
 
-/// What the process does: it serves until the lab ends it.
+/// The main function of the process: it serves until the lab ends it.
 pub(crate) fn run(kind: &str, directory: &str) -> Result<()> {
     if kind == "nginx" {
         let program = nginx().context("nginx is not installed")?;
@@ -37,7 +37,7 @@ pub(crate) fn run(kind: &str, directory: &str) -> Result<()> {
     files.serve(&listener)
 }
 
-/// Where it is kept is not always searched for programs.
+/// The path of nginx: its directory is not always in the PATH.
 pub(super) fn nginx() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
@@ -50,7 +50,7 @@ pub(in super::super) struct Files {
     tls: Option<Arc<ServerConfig>>,
 }
 
-/// An answer: its head, and the part of a file that follows.
+/// An answer: its head, and the part of a file that follows it.
 struct Answer {
     head: String,
     body: Option<(File, u64, u64)>,
@@ -58,7 +58,7 @@ struct Answer {
 }
 
 impl Files {
-    /// Those in its `www`; by TLS if there is a key.
+    /// The files in the directory's `www`; by TLS if there is a key.
     pub(in super::super) fn of(directory: &Path) -> Result<Files> {
         let key = key_of(directory);
         let tls = if key.exists() {
@@ -81,7 +81,7 @@ impl Files {
             let socket = socket.context("accepting")?;
             let files = self.clone();
             std::thread::Builder::new()
-                // A client that goes away is none of our business.
+                // An error that a client causes by disconnecting is ignored.
                 .spawn(move || drop(files.talk(socket)))
                 .context("a thread for a connection")?;
         }
@@ -93,7 +93,7 @@ impl Files {
         let Some(config) = &self.tls else {
             return self.answer_all(&mut socket, |socket, mut file, offset, len| {
                 file.seek(SeekFrom::Start(offset))?;
-                // By sendfile(2), where there is one.
+                // Uses sendfile(2) if it exists.
                 if io::copy(&mut file.take(len), socket)? < len {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
@@ -175,7 +175,8 @@ impl Files {
     }
 }
 
-/// First and last byte of `bytes=5-9` or `bytes=5-`; what is asked in another way is given whole.
+/// The first and last byte of `bytes=5-9` or `bytes=5-`; for any other form, the whole file is
+/// sent.
 fn part(range: &str, size: u64) -> Option<(u64, u64)> {
     let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
     let first: u64 = first.parse().ok()?;
@@ -183,7 +184,7 @@ fn part(range: &str, size: u64) -> Option<(u64, u64)> {
     (first <= last && first < size).then(|| (first, last.min(size - 1)))
 }
 
-/// None if the client has gone.
+/// `None` if the client has disconnected.
 fn read_head(stream: &mut impl Read) -> io::Result<Option<String>> {
     let mut head = Vec::new();
     let mut buffer = [0; 4 << 10];

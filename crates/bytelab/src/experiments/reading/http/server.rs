@@ -1,4 +1,4 @@
-//! Starts the server: a process of this program, or nginx. It ends with the run.
+//! Starts the server: a process of this program, or nginx. The server ends with the run.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -15,18 +15,18 @@ use super::super::source::numbered;
 use super::certificate::{self, certificate_of, key_of};
 use super::serve::{self, COMMAND};
 
-/// So long may it take to be ready.
+/// The time limit for its start.
 const LIMIT_NS: u64 = 30_000_000_000;
 
 pub(in super::super) struct Server {
-    /// Dropped first.
+    /// Dropped first, which ends the process.
     _helper: ServerProcess,
     directory: TempDir,
     secure: bool,
     port: u16,
 }
 
-/// Starts the server that the point asks for, with these files: `/0`, `/1` …
+/// Starts the server that the point names, with these files: `/0`, `/1` …
 pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> Result<Server> {
     let directory = tempfile::tempdir().context("a directory for the server")?;
     let root = directory.path().join("www");
@@ -55,7 +55,7 @@ pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> 
 }
 
 impl Server {
-    /// Tells the methods where the resources are.
+    /// Passes the addresses of the resources to the methods.
     pub(in super::super) fn tell(&self, arguments: &mut Point, parallel: u64) {
         let scheme = if self.secure { "https" } else { "http" };
         for index in 0..parallel {
@@ -91,7 +91,8 @@ fn nginx(directory: &Path, secure: bool, stop: &Stop) -> Result<Started> {
         serve::nginx().is_some(),
         "--server nginx: it is not installed; install it, or take --server own"
     );
-    // It takes a port only by its number. Somebody else may get it in between; then nginx says so.
+    // nginx needs the number of a port. Another process may take it in between; then nginx reports
+    // it.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("a port for nginx")?;
     let port = listener.local_addr().context("a port for nginx")?.port();
     drop(listener);
@@ -106,7 +107,7 @@ fn nginx(directory: &Path, secure: bool, stop: &Stop) -> Result<Started> {
     Ok(start())
 }
 
-/// As a distribution sets it up, but for one process that writes nothing outside of its directory.
+/// The configuration of a distribution, but with one process that writes only to its own directory.
 fn configuration(directory: &Path, port: u16, secure: bool) -> String {
     let place = directory.display();
     let tls = if secure {

@@ -1,4 +1,4 @@
-//! Runs to be exported, with all that a run may hold.
+//! Runs to be exported, with everything that a run may contain.
 
 use lab::analyze::analyze;
 use lab::run::{Pass, Run, Sample, Status};
@@ -8,7 +8,7 @@ use crate::report::fixture::{Fixture, sample};
 
 pub(super) const NAN: f64 = f64::NAN;
 
-/// The run in this format, and what was said of it.
+/// The run in this format, and the sentences that the export returned.
 pub(super) fn exported(format: &str, run: &Run) -> (Vec<u8>, Vec<String>) {
     let mut out = Vec::new();
     let format = FORMATS.into_iter().find(|known| known.name == format).unwrap();
@@ -20,14 +20,14 @@ pub(super) fn text(format: &str, run: &Run) -> String {
     String::from_utf8(exported(format, run).0).unwrap()
 }
 
-/// Those of this build.
+/// The names of the formats in this build.
 pub(super) fn formats() -> impl Iterator<Item = &'static str> {
     let names = FORMATS.into_iter().map(|known| known.name);
     names.filter(|name| *name != "parquet" || cfg!(feature = "parquet"))
 }
 
-/// A method that is measured in two sessions, one whose CPU time is not always known, a skipped and
-/// a failed one.
+/// A method that is measured in two sessions, one whose CPU time is not always known, a skipped one
+/// and a failed one.
 pub(super) fn small() -> Run {
     let mut run = run(["read", "mmap", "direct", "splice"]);
     run.label = Some("ext4".to_owned());
@@ -36,7 +36,7 @@ pub(super) fn small() -> Run {
     run
 }
 
-/// What names must do no harm.
+/// Names that must be harmless.
 pub(super) const HOSTILE: [&str; 8] = [
     "a,\"b\"\t|c\r\nd\\e'",
     "<script>alert(1)</script>&amp;`x`**y**@all [a](http://b)",

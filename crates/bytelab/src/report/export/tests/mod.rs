@@ -1,4 +1,4 @@
-//! Every format, as text and as its readers see it.
+//! Every format, as text and as its readers parse it.
 
 mod fixture;
 
@@ -149,7 +149,7 @@ fn unescaped(field: &str) -> String {
     parts.collect::<Vec<_>>().join("\\")
 }
 
-/// What hyperfine writes, and no more.
+/// The fields that hyperfine writes, and no others.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "that they can be read is what is tested")]
@@ -261,7 +261,7 @@ fn histograms_hold_every_time() {
     }
 }
 
-/// Where it is asked, for the readers that `.ci/consumers` gets.
+/// Writes the files for the readers that `.ci/consumers` installs, if the variable is set.
 #[test]
 fn files_for_other_readers() {
     let Some(dir) = std::env::var_os("EXPORT_SAMPLES").map(std::path::PathBuf::from) else {

@@ -12,7 +12,7 @@ fn it_is_a_store() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new/deep/runs.sqlite");
     suite::all(&mut Sqlite::open(&path).unwrap());
-    // Once more with what the first time left, by another connection.
+    // The second pass runs on the content of the first, through another connection.
     suite::all(&mut Sqlite::open(&path).unwrap());
 }
 
@@ -57,7 +57,7 @@ fn a_store_that_is_locked_or_full_says_so_and_goes_on_afterwards() {
     other.connection.execute_batch("COMMIT").unwrap();
 
     store.connection.pragma_update(None, "max_page_count", 1).unwrap();
-    // The last page has room for some more.
+    // The last page has room for several more.
     let error = (0..100).find_map(|_| append(&mut store).err()).unwrap();
     assert!(error.contains("no space left on its device: make some"), "{error}");
     store.connection.pragma_update(None, "max_page_count", 1000).unwrap();
@@ -84,7 +84,7 @@ fn threads_that_make_one_store_at_once_all_keep_their_samples() {
             check_samples(&store.load(&listed.id).unwrap(), SAMPLES);
         }
         drop(store);
-        // Neither unfinished stores nor logs are left.
+        // Neither unfinished stores nor logs remain.
         assert_eq!(std::fs::read_dir(directory.path().join("new")).unwrap().count(), 1);
     }
 }
@@ -103,8 +103,8 @@ fn processes_that_make_one_store_at_once_all_keep_their_samples() {
     }
 }
 
-/// Each writer is killed some time after it has said that so many samples are stored; the first
-/// ones while they make or open the store.
+/// Each writer is killed some time after it has reported a given number of stored samples; the
+/// first ones while they create or open the store.
 #[test]
 fn a_killed_process_loses_no_finished_sample() {
     let directory = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ fn a_killed_process_loses_no_finished_sample() {
         let Some(run) = said.run else { continue };
         let run = store.load(&run).unwrap();
         let stored = run.cells[0].samples.len();
-        // One more may be stored that the writer had no time to tell of.
+        // One more sample may be stored that the writer had no time to report.
         assert!((said.samples..=said.samples + 1).contains(&stored), "{} {stored}", said.samples);
         check_samples(&run, stored);
         assert_eq!(run.complete, !said.killed);
@@ -131,7 +131,7 @@ fn a_killed_process_loses_no_finished_sample() {
     assert!(found >= 22, "{found}");
 }
 
-/// Begins a run, adds samples to its first cell and tells of each once it is stored, and ends it.
+/// Begins a run, adds samples to its first cell, reports each once it is stored, and ends the run.
 fn write_run(path: &Path, samples: usize, mut tell: impl FnMut(String)) {
     let mut store = Sqlite::open(path).unwrap();
     let run = suite::new_run("written");
@@ -145,7 +145,7 @@ fn write_run(path: &Path, samples: usize, mut tell: impl FnMut(String)) {
     store.finish(&id, true, &run.environment, &[]).unwrap();
 }
 
-/// Whether the first cell has exactly the first so many samples of `write_run`.
+/// Whether the first cell has exactly the given number of first samples of `write_run`.
 fn check_samples(run: &Run, samples: usize) {
     let mut expected = suite::new_run("").cells.swap_remove(0);
     for round in 0..samples as u32 {
@@ -156,14 +156,15 @@ fn check_samples(run: &Run, samples: usize) {
 
 const WRITER: &str = "BYTELAB_TEST_WRITER";
 
-/// Not a test by itself: what `start_writer` starts.
+/// Not a test by itself: `start_writer` starts it.
 #[test]
 fn writer() {
     let Some(task) = std::env::var_os(WRITER) else { return };
     let task = task.into_string().unwrap();
     let (samples, path) = task.split_once(' ').unwrap();
     write_run(Path::new(path), samples.parse().unwrap(), |line| {
-        // On a line of its own, whatever the test runner prints; at once, whatever it buffers.
+        // The text is on its own line, whatever the test runner prints, and is written immediately,
+        // whatever it buffers.
         writeln!(std::io::stdout(), "\n{line}").unwrap();
     });
 }
@@ -178,7 +179,7 @@ fn start_writer(path: &Path, samples: usize) -> Child {
         .unwrap()
 }
 
-/// What a writer said until its end.
+/// What a writer reported until its end.
 #[derive(Default)]
 struct Said {
     run: Option<String>,
@@ -187,7 +188,7 @@ struct Said {
 }
 
 impl Said {
-    /// Kills the writer as soon as it has told of so many samples; at the start if that is 0.
+    /// Kills the writer as soon as it has reported this many samples; at the start if that is 0.
     fn until_end(mut writer: Child, kill_after: Option<usize>) -> Said {
         let mut said = Said { killed: kill_after.is_some(), ..Said::default() };
         let output = BufReader::new(writer.stdout.take().unwrap());

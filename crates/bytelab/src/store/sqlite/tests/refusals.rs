@@ -1,4 +1,4 @@
-//! Tests of what is refused: with which words, and that nothing in the directory changes by it.
+//! Tests of refused stores: the error text, and that nothing in the directory changes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -15,7 +15,8 @@ use crate::store::tests::suite;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// What is in the regular files of a directory. SQLite's index of the log (-shm) holds no data.
+/// The content of the regular files of a directory. SQLite's index of the log (-shm) contains no
+/// data.
 fn files(directory: &Path) -> Files {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.filter(|path| path.is_file() && !path.ends_with("store-shm"));
@@ -35,7 +36,7 @@ static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(path).unwrap()
 });
 
-/// The same, with three more that are in the log only: as a killed process leaves it.
+/// The same, with three more samples that are in the log only, as a killed process leaves them.
 static KILLED: LazyLock<Files> = LazyLock::new(|| {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
@@ -63,7 +64,7 @@ fn error_of(path: &Path) -> String {
     text
 }
 
-/// What is made at DIR/store is refused with these words, and left as it is.
+/// The file that `make` creates at DIR/store is refused with these words, and left unchanged.
 fn check(make: impl FnOnce(&Path), expected: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
@@ -72,7 +73,7 @@ fn check(make: impl FnOnce(&Path), expected: &str) {
     let text = error_of(&path);
     assert_eq!(text.replace(directory.path().to_str().unwrap(), "DIR"), expected);
     assert!(files(directory.path()) == before, "{text}");
-    // SQLite keeps its index of a log while that is there; else nothing is added.
+    // SQLite keeps its index of a log while the log exists; otherwise no file is added.
     let index = usize::from(before.contains_key("store-wal") && path.exists());
     let count = fs::read_dir(directory.path()).unwrap().count();
     assert_eq!(count, before.len().max(1) + index, "{text}");
@@ -118,8 +119,8 @@ fn what_is_no_store_is_refused() {
     );
 }
 
-/// What another program leaves when it is killed in a transaction. Whoever opens this in the usual
-/// way undoes the transaction.
+/// The state that another program leaves when it is killed in a transaction. Opening this in the
+/// usual way rolls the transaction back.
 fn unfinished_of_another_program(path: &Path) {
     let connection = Connection::open(path).unwrap();
     let fill = "WITH RECURSIVE c (x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c WHERE x < 2000)
@@ -141,7 +142,7 @@ fn a_newer_store_is_refused() {
     let expected = "store DIR/store: it has schema 7, and this bytelab knows schemas up to 2: update \
                     bytelab, or name another one with --store";
     check(newer, expected);
-    // The same while its newer program runs: the schema stands in the log only.
+    // The same while its newer program runs: the schema is in the log only.
     check(
         |path| {
             fs::write(path, &*STORE).unwrap();
@@ -168,7 +169,7 @@ fn a_damaged_store_is_refused() {
         "store DIR/store: damaged; restore it from a copy, or move it and its -wal file away and a \
          new one is made (database disk image is malformed)",
     );
-    // SQLite quotes what it cannot read, which is several lines long.
+    // SQLite quotes the text that it cannot parse, which has several lines.
     check(
         |path| {
             let mut bytes = STORE.clone();
@@ -227,10 +228,10 @@ fn an_older_store_is_brought_to_the_newest_schema() {
     assert!(files(directory.path()) == before);
 }
 
-/// Does `work` as a user to whom permissions apply: root may write everything.
+/// Does `work` as a user to whom permissions apply: root may write every file.
 #[expect(unsafe_code, reason = "only the file system identity of this one thread is to change")]
 fn as_a_user<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: both only change what file permissions this thread has.
+    // SAFETY: both calls only change the file permissions of this thread.
     let before = unsafe { libc::setfsuid(65534) };
     let result = work();
     // SAFETY: as above.
@@ -238,7 +239,8 @@ fn as_a_user<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A store with this mode in a directory with that mode is refused with words that hold `expected`.
+/// A store with this mode in a directory with that mode is refused with an error that contains
+/// `expected`.
 fn check_modes(directory_mode: u32, file_mode: Option<u32>, expected: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
@@ -292,7 +294,7 @@ fn odd_paths_are_paths() {
     }
 }
 
-/// One thing that happened to a file; places are parts of its length in 1/65536.
+/// One kind of damage to a file; positions are fractions of its length in 1/65536.
 #[derive(Clone, Debug)]
 enum Damage {
     Flip { place: u16, within: usize, bits: u8 },
@@ -339,7 +341,7 @@ impl Damage {
     }
 }
 
-/// Everything that can be asked of a store; errors are answers too, of one line.
+/// Calls every operation of a store; errors are results, too, of one line.
 fn use_all(store: &mut Sqlite) {
     fn check<T>(result: anyhow::Result<T>) -> Option<T> {
         result.inspect_err(|error| assert!(!format!("{error:#}").contains('\n'), "{error:#}")).ok()
