@@ -114,7 +114,8 @@ fn file_named(command: &Command) -> Option<(&'static str, String)> {
 #[expect(clippy::exit, reason = "as clap itself does")]
 fn refuse(error: &clap::Error) -> ! {
     let _ = error.print();
-    let is_cat = std::env::args_os().nth(1).is_some_and(|task| task == "cat");
+    // `--store` and its value may stand before it.
+    let is_cat = std::env::args_os().skip(1).take(3).any(|argument| argument == "cat");
     let wrong_use = if is_cat { 1 } else { 2 };
     std::process::exit(if error.use_stderr() { wrong_use } else { 0 })
 }

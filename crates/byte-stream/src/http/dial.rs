@@ -45,7 +45,8 @@ pub(crate) fn dial_any(
         }
         let left = timeouts.left()?;
         let limit = Deadline::after(left.time);
-        let until = if waiting.len() > 0 { next_at.min(limit).or(limit) } else { limit };
+        let until =
+            if waiting.len() > 0 { [next_at, limit].into_iter().flatten().min() } else { limit };
         let sockets: Vec<&OwnedFd> = pending.iter().map(|attempt| &attempt.socket).collect();
         match cancel::wait_any(&sockets, timeouts.cancel.as_ref(), until)? {
             Some(ready) => match pending.remove(ready).finish() {

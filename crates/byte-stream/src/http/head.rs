@@ -98,9 +98,18 @@ impl Head {
 fn location(values: &[&[u8]]) -> Result<Option<String>> {
     match values {
         [] => Ok(None),
-        [value] => Ok(Some(percent_encoding::percent_encode(value, NOT_IN_URLS).to_string())),
+        [value] => Ok(Some(encoded(value))),
         _ => Err(wrong("the answer has several Location".to_owned())),
     }
+}
+
+/// RFC 3986 allows brackets only around an IPv6 address.
+fn encoded(location: &[u8]) -> String {
+    let text = percent_encoding::percent_encode(location, NOT_IN_URLS).to_string();
+    let authority = text.find("//").map(|at| at + 2);
+    let end = |from: usize| text[from..].find(['/', '?', '#']).map_or(text.len(), |n| from + n);
+    let (before, behind) = text.split_at(authority.map_or(0, end));
+    before.to_owned() + &behind.replace('[', "%5B").replace(']', "%5D")
 }
 
 /// RFC 9112, 6.3; ambiguous framing is an error here.
@@ -238,5 +247,16 @@ mod tests {
             let _ = parse(&[b"HTTP/1.1 206 X\r\nContent-Range: bytes ", bytes.as_slice()].concat());
             let _ = content_range(&String::from_utf8_lossy(&bytes));
         }
+    }
+
+    #[test]
+    fn brackets_stay_around_an_address_only() {
+        let check = |location: &str, expected: &str| {
+            assert_eq!(encoded(location.as_bytes()), expected);
+        };
+        check("http://[::1]:80/list?filter[a]=1", "http://[::1]:80/list?filter%5Ba%5D=1");
+        check("//[::1]/[x]", "//[::1]/%5Bx%5D");
+        check("/list[1]", "/list%5B1%5D");
+        check("http://host", "http://host");
     }
 }

@@ -160,7 +160,9 @@ impl Encoder {
         };
         let mut first_key = None;
         let _ = walk(&base.bytes, from, load, |key| {
-            first_key = first_key.or_else(|| is_number(key));
+            // A full table makes numbers of some keys and leaves others as text.
+            first_key =
+                is_number(key).filter(|is_number| *is_number).or(first_key).or(is_number(key));
             ControlFlow::Continue(())
         });
         base.has_shared_keys = first_key;

@@ -49,8 +49,10 @@ impl Pair<'_> {
     /// treats new processes.
     fn doubt(&self, wall: &mut Comparison, without_wait: Option<&Comparison>) {
         let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower);
-        let waited = [self.cell, self.reference].iter().any(|cell| waited(&self.run.cells[*cell]));
-        if claims && waited && without_wait.is_none_or(|known| known.verdict != wall.verdict) {
+        if claims
+            && waited_for_a_cpu(self.run, wall)
+            && without_wait.is_none_or(|known| known.verdict != wall.verdict)
+        {
             wall.verdict = Verdict::Undecided;
             wall.below_relevance = false;
             let known =
@@ -151,6 +153,12 @@ impl Pair<'_> {
         }
         comparison
     }
+}
+
+/// Whether the comparison is by wall time and a wait for a CPU may be in it.
+pub(super) fn waited_for_a_cpu(run: &Run, found: &Comparison) -> bool {
+    let cells = [found.cell, found.reference_cell];
+    found.metric == WALL && cells.iter().any(|cell| waited(&run.cells[*cell]))
 }
 
 /// The same comparison at another level.

@@ -244,7 +244,7 @@ fn best(
     let faster = decided.clone().filter(|c| c.verdict == Verdict::Faster);
     let smallest = faster.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let winner = smallest.map_or(reference, |c| c.cell);
-    let bounds = |c: &Comparison| c.low.zip(c.high);
+    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| !c.is_doubted());
     let winner_bounds = smallest.map_or(Some((1.0, 1.0)), bounds);
     let others = std::iter::once((reference, Some((1.0, 1.0))))
         .chain(decided.map(|c| (c.cell, bounds(c))))

@@ -13,7 +13,7 @@ mod window;
 use std::fmt::Write;
 use std::fs::{File, Metadata};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 pub(crate) use advice::{Advice, advise};
@@ -75,7 +75,11 @@ pub(crate) struct PlainFile {
     pub(crate) file: File,
     pub(crate) size: u64,
     pub(crate) modified_ns: i128,
+    edges: Option<[Vec<u8>; 2]>,
 }
+
+/// At each end of a file. To read them costs some microseconds a file.
+const EDGE_BYTES: u64 = 4096;
 
 /// The byte order mark of UTF-8, which some programs write at the start of a text.
 pub(crate) const BOM: &[u8; 3] = b"\xef\xbb\xbf";
@@ -300,7 +304,9 @@ fn may_hold_more(_: &Metadata) -> bool {
 
 impl PlainFile {
     fn new(file: File, metadata: &Metadata) -> PlainFile {
-        PlainFile { file, size: metadata.len(), modified_ns: modified_ns(metadata) }
+        let size = metadata.len();
+        let edges = edges(&file, size);
+        PlainFile { file, size, modified_ns: modified_ns(metadata), edges }
     }
 
     /// The length of a byte order mark before the first record.
@@ -320,6 +326,10 @@ impl PlainFile {
             self.file.metadata().map_err(|error| Error::caused(ErrorKind::Io, "", error))?;
         match metadata.len().checked_sub(self.size) {
             Some(0) if modified_ns(&metadata) != self.modified_ns => Err(self.changed(self.size)),
+            // What was appended to still has the same bytes at both edges of what was there before.
+            Some(1..) if edges(&self.file, self.size) != self.edges => {
+                Err(self.changed(metadata.len()))
+            }
             Some(growth) => Ok(growth),
             None => Err(self.changed(metadata.len())),
         }
@@ -339,6 +349,17 @@ impl PlainFile {
         let size = self.file.metadata().map_or(0, |metadata| metadata.len());
         self.changed(size)
     }
+}
+
+/// The first and the last bytes of a file of this size, by which one that was overwritten by a larger
+/// one is told from one that was appended to. None where they cannot be read.
+fn edges(file: &File, size: u64) -> Option<[Vec<u8>; 2]> {
+    let len = size.min(EDGE_BYTES);
+    let read = |offset| {
+        let mut bytes = vec![0; len as usize];
+        file.read_exact_at(&mut bytes, offset).ok().map(|()| bytes)
+    };
+    Some([read(0)?, read(size - len)?])
 }
 
 fn modified_ns(metadata: &Metadata) -> i128 {

@@ -133,7 +133,12 @@ fn guarded<'b, P: AsRef<Path>, T>(
         return Err(Error::caused(ErrorKind::Write, "writing the sample", error));
     }
     if drawn.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::Stopped) {
-        population.check_unchanged()?;
+        // The footer that was read does not go with what a larger file holds.
+        let note = population.check_unchanged()?;
+        if !note.is_empty() {
+            let text = format!("the input changed while it was read{note}");
+            return Err(Error::new(ErrorKind::Changed, text));
+        }
     }
     drawn
 }

@@ -245,6 +245,10 @@ fn is_output(input: &OsString, output: BorrowedFd<'_>) -> bool {
 fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Failed> {
     while !bytes.is_empty() {
         match rustix::io::write(output, bytes) {
+            Ok(0) => {
+                cat_says("write error", &text_of(&Errno::IO.into()));
+                return Err(Failed::Output);
+            }
             Ok(n) => bytes = &bytes[n..],
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {

@@ -5,38 +5,38 @@ use std::io::{self, Write};
 use clap::Args;
 
 #[derive(Args, Clone)]
-#[command(next_help_heading = "Text", args_override_self = true)]
+#[command(next_help_heading = "Text")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct ShowArgs {
     /// Equivalent to -vET
-    #[arg(short = 'A', long, conflicts_with = "resume")]
+    #[arg(short = 'A', long, conflicts_with = "resume", overrides_with = "show_all")]
     show_all: bool,
     /// Number lines that are not empty; overrides -n
-    #[arg(short = 'b', long, conflicts_with = "resume")]
+    #[arg(short = 'b', long, conflicts_with = "resume", overrides_with = "number_nonblank")]
     number_nonblank: bool,
     /// Equivalent to -vE
-    #[arg(short = 'e', conflicts_with = "resume")]
+    #[arg(short = 'e', conflicts_with = "resume", overrides_with = "nonprinting_and_ends")]
     nonprinting_and_ends: bool,
     /// Show $ at the end of each line
-    #[arg(short = 'E', long, conflicts_with = "resume")]
+    #[arg(short = 'E', long, conflicts_with = "resume", overrides_with = "show_ends")]
     show_ends: bool,
     /// Number all lines
-    #[arg(short = 'n', long, conflicts_with = "resume")]
+    #[arg(short = 'n', long, conflicts_with = "resume", overrides_with = "number")]
     number: bool,
     /// Suppress repeated empty lines
-    #[arg(short = 's', long, conflicts_with = "resume")]
+    #[arg(short = 's', long, conflicts_with = "resume", overrides_with = "squeeze_blank")]
     squeeze_blank: bool,
     /// Equivalent to -vT
-    #[arg(short = 't', conflicts_with = "resume")]
+    #[arg(short = 't', conflicts_with = "resume", overrides_with = "nonprinting_and_tabs")]
     nonprinting_and_tabs: bool,
     /// Show tabs as ^I
-    #[arg(short = 'T', long, conflicts_with = "resume")]
+    #[arg(short = 'T', long, conflicts_with = "resume", overrides_with = "show_tabs")]
     show_tabs: bool,
     /// Ignored: output is never buffered
-    #[arg(short = 'u')]
+    #[arg(short = 'u', overrides_with = "unbuffered")]
     unbuffered: bool,
     /// Use ^ and M- notation, except for line feeds and tabs
-    #[arg(short = 'v', long, conflicts_with = "resume")]
+    #[arg(short = 'v', long, conflicts_with = "resume", overrides_with = "show_nonprinting")]
     show_nonprinting: bool,
 }
 

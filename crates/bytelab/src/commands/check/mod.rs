@@ -142,7 +142,11 @@ pub(super) fn ensure_repeatable(run: &Run) -> Result<()> {
     let plan = &run.plan;
     // For commands, each round is a session. Rounds are distributed to sessions as whole numbers.
     let most = [
-        ("rounds", i64::from(plan.rounds) * i64::from(plan.sessions), MOST_ROUNDS + MOST_SESSIONS),
+        (
+            "rounds",
+            i64::from(plan.rounds).saturating_mul(plan.sessions.into()),
+            MOST_ROUNDS + MOST_SESSIONS,
+        ),
         ("rounds that warm up", plan.warm_up.into(), MOST_SESSIONS),
         ("samples that count", plan.counting.into(), MOST_SESSIONS),
     ];

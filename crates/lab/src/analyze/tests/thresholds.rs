@@ -70,7 +70,8 @@ fn a_ratio_with_an_unknown_wait_is_not_exceeded() {
         outcomes.into_iter().map(|outcome| (outcome.verdict, outcome.reason)).next().unwrap()
     };
     assert_eq!(held(1.5), (Held::Kept, None));
-    let (verdict, reason) = held(1.1);
-    assert_eq!(verdict, Held::Undecided);
-    assert!(reason.is_some_and(|reason| reason.contains("waited for a CPU")));
+    assert_eq!(held(1.1).0, Held::Undecided);
+    // The CPU time is the same: with another wait it may have exceeded this.
+    assert_eq!(held(1.19).0, Held::Undecided);
+    assert_eq!(held(0.9).0, Held::Exceeded);
 }
