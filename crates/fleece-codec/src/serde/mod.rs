@@ -42,8 +42,11 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 /// Makes a value of a document; `&str` and `&[u8]` borrow from the document.
 ///
 /// Each value is checked when it is reached, and what the type leaves out is checked, too: a
-/// document that [`Doc::check`] refuses is an error here, too. One in which much is shared may hold
-/// far more values than bytes. Collections may be nested 200 deep.
+/// document that [`Doc::check`] refuses is an error here, too, with two exceptions. Values that
+/// overlap, and collections that are nested deeper than a check allows, are accepted where the type
+/// reads them one by one. A `Deserialize` that discards an error, or its deserializer, leaves that
+/// value unchecked; no text is ever handed out that is not UTF-8. One in which much is shared may
+/// hold far more values than bytes. Collections may be nested 200 deep.
 ///
 /// ```
 /// #[derive(serde::Deserialize, PartialEq, Debug)]

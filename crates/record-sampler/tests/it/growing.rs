@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use record_sampler::{Format, Method, Population, Sampler};
+use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
 
 use crate::files::{CSV, file, sample};
 
@@ -55,5 +55,25 @@ fn a_file_that_grows_gives_the_sample_of_what_was_there() {
                 "{reason}"
             );
         }
+    }
+}
+
+/// Offsets that were found in the old file do not fit the new one.
+#[test]
+fn a_file_that_is_overwritten_by_a_larger_one_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "123456789\n".repeat(400_000);
+    for format in [Format::Lines, Format::Fixed(10)] {
+        let path = file(dir.path(), "overwritten", &text);
+        let mut population = Population::open([&path], format).unwrap();
+        let times = AtomicU64::new(0);
+        let sampler = Sampler::exactly(100_000).watched(move |_| {
+            if times.fetch_add(1, Ordering::Relaxed) == 0 {
+                std::fs::write(&path, "another\n".repeat(600_000)).unwrap();
+            }
+            true
+        });
+        let error = sampler.write(&mut population, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
     }
 }
