@@ -351,8 +351,8 @@ impl PlainFile {
     }
 }
 
-/// The first and the last bytes of a file of this size, by which one that was overwritten by a larger
-/// one is told from one that was appended to. None where they cannot be read.
+/// The first and the last bytes of a file of this size, by which one that was overwritten by a
+/// larger one is told from one that was appended to. None where they cannot be read.
 fn edges(file: &File, size: u64) -> Option<[Vec<u8>; 2]> {
     let len = size.min(EDGE_BYTES);
     let read = |offset| {
