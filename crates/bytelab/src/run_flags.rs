@@ -61,7 +61,9 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
         definition = Some(declared.definition);
         experiments.push(declared.experiment);
     }
-    let matches = command.try_get_matches().unwrap_or_else(|error| refuse(&error));
+    let matches = command
+        .try_get_matches_from_mut(std::env::args_os())
+        .unwrap_or_else(|error| refuse(&error, command.clone()));
     let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let of_task = TASKS.iter().find_map(|task| matches.subcommand_matches(task));
     let Some(of_task) = of_task else { return Ok(cli) };
@@ -112,10 +114,10 @@ fn file_named(command: &Command) -> Option<(&'static str, String)> {
 /// Prints the error or the help, and ends the process. Wrong use of `cat` has exit status 1, as in
 /// POSIX.
 #[expect(clippy::exit, reason = "as clap itself does")]
-fn refuse(error: &clap::Error) -> ! {
+fn refuse(error: &clap::Error, command: Command) -> ! {
     let _ = error.print();
-    // `--store` and its value may stand before it.
-    let is_cat = std::env::args_os().skip(1).take(3).any(|argument| argument == "cat");
+    let known = command.ignore_errors(true).try_get_matches();
+    let is_cat = known.is_ok_and(|matches| matches.subcommand_name() == Some("cat"));
     let wrong_use = if is_cat { 1 } else { 2 };
     std::process::exit(if error.use_stderr() { wrong_use } else { 0 })
 }

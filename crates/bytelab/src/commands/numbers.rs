@@ -14,6 +14,7 @@ use lab::run::{CacheState, Run};
 
 use super::context::{Context, layout};
 use super::measure::measure;
+use super::measure_args::MOST_ROUNDS;
 use super::output::{OutputArgs, print};
 use crate::measuring::{RunRequest, Selection};
 use crate::report::numbers::{COLUMNS, Column};
@@ -41,7 +42,7 @@ pub(crate) struct NumbersArgs {
     #[arg(long, value_name = "DIR")]
     dir: Option<String>,
     /// Maximum number of rounds, of all sessions together [default: 72; 500 with --full]
-    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
     /// A name for the run, to find it again
     #[arg(long)]

@@ -1,15 +1,25 @@
 //! The latency of memory by the size of the set: a line per size instead of a table per size, and
 //! its plateaus.
 
-use lab::analyze::size_sweep::{Column, Level, SizeSweep, announced, levels, size_sweep};
-use lab::param::bytes;
+use lab::analyze::size_sweep::{self, Column, Level, SizeSweep, announced, levels};
+use lab::param::{Point, bytes};
 use lab::run::Run;
 
 use super::page::{Page, Style};
 use super::units::{NONE, ns};
+use super::view::{View, view};
+
+/// Whether the point is shown in a sweep, so that it needs no table.
+pub(super) fn holds(run: &Run, point: &Point) -> bool {
+    view(run) == View::SizeSweep && size_sweep::holds(run, point)
+}
+
+fn of_run(run: &Run) -> Option<SizeSweep<'_>> {
+    if view(run) == View::SizeSweep { size_sweep::size_sweep(run) } else { None }
+}
 
 pub(super) fn write(page: &mut Page, run: &Run) {
-    let Some(SizeSweep { sizes, columns }) = size_sweep(run) else { return };
+    let Some(SizeSweep { sizes, columns }) = of_run(run) else { return };
     page.blank();
     page.line(&[(Style::Bold, "ns per load, p10 of all samples, by the size of the set")]);
     let line = |size: &str, cells: &mut dyn Iterator<Item = String>| {
@@ -37,7 +47,7 @@ pub(super) fn write(page: &mut Page, run: &Run) {
 
 /// The plateaus, one sentence for each kind of pages; none if the run has no sweep.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
-    let Some(SizeSweep { sizes, columns }) = size_sweep(run) else { return Vec::new() };
+    let Some(SizeSweep { sizes, columns }) = of_run(run) else { return Vec::new() };
     let random = columns.iter().filter(|column| column.method == "random");
     let sentence = |column: &Column<'_>| {
         format!("{} pages: {}.", column.pages, lines(column, &sizes, &announced(run)).join(", "))

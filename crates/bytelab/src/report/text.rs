@@ -1,7 +1,6 @@
 //! A run as text for a terminal.
 
 use lab::analyze::Analysis;
-use lab::analyze::size_sweep::holds as is_in_size_sweep;
 use lab::run::Run;
 
 use super::foot::Foot;
@@ -26,7 +25,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layou
     let mut left = Vec::new();
     size_sweep::write(&mut page, run);
     let (rungs, tables): (Vec<_>, Vec<_>) =
-        all.iter().partition(|rows| is_in_size_sweep(run, &rows.family.point));
+        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
     for rows in tables {
         page.blank();
         if all.len() > 1 {

@@ -135,6 +135,8 @@ fn the_limit_and_the_digest_are_kept() {
     assert_eq!(world.run(&["cat", "--sha256", "12", name]).code, 1);
     assert_eq!(world.run(&["cat", "--sha256", right, name, name]).code, 1);
     assert_eq!(world.run(&["cat", "--resume", name]).code, 1);
+    assert_eq!(world.run(&["--store", "x", "cat", "--no-such-flag"]).code, 1);
+    assert_eq!(world.run(&["sample", "cat", "--no-such-flag"]).code, 2);
     let ran = world.run(&["cat", "--progress", name]);
     assert!(ran.stderr.ends_with("a: 5 bytes\n"), "{}", ran.stderr);
 }

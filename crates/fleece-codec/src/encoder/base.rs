@@ -158,14 +158,13 @@ impl Encoder {
                 self.load_string(string, value.at as u32);
             }
         };
-        let mut first_key = None;
+        let mut is_shared = None;
         let _ = walk(&base.bytes, from, load, |key| {
             // A full table makes numbers of some keys and leaves others as text.
-            first_key =
-                is_number(key).filter(|is_number| *is_number).or(first_key).or(is_number(key));
+            is_shared = is_shared.max(is_number(key));
             ControlFlow::Continue(())
         });
-        base.has_shared_keys = first_key;
+        base.has_shared_keys = is_shared;
         self.base = Some(base);
     }
 

@@ -46,7 +46,7 @@ pub struct LevelFound {
 
 /// Whether the point belongs to a sweep of the run.
 pub fn holds(run: &Run, point: &Point) -> bool {
-    is_of_sweep(run, point) && sizes(run).len() >= LEAST_SIZES
+    is_of_sweep(point) && sizes(run).len() >= LEAST_SIZES
 }
 
 /// None where the run has no sweep.
@@ -55,13 +55,13 @@ pub fn size_sweep(run: &Run) -> Option<SizeSweep<'_>> {
     (sizes.len() >= LEAST_SIZES).then(|| SizeSweep { columns: columns(run, &sizes), sizes })
 }
 
-fn is_of_sweep(run: &Run, point: &Point) -> bool {
+fn is_of_sweep(point: &Point) -> bool {
     let latency = Value::from("latency");
-    run.experiment == "memory" && point.get("job") == Some(&latency) && point.get("size").is_some()
+    point.get("job") == Some(&latency) && point.get("size").is_some()
 }
 
 fn sizes(run: &Run) -> Vec<u64> {
-    let points = run.points.iter().filter(|point| is_of_sweep(run, point));
+    let points = run.points.iter().filter(|point| is_of_sweep(point));
     let mut sizes: Vec<u64> = points.filter_map(|point| point.number("size").ok()).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -70,7 +70,7 @@ fn sizes(run: &Run) -> Vec<u64> {
 
 fn columns<'a>(run: &'a Run, sizes: &[u64]) -> Vec<Column<'a>> {
     let mut columns: Vec<Column<'a>> = Vec::new();
-    for cell in run.cells.iter().filter(|cell| is_of_sweep(run, &cell.point)) {
+    for cell in run.cells.iter().filter(|cell| is_of_sweep(&cell.point)) {
         let pages = cell.point.text("pages").unwrap_or_default();
         let method = cell.method.as_str();
         let known = columns.iter().position(|c| c.method == method && c.pages == pages);

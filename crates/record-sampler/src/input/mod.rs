@@ -359,7 +359,8 @@ fn edges(file: &File, size: u64) -> Option<[Vec<u8>; 2]> {
         let mut bytes = vec![0; len as usize];
         file.read_exact_at(&mut bytes, offset).ok().map(|()| bytes)
     };
-    Some([read(0)?, read(size - len)?])
+    let last = if size > len { read(size - len)? } else { Vec::new() };
+    Some([read(0)?, last])
 }
 
 fn modified_ns(metadata: &Metadata) -> i128 {

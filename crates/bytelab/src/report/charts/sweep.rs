@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::Analysis;
-use lab::analyze::size_sweep;
+use lab::analyze::size_sweep::announced;
 use lab::param::{Point, Value};
 use lab::run::Run;
 use serde::Serialize;
@@ -71,7 +71,8 @@ fn sweep(
     for (number, (run, analysis)) in shown.iter().enumerate() {
         for family in &analysis.families {
             let Some(Value::Number(x)) = family.point.get(param) else { continue };
-            if is_ladder != (param == "size" && size_sweep::holds(run, &family.point)) {
+            if is_ladder != (param == "size" && super::super::size_sweep::holds(run, &family.point))
+            {
                 continue;
             }
             let panel = panel(&mut panels, &title(&family.point, param, varying, is_ladder));
@@ -91,7 +92,7 @@ fn sweep(
     values.sort_unstable();
     values.dedup();
     let values: Vec<_> = values.into_iter().map(|n| (n, words(n))).collect();
-    let caches = shown.first().filter(|_| is_ladder).map(|(run, _)| size_sweep::announced(run));
+    let caches = shown.first().filter(|_| is_ladder).map(|(run, _)| announced(run));
     (!panels.is_empty()).then(|| Sweep {
         param: clean(param).into_owned(),
         values,

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use lab::analyze::Analysis;
-use lab::analyze::size_sweep::holds as is_in_size_sweep;
 use lab::run::Run;
 
 use super::super::foot::Foot;
@@ -35,7 +34,7 @@ pub(super) fn write(
     head(run, &varying, out)?;
     let all = rows::all(run, analysis);
     let (rungs, tables): (Vec<_>, Vec<_>) =
-        all.iter().partition(|rows| is_in_size_sweep(run, &rows.family.point));
+        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
     as_it_is(out, |page| size_sweep::write(page, run))?;
     for rows in tables {
         if all.len() > 1 {
