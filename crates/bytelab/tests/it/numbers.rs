@@ -62,7 +62,9 @@ fn rows_are_compared_with_nothing_and_have_intervals_by_session() {
     let sessions = json["plan"]["sessions"].as_u64().unwrap();
     assert!(sessions >= 6, "{sessions}");
     for row in json["rows"].as_array().unwrap() {
-        assert_eq!(row["sessions"], sessions, "{row}");
+        // Where all samples of a session are disturbed, it does not count.
+        let counted = row["sessions"].as_u64().unwrap();
+        assert!((5..=sessions).contains(&counted), "{row}");
         let [low, high] = ["p50_low", "p50_high"].map(|bound| row[bound].as_f64().unwrap());
         assert!(0.0 < low && low <= high, "{row}");
     }

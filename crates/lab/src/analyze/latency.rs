@@ -1,6 +1,8 @@
 //! The latency of one operation: percentiles of the samples that no other program disturbed, and a
 //! grade that shows how far they can be trusted.
 
+use std::collections::BTreeSet;
+
 use crate::run::{Cell, Run, Sample};
 use crate::stats::moments;
 
@@ -95,12 +97,10 @@ struct Value {
 
 /// The figures of the samples of a cell that count; none if no sample counts.
 pub fn figures(cell: &Cell, quantity: Quantity, load: &MachineLoad) -> Option<Figures> {
-    let mut values = values(cell, quantity);
+    let values = values(cell, quantity);
     let disturbed = values.iter().filter(|value| value.disturbed).count();
     let waited = disturbed as f64 / values.len() as f64;
-    if values.len() - disturbed >= ENOUGH {
-        values.retain(|value| !value.disturbed);
-    }
+    let values = without_disturbed(values);
     let mut sorted: Vec<f64> = values.iter().map(|value| value.ns).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     let [p10, p25, p50, p90] = [10.0, 25.0, 50.0, 90.0].map(|p| percentile(&sorted, p));
@@ -117,6 +117,19 @@ pub fn figures(cell: &Cell, quantity: Quantity, load: &MachineLoad) -> Option<Fi
         interval: interval(&medians),
         grade: own.max(best_grade(waited, WAITED)).max(load.best_grade()),
     })
+}
+
+/// The undisturbed values, or all if these are too few or leave too few sessions for an interval.
+fn without_disturbed(values: Vec<Value>) -> Vec<Value> {
+    let sessions = |values: &mut dyn Iterator<Item = &Value>| {
+        values.map(|value| value.session).collect::<BTreeSet<u32>>().len()
+    };
+    let undisturbed = || values.iter().filter(|value| !value.disturbed);
+    let sessions_least = sessions(&mut values.iter()).min(SESSIONS_LEAST);
+    if sessions(&mut undisturbed()) < sessions_least || undisturbed().count() < ENOUGH {
+        return values;
+    }
+    values.into_iter().filter(|value| !value.disturbed).collect()
 }
 
 fn values(cell: &Cell, quantity: Quantity) -> Vec<Value> {
@@ -206,5 +219,20 @@ mod tests {
         assert_eq!(best(Some(0.02), Some(0.0)), 'B');
         assert_eq!(best(Some(0.0), Some(0.6)), 'C');
         assert_eq!(best(None, Some(0.0)), 'B');
+    }
+
+    #[test]
+    fn disturbed_samples_count_where_too_few_sessions_have_others() {
+        let left = |undisturbed: u32, sessions: u32| {
+            let value = |at: u32| {
+                let session = at / 4;
+                Value { session, ns: 1.0, disturbed: session >= undisturbed }
+            };
+            without_disturbed((0..4 * sessions).map(value).collect()).len()
+        };
+        assert_eq!(left(6, 6), 24);
+        assert_eq!(left(5, 6), 20);
+        assert_eq!(left(4, 6), 24, "four sessions have no interval");
+        assert_eq!(left(3, 4), 16, "there is no interval anyway, but each session is seen");
     }
 }
