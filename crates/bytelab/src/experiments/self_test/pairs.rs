@@ -2,6 +2,7 @@
 //! only in which of these does the work.
 
 use std::process::ExitCode;
+use std::sync::Barrier;
 
 use anyhow::{Context, Result};
 use lab::experiment::{Build, Command, How, Method, Task};
@@ -38,7 +39,7 @@ pub(super) fn methods() -> Vec<Method> {
         shell("child-of-shell", "it waits for what works", &format!("{work}; exec /bin/true")),
         shell("before-pipeline", "works, then a pipeline", &format!("{work}; /bin/true | cat")),
         shell("in-pipeline", "works in a pipeline", &format!("{work} | cat; /bin/true")),
-        method("first-thread", "works beside a thread that ends", |_| {
+        method("first-thread", "works, then waits for a thread", |_| {
             Ok(task(|| in_threads(OF_A_TASK, 0)))
         }),
         method("second-thread", "waits for a thread that works", |_| {
@@ -83,10 +84,19 @@ fn shell(name: &str, about: &str, script: &str) -> Method {
     Method { how: How::Command(Command::plain(argv)), ..method(name, about, |_| Ok(task(|| ()))) }
 }
 
+/// Each thread waits once for the other, however the work is divided: to wake a thread whose CPU
+/// sleeps takes several hundred microseconds in a virtual machine.
 fn in_threads(first: u64, second: u64) {
+    let (started, turn) = (Barrier::new(2), Barrier::new(2));
     std::thread::scope(|scope| {
-        scope.spawn(move || burn_for(second));
+        scope.spawn(|| {
+            started.wait();
+            turn.wait();
+            burn_for(second);
+        });
+        started.wait();
         burn_for(first);
+        turn.wait();
     });
 }
 
