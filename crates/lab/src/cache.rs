@@ -171,6 +171,7 @@ fn expect_truth(file: &File, metadata: &Metadata) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::FileExt as _;
     use std::path::PathBuf;
 
     use tempfile::TempDir;
@@ -189,13 +190,25 @@ mod tests {
         (directory, path)
     }
 
+    /// The kernel may take a page back at any time, so that what is looked at is only usually in
+    /// the state just made. On a machine with many programs this was so in 1 of 160 attempts.
+    fn usually<T: PartialEq + std::fmt::Debug>(make: impl Fn() -> T, expected: &T) {
+        const ATTEMPTS: usize = 5;
+        let found: Vec<T> = (0..ATTEMPTS).map(|_| make()).collect();
+        assert!(found.contains(expected), "{found:?} never has {expected:?}");
+    }
+
     #[test]
     fn what_is_written_is_cached_and_dirty_until_it_is_on_the_device() {
         let (_directory, path) = file(LEN + 1);
         let pages = LEN / rustix::param::page_size() as u64 + 1;
-        let residency = residency(&path).unwrap();
-        assert_eq!((residency.pages, residency.cached), (pages, pages));
-        assert!(residency.dirty.is_none_or(|dirty| dirty <= pages));
+        let written = || {
+            fs::write(&path, vec![7; LEN as usize + 1]).unwrap();
+            let residency = residency(&path).unwrap();
+            assert!(residency.dirty.is_none_or(|dirty| dirty <= pages));
+            (residency.pages, residency.cached)
+        };
+        usually(written, &(pages, pages));
         File::open(&path).unwrap().sync_all().unwrap();
         assert!(super::residency(&path).unwrap().dirty.is_none_or(|dirty| dirty == 0));
     }
@@ -206,12 +219,14 @@ mod tests {
         let (_directory, path) = file(LEN + 1);
         let files = [&path];
         let pages = LEN / rustix::param::page_size() as u64 + 1;
-        for _ in 0..3 {
+        let filled = || {
             fill(&path, &Stop::default()).unwrap();
-            assert_eq!(prove(CacheState::Warm, &files), Ok(()));
-            let reason = prove(CacheState::Cold, &files).unwrap_err();
-            assert!(reason.starts_with(&format!("{pages} of {pages} pages of /")), "{reason}");
-            assert!(reason.ends_with("/data are cached"), "{reason}");
+            let warm = prove(CacheState::Warm, &files);
+            (warm, prove(CacheState::Cold, &files))
+        };
+        for _ in 0..3 {
+            let reason = format!("{pages} of {pages} pages of {} are cached", path.display());
+            usually(filled, &(Ok(()), Err(reason)));
 
             evict(&path).unwrap();
             if in_memory_only(&path) {
@@ -235,14 +250,17 @@ mod tests {
         let (_directory, path) = file(LEN + 1);
         let file = File::open(&path).unwrap();
         for state in [CacheState::Warm, CacheState::Cold, CacheState::AsIs] {
-            match state {
-                CacheState::Warm => fill(&path, &Stop::default()).unwrap(),
-                CacheState::Cold => drop(evict(&path)),
-                // One page and the system's read-ahead.
-                CacheState::AsIs => (&file).read_exact(&mut [0; 1]).unwrap(),
-            }
-            let counted = kernel::count_resident(&file, LEN + 1).unwrap();
-            assert_eq!(residency(&path).unwrap().cached, counted, "{state:?}");
+            let difference = || {
+                match state {
+                    CacheState::Warm => fill(&path, &Stop::default()).unwrap(),
+                    CacheState::Cold => drop(evict(&path)),
+                    // One page and the system's read-ahead.
+                    CacheState::AsIs => file.read_exact_at(&mut [0; 1], 0).unwrap(),
+                }
+                let counted = kernel::count_resident(&file, LEN + 1).unwrap();
+                residency(&path).unwrap().cached.abs_diff(counted)
+            };
+            usually(difference, &0);
         }
     }
 
