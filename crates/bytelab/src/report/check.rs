@@ -10,10 +10,12 @@ use lab::param::Point;
 use lab::run::SCHEMA;
 use serde::Serialize;
 
-use super::grid::Grid;
 use super::json::compact;
+use super::markdown;
 use super::page::Layout;
 use super::page::{Page, Style, clean};
+use super::table::{Column, Table};
+use super::text_table::{self, Head};
 use super::units::{amount, point as shown, ratio};
 
 /// What was checked, and against what.
@@ -117,11 +119,10 @@ pub(crate) fn markdown(asked: &Asked<'_>, checked: &Checked) -> String {
         Against::Baseline { .. } => ["baseline", "now"],
         Against::Old(_) => ["old", "new"],
     };
-    let _ = write!(
-        text,
-        "\n\n| outcome | method | point | metric | {before} | {now} | ratio | interval | allowed | |\n\
-             |---|---|---|---|--:|--:|--:|---|--:|---|\n"
-    );
+    let left = ["outcome", "method", "point", "metric"].map(Column::left);
+    let right = [before, now, "ratio"].map(Column::right);
+    let last = [Column::left("interval"), Column::right("allowed"), Column::left("")];
+    let mut table = Table::new(left.into_iter().chain(right).chain(last).collect());
     for line in &checked.lines {
         let unit = metric::unit(&line.metric);
         let value = |value: Option<f64>| value.map_or(String::new(), |value| amount(unit, value));
@@ -141,10 +142,9 @@ pub(crate) fn markdown(asked: &Asked<'_>, checked: &Checked) -> String {
                 (None, None) => String::new(),
             },
         ];
-        let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
-        let _ = writeln!(text, "| {} |", cells.join(" | "));
+        table.row(Style::Plain, cells);
     }
-    text + "\n"
+    format!("{text}\n\n{}\n", markdown::table(&table, escaped))
 }
 
 /// Escapes line ends, column separators, tags and Markdown markup.
@@ -167,11 +167,11 @@ fn escaped(text: &str) -> String {
 /// Names and the ids of their runs.
 pub(crate) fn baselines(named: &[(&str, &str)]) -> String {
     let mut page = Page::new(&Layout { width: 80, colour: false });
-    let mut grid = Grid::new(&["baseline", "run"], false);
+    let mut table = Table::plain(&["baseline", "run"], false);
     for (name, id) in named {
-        grid.row(Style::Plain, vec![(*name).to_owned(), (*id).to_owned()]);
+        table.row(Style::Plain, [*name, *id]);
     }
-    grid.write(&mut page);
+    text_table::write(&mut page, &table, Head::Ruled);
     page.into_text()
 }
 

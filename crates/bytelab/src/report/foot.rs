@@ -10,8 +10,8 @@ use lab::stats::SESSIONS_NEEDED;
 
 use super::Varying;
 use super::page::{Page, Style};
+use super::results::{Left, TOO_SMALL};
 use super::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, missing};
-use super::table::{Left, TOO_SMALL};
 use super::units::{self, NONE};
 
 pub(super) struct Foot<'a> {

@@ -1,46 +1,38 @@
 //! The list of stored runs, as a table for readers and as JSON for programs.
 
 use anyhow::Result;
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use lab::run::{Listed, Machine};
 
-use super::page::clean;
+use super::page::{Layout, Page, Style, clean};
+use super::table::{Column, Table, TooWide};
+use super::text_table::{self, Head};
 
-const WIDTH: u16 = 80;
+/// The last column of a terminal stays free.
+const LAYOUT: Layout = Layout { width: 79, colour: false };
 
 /// In the given order; fits into 80 columns.
 pub(crate) fn table(runs: &[Listed]) -> String {
     if runs.is_empty() {
         return "no runs yet".to_owned();
     }
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header([
-            "id",
-            "experiment",
-            "label",
-            "started (UTC)",
-            "machine",
-            "cells",
-            "samples",
-            "complete",
-        ])
-        .add_rows(runs.iter().map(row));
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        match i {
-            0 | 3 | 7 => _ = column.set_constraint(ColumnConstraint::ContentWidth),
-            5 | 6 => {
-                column.set_constraint(ColumnConstraint::ContentWidth);
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-            _ => {}
-        }
+    let id = Column { gap: 0, ..Column::left("id") };
+    let others = [
+        Column { too_wide: TooWide::Wrap, ..Column::left("experiment") },
+        Column { too_wide: TooWide::Wrap, ..Column::left("label") },
+        Column::left("started (UTC)"),
+        Column { too_wide: TooWide::Wrap, ..Column::left("machine") },
+        Column::right("cells"),
+        Column::right("samples"),
+        Column::left("complete"),
+    ];
+    let others = others.into_iter().map(|column| Column { gap: 1, ..column });
+    let mut table = Table::new(std::iter::once(id).chain(others).collect());
+    for run in runs {
+        table.row(Style::Plain, row(run));
     }
-    table.trim_fmt()
+    let mut page = Page::new(&LAYOUT);
+    text_table::write(&mut page, &table, Head::Styled(Style::Plain));
+    page.into_text().trim_end().to_owned()
 }
 
 /// An array with all listed facts of each run.

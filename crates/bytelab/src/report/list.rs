@@ -5,58 +5,69 @@ use lab::param::Param;
 use lab::run::Role;
 use unicode_width::UnicodeWidthStr;
 
-use super::page::Layout;
-use super::page::{Page, Style, clean};
+use super::page::{Layout, Page, Style, clean};
+use super::table::{Column, Table, TooWide};
+use super::text_table::{self, Head};
 
 const LAYOUT: Layout = Layout { width: 80, colour: false };
 
 pub(super) fn experiments(experiments: &[Experiment]) -> String {
     let mut page = Page::new(&LAYOUT);
-    let width = widest(experiments.iter().map(|experiment| experiment.name));
-    for experiment in experiments {
-        entry(&mut page, experiment.name, width, experiment.question);
-    }
+    let entries = experiments.iter().map(|one| [one.name.to_owned(), one.question.to_owned()]);
+    section(&mut page, "", 0, entries.collect());
     page.into_text()
 }
 
 pub(super) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
     let mut page = Page::new(&LAYOUT);
     page.paragraph(Style::Plain, &format!("{}: ", experiment.name), experiment.question);
-    let flag = |param: &Param| format!("--{}", param.name);
-    let flags: Vec<String> = experiment.params.iter().map(flag).collect();
-    let names = experiment.methods.iter().map(|method| method.name.as_str());
-    let width = widest(names.chain(flags.iter().map(String::as_str)));
-    if !flags.is_empty() {
-        page.blank();
-        page.line(&[(Style::Plain, "Params:")]);
-    }
-    for (flag, param) in flags.iter().zip(&experiment.params) {
+    let param = |param: &Param| {
         let default = match param.default {
             "" => String::new(),
             default => format!(" [default: {default}]"),
         };
-        entry(&mut page, flag, width, &format!("{}{default}", param.help));
-    }
-    page.blank();
-    page.line(&[(Style::Plain, "Methods:")]);
-    for method in &experiment.methods {
+        [format!("--{}", param.name), format!("{}{default}", param.help)]
+    };
+    let method = |method: &Method| {
         // The reference is the first method of each job.
         let job = |method: &Method| method.job.filter(|_| method.has_own_job());
         let first = experiment.methods.iter().find(|other| job(other) == job(method));
         let is_reference = first.is_some_and(|first| first.name == method.name);
-        entry(&mut page, &method.name, width, &about(method, is_reference));
-    }
-    if !languages.is_empty() {
-        page.blank();
-        page.line(&[(
-            Style::Plain,
-            "Other languages (--language NAME,… takes all methods in these):",
-        )]);
-    }
-    for (language, whether) in languages {
-        entry(&mut page, language, width, whether);
-    }
+        [method.name.clone(), about(method, is_reference)]
+    };
+    let params: Vec<[String; 2]> = experiment.params.iter().map(param).collect();
+    let methods: Vec<[String; 2]> = experiment.methods.iter().map(method).collect();
+    let names = params.iter().chain(&methods).map(|[name, _]| clean(name).width());
+    let width = names.max().unwrap_or_default();
+    let languages = languages.iter().map(|(name, whether)| [(*name).to_owned(), whether.clone()]);
+    section(&mut page, "Params:", width, params);
+    section(&mut page, "Methods:", width, methods);
+    let heading = "Other languages (--language NAME,… takes all methods in these):";
+    section(&mut page, heading, width, languages.collect());
     page.into_text()
+}
+
+/// Names of at least this width, each followed by its description over as many lines as needed.
+fn section(page: &mut Page, heading: &str, width: usize, entries: Vec<[String; 2]>) {
+    if entries.is_empty() {
+        return;
+    }
+    if !heading.is_empty() {
+        page.blank();
+        page.line(&[(Style::Plain, heading)]);
+    }
+    let column = |width_min, too_wide| Column {
+        heading: Vec::new(),
+        width_min,
+        too_wide,
+        ..Column::left("")
+    };
+    let columns = vec![column(width, TooWide::Stay), column(0, TooWide::Wrap)];
+    let mut table = Table::new(columns);
+    for entry in entries {
+        table.row(Style::Plain, entry);
+    }
+    text_table::write(page, &table, Head::Styled(Style::Plain));
 }
 
 fn about(method: &Method, is_reference: bool) -> String {
@@ -81,16 +92,6 @@ fn about(method: &Method, is_reference: bool) -> String {
         return method.about.clone();
     }
     format!("{} [{}]", method.about, marks.join("; "))
-}
-
-fn widest<'a>(names: impl Iterator<Item = &'a str>) -> usize {
-    names.map(|name| clean(name).width()).max().unwrap_or_default()
-}
-
-/// A name, followed by its description in a second column, over as many lines as needed.
-fn entry(page: &mut Page, name: &str, width: usize, text: &str) {
-    let fill = " ".repeat(width.saturating_sub(clean(name).width()));
-    page.hanging(&format!("  {name}{fill}  "), text);
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ impl Page {
 
     fn broken(&mut self, style: Style, mark: &str, text: &str, indent: usize) {
         let (mark, text) = (clean(mark), clean(text));
-        let mut lines = broken(&text, self.width, mark.width(), indent).into_iter();
+        let mut lines = broken(&text, self.width, [mark.width(), indent], false).into_iter();
         let first = lines.next().unwrap_or_default();
         self.line(&[(style, &mark), (Style::Plain, &first)]);
         for line in lines {
@@ -146,12 +146,30 @@ fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String {
         .collect()
 }
 
-/// Wraps at spaces. A word that is wider than the line is not cut: it may be a path to copy.
-fn broken(text: &str, width: usize, first_indent: usize, indent: usize) -> Vec<String> {
+/// A text on lines of this width; a word that is wider is cut only if `cuts`.
+pub(super) fn wrapped(text: &str, width: usize, cuts: bool) -> Vec<String> {
+    broken(text, width, [0, 0], cuts)
+}
+
+/// Wraps at spaces. The first line and the others have this much less space.
+fn broken(text: &str, width: usize, [first, indent]: [usize; 2], cuts: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    let mut used = first_indent;
-    for word in text.split_whitespace() {
+    let mut used = first;
+    for mut word in text.split_whitespace() {
+        while cuts && word.width() > width.saturating_sub(indent) {
+            let gap = usize::from(!line.is_empty());
+            let room = width.saturating_sub(used + gap);
+            // The start of a long word fills the line, unless it would be two columns or less.
+            if gap == 0 || room > 2 {
+                let first = word.chars().next().map_or(0, char::len_utf8);
+                let (start, rest) = word.split_at(fitting(word.chars(), room).len().max(first));
+                line.extend([&" "[..gap], start]);
+                word = rest;
+            }
+            lines.push(std::mem::take(&mut line));
+            used = indent;
+        }
         if !line.is_empty() && used + 1 + word.width() > width {
             lines.push(std::mem::take(&mut line));
             used = indent;
@@ -163,7 +181,9 @@ fn broken(text: &str, width: usize, first_indent: usize, indent: usize) -> Vec<S
         line.push_str(word);
         used += word.width();
     }
-    lines.push(line);
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
     lines
 }
 

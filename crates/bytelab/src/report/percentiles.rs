@@ -5,10 +5,11 @@ use lab::analyze::{Analysis, CellSummary, Percentile, Summary};
 use lab::run::{Cell, Run, Status};
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{Column, Table};
 use super::page::{Page, Style, clean, shortened};
+use super::results::TOO_SMALL;
 use super::rows;
-use super::table::TOO_SMALL;
+use super::table::{Column, Table};
+use super::text_table::{self, Head};
 use super::units::{NONE, Unit, count};
 use super::varying::Varying;
 
@@ -93,17 +94,9 @@ fn table(page: &mut Page, summary: &CellSummary) -> bool {
     if summary.metrics.is_empty() {
         return false;
     }
-    let (shown, lines) = fitted(&summary.metrics, page.width());
-    let mut lines = lines.into_iter();
-    if let Some(heading) = lines.next() {
-        page.line(&[(Style::Dim, &heading)]);
-    }
-    for metric in &summary.metrics {
-        for (i, line) in lines.by_ref().take(lines_of(metric)).enumerate() {
-            page.line(&[(if i == 0 { Style::Plain } else { Style::Dim }, &line)]);
-        }
-    }
-    summary.metrics.iter().filter(|metric| lines_of(metric) > 1).any(|metric| {
+    let (shown, table) = fitted(&summary.metrics, page.width());
+    text_table::write(page, &table, Head::Styled(Style::Dim));
+    summary.metrics.iter().filter(|metric| has_bounds(metric)).any(|metric| {
         let inner = shown.iter().filter(|p| is_inner(**p));
         let mut found = inner.filter_map(|p| rows::percentile(metric, *p));
         found.any(|p| p.low.is_none() || p.high.is_none())
@@ -118,29 +111,26 @@ const CHOICES: [(&[u8], usize); 4] = [
     (&[50, 90, 99], 12),
 ];
 
-fn fitted(metrics: &[Summary], width: usize) -> (&'static [u8], Vec<String>) {
-    let mut fitted = (CHOICES[0].0, Vec::new());
-    for (shown, name_width) in CHOICES {
-        fitted = (shown, drawn(metrics, shown, name_width));
-        if fitted.1.iter().all(|line| line.width() <= width) {
-            break;
-        }
-    }
-    fitted
+fn fitted(metrics: &[Summary], width: usize) -> (&'static [u8], Table) {
+    let table = |(shown, name_width)| (shown, drawn(metrics, shown, name_width));
+    let [first, rest @ ..] = CHOICES;
+    rest.into_iter().fold(table(first), |fitted, choice| {
+        if text_table::width(&fitted.1) <= width { fitted } else { table(choice) }
+    })
 }
 
-fn drawn(metrics: &[Summary], shown: &[u8], name_width: usize) -> Vec<String> {
-    let values = shown.iter().map(|p| Column::new(&format!("p{p}"), false, 1));
-    let columns = [Column::new("  metric", true, 0), Column::new("n", false, 2)];
-    let columns = columns.into_iter().chain(values).collect();
-    let rows = metrics.iter().flat_map(|metric| lines(metric, shown, name_width)).collect();
-    let table = Table { columns, rows };
-    let (headings, rows) = table.lines(&table.widths());
-    headings.into_iter().chain(rows).collect()
+fn drawn(metrics: &[Summary], shown: &[u8], name_width: usize) -> Table {
+    let values = shown.iter().map(|p| Column { gap: 1, ..Column::right(&format!("p{p}")) });
+    let columns = [Column { gap: 0, ..Column::left("  metric") }, Column::right("n")];
+    let mut table = Table::new(columns.into_iter().chain(values).collect());
+    for metric in metrics {
+        lines(&mut table, metric, shown, name_width);
+    }
+    table
 }
 
 /// A line of values; and, if intervals are possible, a line for each bound.
-fn lines(metric: &Summary, shown: &[u8], name_width: usize) -> Vec<Vec<String>> {
+fn lines(table: &mut Table, metric: &Summary, shown: &[u8], name_width: usize) {
     let found: Vec<(u8, Option<&Percentile>)> =
         shown.iter().map(|p| (*p, rows::percentile(metric, *p))).collect();
     let unit = Unit::of(metric.unit, found.iter().filter_map(|(_, p)| Some((*p)?.value)));
@@ -150,8 +140,8 @@ fn lines(metric: &Summary, shown: &[u8], name_width: usize) -> Vec<Vec<String>> 
     let number = |value: f64| if exact { count(value) } else { unit.number(value) };
     let values = found.iter().map(|(_, p)| p.map_or(NONE.to_owned(), |p| number(p.value)));
     let head = [format!("  {}", label(metric, unit, name_width)), metric.n.to_string()];
-    let mut lines = vec![head.into_iter().chain(values).collect()];
-    if lines_of(metric) > 1 {
+    table.row(Style::Plain, head.into_iter().chain(values));
+    if has_bounds(metric) {
         let bounds: [(&str, Bound); 2] = [("    from", |p| p.low), ("    to", |p| p.high)];
         for (word, bound) in bounds {
             let cells = found.iter().map(|(p, found)| match found {
@@ -160,16 +150,15 @@ fn lines(metric: &Summary, shown: &[u8], name_width: usize) -> Vec<Vec<String>> 
                 }
                 _ => String::new(),
             });
-            lines.push([word.to_owned(), String::new()].into_iter().chain(cells).collect());
+            table.row(Style::Dim, [word.to_owned(), String::new()].into_iter().chain(cells));
         }
     }
-    lines
 }
 
 type Bound = fn(&Percentile) -> Option<f64>;
 
-fn lines_of(metric: &Summary) -> usize {
-    if metric.n == 0 || metric.constant { 1 } else { 3 }
+fn has_bounds(metric: &Summary) -> bool {
+    metric.n > 0 && !metric.constant
 }
 
 /// The smallest and the largest sample never have an interval.

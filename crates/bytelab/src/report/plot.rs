@@ -7,6 +7,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::page::{Page, Style, clean, shortened};
 use super::rows::{self, Row, Rows, WALL};
+use super::table::{Column, Table};
+use super::text_table::{self, Head};
 use super::units::{Unit, amount};
 use super::varying::Varying;
 
@@ -66,28 +68,22 @@ fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
     // Two spaces before the name, and between the name, the figure and the two plots.
     let columns = (page.width().saturating_sub(name + FIGURE + 8) / 2).clamp(8, 60);
     let axis = Axis::of(lines, columns);
-    let pad = |text: &str, width: usize| {
-        format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
-    };
     let [from, to] = [axis.from, axis.to].map(|log| amount("ns", log.exp()));
-    let fill = columns.saturating_sub(from.width() + to.width());
-    let head = format!(
-        "  {}  {:>FIGURE$}  {}  {from}{}{to}",
-        pad("method", name),
-        "p50",
-        pad("in order", columns),
-        " ".repeat(fill.max(1))
-    );
-    page.line(&[(Style::Bold, &head)]);
+    let fill = columns.saturating_sub(from.width() + to.width()).max(1);
+    let mut table = Table::new(vec![
+        Column { width_min: name, ..Column::left("method") },
+        Column { width_min: FIGURE, ..Column::right("p50") },
+        Column { width_min: columns, ..Column::left("in order") },
+        Column::left(&format!("{from}{}{to}", " ".repeat(fill))),
+    ]);
     for (row, all) in lines {
         let p50 = row.p50(WALL).map(|p50| p50.value).unwrap_or_default();
         let unit = Unit::of("ns", [p50]);
         let figure = format!("{} {}", unit.number(p50), unit.name);
-        let name = pad(&shortened(&clean(row.name()), name), name);
-        let start =
-            format!("  {name}  {figure:>FIGURE$}  {}  ", pad(&in_order(all, columns), columns));
-        page.line(&[(Style::Plain, &start), (Style::Plain, &histogram(all, &axis))]);
+        let name = shortened(&clean(row.name()), name);
+        table.row(Style::Plain, [name, figure, in_order(all, columns), histogram(all, &axis)]);
     }
+    text_table::write(page, &table, Head::Styled(Style::Bold));
     let less_wait =
         if rows.less_wait() { " The verdicts leave out the wait for a CPU." } else { "" };
     let text = format!(

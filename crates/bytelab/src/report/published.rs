@@ -5,10 +5,11 @@ use anyhow::Result;
 use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL};
 use serde::Serialize;
 
-use super::grid::Grid;
 use super::json::compact;
 use super::page::Layout;
 use super::page::{Page, Style};
+use super::table::Table;
+use super::text_table::{self, Head};
 use super::units::{NONE, Unit, amount, ratio};
 use crate::reference::{Figure, PREFIX, Published};
 
@@ -105,7 +106,7 @@ fn paired(page: &mut Page, a: &Beside, b: &Beside, shared: &[&str]) {
             continue;
         }
         page.blank();
-        let mut grid = Grid::new(&[heading(metric), "A", "B", "B/A"], false);
+        let mut table = Table::plain(&[heading(metric), "A", "B", "B/A"], false);
         for (method, (of_a, of_b)) in rows {
             let cells = vec![
                 method.to_owned(),
@@ -113,9 +114,9 @@ fn paired(page: &mut Page, a: &Beside, b: &Beside, shared: &[&str]) {
                 amount(metric::unit(metric), of_b),
                 ratio(of_b / of_a, 2),
             ];
-            grid.row(Style::Plain, cells);
+            table.row(Style::Plain, cells);
         }
-        grid.write(page);
+        text_table::write(page, &table, Head::Ruled);
     }
 }
 
@@ -145,7 +146,7 @@ fn listed(page: &mut Page, a: &Beside, b: &Beside) {
     for (letter, side) in [("A", a), ("B", b)] {
         page.blank();
         page.line(&[(Style::Bold, &format!("{letter}: {}", about(side)))]);
-        let mut grid = Grid::new(&all, false);
+        let mut table = Table::plain(&all, false);
         let fastest = side.fastest();
         let mut methods = side.methods();
         let wall = |method: &str| side.p50(method, WALL).unwrap_or(f64::INFINITY);
@@ -156,9 +157,9 @@ fn listed(page: &mut Page, a: &Beside, b: &Beside) {
             cells.extend(metrics.iter().zip(&units).map(|(metric, unit)| {
                 side.p50(method, metric).map_or(NONE.to_owned(), |value| unit.number(value))
             }));
-            grid.row(Style::Plain, cells);
+            table.row(Style::Plain, cells);
         }
-        grid.write(page);
+        text_table::write(page, &table, Head::Ruled);
     }
 }
 
@@ -172,7 +173,7 @@ pub(crate) fn figures(published: &Published, layout: &Layout) -> String {
     page.paragraph(Style::Plain, "known against it: ", published.caveat);
     page.blank();
     let heads = ["method", "metric", "p0", "p25", "p50", "p75", "p90", "p99", "p100", "n"];
-    let mut grid = Grid::new(&heads, false);
+    let mut table = Table::plain(&heads, false);
     for figure in &published.figures {
         let shown = |p: f64| {
             let found = figure.percentiles.iter().find(|(known, _)| (known - p).abs() < 0.01);
@@ -183,9 +184,9 @@ pub(crate) fn figures(published: &Published, layout: &Layout) -> String {
         cells.push(amount(figure.unit, figure.p50));
         cells.extend([75.0, 90.0, 99.0, 100.0].map(shown));
         cells.push(figure.n.map_or(NONE.to_owned(), |n| n.to_string()));
-        grid.row(Style::Plain, cells);
+        table.row(Style::Plain, cells);
     }
-    grid.write(&mut page);
+    text_table::write(&mut page, &table, Head::Ruled);
     page.into_text()
 }
 

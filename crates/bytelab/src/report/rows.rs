@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary};
+use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
 pub(super) use lab::metric::{
     ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
 };
 use lab::run::{Cell, Role, Run};
+
+use super::standing::Standing;
+use super::table::{self, Look};
 
 pub(super) struct Rows<'a> {
     pub(super) family: &'a Family,
@@ -91,7 +94,7 @@ pub(super) fn percentile(summary: &Summary, p: u8) -> Option<&Percentile> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Row<'a>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Row<'a>> + Clone {
         self.contenders.iter().chain(&self.yardsticks)
     }
 
@@ -114,6 +117,28 @@ impl<'a> Rows<'a> {
         let metric =
             if self.less_wait() { "wall − wait (without the wait for a CPU)" } else { "wall" };
         (compared.len() > 1 && !why.is_empty()).then(|| format!("Decided by {metric}: {why}."))
+    }
+
+    pub(super) fn standing(&self, row: &Row<'_>) -> Standing {
+        if row.wrong() {
+            Standing::Compared(Verdict::WrongAnswer)
+        } else if row.cell.role == Role::Yardstick {
+            Standing::Yardstick
+        } else if self.is_reference(row) {
+            Standing::Reference
+        } else {
+            Standing::Compared(row.comparison.map_or(Verdict::Missing, |c| c.verdict))
+        }
+    }
+
+    /// The verdict in words.
+    pub(super) fn verdict(&self, row: &Row<'_>) -> table::Cell {
+        let standing = self.standing(row);
+        let shown = matches!(standing, Standing::Compared(Verdict::Faster | Verdict::Slower));
+        let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
+        let relevance = if shown && small { " <1 %" } else { "" };
+        let text = format!("{}{relevance}", standing.word());
+        table::Cell { look: Look::Verdict(standing), ..text.into() }
     }
 
     /// Whether the deciding metric excludes waiting for a CPU.

@@ -6,6 +6,8 @@ use lab::param::{Point, bytes};
 use lab::run::Run;
 
 use super::page::{Page, Style};
+use super::table::{self, Table};
+use super::text_table::{self, Head};
 use super::units::{NONE, ns};
 use super::view::{View, view};
 
@@ -22,21 +24,22 @@ pub(super) fn write(page: &mut Page, run: &Run) {
     let Some(SizeSweep { sizes, columns }) = of_run(run) else { return };
     page.blank();
     page.line(&[(Style::Bold, "ns per load, p10 of all samples, by the size of the set")]);
-    let line = |size: &str, cells: &mut dyn Iterator<Item = String>| {
-        cells.fold(format!("{size:>8}"), |line, cell| format!("{line}{cell:>11}"))
+    let of = |heading: &str, unit: &str, width_min| table::Column {
+        gap: 0,
+        width_min,
+        ..table::Column::right(heading).unit(unit)
     };
-    let head = line("", &mut columns.iter().map(|column| column.method.to_owned()));
-    page.line(&[(Style::Bold, &head)]);
-    let head = line("", &mut columns.iter().map(|column| column.pages.to_owned()));
-    page.line(&[(Style::Bold, &head)]);
+    let methods = columns.iter().map(|column| of(column.method, column.pages, 11));
+    let mut table = Table::new(std::iter::once(of("", "", 8)).chain(methods).collect());
     for (at, size) in sizes.iter().enumerate() {
         let cell = |column: &Column<'_>| match column.ns[at] {
             Some(ns) if ns < 100.0 => format!("{ns:.2}"),
             Some(ns) => format!("{ns:.0}"),
             None => NONE.to_owned(),
         };
-        page.line(&[(Style::Plain, &line(&bytes(*size), &mut columns.iter().map(cell)))]);
+        table.row(Style::Plain, std::iter::once(bytes(*size)).chain(columns.iter().map(cell)));
     }
+    text_table::write(page, &table, Head::Styled(Style::Bold));
     for column in columns.iter().filter(|column| column.method == "random") {
         page.blank();
         for line in lines(column, &sizes, &announced(run)) {

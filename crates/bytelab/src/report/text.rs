@@ -8,7 +8,7 @@ use super::page::{Layout, Page, Style};
 use super::rows::{self, More};
 use super::varying::Varying;
 use super::view::{View, view};
-use super::{across, answer, head, numbers, size_sweep, table, thresholds};
+use super::{across, answer, head, numbers, results, size_sweep, thresholds};
 
 /// The table of each point, the answer in one sentence, and the warnings.
 pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layout) -> String {
@@ -35,7 +35,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layou
             if let Some(judged_by) = rows.judged_by() {
                 page.paragraph(Style::Dim, "", &judged_by);
             }
-            left.push(table::write(&mut page, rows));
+            left.push(results::write(&mut page, rows));
             page.blank();
         }
         page.paragraph(Style::Plain, "", &answer::of_family(rows));

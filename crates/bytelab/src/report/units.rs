@@ -68,6 +68,17 @@ impl Unit {
         ladder.iter().rfind(|unit| rounded(middle) >= unit.size).copied().unwrap_or(ladder[0])
     }
 
+    /// The same; `None` if it would make some of them unreadable, so that each needs its own.
+    pub(super) fn common(
+        stored: &'static str,
+        values: impl Iterator<Item = f64> + Clone,
+    ) -> Option<Unit> {
+        let sizes = values.map(f64::abs).filter(|size| *size > 0.0);
+        let most = sizes.clone().fold(0.0, f64::max);
+        let spread = most / sizes.clone().fold(f64::INFINITY, f64::min);
+        (spread < 1e4 || stored == "count").then(|| Unit::of(stored, sizes))
+    }
+
     /// The value in this unit, without its name.
     pub(super) fn number(self, value: f64) -> String {
         // A count in its own unit has no digits after the point.

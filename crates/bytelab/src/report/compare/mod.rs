@@ -18,10 +18,11 @@ use lab::run::{Role, Run};
 pub(crate) use self::json::json;
 pub(crate) use self::side::Side;
 use super::check;
-use super::grid::Grid;
 use super::head::minute;
 use super::page::Layout;
 use super::page::{Page, Style, shortened};
+use super::table::Table;
+use super::text_table::{self, Head};
 use super::units::{NONE, Unit, amount, point as shown, ratio};
 
 /// Facts about the measuring process, which are irrelevant to a comparison.
@@ -127,7 +128,7 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
         return;
     }
     page.line(&[(Style::Bold, "Differences of the environments")]);
-    let mut grid = Grid::new(&["fact", "A", "B"], true);
+    let mut table = Table::plain(&["fact", "A", "B"], true);
     let value = |value: &serde_json::Value| match value {
         serde_json::Value::Null => NONE.to_owned(),
         serde_json::Value::String(text) => shortened(text, VALUE_WIDTH),
@@ -135,9 +136,9 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
     };
     for difference in different.iter().take(DIFFERENCES_MAX) {
         let Difference { fact, a, b } = difference;
-        grid.row(Style::Plain, vec![fact.clone(), value(a), value(b)]);
+        table.row(Style::Plain, vec![fact.clone(), value(a), value(b)]);
     }
-    grid.write(page);
+    text_table::write(page, &table, Head::Ruled);
     if let Some(more) = different.len().checked_sub(DIFFERENCES_MAX).filter(|more| *more > 0) {
         page.paragraph(Style::Dim, "", &format!("and {more} more, which --json has"));
     }
@@ -175,8 +176,10 @@ fn families(sides: &RunComparison) -> Vec<Family<'_>> {
 }
 
 fn deciding(page: &mut Page, family: &Family<'_>) {
-    let mut grid =
-        Grid::new(&["method", "A p50", "B p50", "B/A", "95 %", "to ref.", "95 %", "verdict"], true);
+    let mut table = Table::plain(
+        &["method", "A p50", "B p50", "B/A", "95 %", "to ref.", "95 %", "verdict"],
+        true,
+    );
     for line in family.deciding() {
         let unit = metric::unit(&line.metric);
         let mut cells = vec![line.method.clone()];
@@ -193,9 +196,9 @@ fn deciding(page: &mut Page, family: &Family<'_>) {
         }
         let (verdict, style) = verdict(line);
         cells.push(verdict);
-        grid.row(style, cells);
+        table.row(style, cells);
     }
-    grid.write(page);
+    text_table::write(page, &table, Head::Ruled);
 }
 
 /// The distributions of both sides, which are shown even without a verdict.
@@ -207,17 +210,17 @@ fn distributions(page: &mut Page, family: &Family<'_>) {
     let name = format!("samples, {}", unit.name);
     let mut heading = vec![name.as_str(), ""];
     heading.extend(heads.iter().map(String::as_str).chain(["n"]));
-    let mut grid = Grid::new(&heading, false);
+    let mut table = Table::plain(&heading, false);
     for line in family.deciding() {
         for (name, letter, half) in [(line.method.as_str(), "A", &line.a), ("", "B", &line.b)] {
             let mut cells = vec![name.to_owned(), letter.to_owned()];
             let value = |p: &f64| percentile(half, *p).map(|value| unit.number(value));
             cells.extend(PERCENTILES.iter().map(|p| value(p).unwrap_or(NONE.to_owned())));
             cells.push(half.n.to_string());
-            grid.row(Style::Plain, cells);
+            table.row(Style::Plain, cells);
         }
     }
-    grid.write(page);
+    text_table::write(page, &table, Head::Ruled);
 }
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
@@ -262,16 +265,16 @@ fn across_points(page: &mut Page, families: &[Family<'_>]) {
     }
     page.blank();
     page.line(&[(Style::Bold, "B/A by point")]);
-    let mut grid = Grid::new(&[&["point"][..], &methods].concat(), false);
+    let mut table = Table::plain(&[&["point"][..], &methods].concat(), false);
     for family in families {
         let of = |method: &&str| {
             let line = family.deciding().find(|line| line.method == **method);
             line.map_or(NONE.to_owned(), |line| of_ratio(&line.absolute))
         };
         let cells = std::iter::once(shown(family.point)).chain(methods.iter().map(of));
-        grid.row(Style::Plain, cells.collect());
+        table.row(Style::Plain, cells);
     }
-    grid.write(page);
+    text_table::write(page, &table, Head::Ruled);
 }
 
 /// The other metrics that readers use for decisions.
@@ -288,7 +291,7 @@ fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
     page.blank();
     page.line(&[(Style::Bold, "B/A by metric (* shown to differ)")]);
     let headings: Vec<&str> = metrics.iter().map(|name| short_heading(name)).collect();
-    let mut grid = Grid::new(&[&["method"][..], &headings].concat(), false);
+    let mut table = Table::plain(&[&["method"][..], &headings].concat(), false);
     for family in families {
         for line in family.deciding() {
             let of = |name: &&str| {
@@ -302,8 +305,8 @@ fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
             let several = families.len() > 1;
             let at = if several { format!(" ({})", shown(family.point)) } else { String::new() };
             let name = format!("{}{at}", line.method);
-            grid.row(Style::Plain, std::iter::once(name).chain(metrics.iter().map(of)).collect());
+            table.row(Style::Plain, std::iter::once(name).chain(metrics.iter().map(of)));
         }
     }
-    grid.write(page);
+    text_table::write(page, &table, Head::Ruled);
 }

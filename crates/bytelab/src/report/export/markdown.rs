@@ -6,11 +6,11 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 
 use super::super::foot::Foot;
-use super::super::markdown::escaped;
+use super::super::markdown::{self, escaped};
 use super::super::page::{Layout, Page};
 use super::super::varying::Varying;
 use super::super::view::{View, view};
-use super::super::{across, answer, numbers, rows, size_sweep, table, thresholds};
+use super::super::{across, answer, numbers, results, rows, size_sweep, thresholds};
 use super::{Format, Kind};
 
 pub(super) const FORMAT: Format = Format {
@@ -41,7 +41,7 @@ pub(super) fn write(
             writeln!(out, "\n**{}**", escaped(&varying.shown(&rows.family.point)))?;
         }
         if rows.iter().next().is_some() {
-            write!(out, "\n{}", table::whole(rows).markdown(escaped))?;
+            write!(out, "\n{}", markdown::table(&results::whole(rows), escaped))?;
         }
         writeln!(out, "\n{}", escaped(&answer::of_family(rows)))?;
     }

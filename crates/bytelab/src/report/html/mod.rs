@@ -7,6 +7,7 @@ mod environment;
 mod library;
 mod notes;
 mod percentiles;
+mod results;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -42,9 +43,9 @@ pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
     question(&mut html, shown);
     html.raw("<section id=\"figures\" aria-labelledby=\"figures-heading\">\n<h2 id=\"figures-heading\">Figures</h2>\n");
     if shown.iter().all(|(run, _)| view(run) == View::Rows) {
-        table::numbers(&mut html, shown);
+        results::numbers(&mut html, shown);
     } else {
-        table::results(&mut html, shown);
+        results::results(&mut html, shown);
     }
     html.raw("</section>\n");
     if !charts.points.is_empty() {

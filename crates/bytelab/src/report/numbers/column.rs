@@ -4,7 +4,9 @@ use lab::analyze::latency::Figures;
 
 use super::row::Number;
 use crate::reference::published;
-use crate::report::grid::{self, Table};
+use crate::report::page::Style;
+use crate::report::table::{self, Cell, Look, Table};
+use crate::report::text_table;
 use crate::report::units::{NONE, Unit, amount};
 
 /// One frame of a display with 60 frames per second.
@@ -68,28 +70,33 @@ const LAYOUTS: [&[Column]; 5] = [
 ];
 
 pub(super) fn fitting(numbers: &[Number], width: usize) -> Vec<Column> {
-    let fits = |columns: &&&[Column]| {
-        let table = table(numbers, columns);
-        table.width(&table.widths()) <= width
-    };
+    let fits = |columns: &&&[Column]| text_table::width(&table(numbers, columns)) <= width;
     LAYOUTS.iter().find(fits).unwrap_or(&LAYOUTS[LAYOUTS.len() - 1]).to_vec()
 }
 
-/// A line per row.
+/// A line per row, and a rule above each experiment.
 pub(super) fn table(numbers: &[Number], columns: &[Column]) -> Table {
-    let of_column = |column: &Column| grid::Column::new(heading(*column), column.is_left(), 1);
-    let title = grid::Column::new("operation", true, 0);
-    let row = |number: &Number| {
-        let title = std::iter::once(number.row.title.to_owned());
-        title.chain(columns.iter().map(|column| cell(number, *column))).collect()
+    let of_column = |column: &Column| {
+        let of = if column.is_left() { table::Column::left } else { table::Column::right };
+        table::Column { gap: 1, ..of(heading(*column)) }
     };
-    Table {
-        columns: std::iter::once(title).chain(columns.iter().map(of_column)).collect(),
-        rows: numbers.iter().map(row).collect(),
+    let title = table::Column { gap: 0, ..table::Column::left("operation") };
+    let columns_of_table = std::iter::once(title).chain(columns.iter().map(of_column)).collect();
+    let mut table = Table::new(columns_of_table);
+    let mut experiment = numbers.first().map(|number| number.row.experiment);
+    for number in numbers {
+        let cell = |column: &Column| {
+            let look = if column.is_left() { Look::Text } else { Look::Number };
+            Cell { look, ..cell(number, *column).into() }
+        };
+        let title = std::iter::once(number.row.title.into());
+        let row = table.row(Style::Plain, title.chain(columns.iter().map(cell)));
+        row.is_ruled = experiment.replace(number.row.experiment) != Some(number.row.experiment);
     }
+    table
 }
 
-pub(super) fn heading(column: Column) -> &'static str {
+fn heading(column: Column) -> &'static str {
     match column {
         P10 => "p10",
         P25 => "p25",
@@ -111,7 +118,7 @@ pub(super) fn heading(column: Column) -> &'static str {
 }
 
 impl Column {
-    pub(super) fn is_left(self) -> bool {
+    fn is_left(self) -> bool {
         matches!(self, Bar(_) | Method | Grade)
     }
 

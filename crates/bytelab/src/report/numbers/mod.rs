@@ -8,11 +8,13 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 use serde::Serialize;
 
-use self::column::{FOR_MARKDOWN, heading};
+use self::column::FOR_MARKDOWN;
 use self::row::{Number, numbers};
-use super::markdown::escaped;
+use super::markdown::{self, escaped};
 use super::page::Layout;
 use super::page::{Page, Style};
+use super::table::Table;
+use super::text_table::{self, Head};
 use super::units::amount;
 use super::view::{View, view};
 use crate::numbers::Row;
@@ -28,7 +30,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, columns: &[Column], layout: &
     let columns =
         if columns.is_empty() { column::fitting(&numbers, page.width()) } else { columns.to_vec() };
     page.blank();
-    table(&mut page, &numbers, &columns);
+    text_table::write(&mut page, &column::table(&numbers, &columns), Head::Ruled);
     page.blank();
     foot(&mut page, run, analysis, &numbers, &columns);
     page.into_text()
@@ -52,24 +54,6 @@ fn head(page: &mut Page, run: &Run) {
     }
 }
 
-fn table(page: &mut Page, numbers: &[Number], columns: &[Column]) {
-    let table = column::table(numbers, columns);
-    let widths = table.widths();
-    let (headings, lines) = table.lines(&widths);
-    for heading in &headings {
-        page.line(&[(Style::Bold, heading)]);
-    }
-    let rule = "─".repeat(page.width().min(table.width(&widths)));
-    let mut experiment = "";
-    for (number, line) in numbers.iter().zip(&lines) {
-        if number.row.experiment != experiment {
-            experiment = number.row.experiment;
-            page.line(&[(Style::Dim, &rule)]);
-        }
-        page.line(&[(Style::Plain, line)]);
-    }
-}
-
 fn foot(page: &mut Page, run: &Run, analysis: &Analysis, numbers: &[Number], columns: &[Column]) {
     for number in numbers {
         if let Err(reason) = &number.figures {
@@ -90,7 +74,8 @@ fn legend(columns: &[Column]) -> String {
 pub(crate) fn markdown(run: &Run, analysis: &Analysis, columns: &[Column]) -> String {
     let columns = if columns.is_empty() { FOR_MARKDOWN } else { columns };
     let numbers = numbers(run);
-    let mut text = column::table(&numbers, columns).markdown(|cell| cell.replace('|', "\\|"));
+    let table = column::table(&numbers, columns);
+    let mut text = markdown::table(&table, |cell| cell.replace('|', "\\|"));
     text.extend(["\n", &escaped(&measured_on(run)), "\n"]);
     let refused = numbers.iter().filter_map(|number| {
         let reason = number.figures.as_ref().err()?;
@@ -133,15 +118,9 @@ fn measured_on(run: &Run) -> String {
     format!("Measured on: {}.", facts.join(" · "))
 }
 
-/// Each column's heading, and whether it is aligned to the left; each row's cells. The first column
-/// is that of the operations.
-type Cells = (Vec<(&'static str, bool)>, Vec<Vec<String>>);
-
-/// The cells of the table, with the columns of the Markdown version.
-pub(super) fn cells(run: &Run) -> Cells {
-    let headings = FOR_MARKDOWN.iter().map(|column| (heading(*column), column.is_left()));
-    let headings = std::iter::once(("operation", true)).chain(headings).collect();
-    (headings, column::table(&numbers(run), FOR_MARKDOWN).rows)
+/// The table with the columns of the Markdown version.
+pub(super) fn whole(run: &Run) -> Table {
+    column::table(&numbers(run), FOR_MARKDOWN)
 }
 
 /// The answer in one sentence, and what reduces the grades.
