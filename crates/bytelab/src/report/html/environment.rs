@@ -7,11 +7,10 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 use serde_json::Value;
 
-use super::super::charts;
-use super::super::table::{Column, Table};
-use super::super::units::NONE;
-use super::Html;
-use super::table;
+use super::{Html, table};
+use crate::report::model::charts;
+use crate::report::model::table::{Column, Table};
+use crate::report::model::units::NONE;
 
 pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("<section aria-labelledby=\"environment-heading\">\n");

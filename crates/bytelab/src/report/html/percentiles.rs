@@ -3,12 +3,12 @@
 use lab::analyze::{Analysis, Summary};
 use lab::run::Run;
 
-use super::super::table::{Cell, Column, Table};
-use super::super::units::amount;
-use super::super::varying::Varying;
-use super::super::{charts, rows};
 use super::Html;
 use super::table::{self, ROWS_MAX};
+use crate::report::model::table::{Cell, Column, Table};
+use crate::report::model::units::amount;
+use crate::report::model::varying::Varying;
+use crate::report::model::{charts, rows};
 
 struct Line<'a> {
     method: String,

@@ -5,12 +5,15 @@ use lab::metric::{heading, unit};
 use lab::param::{Point, Value};
 use lab::run::Run;
 
-use super::super::rows::{self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL};
-use super::super::table::{Cell, Column, Filled, Table};
-use super::super::units::{Unit, amount, ratio};
-use super::super::{Varying, charts, numbers};
 use super::Html;
 use super::table::{self, ROWS_MAX};
+use crate::report::model::rows::{
+    self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL,
+};
+use crate::report::model::table::{Cell, Column, Filled, Table};
+use crate::report::model::units::{Unit, amount, ratio};
+use crate::report::model::varying::Varying;
+use crate::report::model::{charts, numbers};
 
 /// One row with the run and the point that it belongs to.
 struct Line<'a> {

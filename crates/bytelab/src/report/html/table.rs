@@ -2,9 +2,9 @@
 
 use lab::analyze::Verdict;
 
-use super::super::standing::Standing;
-use super::super::table::{Cell, Look, Table};
 use super::Html;
+use crate::report::model::standing::Standing;
+use crate::report::model::table::{Cell, Look, Table};
 
 /// More rows than these make a page too slow for browsers.
 pub(super) const ROWS_MAX: usize = 3000;
