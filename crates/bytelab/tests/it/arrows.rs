@@ -120,9 +120,9 @@ fn nothing_in_the_report_imports_its_hub() {
     }
 }
 
-/// The first name that the code takes from `crate::report` and that is not a folder.
+/// The rest of the first line that takes a name from `crate::report` that is not a folder.
 fn of_the_hub(code: &str) -> Option<&str> {
-    let mut paths = code.split("crate::report").skip(1);
+    let mut paths = code.split("crate::report").skip(1).filter_map(|rest| rest.lines().next());
     paths.find(|rest| {
         let name = rest.strip_prefix("::").unwrap_or_default();
         let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
