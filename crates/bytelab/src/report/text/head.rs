@@ -9,14 +9,19 @@ use crate::report::model::words::{measured, minute};
 
 pub(crate) fn write(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
+    with(page, run, [measured(&run.plan), fixed]);
+}
+
+/// With two more facts about the run.
+pub(super) fn with(page: &mut Page, run: &Run, [fact, last]: [String; 2]) {
     let question = if run.question.is_empty() { &run.experiment } else { &run.question };
     page.paragraph(Style::Bold, &format!("{}: ", run.experiment), question);
     let facts = [
         if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
         run.label.clone().unwrap_or_default(),
         minute(&run.started),
-        measured(&run.plan),
-        fixed,
+        fact,
+        last,
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
     page.paragraph(Style::Plain, "", &facts.join(" · "));
