@@ -8,9 +8,9 @@ use lab::metric::METRICS;
 use lab::param::Point;
 use lab::run::{Cell, Run, Sample};
 
-use super::super::page::{clean, steers};
-use super::super::rows;
-use super::super::varying::Varying;
+use crate::report::model::rows;
+use crate::report::model::varying::Varying;
+use crate::report::model::words::{clean, steers};
 
 pub(super) struct Exported<'a> {
     pub(super) run: &'a Run,

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use lab::metric::{Better, METRICS, Metric, unit};
 use lab::run::Status;
 
-use super::super::page::clean;
 use super::cells::{Entry, Exported, Number, WALL, path, percent_encoded};
 use super::{Format, Kind};
+use crate::report::model::words::clean;
 
 pub(super) const FORMAT: Format = Format {
     name: "go",

@@ -3,6 +3,7 @@
 //! one.
 
 mod cells;
+pub(crate) mod check;
 mod columns;
 mod entries;
 mod format;
@@ -14,6 +15,8 @@ mod hyperfine;
 mod jmh;
 mod json;
 mod markdown;
+mod markup;
+pub(crate) mod numbers;
 mod openmetrics;
 mod parquet;
 mod separated;

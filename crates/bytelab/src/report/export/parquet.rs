@@ -36,8 +36,8 @@ mod with_the_library {
     use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
     use parquet::schema::types::Type;
 
-    use super::super::cells::Exported;
-    use super::super::columns::{Columns, Field, Kind};
+    use crate::report::export::cells::Exported;
+    use crate::report::export::columns::{Columns, Field, Kind};
 
     /// The number of rows held in memory.
     const GROUP_ROWS: usize = 1 << 16;

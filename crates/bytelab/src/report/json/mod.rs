@@ -1,6 +1,12 @@
 //! A run and its results as one JSON document, written directly from the data: nothing is copied,
 //! however many samples there are.
 
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod history;
+pub(crate) mod numbers;
+pub(crate) mod published;
+
 use std::collections::BTreeMap;
 use std::io;
 
@@ -9,10 +15,10 @@ use lab::param::Point;
 use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
 use serde::{Serialize, Serializer};
 
-use super::numbers::{self, RowJson};
-use super::rows;
+use self::numbers::RowJson;
+use crate::report::model::rows;
 
-pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
+pub(crate) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, EscapingFormatter);
     Document::of(run, analysis).serialize(&mut serializer)?;
@@ -20,14 +26,14 @@ pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::
 }
 
 /// Any other document, on one line.
-pub(super) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
+pub(crate) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
     let mut out = Vec::new();
     to(&mut out, document)?;
     Ok(String::from_utf8(out)?)
 }
 
 /// Writes any other document, on one line and without an end of line.
-pub(super) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<()> {
+pub(crate) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<()> {
     Ok(document.serialize(&mut serde_json::Serializer::with_formatter(out, EscapingFormatter))?)
 }
 
@@ -79,8 +85,8 @@ impl<'a> Document<'a> {
             thresholds: &analysis.thresholds,
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),
-            rows: numbers::json(run),
-            row_notes: numbers::doubts(run, analysis),
+            rows: numbers::rows(run),
+            row_notes: numbers::notes_of(run, analysis),
         }
     }
 }
@@ -264,7 +270,7 @@ impl Serialize for Percentiles<'_> {
 }
 
 /// A whole number without `.0`, as other programs write it; null if it is not finite.
-pub(super) struct Number(pub(super) f64);
+pub(crate) struct Number(pub(crate) f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,6 +1,6 @@
 //! An axis: the values that it spans, their positions, its ticks and their labels.
 
-use super::super::units::{Unit, amount};
+use crate::report::model::units::{Unit, amount};
 
 pub(super) struct Axis {
     low: f64,

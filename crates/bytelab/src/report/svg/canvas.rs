@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::super::page::clean;
+use crate::report::model::words::clean;
 
 /// The palette of Okabe and Ito, after black: readers with colour blindness can distinguish it.
 const COLOURS: [&str; 7] =

@@ -3,11 +3,11 @@
 
 use lab::metric::unit;
 
-use super::super::charts::{Cell, Charts, Column, Metric, P0, P25, P50, P75, P100, Place};
-use super::super::units;
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke, wide};
 use super::frame::{self, Plane, Scale};
+use crate::report::model::charts::{Cell, Charts, Column, Metric, P0, P25, P50, P75, P100, Place};
+use crate::report::model::units;
 
 const WIDTH: f64 = 640.0;
 

@@ -3,11 +3,11 @@
 
 use lab::metric::unit;
 
-use super::super::charts::sweep::{Line, Panel, Sweep};
-use super::super::charts::{Charts, Column, Metric, P0, P10, P25, P50, P75, P100};
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke};
 use super::frame::{self, Plane, Scale};
+use crate::report::model::charts::sweep::{Line, Panel, Sweep};
+use crate::report::model::charts::{Charts, Column, Metric, P0, P10, P25, P50, P75, P100};
 
 /// The width of a panel, including its surroundings.
 const WIDTH: f64 = 420.0;

@@ -3,9 +3,9 @@
 use lab::analyze::Verdict;
 use lab::run::Status;
 
-use super::super::answer::*;
-use super::super::rows;
 use super::fixture::Fixture;
+use crate::report::model::answer::*;
+use crate::report::model::rows;
 
 const NAN: f64 = f64::NAN;
 
