@@ -2,12 +2,11 @@
 //! its lines.
 
 use anyhow::Result;
-use lab::experiment::{Build, Method, Task, Work};
+use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
 
 use super::caches;
 use super::chain::{Chain, Order};
-use super::method::method;
 use super::pages::Pages;
 
 /// More than the distance that line prefetchers cover, and not a multiple of a page.
@@ -15,7 +14,9 @@ const STRIDE_LINES: usize = 67;
 
 pub(super) fn methods() -> Vec<Method> {
     let latency = |name: &str, about: &str, build: Build| {
-        method("latency", name, about, &["job", "size", "pages"], build)
+        Method::contender(name, about, How::BuiltIn(build))
+            .job("latency")
+            .reads(&["job", "size", "pages"])
     };
     vec![
         latency("random", "each load leads to another line, in random order", |point| {

@@ -10,7 +10,6 @@ use anyhow::{Context, Result, ensure};
 use lab::cache;
 use lab::experiment::{Build, How, Method, Task, Work, skip};
 use lab::param::Point;
-use lab::run::Role;
 
 use super::digest::{Digest, combined};
 use super::fold::{Fold, Sum};
@@ -24,21 +23,13 @@ pub(super) trait Source: Send {
 /// A method that reads files. All read the file of `size` or `file`, and `parallel`; `reads` names
 /// further params.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
-    Method { job: Some("file"), ..method(name, about, reads, How::BuiltIn(build)) }
+    method(name, about, reads, How::BuiltIn(build)).job("file")
 }
 
 /// A method of any source.
 pub(super) fn method(name: &str, about: &str, reads: &[&'static str], how: How) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: [&["source", "size", "file", "parallel"], reads].concat(),
-        how,
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    }
+    let of_all = ["source", "size", "file", "parallel"];
+    Method::contender(name, about, how).reads(&of_all).reads(reads)
 }
 
 /// Creates a source for each file of the point.

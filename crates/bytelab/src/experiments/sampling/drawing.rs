@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 use lab::clock::Cpu;
 use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
-use lab::run::Role;
 
 use super::check::{Claim, Promise};
 use super::data::format;
@@ -132,21 +131,15 @@ impl Task for Drawing {
     }
 }
 
+/// The params that every method reads.
+pub(super) const PARAMS: [&str; 5] = ["samples", "records", "kind", "dir", "file"];
+
 /// A method that draws from the point's file.
 pub(super) fn contender(name: &str, about: &str, build: Build) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: vec!["samples", "records", "kind", "dir", "file"],
-        how: How::BuiltIn(build),
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    }
+    Method::contender(name, about, How::BuiltIn(build)).reads(&PARAMS)
 }
 
 /// A method that draws only from files of this kind.
 pub(super) fn of_kind(kind: &'static str, name: &str, about: &str, build: Build) -> Method {
-    Method { job: Some(kind), ..contender(name, about, build) }
+    contender(name, about, build).job(kind)
 }

@@ -10,8 +10,7 @@ use super::super::stream::BUFFER_LIMIT;
 
 /// A method that reads the resource that corresponds to the file of `size` or `file`.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], how: How) -> Method {
-    let reads = [&["server"], reads].concat();
-    Method { job: Some("http|https"), ..method(name, about, &reads, how) }
+    method(name, about, &["server"], how).reads(reads).job("http|https")
 }
 
 /// The resource that one source reads.
