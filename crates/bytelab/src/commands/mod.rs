@@ -14,6 +14,7 @@ pub(crate) mod hidden;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
+mod keep_args;
 mod limits;
 pub(crate) mod list;
 mod measure;
