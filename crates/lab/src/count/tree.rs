@@ -29,7 +29,7 @@ pub(crate) fn processes(roots: &[u32]) -> BTreeSet<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let numbers = numbers.filter_map(|name| name.parse::<u32>().ok());
-    let others: Vec<(u32, Stat)> = numbers.filter_map(|n| Some((n, Stat::of(n)?))).collect();
+    let others: Vec<(u32, Stat)> = numbers.filter_map(|n| Some((n, Stat::read(n)?))).collect();
     let mut found: BTreeSet<u32> = roots.iter().copied().collect();
     loop {
         let belongs =
@@ -54,7 +54,7 @@ pub(crate) fn settle(root: u32) {
 
 /// Whether a task is neither on a CPU nor waiting for one. A task that has ended counts as at rest.
 pub(crate) fn sleeps(task: u32) -> bool {
-    Stat::of(task).is_none_or(|stat| !matches!(stat.state, b'R' | b't'))
+    Stat::read(task).is_none_or(|stat| !matches!(stat.state, b'R' | b't'))
 }
 
 /// The beginning of `/proc/TASK/stat`; see proc(5).
@@ -65,7 +65,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    pub(crate) fn of(task: u32) -> Option<Stat> {
+    pub(crate) fn read(task: u32) -> Option<Stat> {
         Stat::parse(&fs::read(format!("/proc/{task}/stat")).ok()?)
     }
 

@@ -25,7 +25,7 @@ pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: 
 }
 
 pub(super) fn task<C: Copying + 'static>(point: &Point, copying: C) -> Result<Box<dyn Task>> {
-    Ok(Box::new(Job { setup: Setup::of(point)?, copying, cpu: Cpu::default(), ops: 1 }))
+    Ok(Box::new(Job { setup: Setup::from_point(point)?, copying, cpu: Cpu::default(), ops: 1 }))
 }
 
 struct Job<C> {

@@ -57,14 +57,14 @@ fn chase(point: &Point, order: Order) -> Result<Box<dyn Task>> {
     let lines = pages.len() / line;
     let place = if line == 128 { |i| i * 128 } else { |i| i * 64 };
     let chain = Chain::new(pages, lines.max(1), place, order)?;
-    let mut chase = Chase { chain, warm: Warm::of(size) };
+    let mut chase = Chase { chain, warm: Warm::from_size(size) };
     chase.before()?;
     chase.chain.find_loads();
     Ok(Box::new(chase))
 }
 
 impl Warm {
-    fn of(size: u64) -> Warm {
+    fn from_size(size: u64) -> Warm {
         match size {
             size if size <= 1 << 20 => Warm::Rounds,
             size if size <= caches::last_bytes() * 3 / 2 => Warm::Sweep,

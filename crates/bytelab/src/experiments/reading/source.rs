@@ -48,7 +48,7 @@ pub(super) struct Reading<S> {
 
 impl<S: Source> Reading<S> {
     pub(super) fn new(point: &Point, prepare: impl Fn(Input) -> Result<S>) -> Result<Reading<S>> {
-        Reading::each(point, |index| prepare(Input::of(point, index)?))
+        Reading::each(point, |index| prepare(Input::from_point(point, index)?))
     }
 
     /// The same, with a function of the file's index, from 0.
@@ -116,7 +116,7 @@ pub(super) struct Input {
 
 impl Input {
     /// The file with this index, from 0, of the point's `parallel` files.
-    fn of(point: &Point, index: u64) -> Result<Input> {
+    fn from_point(point: &Point, index: u64) -> Result<Input> {
         let path = point.path(&argument(index))?.to_owned();
         Ok(Input { path, size: point.number("size")? })
     }

@@ -67,7 +67,8 @@ struct BareRead {
 }
 
 fn build_bare(point: &Point) -> Result<Box<dyn Task>> {
-    let reading = Reading::new(point, |input| Ok(BareRead { input, buffer: Buffer::of(point)? }))?;
+    let reading =
+        Reading::new(point, |input| Ok(BareRead { input, buffer: Buffer::from_point(point)? }))?;
     Ok(Box::new(Bare(reading)))
 }
 
@@ -88,7 +89,7 @@ impl Source for BareRead {
 struct BareStream(Lent);
 
 fn build_bare_stream(point: &Point) -> Result<Box<dyn Task>> {
-    let reading = Reading::new(point, |input| Ok(BareStream(Lent::of(point, input)?)))?;
+    let reading = Reading::new(point, |input| Ok(BareStream(Lent::new(point, input)?)))?;
     Ok(Box::new(Bare(reading)))
 }
 

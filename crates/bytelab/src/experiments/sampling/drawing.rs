@@ -23,7 +23,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn of(point: &Point) -> Result<Job> {
+    pub(super) fn from_point(point: &Point) -> Result<Job> {
         Ok(Job {
             file: point.path("file")?.to_owned(),
             is_text: point.text("kind")? == "text",
@@ -74,7 +74,7 @@ pub(super) struct Drawing {
 
 impl Drawing {
     pub(super) fn task(point: &Point, promise: Promise, draw: Draw) -> Result<Box<dyn Task>> {
-        let job = Job::of(point)?;
+        let job = Job::from_point(point)?;
         let dir = job.file.parent().context("the file is in no directory")?;
         let out = tempfile::tempfile_in(dir).or_else(|_| tempfile::tempfile());
         let out = out.context("making the file that the sample is written to")?;

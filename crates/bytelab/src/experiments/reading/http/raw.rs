@@ -40,7 +40,7 @@ struct Raw {
 
 fn build(point: &Point) -> Result<Box<dyn Task>> {
     let each = |index| {
-        let remote = Remote::of(point, index)?;
+        let remote = Remote::from_point(point, index)?;
         let rest = remote.url.split_once("://").map(|(_, rest)| rest).context("a URL")?;
         let (address, path) = rest.split_once('/').context("a URL with a path")?;
         let (address, path) = (address.to_owned(), format!("/{path}"));

@@ -25,7 +25,7 @@ pub(super) struct Remote {
 
 impl Remote {
     /// The resource with this index, from 0, of the point's `parallel` ones.
-    pub(super) fn of(point: &Point, index: u64) -> Result<Remote> {
+    pub(super) fn from_point(point: &Point, index: u64) -> Result<Remote> {
         let certificates = if point.text("source")? == "https" {
             let path = point.path("certificates")?;
             let pem = std::fs::read(path);
