@@ -31,7 +31,7 @@ pub(crate) fn processes(roots: &[u32]) -> BTreeSet<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let numbers = numbers.filter_map(|name| name.parse::<u32>().ok());
-    let others: Vec<(u32, Stat)> = numbers.filter_map(|n| Some((n, Stat::of(n)?))).collect();
+    let others: Vec<(u32, Stat)> = numbers.filter_map(|n| Some((n, Stat::read(n)?))).collect();
     let mut found: BTreeSet<u32> = roots.iter().copied().collect();
     loop {
         let belongs =
@@ -49,7 +49,7 @@ pub(crate) fn processes(roots: &[u32]) -> BTreeSet<u32> {
 /// Waits until every task sleeps, up to the limits.
 pub(crate) fn settle(root: u32) {
     let cpu_ns =
-        || processes(&[root]).into_iter().filter_map(Stat::of).map(|stat| stat.cpu_ns()).sum();
+        || processes(&[root]).into_iter().filter_map(Stat::read).map(|stat| stat.cpu_ns()).sum();
     wait_for_rest(|| tasks(root).into_iter().all(sleeps), cpu_ns, clock::now_ns);
 }
 
@@ -69,7 +69,7 @@ fn wait_for_rest(rests: impl Fn() -> bool, cpu_ns: impl Fn() -> u64, now_ns: imp
 
 /// Whether a task is neither on a CPU nor waiting for one. A task that has ended counts as at rest.
 pub(crate) fn sleeps(task: u32) -> bool {
-    Stat::of(task).is_none_or(|stat| !matches!(stat.state, b'R' | b't'))
+    Stat::read(task).is_none_or(|stat| !matches!(stat.state, b'R' | b't'))
 }
 
 /// The beginning of `/proc/TASK/stat`; see proc(5).
@@ -82,7 +82,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    pub(crate) fn of(task: u32) -> Option<Stat> {
+    pub(crate) fn read(task: u32) -> Option<Stat> {
         Stat::parse(&fs::read(format!("/proc/{task}/stat")).ok()?)
     }
 

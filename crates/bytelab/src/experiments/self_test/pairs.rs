@@ -34,6 +34,7 @@ pub(super) fn methods() -> Vec<Method> {
     let program = std::env::current_exe().unwrap_or_default();
     let program = program.to_string_lossy();
     let work = format!("'{program}' {BURN} {OF_A_TASK} 1");
+    let as_worker = How::worker([&*program, "__worker", "self-test", "same"]);
     let mut all = vec![
         shell("shell", "it becomes what works", &format!("/bin/true; exec {work}")),
         shell("child-of-shell", "it waits for what works", &format!("{work}; exec /bin/true")),
@@ -45,12 +46,7 @@ pub(super) fn methods() -> Vec<Method> {
         method("second-thread", "waits for a thread that works", |_| {
             Ok(task(|| in_threads(0, OF_A_TASK)))
         }),
-        Method {
-            how: How::Worker {
-                argv: [&*program, "__worker", "self-test", "same"].map(str::to_owned).to_vec(),
-            },
-            ..method("as-worker", "the same as a worker", |_| Ok(task(|| ())))
-        },
+        Method::contender("as-worker", "the same as a worker", as_worker),
     ];
     all.extend(
         SHARES.map(|(percent, build)| {
@@ -80,8 +76,7 @@ fn doing_more<const PERCENT: u64>(_: &Point) -> Result<Box<dyn Task>> {
 }
 
 fn shell(name: &str, about: &str, script: &str) -> Method {
-    let argv = ["/bin/sh", "-c", script].map(str::to_owned);
-    Method { how: How::Command(Command::plain(argv)), ..method(name, about, |_| Ok(task(|| ()))) }
+    Method::contender(name, about, How::Command(Command::plain(["/bin/sh", "-c", script])))
 }
 
 /// Each thread waits once for the other, however the work is divided: to wake a thread whose CPU

@@ -56,7 +56,7 @@ pub(crate) fn write(
     mut out: impl Write + Send,
 ) -> Result<Vec<String>> {
     let mut out = io::BufWriter::with_capacity(1 << 16, &mut out);
-    let left_out = (format.write)(&Exported::of(run, analysis), &mut out)?;
+    let left_out = (format.write)(&Exported::new(run, analysis), &mut out)?;
     out.flush()?;
     Ok(left_out)
 }

@@ -43,7 +43,7 @@ mod with_the_library {
     const GROUP_ROWS: usize = 1 << 16;
 
     pub(crate) fn write(exported: &Exported<'_>, out: impl Write + Send) -> Result<Vec<String>> {
-        let columns = Columns::of(exported);
+        let columns = Columns::new(exported);
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let schema = Arc::new(schema(&columns)?);
         let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;

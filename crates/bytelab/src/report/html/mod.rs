@@ -36,7 +36,7 @@ const SCRIPTS: [&str; 5] = [
 
 /// The whole file. The runs are of one experiment, and there is at least one.
 pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
-    let charts = Charts::of(shown);
+    let charts = Charts::from_runs(shown);
     let mut html = Html(String::new());
     head(&mut html, shown);
     html.raw("<body>\n<main>\n");

@@ -34,7 +34,7 @@ struct SideJson<'a> {
 }
 
 impl<'a> SideJson<'a> {
-    fn of(side: &'a Side) -> SideJson<'a> {
+    fn new(side: &'a Side) -> SideJson<'a> {
         let machines = side.runs.iter().map(|run| run.environment.fingerprint.as_str());
         SideJson {
             name: &side.name,
@@ -61,8 +61,8 @@ pub(crate) fn json(
     compact(&Document {
         schema: SCHEMA,
         experiment: &a.runs[0].experiment,
-        a: SideJson::of(a),
-        b: SideJson::of(b),
+        a: SideJson::new(a),
+        b: SideJson::new(b),
         differences: differences.map(|d| DifferenceJson { fact: d.fact, a: d.a, b: d.b }).collect(),
         comparisons: &sides.lines,
         alone: &sides.alone,

@@ -21,7 +21,7 @@ use crate::report::model::rows;
 pub(crate) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, EscapingFormatter);
-    Document::of(run, analysis).serialize(&mut serializer)?;
+    Document::new(run, analysis).serialize(&mut serializer)?;
     io::Write::flush(&mut out)
 }
 
@@ -67,7 +67,7 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn of(run: &'a Run, analysis: &'a Analysis) -> Document<'a> {
+    fn new(run: &'a Run, analysis: &'a Analysis) -> Document<'a> {
         Document {
             schema: SCHEMA,
             id: &run.id,
@@ -98,7 +98,7 @@ impl Serialize for Cells<'_> {
         let Cells(run, analysis) = self;
         let cells = run.cells.iter().enumerate();
         serializer
-            .collect_seq(cells.map(|(i, cell)| CellJson::of(cell, rows::summary(analysis, i))))
+            .collect_seq(cells.map(|(i, cell)| CellJson::new(cell, rows::summary(analysis, i))))
     }
 }
 
@@ -134,7 +134,7 @@ struct CellJson<'a> {
 }
 
 impl<'a> CellJson<'a> {
-    fn of(cell: &'a Cell, summary: Option<&'a CellSummary>) -> CellJson<'a> {
+    fn new(cell: &'a Cell, summary: Option<&'a CellSummary>) -> CellJson<'a> {
         CellJson {
             method: &cell.method,
             about: &cell.about,
@@ -153,13 +153,13 @@ impl<'a> CellJson<'a> {
             sessions: Each(cell, Sample::counts, |sample| sample.session),
             rounds: Each(cell, Sample::counts, |sample| sample.round),
             ops: Each(cell, Sample::counts, |sample| sample.ops),
-            warm_up: ExcludedSamples::of(cell, |sample| {
+            warm_up: ExcludedSamples::new(cell, |sample| {
                 sample.pass == Pass::Timing && sample.warm_up
             }),
-            not_counted: ExcludedSamples::of(cell, |sample| {
+            not_counted: ExcludedSamples::new(cell, |sample| {
                 !sample.warm_up && sample.not_counted.is_some()
             }),
-            counting: ExcludedSamples::of(cell, |sample| sample.counts_in(Pass::Counting)),
+            counting: ExcludedSamples::new(cell, |sample| sample.counts_in(Pass::Counting)),
         }
     }
 }
@@ -175,7 +175,7 @@ struct ExcludedSamples<'a> {
 }
 
 impl<'a> ExcludedSamples<'a> {
-    fn of(cell: &'a Cell, which: Which) -> ExcludedSamples<'a> {
+    fn new(cell: &'a Cell, which: Which) -> ExcludedSamples<'a> {
         ExcludedSamples {
             sessions: Each(cell, which, |sample| sample.session),
             rounds: Each(cell, which, |sample| sample.round),

@@ -18,7 +18,7 @@ const POINTS_MAX: usize = 40;
 
 /// The name and the content of each file.
 pub(crate) fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
-    let charts = Charts::of(shown);
+    let charts = Charts::from_runs(shown);
     let Some(metric) = charts.metrics.iter().find(|known| known.name == metric) else {
         return Vec::new();
     };

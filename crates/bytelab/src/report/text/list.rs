@@ -103,16 +103,9 @@ mod tests {
     use super::*;
 
     fn method(name: &str, about: &str, role: Role) -> Method {
-        Method {
-            name: name.to_owned(),
-            about: about.to_owned(),
-            reads: Vec::new(),
-            how: How::Command(Command::default()),
-            role,
-            bypasses_cache: false,
-            default: role == Role::Contender,
-            job: None,
-        }
+        let how = How::Command(Command::default());
+        let default = role == Role::Contender;
+        Method { role, default, ..Method::contender(name, about, how) }
     }
 
     fn experiment() -> Experiment {

@@ -39,7 +39,7 @@ pub(crate) fn text(method: &str, metric: &str, all: &[Series], layout: &Layout) 
 
 fn plot(page: &mut Page, series: &Series, unit: &'static str) {
     let values: Vec<f64> = series.values.iter().map(|value| value.p50).collect();
-    let axis = Axis::of(&values);
+    let axis = Axis::from_values(&values);
     let labels: Vec<String> = (0..HEIGHT)
         .map(|row| match row {
             0 | 5 | 11 => amount(unit, axis.value(row)),
@@ -103,7 +103,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(values: &[f64]) -> Axis {
+    fn from_values(values: &[f64]) -> Axis {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Axis { low, high, logarithms: low > 0.0 && high / low > LINEAR_MAX }

@@ -26,7 +26,7 @@ pub(crate) struct Downsampled {
 impl Downsampled {
     /// Takes samples in the order in which they were taken, and sorted; gives at most about `share`
     /// values.
-    pub(crate) fn of(samples: &[f64], sorted: &[f64], share: usize) -> Downsampled {
+    pub(crate) fn from_samples(samples: &[f64], sorted: &[f64], share: usize) -> Downsampled {
         let share = share.clamp(LINE_MIN, LINE_MAX);
         if samples.len() <= share {
             let middle = samples.iter().copied().map(rounded).collect();

@@ -105,7 +105,7 @@ pub(crate) struct Relative {
 }
 
 impl Charts {
-    pub(crate) fn of(shown: &[(Run, Analysis)]) -> Charts {
+    pub(crate) fn from_runs(shown: &[(Run, Analysis)]) -> Charts {
         let points: Vec<&Point> = shown.iter().flat_map(|(run, _)| &run.points).collect();
         let varying = Varying::of_points(&points);
         let metrics = metrics(shown);
@@ -161,7 +161,7 @@ impl Builder<'_> {
                 sessions.entry(sample.session).or_default().push(value);
             }
             let sessions: Vec<Vec<f64>> = sessions.into_values().collect();
-            Some((metric.name.clone(), Column::of(&samples, &sessions, self.share)?))
+            Some((metric.name.clone(), Column::from_samples(&samples, &sessions, self.share)?))
         };
         let sessions = cell.counted(rows::WALL).enumerate();
         let mut session = None;
@@ -181,7 +181,7 @@ impl Builder<'_> {
 
 impl Column {
     /// `None` if there is nothing to draw.
-    fn of(samples: &[f64], sessions: &[Vec<f64>], share: usize) -> Option<Column> {
+    fn from_samples(samples: &[f64], sessions: &[Vec<f64>], share: usize) -> Option<Column> {
         let mut sorted = samples.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let n = sorted.len();
@@ -189,7 +189,7 @@ impl Column {
         lab::stats::nearest_rank(n, 0.0)?;
         let p = PERCENTILES.map(|p| lab::stats::nearest_rank(n, p).map_or(f64::NAN, at));
         let (low, high) = lab::stats::percentile_interval(sessions, 50.0, 0.05);
-        let drawn = Downsampled::of(samples, &sorted, share);
+        let drawn = Downsampled::from_samples(samples, &sorted, share);
         Some(Column { n, p, low: low.map(rounded), high: high.map(rounded), drawn })
     }
 }

@@ -11,7 +11,7 @@ use crate::report::tests::fixture::{self, Fixture};
 fn drawn(samples: &[f64], share: usize) -> Downsampled {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    Downsampled::of(samples, &sorted, share)
+    Downsampled::from_samples(samples, &sorted, share)
 }
 
 #[test]
@@ -83,7 +83,7 @@ impl Fixture {
 }
 
 fn charts(f: &Fixture) -> Charts {
-    Charts::of(&[(f.run.clone(), f.analysis.clone())])
+    Charts::from_runs(&[(f.run.clone(), f.analysis.clone())])
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn points_of_several_runs_are_laid_over_each_other() {
     let (mut before, after) = (sampling(), sampling());
     before.run.label = Some("before".to_owned());
     let both = [&before, &after].map(|f| (f.run.clone(), f.analysis.clone()));
-    let charts = Charts::of(&both);
+    let charts = Charts::from_runs(&both);
     assert_eq!(charts.points.len(), 6);
     assert!(charts.points.iter().all(|place| place.cells.len() == 4));
     assert_eq!(charts.label(charts.points[0].cells[0]), "scan · run 7 · before");

@@ -20,7 +20,7 @@ pub(crate) fn all(run: &Run, analysis: &Analysis, numbers: &[Number]) -> Vec<(St
 
 /// Warnings that are derived from the rows, in addition to the notes of the run.
 pub(crate) fn own(run: &Run, numbers: &[Number]) -> impl Iterator<Item = String> + use<> {
-    loaded(&MachineLoad::of(run)).into_iter().chain(waited(numbers))
+    loaded(&MachineLoad::from_run(run)).into_iter().chain(waited(numbers))
 }
 
 /// Why the grades are limited, if they are.

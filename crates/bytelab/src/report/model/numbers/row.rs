@@ -15,7 +15,7 @@ pub(crate) struct Number {
 
 /// The rows of a run, in its order.
 pub(crate) fn numbers(run: &Run) -> Vec<Number> {
-    let load = MachineLoad::of(run);
+    let load = MachineLoad::from_run(run);
     run.cells.iter().filter_map(|cell| number(cell, &load)).collect()
 }
 

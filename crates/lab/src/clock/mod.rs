@@ -43,7 +43,7 @@ pub struct CpuClock(libc::clockid_t);
 impl CpuClock {
     /// Fails for a process that does not exist.
     #[cfg(any(target_os = "linux", target_os = "freebsd"))]
-    pub fn of(pid: u32) -> io::Result<Self> {
+    pub fn from_pid(pid: u32) -> io::Result<Self> {
         let mut id: libc::clockid_t = 0;
         // SAFETY: `id` is valid for writing a clock id, and any number may be passed as a process.
         match unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut id) } {
@@ -53,7 +53,7 @@ impl CpuClock {
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
-    pub fn of(_pid: u32) -> io::Result<Self> {
+    pub fn from_pid(_pid: u32) -> io::Result<Self> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no CPU clock of a process"))
     }
 
@@ -130,18 +130,18 @@ pub struct TreeUsage {
 impl TreeUsage {
     /// For this process, all its threads.
     pub(crate) fn own() -> TreeUsage {
-        TreeUsage::of(&usage(libc::RUSAGE_SELF))
+        TreeUsage::from_rusage(&usage(libc::RUSAGE_SELF))
     }
 
     /// For all children of this process that have ended and been waited for.
     pub(crate) fn of_ended_children() -> TreeUsage {
-        TreeUsage::of(&usage(libc::RUSAGE_CHILDREN))
+        TreeUsage::from_rusage(&usage(libc::RUSAGE_CHILDREN))
     }
 
-    fn of(usage: &libc::rusage) -> TreeUsage {
+    fn from_rusage(usage: &libc::rusage) -> TreeUsage {
         let user_ns = user_ns(usage);
         let cpu = Cpu { all_ns: user_ns + time_ns(usage.ru_stime), user_ns };
-        TreeUsage { cpu, counts: Usage::of(usage) }
+        TreeUsage { cpu, counts: Usage::from_rusage(usage) }
     }
 
     /// The difference from `before`.
@@ -161,7 +161,7 @@ pub(crate) fn reap(child: u32) -> io::Result<(ExitStatus, TreeUsage)> {
         let reaped =
             unsafe { libc::wait4(child as libc::pid_t, &raw mut status, 0, &raw mut usage) };
         if reaped >= 0 {
-            return Ok((ExitStatus::from_raw(status), TreeUsage::of(&usage)));
+            return Ok((ExitStatus::from_raw(status), TreeUsage::from_rusage(&usage)));
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
@@ -198,7 +198,7 @@ pub struct Usage {
 
 impl Usage {
     /// `ru_maxrss` is left out: it includes the memory of the process that started this one.
-    fn of(usage: &libc::rusage) -> Self {
+    fn from_rusage(usage: &libc::rusage) -> Self {
         Self {
             minor_faults: usage.ru_minflt as u64,
             major_faults: usage.ru_majflt as u64,
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn the_cpu_clock_of_this_process_counts_what_is_computed() {
-        let clock = CpuClock::of(std::process::id()).unwrap();
+        let clock = CpuClock::from_pid(std::process::id()).unwrap();
         let (before, thread) = (clock.read_ns().unwrap(), own_thread_cpu_ns());
         let mut answer = 0u64;
         while own_thread_cpu_ns() < thread + 2_000_000 {
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn a_process_that_does_not_exist_has_no_cpu_clock() {
         let beyond_the_last = 0x7fff_fff0;
-        assert!(CpuClock::of(beyond_the_last).is_err());
+        assert!(CpuClock::from_pid(beyond_the_last).is_err());
     }
 
     #[test]

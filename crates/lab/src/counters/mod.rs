@@ -55,7 +55,7 @@ impl Counters {
             why,
             rest_limit_ns: REST_LIMIT_NS,
         };
-        match CpuClock::of(pid) {
+        match CpuClock::from_pid(pid) {
             Ok(clock) => counters.cpu = Some(clock),
             Err(error) => explain(&mut counters.why, CPU, "the CPU clock of the process", &error),
         }

@@ -1,6 +1,9 @@
 //! The definition of an experiment: an `Experiment` is a job, its params and the methods that
 //! compete.
 
+#[cfg(test)]
+mod tests;
+
 use std::any::Any;
 use std::path::{Path, PathBuf};
 
@@ -74,6 +77,7 @@ impl Drop for Ending {
 
 /// One way to do the job.
 #[derive(Clone)]
+#[must_use]
 pub struct Method {
     pub name: String,
     /// One line that describes the method.
@@ -135,6 +139,36 @@ impl Experiment {
 }
 
 impl Method {
+    /// A method that competes at every point, reads no param and is measured by default.
+    pub fn contender(name: impl Into<String>, about: impl Into<String>, how: How) -> Method {
+        Method {
+            name: name.into(),
+            about: about.into(),
+            reads: Vec::new(),
+            how,
+            role: Role::Contender,
+            bypasses_cache: false,
+            default: true,
+            job: None,
+        }
+    }
+
+    /// The method as a line to hold the contenders against.
+    pub fn as_yardstick(self) -> Method {
+        Method { role: Role::Yardstick, ..self }
+    }
+
+    /// The method with further params that it reads.
+    pub fn reads(mut self, params: &[&'static str]) -> Method {
+        self.reads.extend(params);
+        self
+    }
+
+    /// The method where it competes only at these jobs, or under this condition.
+    pub fn job(self, job: &'static str) -> Method {
+        Method { job: Some(job), ..self }
+    }
+
     /// Whether the method does the job of this point.
     pub fn competes_at(&self, point: &Point) -> bool {
         let is_one =
@@ -172,6 +206,10 @@ pub enum How {
 }
 
 impl How {
+    pub fn worker(argv: impl IntoIterator<Item = impl Into<String>>) -> How {
+        How::Worker { argv: argv.into_iter().map(Into::into).collect() }
+    }
+
     /// Whether the method is timed from outside.
     pub fn is_command(&self) -> bool {
         match self {
@@ -292,84 +330,4 @@ impl std::error::Error for Skip {}
 /// Skips the method for this reason: `return Err(skip("no io_uring"))`.
 pub fn skip(reason: impl Into<String>) -> anyhow::Error {
     Skip(reason.into()).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn method(name: &str, job: Option<&'static str>, reads: &[&'static str]) -> Method {
-        Method {
-            name: name.to_owned(),
-            about: String::new(),
-            reads: reads.to_vec(),
-            how: How::Command(Command::default()),
-            role: Role::Contender,
-            bypasses_cache: false,
-            default: true,
-            job,
-        }
-    }
-
-    /// The points that remain of all combinations of two jobs, two sizes and two directories.
-    fn check(chosen: &[&str], expected: &[&str]) {
-        let experiment = Experiment {
-            name: "",
-            question: "",
-            readme: "",
-            params: Vec::new(),
-            methods: vec![
-                method("read", Some("reading"), &["job", "size"]),
-                method("hand", Some("handing"), &["job", "place"]),
-                method("any", None, &["job"]),
-            ],
-            data: Box::new(|_, _, _| Ok(Data::default())),
-        };
-        let axes = [
-            ("job", vec!["reading".into(), "handing".into()]),
-            ("size", vec![1.into(), 2.into()]),
-            ("place", vec!["here".into(), "there".into()]),
-        ];
-        let all = experiment.methods.iter();
-        let chosen: Vec<Method> =
-            all.filter(|method| chosen.contains(&&*method.name)).cloned().collect();
-        let points = experiment.points(Point::product(&axes), &chosen);
-        let points: Vec<String> = points.iter().map(ToString::to_string).collect();
-        assert_eq!(points, expected);
-    }
-
-    #[test]
-    fn a_point_has_only_the_params_of_the_methods_that_do_its_job() {
-        let reading = ["job=reading size=1", "job=reading size=2"];
-        let handing = ["job=handing place=here", "job=handing place=there"];
-        check(&["read"], &reading);
-        check(&["hand"], &handing);
-        check(&["read", "hand"], &[reading, handing].concat());
-        check(&["any"], &[reading, handing].concat());
-        check(&[], &[]);
-    }
-
-    #[test]
-    fn a_method_may_do_several_jobs() {
-        let at = |param: &str, word: &str| {
-            let mut point = Point::default();
-            point.set(param, word);
-            method("", Some("http|https"), &[]).competes_at(&point)
-        };
-        assert!(at("source", "http") && at("source", "https") && at("job", "https"));
-        assert!(!at("source", "file") && !at("source", "http|https") && !at("job", "h"));
-        assert!(at("place", "file"), "there is no job to choose");
-    }
-
-    #[test]
-    fn a_method_may_be_for_some_values_of_several_params() {
-        let at = |input: &str, output: &str| {
-            let mut point = Point::default();
-            point.set("input", input);
-            point.set("output", output);
-            method("", Some("input=file output=file|pipe"), &[]).competes_at(&point)
-        };
-        assert!(at("file", "file") && at("file", "pipe"));
-        assert!(!at("pipe", "file") && !at("file", "null") && !at("file", "file|pipe"));
-    }
 }
