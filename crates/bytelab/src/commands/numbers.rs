@@ -13,9 +13,9 @@ use lab::run::{CacheState, Run};
 
 use super::context::{Context, layout};
 use super::keep_args::KeepArgs;
-use super::measure::measure;
 use super::measure_args::MOST_ROUNDS;
 use super::output::{OutputArgs, print};
+use super::run::measure;
 use crate::measuring::{RunRequest, Selection};
 use crate::report::numbers::{COLUMNS, Column};
 use crate::{numbers, report};
