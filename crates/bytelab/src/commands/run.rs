@@ -1,5 +1,5 @@
-//! `bytelab run`: measures an experiment, or the rest of a run that was stopped or killed; stores it
-//! and prints it.
+//! `bytelab run`: measures an experiment, or the rest of a run that was stopped or killed, and
+//! stores and prints it.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,3 +1,4 @@
+mod checking;
 mod refusals;
 
 use std::io::{BufRead, BufReader, Write};
