@@ -11,6 +11,7 @@ use lab::stats::hodges_lehmann;
 
 use noted::{DESIGNS, KINDS, Rounds, false_notes};
 use simulate::{NOISES, Order, Rates, TABLES, Table, false_tables, rates};
+use spending::{Sessions, spent};
 
 #[path = "../tests/it/statistics/gate.rs"]
 mod gate;
@@ -18,8 +19,13 @@ mod gate;
 mod noted;
 #[path = "../tests/it/statistics/simulate.rs"]
 mod simulate;
+#[path = "../tests/it/statistics/spending.rs"]
+mod spending;
 
 const SETS: u32 = 4000;
+/// Sets of looks.
+const LOOKED: u32 = 40_000;
+const LOOKED_SPREADS: [f64; 3] = [0.0, 0.3, 1.0];
 /// Runs of pure noise.
 const NOTED: u32 = 1000;
 const SPREADS: [f64; 6] = [0.0, 0.2, 0.4, 0.7, 1.0, 1.5];
@@ -50,12 +56,32 @@ fn main() -> ExitCode {
         let shares = shares.map(|share| format!("{:5.1}", 100.0 * share)).join("");
         println!("{methods:>7} {sessions:>8} × {rounds:<6} {shares}");
     }
+    wrong += looks_in_all();
     wrong += notes();
     for n in [30, 100, 300, 1000, 10_000] {
         println!("n={n:<6} estimate and interval {:>9.1} µs", cost_us(n));
     }
-    println!("{wrong} of 108 out of bounds");
+    println!("{wrong} of 153 out of bounds");
     ExitCode::from(u8::from(wrong > 0))
+}
+
+/// The number of levels that all looks together exceed by more than three standard deviations.
+fn looks_in_all() -> u32 {
+    println!("what all looks together spend, % of the level, {LOOKED} sets");
+    println!("level    rounds {}", LOOKED_SPREADS.map(|spread| format!("{spread:6}")).join(""));
+    let mut wrong = 0;
+    for parts in [1, 2, 6, 13, 91] {
+        for sessions in [Sessions::Rounds(1), Sessions::Rounds(5), Sessions::ShortThenLong] {
+            let alpha = 0.05 / f64::from(parts);
+            let most = 1.0 + 3.0 / (alpha * f64::from(LOOKED)).sqrt();
+            let shares =
+                LOOKED_SPREADS.map(|spread| spent(alpha, spread, sessions, LOOKED, 5) / alpha);
+            wrong += shares.iter().map(|share| u32::from(*share > most)).sum::<u32>();
+            let shown = shares.map(|share| format!("{:6.1}", 100.0 * share)).join("");
+            println!("0.05/{parts:<4} {sessions:?}{shown}");
+        }
+    }
+    wrong
 }
 
 /// The number of shares of runs of pure noise with a note that are out of bounds.
