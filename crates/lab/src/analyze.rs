@@ -11,6 +11,7 @@ mod family;
 mod found;
 mod history;
 pub mod latency;
+mod look;
 mod noise;
 mod sides;
 pub mod size_sweep;

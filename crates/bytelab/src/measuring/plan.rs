@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use lab::clock;
-use lab::run::Plan;
+use lab::run::{Design, Plan};
 
 use super::request::RunRequest;
 
@@ -22,6 +22,7 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
         time_limit_ns: request.time.as_nanos() as u64,
         warm_up: request.warm_up,
         sessions,
+        design: Design::Fixed,
         seed: request.seed.unwrap_or_else(seed),
         cache: request.cache,
         sample_limit_ns: request.sample_limit.as_nanos() as u64,

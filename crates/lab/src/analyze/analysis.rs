@@ -111,7 +111,7 @@ pub struct Comparison {
     /// Whether its metric is the one that decides between the two: this is so for exactly one of a
     /// pair's comparisons.
     pub decides: bool,
-    /// The number of rounds that both have.
+    /// The number of rounds that both have; in a run of sequential design until the last look.
     pub n: usize,
     /// Sessions with such a round. Each is one value of the interval: rounds of the same processes
     /// are not independent.
@@ -120,10 +120,11 @@ pub struct Comparison {
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
-    /// Confidence level of the interval: 1 − 0.05 / (number of comparisons in the family).
+    /// Confidence level of the interval: 1 − 0.05 / (number of comparisons in the family); in a run
+    /// of sequential design the part of it that the look has.
     pub level: f64,
-    /// The p of the test that the interval inverts, alone, and with Holm's correction for the
-    /// family.
+    /// The p of the test that the interval inverts (in a run of sequential design that of all
+    /// looks), alone, and with Holm's correction for the family.
     pub p: Option<f64>,
     pub p_holm: Option<f64>,
     pub verdict: Verdict,
