@@ -39,7 +39,8 @@ pub struct Family {
     /// Why this metric decides.
     pub why: String,
     /// The winner, which is the method with the smallest ratio of those shown faster than the
-    /// reference, or else the reference, and the methods not shown slower than it.
+    /// reference, or else the reference, and the methods not shown slower than it; in a run of
+    /// sequential design those not shown slower than any other.
     pub best: Vec<usize>,
     /// Methods that are also not shown slower than the winner, but may take twice its time: too
     /// little is known about them.

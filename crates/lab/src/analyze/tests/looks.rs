@@ -116,3 +116,64 @@ fn a_run_that_has_stored_no_design_has_a_fixed_one() {
     let new: Run = serde_json::from_value(document).unwrap();
     assert_eq!(wall(&new).sessions, 8);
 }
+
+/// `early` left after six sessions, in which `late` was faster. That `late` became slower afterwards,
+/// so that its ratio is the larger one, does not bring `early` back.
+fn left_early() -> Run {
+    let of = |seed, factor: &dyn Fn(usize) -> f64, n| {
+        let noise = noisy(seed, 0.001).into_iter().take(n).enumerate();
+        noise.map(|(i, ns)| ns * factor(i)).collect::<Vec<f64>>()
+    };
+    let mut run = run(vec![
+        cell("read", of(1, &|_| 1.0, 80)),
+        cell("early", of(2, &|_| 0.5, 60)),
+        cell("late", of(3, &|i| if i < 60 { 0.48 } else { 0.9 }, 80)),
+    ]);
+    run.plan.design = Design::Sequential;
+    run.plan.sessions = 240;
+    run
+}
+
+#[test]
+fn what_is_shown_slower_than_any_other_is_not_the_best() {
+    let run = left_early();
+    let analysis = analyze(&run);
+    let ratio = |cell| analysis.comparisons.iter().find(|c| c.cell == cell).unwrap().ratio;
+    assert!(ratio(1) < ratio(2), "{:?} {:?}", ratio(1), ratio(2));
+    assert_eq!(analysis.families[0].best, [2]);
+    assert_eq!(analysis.families[0].undecided, [0; 0]);
+}
+
+#[test]
+fn what_is_decided_and_slower_than_another_leaves_but_for_the_reference() {
+    let decided = decided(&left_early());
+    assert_eq!(decided.leaves, [false, true, false]);
+    assert!(decided.all, "each has a verdict, and one is the best");
+}
+
+#[test]
+fn what_is_open_does_not_leave_and_keeps_the_run_going() {
+    // Both of them are as fast as the other, as far as eight sessions can show.
+    let mut run = left_early();
+    let equal = |seed| cell("equal", times(&noisy(seed, 0.2), 0.1));
+    run.cells.extend([equal(4), equal(5)]);
+    run.cells[4].method = "as-equal".to_owned();
+    let found = decided(&run);
+    assert_eq!(found.leaves, [false, true, true, false, false]);
+    assert!(!found.all);
+    let mut best = analyze(&run).families[0].best.clone();
+    best.sort_unstable();
+    assert_eq!(best, [3, 4]);
+    // Without a verdict nothing leaves, however slow: five sessions are too few for one.
+    let mut few = left_early();
+    few.cells[1] = cell("early", noisy(6, 0.01).into_iter().take(50).map(|ns| ns * 9.0));
+    let few = decided(&few);
+    assert_eq!(few.leaves, [false; 3]);
+    assert!(!few.all);
+}
+
+#[test]
+fn a_look_is_due_when_a_method_has_its_sessions() {
+    let due = |sessions| is_look(&sequential(sessions, 1.0));
+    assert_eq!([5, 6, 7, 8, 9].map(due), [false, true, false, true, false]);
+}
