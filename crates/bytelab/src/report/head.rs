@@ -42,6 +42,9 @@ pub(super) fn cache(state: CacheState) -> &'static str {
 }
 
 pub(super) fn rounds(plan: &Plan) -> String {
+    if !plan.design.is_fixed() {
+        return "until all is decided".to_owned();
+    }
     let sessions = match plan.sessions {
         0 | 1 => String::new(),
         n => format!(" in up to {n} sessions"),

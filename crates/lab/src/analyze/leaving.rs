@@ -22,7 +22,8 @@ pub struct Decided {
     pub all: bool,
 }
 
-/// Whether a cell of the run has as many sessions as a look needs, so that verdicts may have changed.
+/// Whether a cell of the run has as many sessions as a look needs, so that verdicts may have
+/// changed.
 pub fn is_look(run: &Run) -> bool {
     run.cells.iter().any(|cell| LOOKS.contains(&sessions(cell)))
 }

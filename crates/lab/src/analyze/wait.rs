@@ -29,8 +29,8 @@ fn sum(cell: &Cell, metric: &str, counts: &dyn Fn(&Sample) -> bool) -> Option<f6
 const PREEMPTIONS_PER_S: f64 = 50.0;
 
 /// Whether a method waited for a CPU during more than a small share of the wall time of these
-/// samples, as far as that is known: for a single thread exactly; for a process tree, because it was preempted and
-/// took longer than it computed.
+/// samples, as far as that is known: for a single thread exactly; for a process tree, because it
+/// was preempted and took longer than it computed.
 pub(super) fn waited(cell: &Cell, counts: impl Fn(&Sample) -> bool) -> bool {
     if let Some(share) = share_of(cell, &counts) {
         return share > WAIT_SHARE;

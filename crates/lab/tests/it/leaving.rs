@@ -10,8 +10,9 @@ use lab::run::{Design, Plan, Run};
 
 use crate::script::{cell, experiment, go_on, plan, run_with, script};
 
-/// A worker whose times follow from how many samples it has taken in all of its processes: `base_us`
-/// and up to `spread_us` more. It reports its CPU time, so that a busy machine changes nothing.
+/// A worker whose times follow from how many samples it has taken in all of its processes:
+/// `base_us` and up to `spread_us` more. It reports its CPU time, so that a busy machine changes
+/// nothing.
 fn counting(name: &str, dir: &Path, [base_us, spread_us, step]: [u32; 3]) -> Method {
     let file = dir.join(name);
     std::fs::write(&file, "0\n").unwrap();

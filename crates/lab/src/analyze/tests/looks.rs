@@ -117,8 +117,8 @@ fn a_run_that_has_stored_no_design_has_a_fixed_one() {
     assert_eq!(wall(&new).sessions, 8);
 }
 
-/// `early` left after six sessions, in which `late` was faster. That `late` became slower afterwards,
-/// so that its ratio is the larger one, does not bring `early` back.
+/// `early` left after six sessions, in which `late` was faster. That `late` became slower
+/// afterwards, so that its ratio is the larger one, does not bring `early` back.
 fn left_early() -> Run {
     let of = |seed, factor: &dyn Fn(usize) -> f64, n| {
         let noise = noisy(seed, 0.001).into_iter().take(n).enumerate();
