@@ -128,7 +128,7 @@ mod tests {
             sessions: None,
             seed: None,
             cache: CacheState::Warm,
-            sample_limit: Duration::from_secs(60),
+            sample_limit: Duration::from_mins(1),
             counting: 5,
             fresh: false,
             trace: None,

@@ -7,7 +7,7 @@ use crate::run::{Design, Run};
 #[derive(Default)]
 pub(super) struct Best {
     /// The winner, then the methods not shown slower.
-    pub(super) best: Vec<usize>,
+    pub(super) winners: Vec<usize>,
     /// Methods that are not shown slower either, but about which too little is known.
     pub(super) undecided: Vec<usize>,
     /// In a run of sequential design, the methods that are shown slower than another.
@@ -63,7 +63,7 @@ fn once(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
             None => undecided.push(cell),
         }
     }
-    Best { best, undecided, ..Best::default() }
+    Best { winners: best, undecided, ..Best::default() }
 }
 
 /// The verdict on a cell in comparison with the winner, none where too little is known. It is
@@ -108,7 +108,7 @@ fn at_looks(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
     let any_faster = || smallest(&|_| true).filter(|_| !may_win(reference));
     let winner = smallest(&may_win).or_else(any_faster).unwrap_or(reference);
 
-    let mut found = Best { best: vec![winner], beaten: beaten.clone(), ..Best::default() };
+    let mut found = Best { winners: vec![winner], beaten: beaten.clone(), ..Best::default() };
     let is_between = |c: &&Comparison, a: usize, b: usize| {
         [[a, b], [b, a]].contains(&[c.cell, c.reference_cell])
     };
@@ -117,7 +117,7 @@ fn at_looks(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
         let high =
             direct.and_then(|c| if c.cell == cell { c.high } else { c.low.map(|low| 1.0 / low) });
         if high.is_some_and(|high| high <= MAY_TAKE) {
-            found.best.push(cell);
+            found.winners.push(cell);
         } else {
             found.undecided.push(cell);
         }

@@ -39,7 +39,7 @@ pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Tables {
         correct(&mut comparisons, &own);
         let own = own.iter().map(|i| &comparisons[*i]);
         let best = best(run, family, &own.collect::<Vec<_>>());
-        family.best.clone_from(&best.best);
+        family.best.clone_from(&best.winners);
         family.undecided.clone_from(&best.undecided);
         all_best.push(best);
     }

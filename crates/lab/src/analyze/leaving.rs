@@ -39,9 +39,9 @@ pub fn decided(run: &Run) -> Decided {
             && own.all(|(family, best)| leaves(&tables, family, best, cell))
     };
     let leaves = (0..run.cells.len()).map(of_cell).collect();
-    let all = tables.families.iter().zip(&tables.best);
-    let all = all.map(|(family, best)| is_decided(run, &tables, family, best));
-    Decided { leaves, all: all.fold(true, |all, one| all && one) }
+    let mut tables_of_points = tables.families.iter().zip(&tables.best);
+    let all = tables_of_points.all(|(family, best)| is_decided(run, &tables, family, best));
+    Decided { leaves, all }
 }
 
 /// The reference never leaves: it is never compared with itself.

@@ -39,7 +39,7 @@ pub(crate) enum Limit {
 /// The share of sets in which a look at two equal methods excludes 0, at an α for all looks. Their
 /// processes differ by `spread` times as much as their rounds do.
 pub(crate) fn spent(alpha: f64, spread: f64, sessions: Sessions, sets: u32, seed: u64) -> f64 {
-    let limits = LOOKS.map(|n| Limit::new(n, last_look(n, alpha).unwrap().alpha));
+    let limits = LOOKS.map(|n| Limit::new(n, last_look(n, alpha).expect("it is a look").alpha));
     let mut random = SplitMix64(seed ^ alpha.to_bits() ^ spread.to_bits().rotate_left(7));
     let mut differ = 0;
     for _ in 0..sets {
@@ -49,7 +49,7 @@ pub(crate) fn spent(alpha: f64, spread: f64, sessions: Sessions, sets: u32, seed
                 let rounds = sessions.rounds(values.len());
                 let process = spread * random.normal();
                 let rounds: Vec<f64> = (0..rounds).map(|_| process + random.normal()).collect();
-                values.push(pseudomedian(&rounds).unwrap());
+                values.push(pseudomedian(&rounds).expect("there are rounds"));
             }
             limit.is_passed(&values)
         };
@@ -63,7 +63,7 @@ impl Limit {
         if n >= RANKED {
             return Limit::Ranks(SignedRank::new(n).bound(level));
         }
-        let null = StudentsT::new(0.0, 1.0, n as f64 - 1.0).unwrap();
+        let null = StudentsT::new(0.0, 1.0, n as f64 - 1.0).expect("n > 1");
         Limit::T(-null.inverse_cdf(level / 2.0))
     }
 
