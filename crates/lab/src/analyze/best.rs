@@ -2,7 +2,7 @@
 
 use super::compare::Pair;
 use super::{ALPHA, Comparison, Family, Verdict};
-use crate::run::{Design, Run};
+use crate::run::{Design, Run, Status};
 
 #[derive(Default)]
 pub(super) struct Best {
@@ -122,9 +122,10 @@ fn at_looks(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
             found.undecided.push(cell);
         }
     }
+    let goes_on = |cell: usize| may_win(cell) && run.cells[cell].status == Status::Measured;
     found.is_open = pairs
         .iter()
-        .any(|c| c.verdict == Verdict::Undecided && may_win(c.cell) && may_win(c.reference_cell));
+        .any(|c| c.verdict == Verdict::Undecided && goes_on(c.cell) && goes_on(c.reference_cell));
     found
 }
 

@@ -55,7 +55,11 @@ fn is_decided(run: &Run, tables: &Tables, family: &Family, best: &Best) -> bool 
     if let [cell] = family.compared[..] {
         return sessions(&run.cells[cell]) >= ALONE;
     }
-    let is_open = |cell: &usize| verdict(tables, family, *cell) == Some(Verdict::Undecided);
+    // A method that died takes no more samples.
+    let is_open = |cell: &usize| {
+        run.cells[*cell].status == Status::Measured
+            && verdict(tables, family, *cell) == Some(Verdict::Undecided)
+    };
     !best.is_open && !family.compared.iter().any(is_open)
 }
 

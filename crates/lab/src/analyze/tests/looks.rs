@@ -177,3 +177,15 @@ fn a_look_is_due_when_a_method_has_its_sessions() {
     let due = |sessions| is_look(&sequential(sessions, 1.0));
     assert_eq!([5, 6, 7, 8, 9].map(due), [false, true, false, true, false]);
 }
+
+#[test]
+fn a_method_that_died_keeps_no_run_going() {
+    let mut run = run(vec![cell("a", noisy(1, 0.2)), cell("b", noisy(2, 0.2))]);
+    run.plan.design = Design::Sequential;
+    run.plan.sessions = 240;
+    assert_eq!(wall(&run).verdict, Verdict::Undecided);
+    assert!(!decided(&run).all);
+    run.cells[1].status = Status::died(80, "signal 9");
+    assert_eq!(wall(&run).verdict, Verdict::Undecided);
+    assert!(decided(&run).all);
+}
