@@ -1,7 +1,5 @@
 //! The program: parse, measure into the store, analyze, print.
 
-#![warn(clippy::self_named_module_files)]
-
 mod atomic_file;
 mod cli;
 mod commands;

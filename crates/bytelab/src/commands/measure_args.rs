@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
+use super::keep_args::KeepArgs;
 use crate::measuring::{RunRequest, Selection};
 
 /// The maximum number of rounds, of all sessions together.
@@ -65,15 +66,8 @@ pub(crate) struct MeasureArgs {
     /// Write a timeline of one additional round to this file, to be opened in ui.perfetto.dev
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
-    /// A name for the run, to find it again
-    #[arg(long)]
-    label: Option<String>,
-    /// Where generated data is kept [default: the user's cache directory]
-    #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
-    data_dir: Option<PathBuf>,
-    /// Do not store the run
-    #[arg(long)]
-    no_store: bool,
+    #[command(flatten)]
+    keep: KeepArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -116,9 +110,9 @@ impl MeasureArgs {
             counting: self.counting,
             fresh: self.fresh,
             trace: self.trace,
-            label: self.label,
-            data_dir: self.data_dir,
-            keep: !self.no_store,
+            label: self.keep.label,
+            data_dir: self.keep.data_dir,
+            keep: !self.keep.no_store,
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `bytelab numbers`: the latency numbers of this machine.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,15 +12,15 @@ use lab::param::{Point, Value};
 use lab::run::{CacheState, Run};
 
 use super::context::{Context, layout};
-use super::measure::measure;
+use super::keep_args::KeepArgs;
 use super::measure_args::MOST_ROUNDS;
 use super::output::{OutputArgs, print};
+use super::run::measure;
 use crate::measuring::{RunRequest, Selection};
 use crate::report::numbers::{COLUMNS, Column};
 use crate::{numbers, report};
 
 #[derive(Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct NumbersArgs {
     /// Take more time for narrower intervals (at most 3 minutes)
     #[arg(long)]
@@ -44,15 +43,8 @@ pub(crate) struct NumbersArgs {
     /// Maximum number of rounds, of all sessions together [default: 72; 500 with --full]
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
-    /// A name for the run, to find it again
-    #[arg(long)]
-    label: Option<String>,
-    /// Where generated data is kept [default: the user's cache directory]
-    #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
-    data_dir: Option<PathBuf>,
-    /// Do not store the run
-    #[arg(long)]
-    no_store: bool,
+    #[command(flatten)]
+    keep: KeepArgs,
 }
 
 pub(crate) fn run(args: &NumbersArgs, context: &Context) -> Result<ExitCode> {
@@ -103,9 +95,9 @@ impl NumbersArgs {
             counting: 0,
             fresh: false,
             trace: None,
-            label: self.label.clone(),
-            data_dir: self.data_dir.clone(),
-            keep: !self.no_store,
+            label: self.keep.label.clone(),
+            data_dir: self.keep.data_dir.clone(),
+            keep: !self.keep.no_store,
         })
     }
 }

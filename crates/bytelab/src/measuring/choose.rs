@@ -104,16 +104,8 @@ fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
     if experiment.methods.iter().any(|method| method.name == name) {
         bail!("--worker {text}: {} has a method {name} already", experiment.name);
     }
-    Ok(Method {
-        name: name.to_owned(),
-        about: command.to_owned(),
-        reads: experiment.params.iter().map(|param| param.name).collect(),
-        how: How::Worker { argv },
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    })
+    let reads = experiment.params.iter().map(|param| param.name).collect();
+    Ok(Method { reads, ..Method::contender(name, command, How::Worker { argv }) })
 }
 
 /// Fails for the run of a check with two sides: a run does not store the location of the old side.

@@ -1,4 +1,4 @@
-//! How a run is measured: the request is decided, prepared by [`prepare_run`], and recorded.
+//! How a run is measured: what is requested is decided here; [`record`] prepares and records it.
 
 mod choose;
 mod plan;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::experiment::{Experiment, Method};
-use lab::launch::{Orphans, Stop};
+use lab::launch::Stop;
 use lab::measure::Job;
 use lab::metric;
 use lab::run::{Definition, Plan, Role, Run};
@@ -34,7 +34,8 @@ pub(crate) use self::request::{RunRequest, Selection};
 pub(crate) use self::run_lock::mark_imported;
 use self::trace_file::TraceFile;
 
-/// Measures what is requested. If there is a store, the run is stored while it grows.
+/// Measures what is requested: decides which methods are measured, at which points, by which plan.
+/// If there is a store, the run is stored while it grows.
 pub(crate) fn run(
     experiments: &Catalogue,
     request: RunRequest,
@@ -43,12 +44,6 @@ pub(crate) fn run(
 ) -> Result<Measured> {
     let experiment = experiments.find(&request.experiment)?;
     let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
-    let (job, new) = decide(experiment, request)?;
-    measure(job, Start::New(new), Output { store, trace }, stop)
-}
-
-/// Decides which methods are measured, at which points, by which plan.
-fn decide(experiment: &Experiment, request: RunRequest) -> Result<(Job<'_>, NewRun)> {
     let selection = &request.selection;
     let mut methods = choose(experiment, selection)?;
     let plan = plan(&request)?;
@@ -64,7 +59,7 @@ fn decide(experiment: &Experiment, request: RunRequest) -> Result<(Job<'_>, NewR
         experiment.name
     );
     let new = NewRun { points, plan, label: request.label, notes };
-    Ok((Job { experiment, methods }, new))
+    record(Job { experiment, methods }, Start::New(new), Output { store, trace }, stop)
 }
 
 /// Continues a run that was stopped or killed.
@@ -89,7 +84,7 @@ pub(crate) fn resume(
     }
     let job = Job { experiment, methods: methods_of(experiment, &run)? };
     let output = Output { store: Some(store), trace: None };
-    measure(job, Start::Stored(run), output, stop)
+    record(job, Start::Stored(run), output, stop)
 }
 
 /// Measures a run again: its methods, at its points, by its plan.
@@ -121,14 +116,7 @@ pub(crate) fn measure_new(
     store: Option<Box<dyn Store>>,
     stop: &Stop,
 ) -> Result<Run> {
-    Ok(measure(job, Start::New(new), Output { store, trace: None }, stop)?.run)
-}
-
-fn measure(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
-    let line = ProgressLine::new();
-    let orphans = Orphans::adopt();
-    let prepared = prepare_run(job, start, Some(&orphans), &line, stop)?;
-    record(prepared, output, line, stop)
+    Ok(record(job, Start::New(new), Output { store, trace: None }, stop)?.run)
 }
 
 /// The file that declared the run's experiment, if any: it must be unchanged since the run began.

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lab::experiment::Data;
-use lab::launch::Stop;
+use lab::launch::{Orphans, Stop};
 use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
 use lab::run::{Plan, Run, Warning};
 use lab::timeline::trace;
 
-use super::prepare::PreparedRun;
+use super::prepare::{PreparedRun, Start, prepare_run};
 use super::progress::ProgressLine;
 use super::run_lock;
 use super::trace_file::TraceFile;
@@ -32,15 +32,13 @@ pub(super) struct Output {
     pub(super) trace: Option<TraceFile>,
 }
 
-/// Measures, and stores each sample. The result includes whether everything that was created was
-/// removed.
-pub(super) fn record(
-    mut prepared: PreparedRun<'_>,
-    output: Output,
-    line: ProgressLine,
-    stop: &Stop,
-) -> Result<Measured> {
+/// Prepares what is decided, measures it, and stores each sample. The result includes whether
+/// everything that was created was removed.
+pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
     let Output { mut store, trace: file } = output;
+    let line = ProgressLine::new();
+    let orphans = Orphans::adopt();
+    let mut prepared = prepare_run(job, start, Some(&orphans), &line, stop)?;
     if !prepared.run.id.is_empty() {
         take_over(&mut prepared.run, store.as_deref_mut())?;
     }

@@ -1,90 +1,60 @@
 //! What a reader sees: text generated from runs and analyses. Pure: reads no clock, file or
 //! environment.
+//!
+//! `model` has what all kinds of text share; the other folders have a kind of text each.
 
-mod across;
-mod answer;
-mod charts;
-pub(crate) mod check;
-pub(crate) mod compare;
 pub(crate) mod export;
-mod foot;
-mod grid;
-mod head;
-pub(crate) mod history;
 mod html;
 mod json;
-mod list;
-mod markdown;
-pub(crate) mod numbers;
-pub(crate) mod over_time;
-mod page;
-mod percentiles;
-mod plot;
-pub(crate) mod published;
-mod rows;
-mod size_sweep;
+mod model;
 mod svg;
-mod table;
 mod text;
-mod thresholds;
-pub(crate) mod units;
-mod varying;
-pub(crate) mod view;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-use self::tests::fixture;
 
-use std::io;
+pub(crate) use self::html::html;
+pub(crate) use self::json::write as json;
+pub(crate) use self::model::rows::More;
+pub(crate) use self::model::view;
+pub(crate) use self::svg::files as svg;
+pub(crate) use self::text::list::{experiments, methods};
+pub(crate) use self::text::page::Layout;
+pub(crate) use self::text::percentiles::percentiles;
+pub(crate) use self::text::plot::plot;
+pub(crate) use self::text::run::text;
 
-use lab::analyze::Analysis;
-use lab::experiment::Experiment;
-use lab::run::Run;
-
-use self::page::Page;
-use self::varying::Varying;
-
-pub(crate) use self::page::Layout;
-pub(crate) use self::rows::More;
-pub(crate) use self::text::text;
-
-/// Every metric of every cell: p0 to p100, with intervals.
-pub(crate) fn percentiles(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
-    let mut page = Page::new(layout);
-    percentiles::write(&mut page, run, analysis, &Varying::of_run(run));
-    page.into_text()
+pub(crate) mod check {
+    pub(crate) use super::export::check::markdown;
+    pub(crate) use super::json::check::{foreseen_json, json};
+    pub(crate) use super::model::check::{Against, Asked};
+    pub(crate) use super::text::check::{baselines, foreseen, text};
 }
 
-/// One self-contained HTML file of one or several runs of an experiment.
-pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
-    html::html(shown)
+pub(crate) mod compare {
+    pub(crate) use super::json::compare::json;
+    pub(crate) use super::model::compare::Side;
+    pub(crate) use super::text::compare::text;
 }
 
-/// The same charts as SVG: the names of the files, and their content.
-pub(crate) fn svg(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
-    svg::files(shown, metric)
+pub(crate) mod history {
+    pub(crate) use super::json::history::runs as json;
+    pub(crate) use super::text::history::table;
 }
 
-/// The samples of each method as a line and as a histogram of characters.
-pub(crate) fn plot(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
-    let mut page = Page::new(layout);
-    plot::write(&mut page, run, analysis, &Varying::of_run(run));
-    page.into_text()
+pub(crate) mod numbers {
+    pub(crate) use super::export::numbers::markdown;
+    pub(crate) use super::model::numbers::{COLUMNS, Column, p50s};
+    pub(crate) use super::text::numbers::text;
 }
 
-/// One JSON document, on one line and without an end of line.
-pub(crate) fn json(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
-    json::write(run, analysis, out)
+pub(crate) mod over_time {
+    pub(crate) use super::json::history::over_time as json;
+    pub(crate) use super::text::over_time::text;
 }
 
-/// The experiments, one on each line.
-pub(crate) fn experiments(experiments: &[Experiment]) -> String {
-    list::experiments(experiments)
-}
-
-/// The params and the methods of an experiment, and whether each language of its workers is
-/// installed.
-pub(crate) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
-    list::methods(experiment, languages)
+pub(crate) mod published {
+    pub(crate) use super::json::published::json;
+    pub(crate) use super::model::published::Beside;
+    pub(crate) use super::text::published::{figures, list, text};
 }

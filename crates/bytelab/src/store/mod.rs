@@ -22,6 +22,12 @@ pub(crate) fn open(flag: Option<OsString>) -> Result<Box<dyn Store>> {
     Ok(Box::new(sqlite::Sqlite::open(&path)?))
 }
 
+/// Reads the whole store that a command would open; one that does not exist is not created.
+pub(crate) fn verify(flag: Option<OsString>) -> Result<()> {
+    let path = locate(flag, |name| std::env::var_os(name))?;
+    if path.exists() { sqlite::Sqlite::open(&path)?.verify() } else { Ok(()) }
+}
+
 /// The run of this id, or the run that started last.
 pub(crate) fn load(store: &mut dyn Store, id: &str) -> Result<Run> {
     if id != "latest" {

@@ -1,5 +1,6 @@
 //! Which module may use which: the arrows inside the program.
 
+use crate::module_graph::{Uses, uses};
 use crate::tidy::{root, sources};
 
 const EXPERIMENTS: &str = "crates/bytelab/src/experiments";
@@ -63,6 +64,104 @@ fn no_command_is_known_below_the_commands() {
             assert_eq!(known, None, "{path}");
         }
     }
+}
+
+/// The folders of the report, each with the others that it may use. The export uses the paragraphs
+/// of the text, which its Markdown contains, and the JSON writer, which escapes what terminals
+/// interpret.
+const REPORT: [(&str, &[&str]); 6] = [
+    ("model", &[]),
+    ("text", &["model"]),
+    ("html", &["model"]),
+    ("svg", &["model"]),
+    ("json", &["model"]),
+    ("export", &["model", "text", "json"]),
+];
+
+/// Each use of a file of the report that its folder does not allow.
+fn forbidden_in_the_report(uses: &Uses) -> Vec<String> {
+    let folder = |file: &str| {
+        let below = file.strip_prefix("src/report/")?;
+        Some(below.split_once('/').map_or("the hub", |(folder, _)| folder).to_owned())
+    };
+    let is_allowed = |(from, to): &(String, String)| {
+        let (Some(from), Some(to)) = (folder(from), folder(to)) else { return true };
+        let allowed = REPORT.iter().find(|(name, _)| *name == from);
+        from == to || from == "the hub" || allowed.is_some_and(|(_, may)| may.contains(&&*to))
+    };
+    let found = uses.iter().filter(|(ends, _)| !is_allowed(ends));
+    found.map(|((from, to), path)| format!("{from} → {to}: {path}")).collect()
+}
+
+#[test]
+fn the_kinds_of_text_use_the_model_and_not_each_other() {
+    let mut folders = folders_in("crates/bytelab/src/report");
+    folders.retain(|name| name != "tests");
+    folders.sort_unstable();
+    let mut known = REPORT.map(|(name, _)| name);
+    known.sort_unstable();
+    assert_eq!(folders, known);
+    let read = |file: &str| std::fs::read_to_string(root().join("crates/bytelab").join(file)).ok();
+    let uses = uses("src/main.rs", &read);
+    let inside = uses.keys().filter(|(from, to)| {
+        from.starts_with("src/report/text/") && to.starts_with("src/report/model/")
+    });
+    assert!(inside.count() > 20, "the graph has the report");
+    assert_eq!(forbidden_in_the_report(&uses), Vec::<String>::new());
+}
+
+/// A path through a name that the hub re-exports would hide the arrow from a reader.
+#[test]
+fn nothing_in_the_report_imports_its_hub() {
+    for (folder, _) in REPORT {
+        for (path, code) in sources(&format!("crates/bytelab/src/report/{folder}")) {
+            assert_eq!(of_the_hub(&code), None, "{path}");
+        }
+    }
+}
+
+/// The rest of the first line that takes a name from `crate::report` that is not a folder.
+fn of_the_hub(code: &str) -> Option<&str> {
+    let mut paths = code.split("crate::report").skip(1).filter_map(|rest| rest.lines().next());
+    paths.find(|rest| {
+        let name = rest.strip_prefix("::").unwrap_or_default();
+        let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
+        let is_folder = REPORT.iter().any(|(folder, _)| *folder == name);
+        !is_folder || !rest[2 + name.len()..].starts_with("::")
+    })
+}
+
+#[test]
+fn a_planted_use_of_another_kind_of_text_is_found() {
+    let files = |model: &'static str, text: &'static str| {
+        let read = move |file: &str| {
+            let text = match file {
+                "src/main.rs" => "mod report;",
+                "src/report/mod.rs" => {
+                    "mod model; mod text; mod svg; pub use text::Page; struct H;"
+                }
+                "src/report/model/mod.rs" => model,
+                "src/report/text/mod.rs" => text,
+                "src/report/svg/mod.rs" => "pub struct Canvas;",
+                _ => return None,
+            };
+            Some(text.to_owned())
+        };
+        forbidden_in_the_report(&uses("src/main.rs", &read))
+    };
+    let page = "use super::model::Table; pub struct Page;";
+    assert_eq!(files("pub struct Table;", page), Vec::<String>::new());
+    let up = files("use crate::report::text::Page; pub struct Table;", page);
+    assert_eq!(up.len(), 1, "{up:?}");
+    let through_the_hub = files("use crate::report::Page; pub struct Table;", page);
+    assert_eq!(through_the_hub.len(), 1, "{through_the_hub:?}");
+    let beside = files("pub struct Table;", "use super::svg::Canvas; pub struct Page;");
+    assert_eq!(beside.len(), 1, "{beside:?}");
+    let hub = files("use super::H; pub struct Table;", page);
+    assert_eq!(hub.len(), 1, "{hub:?}");
+    assert!(of_the_hub("use crate::report::Layout;").is_some());
+    assert!(of_the_hub("use crate::report::{Layout, model::rows};").is_some());
+    assert!(of_the_hub("use crate::report::text::page::Layout;").is_none());
 }
 
 #[test]

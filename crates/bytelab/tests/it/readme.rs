@@ -6,9 +6,6 @@ use serde_json::Value;
 
 use crate::program::{SMALL, World};
 
-/// The prefixes of the names of methods in other languages.
-const LANGUAGES: [&str; 8] = ["c", "cpp", "go", "haskell", "java", "node", "python", "swift"];
-
 fn readme() -> String {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     std::fs::read_to_string(readme).unwrap()
@@ -101,8 +98,12 @@ fn the_table_of_the_readme_has_the_methods_of_a_default_run() {
         cells.map(|cell| cell["method"].as_str().unwrap().to_owned()).collect()
     };
     let (contenders, yardsticks) = (of_role("contender"), of_role("yardstick"));
-    let in_language =
-        |name: &String| LANGUAGES.iter().any(|language| name.starts_with(&format!("{language}-")));
+    let listed = world.run(&["list", "reading"]).stdout;
+    let (_, languages) = listed.split_once("\nOther languages").expect("it lists the languages");
+    let languages = languages.lines().skip(1).filter_map(first_word);
+    let languages: Vec<String> = languages.map(|language| format!("{language}-")).collect();
+    assert!(languages.len() > 3, "{languages:?}");
+    let in_language = |name: &String| languages.iter().any(|start| name.starts_with(start));
     let [methods, below] = table_of_reading();
     let built_in: BTreeSet<String> = methods.iter().filter(|m| !in_language(m)).cloned().collect();
     assert!(methods.iter().any(in_language), "the default run has methods in other languages, too");
@@ -111,35 +112,58 @@ fn the_table_of_the_readme_has_the_methods_of_a_default_run() {
     assert!(readme().contains(&ways), "the README does not say {ways:?}");
 }
 
+/// The first word of a line that is indented by two spaces.
+fn first_word(line: &str) -> Option<&str> {
+    let word = line.strip_prefix("  ")?.split(' ').next()?;
+    Some(word).filter(|word| !word.is_empty())
+}
+
+/// The rows of the README's table of commands: the code in each cell.
+fn table_of_commands() -> Vec<[Vec<String>; 2]> {
+    let text = readme();
+    let (_, table) = text.split_once("\n| command | |\n|---|---|\n").expect("a table of commands");
+    let rows = table.lines().take_while(|line| line.starts_with("| "));
+    let code = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let row = |line: &str| {
+        let (command, about) = line[2..].split_once(" | ").expect("two cells");
+        [code(command), code(about)]
+    };
+    rows.map(row).collect()
+}
+
+/// `list published` of `bytelab list published`: what a reader types after the program's name.
+fn args_of(code: &str) -> &str {
+    code.strip_prefix("bytelab ").unwrap_or(code)
+}
+
 #[test]
-fn every_command_of_the_readme_s_table_exists() {
+fn the_readme_s_table_has_every_command_and_the_flags_that_it_names() {
     let world = World::new();
-    for command in [
-        "numbers",
-        "run",
-        "list",
-        "init",
-        "history",
-        "show",
-        "compare",
-        "check",
-        "baseline",
-        "report",
-        "export",
-        "delete",
-        "doctor",
-        "self-test",
-        "cat",
-        "fleece",
-        "import",
-        "sample",
-    ] {
-        assert_eq!(world.run(&[command, "--help"]).code, 0, "{command}");
+    let help = world.run(&["--help"]).stdout;
+    let (_, commands) = help.split_once("\nCommands:\n").expect("a list of commands");
+    let (commands, _) = commands.split_once("\n\n").expect("its end");
+    let mut commands: BTreeSet<&str> = commands.lines().filter_map(first_word).collect();
+    commands.remove("help");
+    let is_command = |code: &String| commands.contains(args_of(code).split(' ').next().unwrap());
+    let mut named = BTreeSet::new();
+    for [command, about] in table_of_commands() {
+        let all = command.iter().chain(about.iter().filter(|code| code.starts_with("bytelab ")));
+        let of_row: BTreeSet<String> =
+            all.map(|code| args_of(code).split(' ').next().unwrap().to_owned()).collect();
+        let helps: String =
+            of_row.iter().map(|command| world.run(&[command, "--help"]).stdout).collect();
+        let codes = command.iter().chain(&about);
+        let own = codes.filter(|code| code.starts_with('-') || is_command(code));
+        for flag in own.flat_map(|code| code.split(' ')).filter(|word| word.starts_with('-')) {
+            let mut words = helps.split(|c: char| !c.is_alphanumeric() && c != '-');
+            assert!(words.any(|word| word == flag), "{of_row:?} have no {flag}");
+        }
+        named.extend(of_row);
     }
+    assert_eq!(named.iter().map(String::as_str).collect::<BTreeSet<_>>(), commands);
     assert!(world.run(&["list"]).stdout.contains("reading"));
     assert!(world.run(&["list", "reading"]).stdout.contains("mmap-window"));
-    let doctor: serde_json::Value =
-        serde_json::from_str(&world.run(&["doctor", "--json"]).stdout).unwrap();
+    let doctor: Value = serde_json::from_str(&world.run(&["doctor", "--json"]).stdout).unwrap();
     assert_eq!(doctor["metrics"][0]["name"], "wall_ns");
     assert_eq!(doctor["metrics"][0]["available"], true);
 }

@@ -64,7 +64,7 @@ fn best_grade(share: f64, [b, c]: [f64; 2]) -> char {
 
 impl MachineLoad {
     /// Older runs have only the load at their start.
-    pub fn of(run: &Run) -> MachineLoad {
+    pub fn from_run(run: &Run) -> MachineLoad {
         let fact = |name: &str| run.environment.facts.get(name).and_then(serde_json::Value::as_f64);
         let loaded = || Some((fact("load_1_min")? / fact("cpu_threads")?).min(1.0));
         let others = fact("busy_share_of_others").or_else(loaded);

@@ -14,7 +14,7 @@ const TRIES: u32 = 5;
 impl Outside {
     /// For a process at rest. A thread that another one starts between two listings would be
     /// counted twice, so everything is repeated if the threads have changed.
-    pub(crate) fn of(sources: &Sources, root: u32) -> Result<Outside, String> {
+    pub(crate) fn new(sources: &Sources, root: u32) -> Result<Outside, String> {
         for _ in 0..TRIES {
             let tasks = tree::tasks(root);
             let mut events = Vec::new();

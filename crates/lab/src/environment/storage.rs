@@ -62,7 +62,7 @@ pub(super) fn add(tree: &Tree, data_file: Option<&Path>, facts: &mut Facts) {
     facts.insert("data_file_system".into(), mount.as_ref().map(|mount| mount.kind.clone()).into());
     facts.insert("data_mount_options".into(), options.into());
     facts.insert("data_device".into(), mount.as_ref().map(|mount| mount.source.clone()).into());
-    let device = mount.as_ref().and_then(|mount| Device::of(tree, mount));
+    let device = mount.as_ref().and_then(|mount| Device::from_mount(tree, mount));
     add_device(tree, mount.as_ref(), device.as_ref(), facts);
 }
 
@@ -170,7 +170,7 @@ struct Device {
 impl Device {
     /// A file system that spans devices, such as btrfs, has a number without a device; then the
     /// source of the mount identifies it.
-    fn of(tree: &Tree, mount: &Mount) -> Option<Self> {
+    fn from_mount(tree: &Tree, mount: &Mount) -> Option<Self> {
         Self::numbered(tree, &mount.device).or_else(|| {
             let metadata = fs::metadata(tree.path(&mount.source)).ok()?;
             Self::numbered(tree, &number(metadata.rdev()))
@@ -283,7 +283,7 @@ mod tests {
         let tree = tree(directory.path());
         let mount = mount(line);
         let mut facts = Facts::new();
-        add_device(&tree, Some(&mount), Device::of(&tree, &mount).as_ref(), &mut facts);
+        add_device(&tree, Some(&mount), Device::from_mount(&tree, &mount).as_ref(), &mut facts);
         facts
     }
 

@@ -135,7 +135,7 @@ impl CountingRunner for Foreign {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         let ready = self.worker.prepare(arguments)?;
         count::settle(self.worker.pid());
-        self.outside = Outside::of(&self.sources, self.worker.pid());
+        self.outside = Outside::new(&self.sources, self.worker.pid());
         let started = allocations::Worker::start(&self.argv, &self.limits, arguments);
         self.allocations = allocations::or_why(started)?;
         Ok(ready)

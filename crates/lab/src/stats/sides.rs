@@ -15,7 +15,7 @@ pub const RUNS_A_SIDE: usize = 5;
 /// Welch (1947) and the degrees of freedom of Satterthwaite (1946). None if a side has no value, or
 /// one that is not finite.
 pub fn between(before: &[f64], after: &[f64], alpha: f64) -> Option<Shift> {
-    let (x, y) = (Side::of(before)?, Side::of(after)?);
+    let (x, y) = (Side::from_values(before)?, Side::from_values(after)?);
     let estimate = y.mean - x.mean;
     if x.n.min(y.n) < RUNS_A_SIDE {
         return Some(Shift { n: x.n + y.n, estimate, interval: None, p: 1.0 });
@@ -37,8 +37,8 @@ pub fn between_single(
     run_sd: Option<f64>,
     alpha: f64,
 ) -> Option<Shift> {
-    let x = Side::of(before)?;
-    let runs: Vec<Side> = after.iter().map(|run| Side::of(run)).collect::<Option<_>>()?;
+    let x = Side::from_values(before)?;
+    let runs: Vec<Side> = after.iter().map(|run| Side::from_values(run)).collect::<Option<_>>()?;
     let fewest = runs.iter().map(|run| run.n).min()?.min(x.n);
     if fewest < RUNS_A_SIDE {
         return None;
@@ -93,7 +93,7 @@ struct Side {
 }
 
 impl Side {
-    fn of(values: &[f64]) -> Option<Side> {
+    fn from_values(values: &[f64]) -> Option<Side> {
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
         let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();

@@ -20,7 +20,7 @@ pub struct Child {
 
 impl Timeline {
     /// The timeline of these children, and of the processes that they started.
-    pub fn of(
+    pub fn from_recording(
         recording: &Recording,
         children: Vec<Child>,
         start_ns: u64,

@@ -103,7 +103,7 @@ fn calls(layout: &mut Layout) -> Result<[u64; 2], String> {
 fn ring(kinds: &[PerfEvent], cpu: u32) -> io::Result<Ring> {
     let mut events = kinds.iter().map(|kind| open_on_cpu(*kind, cpu));
     let first = events.next().unwrap_or_else(|| Err(io::ErrorKind::InvalidInput.into()))?;
-    let mut ring = Ring::of(first, &RING_SIZES_BYTES)?;
+    let mut ring = Ring::new(first, &RING_SIZES_BYTES)?;
     events.try_for_each(|event| ring.add(event?))?;
     Ok(ring)
 }

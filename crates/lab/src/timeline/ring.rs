@@ -26,7 +26,7 @@ pub(super) struct Ring {
 
 impl Ring {
     /// A ring for this event, with the largest of these sizes that the kernel grants.
-    pub(super) fn of(event: OwnedFd, sizes_bytes: &[usize]) -> io::Result<Ring> {
+    pub(super) fn new(event: OwnedFd, sizes_bytes: &[usize]) -> io::Result<Ring> {
         let page_bytes = rustix::param::page_size();
         let mut refused = io::Error::from(io::ErrorKind::InvalidInput);
         for &data_bytes in sizes_bytes {

@@ -44,7 +44,7 @@ pub fn trace(
     explain(&mut bench, &sources, recording.lost);
     let facts = facts(bench.run, &sources, recording.lost);
     bench.record.finish(bench.run)?;
-    Ok(Some(Timeline::of(&recording, children, start_ns, facts)))
+    Ok(Some(Timeline::from_recording(&recording, children, start_ns, facts)))
 }
 
 struct Round<'a, 'b> {

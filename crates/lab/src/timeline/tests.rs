@@ -47,7 +47,7 @@ fn timeline() -> Timeline {
         ],
         jobs: vec![span("job", Category::Job, 130, 250)],
     };
-    Timeline::of(&recording, vec![child], 100, BTreeMap::new())
+    Timeline::from_recording(&recording, vec![child], 100, BTreeMap::new())
 }
 
 fn written(timeline: &Timeline) -> Value {

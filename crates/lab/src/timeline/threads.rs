@@ -58,7 +58,7 @@ impl ThreadStates {
 fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
     let mut found = BTreeMap::new();
     for process in tree::processes(roots) {
-        let Some(stat) = Stat::of(process) else { continue };
+        let Some(stat) = Stat::read(process) else { continue };
         for thread in tree::threads_of(process) {
             let name = fs::read_to_string(format!("/proc/{process}/task/{thread}/comm"));
             let name = name.unwrap_or_default().trim_end().to_owned();

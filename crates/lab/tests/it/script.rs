@@ -5,7 +5,7 @@ use lab::experiment::{Data, Experiment, How, Method};
 use lab::launch::{Launcher, Stop};
 use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data};
 use lab::param::Point;
-use lab::run::{CacheState, Cell, Plan, Role, Run};
+use lab::run::{CacheState, Cell, Plan, Run};
 
 /// A worker that follows the protocol; `$n` is the number of the sample.
 pub(crate) const GOOD: &str = r#"
@@ -30,21 +30,11 @@ pub(crate) fn experiment() -> Experiment {
 }
 
 pub(crate) fn method(name: &str, how: How) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: String::new(),
-        reads: Vec::new(),
-        how,
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    }
+    Method::contender(name, "", how)
 }
 
 pub(crate) fn script(name: &str, text: &str) -> Method {
-    let argv = ["/bin/sh", "-c", text].map(str::to_owned).to_vec();
-    method(name, How::Worker { argv })
+    method(name, How::worker(["/bin/sh", "-c", text]))
 }
 
 pub(crate) fn plan(rounds: u32) -> Plan {

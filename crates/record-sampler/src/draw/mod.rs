@@ -11,7 +11,7 @@ mod strata;
 mod weighted;
 
 #[cfg(test)]
-mod fairness;
+mod tests;
 
 pub use bernoulli::Bernoulli;
 pub use exactly::Exactly;

@@ -33,7 +33,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn of(id: i64) -> Row {
+    pub(crate) fn new(id: i64) -> Row {
         let kind = [Some("a"), Some("bb"), None, Some("a"), Some("")][id as usize % 5];
         let w = (id % 7) as f64 / 4.0;
         Row { id, kind, w, price: Some(id as i32 % 9), single: w as f32, double: w }
@@ -41,7 +41,7 @@ impl Row {
 }
 
 pub(crate) fn rows(ids: Range<i64>) -> Vec<Row> {
-    ids.map(Row::of).collect()
+    ids.map(Row::new).collect()
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,6 @@ mod against;
 mod gate;
 mod two_sides;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -17,6 +16,7 @@ use lab::run::Run;
 
 use super::context::{Context, layout, warn_if_unoptimised};
 use super::exit;
+use super::keep_args::KeepArgs;
 use super::limits::ensure_once;
 use super::measure_args::{MOST_ROUNDS, MOST_SESSIONS};
 use crate::measuring::{self, RunRequest};
@@ -34,8 +34,15 @@ const BESIDE: &str = "Old and new in the same rounds decides more, and needs no 
 The second puts PATH in for {program} in the commands of FILE.toml; the third takes the built-in
 methods of another bytelab. `bytelab check EXPERIMENT --help` has their flags.";
 
+/// The help of `--data-dir`, which differs from that of other subcommands.
+const DATA_DIR: &str =
+    "Where generated data is kept [default: the directory that the baseline used]";
+
 #[derive(Args)]
 #[command(after_help = format!("{BESIDE}\n\n{EXIT_STATUS}"))]
+#[command(mut_arg("label", |arg| arg.help("A name for the runs, to find them again")))]
+#[command(mut_arg("data_dir", |arg| arg.help(DATA_DIR)))]
+#[command(mut_arg("no_store", |arg| arg.help("Do not keep the runs")))]
 pub(crate) struct CheckArgs {
     /// The run, or the name of one (see `bytelab baseline`)
     #[arg(long, value_name = "ID|NAME", required = true)]
@@ -45,15 +52,8 @@ pub(crate) struct CheckArgs {
     /// Compare absolute times, not times relative to the reference in the same rounds
     #[arg(long)]
     absolute: bool,
-    /// A name for the runs, to find them again
-    #[arg(long)]
-    label: Option<String>,
-    /// Where generated data is kept [default: the directory that the baseline used]
-    #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
-    data_dir: Option<PathBuf>,
-    /// Do not keep the runs
-    #[arg(long)]
-    no_store: bool,
+    #[command(flatten)]
+    keep: KeepArgs,
     /// Set if an experiment is named instead of a baseline.
     #[arg(skip)]
     pub(crate) against: Option<(AgainstArgs, RunRequest)>,
@@ -93,10 +93,10 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
     }
     let stop = Stop::on_signals()?;
     let mut now: Vec<Run> = Vec::new();
-    let label = args.label.clone().unwrap_or_else(|| format!("check of {name}"));
+    let label = args.keep.label.clone().unwrap_or_else(|| format!("check of {name}"));
     let checked = loop {
-        let store = context.store_if(!args.no_store)?;
-        let (known, dir) = (&context.experiments, args.data_dir.clone());
+        let store = context.store_if(!args.keep.no_store)?;
+        let (known, dir) = (&context.experiments, args.keep.data_dir.clone());
         let measured = measuring::repeat(known, &baseline, &label, dir, store, &stop);
         if let Some(stopped) = exit::of_signal(&stop) {
             return Ok(stopped);

@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use self::finding::Finding;
 use super::context::Context;
+use crate::store;
 
 /// How long the noise is observed.
 const WATCH_NS: u64 = 500_000_000;
@@ -56,8 +57,9 @@ pub(crate) struct DoctorArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &DoctorArgs, _: &Context) -> Result<ExitCode> {
-    let diagnosis = diagnose()?;
+pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
+    let mut diagnosis = diagnose()?;
+    diagnosis.abilities.push(store(context));
     let mut out = io::stdout().lock();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &diagnosis)?;
@@ -140,6 +142,18 @@ fn abilities() -> Result<Vec<Finding>> {
         finding("O_DIRECT", "open", direct(&path), "set TMPDIR to a directory on a disk"),
         finding("io_uring", "io_uring_setup", io_uring(), "see kernel.io_uring_disabled"),
     ])
+}
+
+/// Other commands read of a store only what they need.
+fn store(context: &Context) -> Finding {
+    let verified = store::verify(context.store.clone());
+    Finding {
+        name: "store of runs",
+        available: verified.is_ok(),
+        source: "PRAGMA quick_check of all of it",
+        exactness: "tried",
+        reason: verified.err().map(|error| format!("{error:#}")),
+    }
 }
 
 fn warm(path: &Path) -> Result<()> {

@@ -45,7 +45,7 @@ fn kind(value: Value<'_>) -> usize {
 }
 
 pub(super) fn write(doc: &Doc<&[u8]>, out: &mut dyn Write) -> io::Result<()> {
-    let stats = Stats::of(doc);
+    let stats = Stats::from_doc(doc);
     let len = doc.as_bytes().len();
     let row = |name: &str, count: &Count| {
         let share = count.bytes as f64 * 100.0 / len as f64;
@@ -74,7 +74,7 @@ pub(super) fn write(doc: &Doc<&[u8]>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 impl Stats {
-    fn of(doc: &Doc<&[u8]>) -> Stats {
+    fn from_doc(doc: &Doc<&[u8]>) -> Stats {
         let mut stats = Stats::default();
         stats.pointers.add(2);
         for (value, slots) in walk::stored(doc).into_values() {

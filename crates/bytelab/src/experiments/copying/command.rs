@@ -7,7 +7,7 @@ use anyhow::Result;
 use lab::experiment::{Build, Method, Task};
 use lab::param::Point;
 
-use super::job::{Copying, Cpu, between, contender, task};
+use super::job::{Copying, Cpu, contender, task};
 use crate::experiments::shared::command::{must_be_installed, run as run_command};
 
 pub(super) fn methods() -> Vec<Method> {
@@ -36,12 +36,10 @@ pub(super) fn methods() -> Vec<Method> {
         if_installed("pv", "pv", "pv --quiet, its start included", |point| {
             command(point, &["pv", "--quiet"])
         }),
-        between(
-            "input=file output=file",
-            contender("cp", "cp /dev/stdin /dev/stdout, its start included", &[], |point| {
-                command(point, &["cp", "/dev/stdin", "/dev/stdout"])
-            }),
-        ),
+        contender("cp", "cp /dev/stdin /dev/stdout, its start included", &[], |point| {
+            command(point, &["cp", "/dev/stdin", "/dev/stdout"])
+        })
+        .job("input=file output=file"),
     ]
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Rest {
 }
 
 impl Setup {
-    pub(super) fn of(point: &Point) -> Result<Setup> {
+    pub(super) fn from_point(point: &Point) -> Result<Setup> {
         let kind = |name| match point.text(name)? {
             "null" => Ok(Kind::Null),
             "file" => Ok(Kind::File),

@@ -8,7 +8,6 @@ use lab::clock;
 pub(super) use lab::clock::Cpu;
 use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
-use lab::run::Role;
 
 use super::ends::{Ends, Setup};
 
@@ -21,25 +20,12 @@ pub(super) trait Copying {
 
 /// All methods read `size`, `input`, `output` and `reader`; `reads` names further params.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: [&["size", "input", "output", "reader"], reads].concat(),
-        how: How::BuiltIn(build),
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    }
-}
-
-/// A method that works only between some kinds of ends, such as `input=file output=pipe|socket`.
-pub(super) fn between(ends: &'static str, method: Method) -> Method {
-    Method { job: Some(ends), ..method }
+    let of_all = ["size", "input", "output", "reader"];
+    Method::contender(name, about, How::BuiltIn(build)).reads(&of_all).reads(reads)
 }
 
 pub(super) fn task<C: Copying + 'static>(point: &Point, copying: C) -> Result<Box<dyn Task>> {
-    Ok(Box::new(Job { setup: Setup::of(point)?, copying, cpu: Cpu::default(), ops: 1 }))
+    Ok(Box::new(Job { setup: Setup::from_point(point)?, copying, cpu: Cpu::default(), ops: 1 }))
 }
 
 struct Job<C> {

@@ -16,7 +16,7 @@ use rustix::pipe::{
     IoSliceRaw, PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice, vmsplice,
 };
 
-use super::job::{Copying, Cpu, between, contender, task};
+use super::job::{Copying, Cpu, contender, task};
 
 const PIPE_BYTES: usize = 1 << 20;
 const STEP_BYTES: usize = 0x7fff_f000;
@@ -33,15 +33,11 @@ pub(super) fn methods() -> Vec<Method> {
             let size = fcntl_setpipe_size(&writer, PIPE_BYTES)?;
             task(point, ThroughPipe { reader, writer, size })
         }),
-        between("input=file", kernel("sendfile", "sendfile", |point| task(point, Sendfile))),
-        between(
-            "output=pipe",
-            kernel("vmsplice", "read into memory whose pages are lent to the pipe", vmsplicing),
-        ),
-        between(
-            "input=file output=file",
-            kernel("copy-file-range", "copy_file_range", |point| task(point, Range)),
-        ),
+        kernel("sendfile", "sendfile", |point| task(point, Sendfile)).job("input=file"),
+        kernel("vmsplice", "read into memory whose pages are lent to the pipe", vmsplicing)
+            .job("output=pipe"),
+        kernel("copy-file-range", "copy_file_range", |point| task(point, Range))
+            .job("input=file output=file"),
     ]
 }
 

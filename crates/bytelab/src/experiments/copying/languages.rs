@@ -34,7 +34,7 @@ pub(super) fn methods() -> Vec<Method> {
         argv.extend(Some(way).filter(|way| !way.is_empty()));
         let reads: &[&str] = if way.is_empty() { &[] } else { &["buffer"] };
         Method {
-            how: How::Worker { argv: argv.into_iter().map(str::to_owned).collect() },
+            how: How::worker(argv),
             // Most of their time is start-up.
             default: false,
             ..contender(name, &format!("{about}, its start included"), reads, filter)

@@ -12,7 +12,7 @@ use lab::clock;
 use lab::experiment::{Build, Method};
 use memmap2::MmapOptions;
 
-use super::job::{Copying, Cpu, between, contender, task};
+use super::job::{Copying, Cpu, contender, task};
 
 /// The number of bytes that `mmap-write` maps and writes at a time.
 const WINDOW: u64 = 2 << 20;
@@ -42,15 +42,13 @@ pub(super) fn methods() -> Vec<Method> {
             task(point, Whole)
         }),
         contender("io-copy", "std::io::copy", &[], |point| task(point, IoCopy)),
-        between(
-            "input=file",
-            contender(
-                "mmap-write",
-                "the file mapped in windows of 2 MiB, then written",
-                &[],
-                |point| task(point, MapWrite),
-            ),
-        ),
+        contender(
+            "mmap-write",
+            "the file mapped in windows of 2 MiB, then written",
+            &[],
+            |point| task(point, MapWrite),
+        )
+        .job("input=file"),
     ]
 }
 

@@ -39,18 +39,15 @@ pub(super) fn methods(
             used.iter().chain(common).flat_map(|text| template::names(text)).collect();
         // A worker receives all params.
         let reads = |param: &&Param| table.worker.is_some() || used.contains(&param.name);
+        let how = hooked(how, file, table, known, place)?;
         methods.push(Method {
-            name: name.clone(),
-            about: about(table),
             reads: params.iter().filter(reads).map(|param| param.name).collect(),
-            how: hooked(how, file, table, known, place)?,
             role: match table.role {
                 RoleWord::Contender => Role::Contender,
                 RoleWord::Yardstick => Role::Yardstick,
             },
-            bypasses_cache: false,
             default: table.default,
-            job: None,
+            ..Method::contender(name, about(table), how)
         });
     }
     if !methods.iter().any(|method| method.role == Role::Contender) {

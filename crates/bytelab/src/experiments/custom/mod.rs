@@ -69,10 +69,10 @@ fn parse(
     taken: &ReservedNames<'_>,
     program: Option<&str>,
 ) -> Result<Loaded> {
-    let mut place = FileOrigin::of(path)?;
+    let mut place = FileOrigin::from_path(path)?;
     place.program = program.map(str::to_owned);
     let understood = toml::from_str(&text)
-        .map_err(|error| place::Mistake::of(&error))
+        .map_err(|error| place::Mistake::from_toml(&error))
         .and_then(|file| check::check(file, &place, taken));
     let checked =
         understood.map_err(|mistake| anyhow!(mistake.told(&path.display().to_string(), &text)))?;

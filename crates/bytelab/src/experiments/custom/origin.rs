@@ -22,7 +22,7 @@ pub(super) struct FileOrigin {
 }
 
 impl FileOrigin {
-    pub(super) fn of(path: &Path) -> Result<FileOrigin> {
+    pub(super) fn from_path(path: &Path) -> Result<FileOrigin> {
         let absolute =
             std::path::absolute(path).with_context(|| format!("finding {}", path.display()))?;
         let utf8 = |path: &Path| {

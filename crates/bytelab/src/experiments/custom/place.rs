@@ -18,7 +18,7 @@ impl Mistake {
     }
 
     /// From an error of the parser.
-    pub(super) fn of(error: &toml::de::Error) -> Mistake {
+    pub(super) fn from_toml(error: &toml::de::Error) -> Mistake {
         Mistake { span: error.span().unwrap_or_default(), text: reworded(error.message()) }
     }
 

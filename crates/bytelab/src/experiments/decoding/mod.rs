@@ -15,7 +15,6 @@ mod tests;
 use anyhow::Result;
 use lab::experiment::{Build, Experiment, How, Method, Task, Work};
 use lab::param::{Kind, Param, Point};
-use lab::run::Role;
 
 use self::jobs::{Format, Job};
 
@@ -71,20 +70,16 @@ fn methods() -> Vec<Method> {
     vec![
         built_in("serde_json", "text, parsed into serde_json's tree", prepare::<json::SerdeJson>),
         built_in("fleece", "fleece-codec: checked and read in place", prepare::<fleece::Fleece>),
-        Method {
-            job: Some("lookup"),
-            ..built_in(
-                "fleece-key",
-                "the same with a path of keys that remember their place",
-                prepare::<fleece::FleeceKey>,
-            )
-        },
+        built_in(
+            "fleece-key",
+            "the same with a path of keys that remember their place",
+            prepare::<fleece::FleeceKey>,
+        )
+        .job("lookup"),
         worker("simd-json", &format!("{text} a tree that borrows; the text is copied first")),
         worker("sonic-rs", &format!("{text} sonic-rs's tree")),
-        Method {
-            job: Some("bytes-to-name"),
-            ..worker("sonic-rs-get", "text, scanned up to the value; the rest is not looked at")
-        },
+        worker("sonic-rs-get", "text, scanned up to the value; the rest is not looked at")
+            .job("bytes-to-name"),
         worker("rmp-serde", "MessagePack, parsed into serde_json's tree"),
         worker("ciborium", "CBOR, parsed into ciborium's tree"),
         worker("bson", "BSON, parsed into bson's tree"),
@@ -110,7 +105,7 @@ fn methods() -> Vec<Method> {
 
 /// A method that fills a type which only fits the generated document of people.
 fn of_people(method: Method) -> Method {
-    Method { job: Some("shape=people file="), ..method }
+    method.job("shape=people file=")
 }
 
 fn built_in(name: &str, about: &str, build: Build) -> Method {
@@ -119,21 +114,11 @@ fn built_in(name: &str, about: &str, build: Build) -> Method {
 
 /// A method of `workers/rust`, which the program builds when the method is selected.
 fn worker(name: &str, about: &str) -> Method {
-    let argv = ["{workers/rust}", "decoding", name];
-    method(name, about, How::Worker { argv: argv.map(str::to_owned).to_vec() })
+    method(name, about, How::worker(["{workers/rust}", "decoding", name]))
 }
 
 fn method(name: &str, about: &str, how: How) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: vec!["job", "shape", "people", "text", "file"],
-        how,
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    }
+    Method::contender(name, about, how).reads(&["job", "shape", "people", "text", "file"])
 }
 
 struct Decoding(Box<dyn Job>);

@@ -9,14 +9,12 @@ use std::ptr;
 use anyhow::{Context, Result};
 use lab::experiment::{Method, Task, skip};
 use lab::param::{Point, bytes};
-use lab::run::Role;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use super::names::task;
 use super::place::cached;
 
 pub(super) fn methods() -> Vec<Method> {
-    let yardstick = |method| Method { role: Role::Yardstick, ..method };
     vec![
         cached("call", "getppid", "the least that a system call does", &[], |_| {
             task(|| {
@@ -24,20 +22,23 @@ pub(super) fn methods() -> Vec<Method> {
                 Ok(())
             })
         }),
-        yardstick(cached("call", "read-zero", "1 byte from /dev/zero", &[], |_| {
+        cached("call", "read-zero", "1 byte from /dev/zero", &[], |_| {
             let mut zero = OpenOptions::new().read(true).open("/dev/zero")?;
             task(move || zero.read_exact(&mut [0]).context("reading /dev/zero"))
-        })),
-        yardstick(cached("call", "write-null", "1 byte to /dev/null", &[], |_| {
+        })
+        .as_yardstick(),
+        cached("call", "write-null", "1 byte to /dev/null", &[], |_| {
             let mut null = OpenOptions::new().write(true).open("/dev/null")?;
             task(move || null.write_all(&[0]).context("writing /dev/null"))
-        })),
+        })
+        .as_yardstick(),
         cached("map", "map", "mmap and munmap of memory, untouched", &["size"], |point| {
             map(point, false)
         }),
-        yardstick(cached("map", "map-touch", "the same, each page written", &["size"], |point| {
+        cached("map", "map-touch", "the same, each page written", &["size"], |point| {
             map(point, true)
-        })),
+        })
+        .as_yardstick(),
     ]
 }
 

@@ -24,7 +24,7 @@ pub(super) fn methods() -> Vec<Method> {
             "pread of 4 KiB, none cached",
             &["dir", "span"],
             |p| {
-                let blocks = Blocks::of(p)?;
+                let blocks = Blocks::from_point(p)?;
                 let file = open(&blocks.path, 0)?;
                 device_of(&blocks.path)?;
                 let advice = rustix::fs::Advice::Random;
@@ -35,7 +35,7 @@ pub(super) fn methods() -> Vec<Method> {
             },
         ),
         changing("random-cold", "cold-direct", "O_DIRECT read of 4 KiB", &["dir", "span"], |p| {
-            let mut blocks = Blocks::of(p)?;
+            let mut blocks = Blocks::from_point(p)?;
             device_of(&blocks.path)?;
             let file = open(&blocks.path, libc::O_DIRECT)?;
             blocks.next(&file).map_err(|error| skip(format!("O_DIRECT is refused: {error:#}")))?;

@@ -10,7 +10,6 @@ use anyhow::Result;
 use lab::clock::now_ns;
 use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
-use lab::run::Role;
 
 use crate::experiments::shared::aligned_buffer::Buffer;
 use crate::experiments::shared::window::window;
@@ -42,12 +41,10 @@ pub(super) fn methods() -> Vec<Method> {
             window(Box::new(Buffered(BufWriter::new(log.file), log.path)))
         }),
         // It gives a stronger guarantee than the others, so it is a yardstick.
-        Method {
-            role: Role::Yardstick,
-            ..append("append-durable", &format!("{line}, fdatasync after each"), |point| {
-                Ok(Box::new(Append { log: log(point)?, sync: true }))
-            })
-        },
+        append("append-durable", &format!("{line}, fdatasync after each"), |point| {
+            Ok(Box::new(Append { log: log(point)?, sync: true }))
+        })
+        .as_yardstick(),
     ]
 }
 

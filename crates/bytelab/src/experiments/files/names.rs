@@ -44,11 +44,11 @@ pub(super) fn methods() -> Vec<Method> {
             Ok(Box::new(Mkdir(Fresh::new(point)?)))
         }),
         cached("readdir", "read-dir", "all names, by std::fs", &["dir", "entries"], |point| {
-            let names = Names::of(point)?;
+            let names = Names::from_point(point)?;
             task(move || names.check(names.open(|path| fs::read_dir(path))?.flatten().count()))
         }),
         cached("readdir", "getdents", "all names, 128 KiB at once", &["dir", "entries"], |point| {
-            let names = Names::of(point)?;
+            let names = Names::from_point(point)?;
             let mut buffer = Vec::with_capacity(128 << 10);
             task(move || {
                 let folder = names.open(|path| File::open(path))?;
@@ -113,7 +113,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(point: &Point) -> Result<Names> {
+    fn from_point(point: &Point) -> Result<Names> {
         Ok(Names { path: shared(point)?, entries: point.number("entries")? })
     }
 

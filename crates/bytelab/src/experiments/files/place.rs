@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use anyhow::Result;
 use lab::experiment::{Build, How, Method, skip};
 use lab::param::Point;
-use lab::run::Role;
 
 use crate::experiments::shared::aligned_buffer::Buffer;
 
@@ -20,16 +19,7 @@ pub(super) fn cached(
     reads: &[&'static str],
     build: Build,
 ) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: [&["job"], reads].concat(),
-        how: How::BuiltIn(build),
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: Some(job),
-    }
+    Method::contender(name, about, How::BuiltIn(build)).job(job).reads(&["job"]).reads(reads)
 }
 
 /// A method that may read from the device, even if only the file system's own blocks.

@@ -29,12 +29,12 @@ pub(super) fn methods() -> Vec<Method> {
         ("pread of 4 KiB, all cached", "4 KiB copied out of a mapping, all cached");
     vec![
         cached("random", "random-pread", pread, &["dir", "span"], |point| {
-            let blocks = Blocks::of(point)?;
+            let blocks = Blocks::from_point(point)?;
             let file = open(&blocks.path, 0)?;
             window(Box::new(Random { blocks, from: file }))
         }),
         cached("random", "random-mmap", mapped, &["dir", "span"], |point| {
-            let blocks = Blocks::of(point)?;
+            let blocks = Blocks::from_point(point)?;
             let file = open(&blocks.path, 0)?;
             // SAFETY: the file is in the run's own folder, where no other process changes it.
             let map = unsafe { Mmap::map(&file) };
@@ -82,7 +82,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn of(point: &Point) -> Result<Blocks> {
+    pub(super) fn from_point(point: &Point) -> Result<Blocks> {
         let path = shared(point)?;
         let n = u32::try_from(point.number("span")? / BLOCK as u64)?;
         Ok(Blocks { path, order: order(n), next: 0, buffer: Buffer::new(BLOCK)? })

@@ -18,10 +18,10 @@ use crate::experiments::shared::aligned_buffer::Buffer;
 pub(super) fn methods() -> Vec<Method> {
     vec![
         cached("read", "open-read-close", "open, read, close", &["dir", "size"], |point| {
-            window(Box::new(Reading(OpenReadClose(Input::of(point)?))))
+            window(Box::new(Reading(OpenReadClose(Input::from_point(point)?))))
         }),
         cached("read", "pread", "pread on a file that stays open", &["dir", "size"], |point| {
-            let input = Input::of(point)?;
+            let input = Input::from_point(point)?;
             let file = File::open(&input.path).with_context(|| input.name("opening"))?;
             window(Box::new(Reading(Pread(file, input))))
         }),
@@ -35,7 +35,7 @@ struct Input {
 }
 
 impl Input {
-    fn of(point: &Point) -> Result<Input> {
+    fn from_point(point: &Point) -> Result<Input> {
         let size = point.number("size")?;
         Ok(Input { path: shared(point)?, size, buffer: buffer(size)? })
     }

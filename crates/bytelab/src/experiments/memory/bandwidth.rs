@@ -3,12 +3,11 @@
 //! it.
 
 use anyhow::Result;
-use lab::experiment::{Build, Method, Task, Work};
+use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
 
 use super::caches;
 use super::kernel::{self, Kernel};
-use super::method::method;
 use super::pages::fits;
 use super::set::Set;
 use super::team::Team;
@@ -16,7 +15,9 @@ use super::team::Team;
 /// The first one is the reference.
 pub(super) fn methods() -> Vec<Method> {
     let bandwidth = |name: &str, about: &str, build: Build| {
-        method("bandwidth", name, about, &["job", "size", "pages", "threads"], build)
+        Method::contender(name, about, How::BuiltIn(build))
+            .job("bandwidth")
+            .reads(&["job", "size", "pages", "threads"])
     };
     vec![
         bandwidth("read", "sum += p[i]", build::<kernel::Read>),

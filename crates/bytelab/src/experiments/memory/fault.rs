@@ -1,16 +1,17 @@
 //! The cost of the first access to a page: the kernel allocates a page, clears it and maps it.
 
 use anyhow::{Context, Result};
-use lab::experiment::{Build, Method, Task, Work, skip};
+use lab::experiment::{Build, How, Method, Task, Work, skip};
 use lab::param::Point;
 use memmap2::MmapMut;
 
-use super::method::method;
 use super::pages::{fits, huge_page_bytes};
 
 pub(super) fn methods() -> Vec<Method> {
     let fault = |name: &str, about: &str, build: Build| {
-        method("page-fault", name, about, &["job", "pages"], build)
+        Method::contender(name, about, How::BuiltIn(build))
+            .job("page-fault")
+            .reads(&["job", "pages"])
     };
     vec![
         fault("map-anew", "a new mapping, each page of which is touched", build::<false>),

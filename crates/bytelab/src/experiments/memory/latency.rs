@@ -2,12 +2,11 @@
 //! its lines.
 
 use anyhow::Result;
-use lab::experiment::{Build, Method, Task, Work};
+use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
 
 use super::caches;
 use super::chain::{Chain, Order};
-use super::method::method;
 use super::pages::Pages;
 
 /// More than the distance that line prefetchers cover, and not a multiple of a page.
@@ -15,7 +14,9 @@ const STRIDE_LINES: usize = 67;
 
 pub(super) fn methods() -> Vec<Method> {
     let latency = |name: &str, about: &str, build: Build| {
-        method("latency", name, about, &["job", "size", "pages"], build)
+        Method::contender(name, about, How::BuiltIn(build))
+            .job("latency")
+            .reads(&["job", "size", "pages"])
     };
     vec![
         latency("random", "each load leads to another line, in random order", |point| {
@@ -56,14 +57,14 @@ fn chase(point: &Point, order: Order) -> Result<Box<dyn Task>> {
     let lines = pages.len() / line;
     let place = if line == 128 { |i| i * 128 } else { |i| i * 64 };
     let chain = Chain::new(pages, lines.max(1), place, order)?;
-    let mut chase = Chase { chain, warm: Warm::of(size) };
+    let mut chase = Chase { chain, warm: Warm::from_size(size) };
     chase.before()?;
     chase.chain.find_loads();
     Ok(Box::new(chase))
 }
 
 impl Warm {
-    fn of(size: u64) -> Warm {
+    fn from_size(size: u64) -> Warm {
         match size {
             size if size <= 1 << 20 => Warm::Rounds,
             size if size <= caches::last_bytes() * 3 / 2 => Warm::Sweep,

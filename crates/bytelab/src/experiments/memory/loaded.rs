@@ -9,13 +9,12 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use lab::clock::now_ns;
-use lab::experiment::{Method, Task, Work, skip};
+use lab::experiment::{How, Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point};
 
 use super::caches;
 use super::chain::{Chain, Order};
 use super::kernel::{Kernel, Read};
-use super::method::method;
 use super::pages::Pages;
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
@@ -27,8 +26,9 @@ pub(super) const PAUSE: Param = Param {
 };
 
 pub(super) fn methods() -> Vec<Method> {
-    let reads = &["job", "pages", "pause"];
-    vec![method("loaded", "under-load", "a random chase while all other CPUs read", reads, build)]
+    let about = "a random chase while all other CPUs read";
+    let loaded = Method::contender("under-load", about, How::BuiltIn(build));
+    vec![loaded.job("loaded").reads(&["job", "pages", "pause"])]
 }
 
 struct Loaded {

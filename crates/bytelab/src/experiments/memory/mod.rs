@@ -3,7 +3,6 @@
 mod caches;
 mod chain;
 mod kernel;
-mod method;
 mod pages;
 mod set;
 mod team;

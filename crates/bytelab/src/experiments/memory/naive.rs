@@ -5,21 +5,15 @@ use std::hint::black_box;
 
 use anyhow::Result;
 use lab::clock::now_ns;
-use lab::experiment::{Method, Task, Work};
+use lab::experiment::{How, Method, Task, Work};
 use lab::param::Point;
 
 use super::chain::WINDOW_NS;
-use super::method::method;
 use super::pages::Pages;
 
 pub(super) fn methods() -> Vec<Method> {
-    vec![method(
-        "naive",
-        "xor",
-        "x ^= p[i], per element of 4 bytes",
-        &["job", "size", "pages"],
-        build,
-    )]
+    let xor = Method::contender("xor", "x ^= p[i], per element of 4 bytes", How::BuiltIn(build));
+    vec![xor.job("naive").reads(&["job", "size", "pages"])]
 }
 
 struct Xor {

@@ -2,11 +2,10 @@
 //! takes longer, the caches are not the reason.
 
 use anyhow::Result;
-use lab::experiment::{Build, Method, Task, Work};
+use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
 
 use super::chain::{Chain, Order};
-use super::method::method;
 use super::pages::Pages;
 
 const PAGE: usize = 4096;
@@ -14,7 +13,9 @@ const LINE: usize = 64;
 
 pub(super) fn methods() -> Vec<Method> {
     let tlb = |name: &str, about: &str, build: Build| {
-        method("tlb", name, about, &["job", "span", "pages"], build)
+        Method::contender(name, about, How::BuiltIn(build))
+            .job("tlb")
+            .reads(&["job", "span", "pages"])
     };
     vec![
         tlb("packed", "as many lines as the span has pages of 4 KiB, side by side", |point| {

@@ -7,7 +7,6 @@ use anyhow::{Context, Result, ensure};
 use lab::cache::available_bytes;
 use lab::experiment::{Data, Experiment, How, Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point, Value};
-use lab::run::Role;
 use lab::stop::Stop;
 
 use super::memory::announced;
@@ -15,6 +14,7 @@ use crate::numbers::{EXPERIMENT, ROWS, Row, row};
 
 /// Each row is a separate point: rows do different things and are not compared with each other.
 pub(crate) fn experiment() -> Experiment {
+    let about = "the method of another experiment that the row names";
     Experiment {
         name: EXPERIMENT,
         question: "What does what programs do all day cost on this machine?",
@@ -34,15 +34,9 @@ pub(crate) fn experiment() -> Experiment {
             },
         ],
         methods: vec![Method {
-            name: METHOD.to_owned(),
-            about: "the method of another experiment that the row names".to_owned(),
-            reads: vec!["row", "dir"],
-            how: How::BuiltIn(build),
-            role: Role::Contender,
             // Rows that write to files may make the device read the file system's own blocks.
             bypasses_cache: true,
-            default: true,
-            job: None,
+            ..Method::contender(METHOD, about, How::BuiltIn(build)).reads(&["row", "dir"])
         }],
         data: Box::new(data),
     }

@@ -41,7 +41,9 @@ struct TokioRead {
 }
 
 fn build_read(point: &Point) -> Result<Box<dyn Task>> {
-    reading(point, |input| Ok(TokioRead { input, runtime: runtime()?, buffer: Buffer::of(point)? }))
+    reading(point, |input| {
+        Ok(TokioRead { input, runtime: runtime()?, buffer: Buffer::from_point(point)? })
+    })
 }
 
 impl Source for TokioRead {
@@ -72,7 +74,7 @@ struct AsyncBytes {
 
 fn build_bytes(point: &Point) -> Result<Box<dyn Task>> {
     reading(point, |input| {
-        Ok(AsyncBytes { input, runtime: runtime()?, buffer: Buffer::of(point)? })
+        Ok(AsyncBytes { input, runtime: runtime()?, buffer: Buffer::from_point(point)? })
     })
 }
 

@@ -34,7 +34,7 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
 
 impl Direct {
     fn new(point: &Point, input: Input) -> Result<Direct> {
-        let buffer = Buffer::new(Buffer::of(point)?.len().next_multiple_of(PAGE))?;
+        let buffer = Buffer::new(Buffer::from_point(point)?.len().next_multiple_of(PAGE))?;
         let mut direct = Direct { input, buffer };
         direct.try_out()?;
         Ok(direct)

@@ -1,7 +1,8 @@
 //! Methods in other languages, as workers; the best method of each language competes by default.
 
 use lab::experiment::{How, Method};
-use lab::run::Role;
+
+use super::source::method;
 
 /// The methods of a language, each with a one-line description.
 type Methods = &'static [(&'static str, &'static str)];
@@ -149,25 +150,16 @@ const LANGUAGES: &[(&str, Methods)] = &[
 ];
 
 pub(super) fn methods() -> Vec<Method> {
-    let of_language = |(language, methods): &(&str, Methods)| {
-        let methods = methods.iter().enumerate();
-        let methods = methods.map(|(i, (name, about))| method(language, name, about, i == 0));
-        methods.collect::<Vec<Method>>()
+    let of_all = |(language, methods): &(&'static str, Methods)| {
+        let (language, methods) = (*language, methods.iter().enumerate());
+        methods.map(move |(i, (name, about))| of_language(language, name, about, i == 0))
     };
-    LANGUAGES.iter().flat_map(of_language).collect()
+    LANGUAGES.iter().flat_map(of_all).collect()
 }
 
-fn method(language: &str, name: &str, about: &str, is_best: bool) -> Method {
-    let argv = [format!("{{workers/{language}}}"), "reading".to_owned(), name.to_owned()];
-    Method {
-        name: format!("{language}-{name}"),
-        about: about.to_owned(),
-        reads: vec!["source", "size", "file", "parallel", "buffer"],
-        how: How::Worker { argv: argv.to_vec() },
-        role: Role::Contender,
-        bypasses_cache: false,
-        // The others are many; `--language` selects them.
-        default: is_best,
-        job: Some("file"),
-    }
+fn of_language(language: &str, name: &str, about: &str, is_best: bool) -> Method {
+    let how = How::worker([&format!("{{workers/{language}}}"), "reading", name]);
+    let method = method(&format!("{language}-{name}"), about, &["buffer"], how).job("file");
+    // The others are many; `--language` selects them.
+    Method { default: is_best, ..method }
 }

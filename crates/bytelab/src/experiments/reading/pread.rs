@@ -26,7 +26,7 @@ struct Pread {
 fn build(point: &Point) -> Result<Box<dyn Task>> {
     let threads = point.number("threads")?.max(1);
     reading(point, |input| {
-        let buffers = (0..threads).map(|_| Buffer::of(point)).collect::<Result<_>>()?;
+        let buffers = (0..threads).map(|_| Buffer::from_point(point)).collect::<Result<_>>()?;
         Ok(Pread { input, buffers })
     })
 }

@@ -32,7 +32,9 @@ impl Style for Whole {
 }
 
 pub(super) fn build<S: Style>(point: &Point) -> Result<Box<dyn Task>> {
-    reading(point, |input| Ok(Read::<S> { input, buffer: Buffer::of(point)?, style: PhantomData }))
+    reading(point, |input| {
+        Ok(Read::<S> { input, buffer: Buffer::from_point(point)?, style: PhantomData })
+    })
 }
 
 struct Read<S> {

@@ -10,7 +10,6 @@ use anyhow::{Context, Result, ensure};
 use lab::cache;
 use lab::experiment::{Build, How, Method, Task, Work, skip};
 use lab::param::Point;
-use lab::run::Role;
 
 use super::digest::{Digest, combined};
 use super::fold::{Fold, Sum};
@@ -24,21 +23,13 @@ pub(super) trait Source: Send {
 /// A method that reads files. All read the file of `size` or `file`, and `parallel`; `reads` names
 /// further params.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
-    Method { job: Some("file"), ..method(name, about, reads, How::BuiltIn(build)) }
+    method(name, about, reads, How::BuiltIn(build)).job("file")
 }
 
 /// A method of any source.
 pub(super) fn method(name: &str, about: &str, reads: &[&'static str], how: How) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: [&["source", "size", "file", "parallel"], reads].concat(),
-        how,
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    }
+    let of_all = ["source", "size", "file", "parallel"];
+    Method::contender(name, about, how).reads(&of_all).reads(reads)
 }
 
 /// Creates a source for each file of the point.
@@ -57,7 +48,7 @@ pub(super) struct Reading<S> {
 
 impl<S: Source> Reading<S> {
     pub(super) fn new(point: &Point, prepare: impl Fn(Input) -> Result<S>) -> Result<Reading<S>> {
-        Reading::each(point, |index| prepare(Input::of(point, index)?))
+        Reading::each(point, |index| prepare(Input::from_point(point, index)?))
     }
 
     /// The same, with a function of the file's index, from 0.
@@ -125,7 +116,7 @@ pub(super) struct Input {
 
 impl Input {
     /// The file with this index, from 0, of the point's `parallel` files.
-    fn of(point: &Point, index: u64) -> Result<Input> {
+    fn from_point(point: &Point, index: u64) -> Result<Input> {
         let path = point.path(&argument(index))?.to_owned();
         Ok(Input { path, size: point.number("size")? })
     }

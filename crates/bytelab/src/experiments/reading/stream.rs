@@ -22,11 +22,11 @@ pub(super) struct Lent {
 pub(super) const BUFFER_LIMIT: u64 = 1 << 20;
 
 fn build(point: &Point) -> Result<Box<dyn Task>> {
-    reading(point, |input| Lent::of(point, input))
+    reading(point, |input| Lent::new(point, input))
 }
 
 impl Lent {
-    pub(super) fn of(point: &Point, input: Input) -> Result<Lent> {
+    pub(super) fn new(point: &Point, input: Input) -> Result<Lent> {
         Ok(Lent { input, buffer: point.number("buffer")?.min(BUFFER_LIMIT) as usize })
     }
 

@@ -141,7 +141,7 @@ fn serve(source: &str, arguments: &mut Point) -> TempDir {
         arguments.set(super::source::numbered("url", index), url.as_str());
     }
     arguments.set("source", source);
-    let files = http::serve::Files::of(dir.path()).unwrap();
+    let files = http::serve::Files::from_directory(dir.path()).unwrap();
     // The thread waits for connections until the tests end.
     std::thread::spawn(move || files.serve(&listener));
     dir

@@ -53,7 +53,7 @@ impl Uring {
         let depth = point.number("depth")?.clamp(1, 4096);
         let ring = IoUring::new(depth as u32)
             .map_err(|error| skip(format!("the kernel refuses io_uring: {error}")))?;
-        let slot = || Ok(Slot { buffer: Buffer::of(point)?, result: Some(0) });
+        let slot = || Ok(Slot { buffer: Buffer::from_point(point)?, result: Some(0) });
         let mut slots: Vec<Slot> = (0..depth).map(|_| slot()).collect::<Result<_>>()?;
         register(&ring, &mut slots)?;
         Ok(Uring { input, ring, slots })

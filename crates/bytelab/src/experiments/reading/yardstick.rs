@@ -6,7 +6,6 @@ use std::io::Read;
 use anyhow::{Context, Result};
 use lab::experiment::{Command, How, Method, Task, Work};
 use lab::param::Point;
-use lab::run::Role;
 use memmap2::MmapMut;
 
 use super::fold::Fold;
@@ -18,22 +17,16 @@ pub(super) fn methods() -> Vec<Method> {
     let memory = "the same fold over bytes already in memory: the limit";
     let bare = "read into a reused buffer, the bytes never looked at";
     let lent = "byte-stream's chunks, the bytes never looked at: as `bare-read`";
-    let yardstick = |method| Method { role: Role::Yardstick, ..method };
+    let cat = How::Command(Command::plain(["/bin/cat", "{file}"]));
     vec![
-        yardstick(contender("memory", memory, &[], build_memory)),
-        yardstick(contender("bare-read", bare, &["buffer"], build_bare)),
-        yardstick(contender("bare-byte-stream", lent, &["buffer"], build_bare_stream)),
-        Method {
-            name: "cat".to_owned(),
-            about: "/bin/cat FILE, to /dev/null".to_owned(),
-            // One cat reads one file, whatever the value of `parallel`.
-            reads: vec!["source", "size", "file"],
-            how: How::Command(Command::plain(["/bin/cat", "{file}"])),
-            role: Role::Yardstick,
-            bypasses_cache: false,
-            default: true,
-            job: Some("file"),
-        },
+        contender("memory", memory, &[], build_memory).as_yardstick(),
+        contender("bare-read", bare, &["buffer"], build_bare).as_yardstick(),
+        contender("bare-byte-stream", lent, &["buffer"], build_bare_stream).as_yardstick(),
+        // One cat reads one file, whatever the value of `parallel`.
+        Method::contender("cat", "/bin/cat FILE, to /dev/null", cat)
+            .reads(&["source", "size", "file"])
+            .job("file")
+            .as_yardstick(),
     ]
 }
 
@@ -74,7 +67,8 @@ struct BareRead {
 }
 
 fn build_bare(point: &Point) -> Result<Box<dyn Task>> {
-    let reading = Reading::new(point, |input| Ok(BareRead { input, buffer: Buffer::of(point)? }))?;
+    let reading =
+        Reading::new(point, |input| Ok(BareRead { input, buffer: Buffer::from_point(point)? }))?;
     Ok(Box::new(Bare(reading)))
 }
 
@@ -95,7 +89,7 @@ impl Source for BareRead {
 struct BareStream(Lent);
 
 fn build_bare_stream(point: &Point) -> Result<Box<dyn Task>> {
-    let reading = Reading::new(point, |input| Ok(BareStream(Lent::of(point, input)?)))?;
+    let reading = Reading::new(point, |input| Ok(BareStream(Lent::new(point, input)?)))?;
     Ok(Box::new(Bare(reading)))
 }
 

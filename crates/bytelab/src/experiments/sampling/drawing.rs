@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 use lab::clock::Cpu;
 use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
-use lab::run::Role;
 
 use super::check::{Claim, Promise};
 use super::data::format;
@@ -24,7 +23,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn of(point: &Point) -> Result<Job> {
+    pub(super) fn from_point(point: &Point) -> Result<Job> {
         Ok(Job {
             file: point.path("file")?.to_owned(),
             is_text: point.text("kind")? == "text",
@@ -75,7 +74,7 @@ pub(super) struct Drawing {
 
 impl Drawing {
     pub(super) fn task(point: &Point, promise: Promise, draw: Draw) -> Result<Box<dyn Task>> {
-        let job = Job::of(point)?;
+        let job = Job::from_point(point)?;
         let dir = job.file.parent().context("the file is in no directory")?;
         let out = tempfile::tempfile_in(dir).or_else(|_| tempfile::tempfile());
         let out = out.context("making the file that the sample is written to")?;
@@ -132,21 +131,15 @@ impl Task for Drawing {
     }
 }
 
+/// The params that every method reads.
+pub(super) const PARAMS: [&str; 5] = ["samples", "records", "kind", "dir", "file"];
+
 /// A method that draws from the point's file.
 pub(super) fn contender(name: &str, about: &str, build: Build) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: vec!["samples", "records", "kind", "dir", "file"],
-        how: How::BuiltIn(build),
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    }
+    Method::contender(name, about, How::BuiltIn(build)).reads(&PARAMS)
 }
 
 /// A method that draws only from files of this kind.
 pub(super) fn of_kind(kind: &'static str, name: &str, about: &str, build: Build) -> Method {
-    Method { job: Some(kind), ..contender(name, about, build) }
+    contender(name, about, build).job(kind)
 }

@@ -2,7 +2,8 @@
 //! This is that program, unchanged.
 
 use lab::experiment::{How, Method};
-use lab::run::Role;
+
+use super::drawing::PARAMS;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
@@ -16,15 +17,7 @@ pub(super) fn methods() -> Vec<Method> {
 }
 
 fn method(kind: &'static str, name: &str, about: &str) -> Method {
-    let argv = ["{workers/cpp}", "sampling", name];
-    Method {
-        name: format!("cpp-{name}"),
-        about: about.to_owned(),
-        reads: vec!["samples", "records", "kind", "dir", "file"],
-        how: How::Worker { argv: argv.map(str::to_owned).to_vec() },
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: false,
-        job: Some(kind),
-    }
+    let how = How::worker(["{workers/cpp}", "sampling", name]);
+    let method = Method::contender(format!("cpp-{name}"), about, how).reads(&PARAMS).job(kind);
+    Method { default: false, ..method }
 }

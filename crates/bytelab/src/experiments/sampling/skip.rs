@@ -46,7 +46,7 @@ pub(super) fn methods() -> Vec<Method> {
             },
         ),
         of_kind("text", "probe", "random byte offsets, length bias rejected; text only", |point| {
-            let Job { samples, records, .. } = Job::of(point)?;
+            let Job { samples, records, .. } = Job::from_point(point)?;
             if samples > records / 2 {
                 return Err(skip(
                     "finds mostly lines that it has already: more than half are wanted",

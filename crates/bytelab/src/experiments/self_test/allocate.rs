@@ -5,7 +5,6 @@ use std::hint::black_box;
 use std::sync::Barrier;
 
 use lab::experiment::{Command, How, Method, Task};
-use lab::run::Role;
 
 use super::method::{method, task};
 
@@ -37,11 +36,8 @@ fn command(name: &str, threads: u32, times: u32) -> Method {
     // The arguments have the same length for both, as they are allocated, too.
     let numbers = [format!("{threads:04}"), format!("{times:04}")];
     let words = [program.to_string_lossy().into_owned(), COMMAND.to_owned()];
-    Method {
-        how: How::Command(Command::plain(words.into_iter().chain(numbers))),
-        role: Role::Yardstick,
-        ..method(name, "a program that allocates, or does not", |_| Ok(once(0, 0)))
-    }
+    let how = How::Command(Command::plain(words.into_iter().chain(numbers)));
+    Method::contender(name, "a program that allocates, or does not", how).as_yardstick()
 }
 
 fn once(threads: u32, times: u32) -> Box<dyn Task> {

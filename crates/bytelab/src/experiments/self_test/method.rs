@@ -4,22 +4,12 @@ use std::hint::black_box;
 
 use anyhow::Result;
 use lab::experiment::{Build, How, Method, Task, Work};
-use lab::run::Role;
 
 /// The iterations of about one millisecond.
 pub(super) const ITERATIONS: u64 = 600_000;
 
 pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: Vec::new(),
-        how: How::BuiltIn(build),
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: None,
-    }
+    Method::contender(name, about, How::BuiltIn(build))
 }
 
 /// A job done once per sample, whatever the number of operations.

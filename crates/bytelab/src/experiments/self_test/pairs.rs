@@ -2,6 +2,7 @@
 //! only in which of these does the work.
 
 use std::process::ExitCode;
+use std::sync::Barrier;
 
 use anyhow::{Context, Result};
 use lab::experiment::{Build, Command, How, Method, Task};
@@ -33,23 +34,19 @@ pub(super) fn methods() -> Vec<Method> {
     let program = std::env::current_exe().unwrap_or_default();
     let program = program.to_string_lossy();
     let work = format!("'{program}' {BURN} {OF_A_TASK} 1");
+    let as_worker = How::worker([&*program, "__worker", "self-test", "same"]);
     let mut all = vec![
         shell("shell", "it becomes what works", &format!("/bin/true; exec {work}")),
         shell("child-of-shell", "it waits for what works", &format!("{work}; exec /bin/true")),
         shell("before-pipeline", "works, then a pipeline", &format!("{work}; /bin/true | cat")),
         shell("in-pipeline", "works in a pipeline", &format!("{work} | cat; /bin/true")),
-        method("first-thread", "works beside a thread that ends", |_| {
+        method("first-thread", "works, then waits for a thread", |_| {
             Ok(task(|| in_threads(OF_A_TASK, 0)))
         }),
         method("second-thread", "waits for a thread that works", |_| {
             Ok(task(|| in_threads(0, OF_A_TASK)))
         }),
-        Method {
-            how: How::Worker {
-                argv: [&*program, "__worker", "self-test", "same"].map(str::to_owned).to_vec(),
-            },
-            ..method("as-worker", "the same as a worker", |_| Ok(task(|| ())))
-        },
+        Method::contender("as-worker", "the same as a worker", as_worker),
     ];
     all.extend(
         SHARES.map(|(percent, build)| {
@@ -79,14 +76,22 @@ fn doing_more<const PERCENT: u64>(_: &Point) -> Result<Box<dyn Task>> {
 }
 
 fn shell(name: &str, about: &str, script: &str) -> Method {
-    let argv = ["/bin/sh", "-c", script].map(str::to_owned);
-    Method { how: How::Command(Command::plain(argv)), ..method(name, about, |_| Ok(task(|| ()))) }
+    Method::contender(name, about, How::Command(Command::plain(["/bin/sh", "-c", script])))
 }
 
+/// Each thread waits once for the other, however the work is divided: to wake a thread whose CPU
+/// sleeps takes several hundred microseconds in a virtual machine.
 fn in_threads(first: u64, second: u64) {
+    let (started, turn) = (Barrier::new(2), Barrier::new(2));
     std::thread::scope(|scope| {
-        scope.spawn(move || burn_for(second));
+        scope.spawn(|| {
+            started.wait();
+            turn.wait();
+            burn_for(second);
+        });
+        started.wait();
         burn_for(first);
+        turn.wait();
     });
 }
 

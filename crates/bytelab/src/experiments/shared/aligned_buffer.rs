@@ -17,7 +17,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// `buffer` bytes, or fewer if the file is smaller.
-    pub(crate) fn of(point: &Point) -> Result<Buffer> {
+    pub(crate) fn from_point(point: &Point) -> Result<Buffer> {
         let whole_file = point.number("size")?.checked_next_multiple_of(PAGE as u64);
         let len = point.number("buffer")?.min(whole_file.unwrap_or(u64::MAX));
         Buffer::new(usize::try_from(len.max(1))?)
@@ -68,7 +68,7 @@ mod tests {
             let mut point = Point::default();
             point.set("size", size);
             point.set("buffer", buffer);
-            Buffer::of(&point).unwrap().len()
+            Buffer::from_point(&point).unwrap().len()
         };
         assert_eq!(len(1 << 20, 5000), 5000);
         assert_eq!(len(5000, 1 << 30), 8192);

@@ -6,13 +6,12 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, anyhow};
 use lab::clock::now_ns;
-use lab::experiment::{Build, Method, Task, Work};
+use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
 use tokio::runtime::{Builder, Runtime};
 
 use super::awake::KeepAwake;
 use super::placement::CpuPlacement;
-use super::signal;
 use crate::experiments::shared::cpus::{pin, start_on};
 
 /// The minimum number of lives in a sample, so that its medians are of more than one.
@@ -35,7 +34,7 @@ pub(super) fn methods() -> Vec<Method> {
 }
 
 pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
-    signal::method("life", name, about, &["job", "placement"], build)
+    Method::contender(name, about, How::BuiltIn(build)).job("life").reads(&["job", "placement"])
 }
 
 /// When the thread or job reported its start and its end.

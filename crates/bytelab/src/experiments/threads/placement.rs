@@ -31,7 +31,7 @@ impl CpuPlacement {
     /// support.
     pub(super) fn take(point: &Point) -> Result<CpuPlacement> {
         let word = point.text("placement")?;
-        let place = CpuPlacement::of(word, &allowed()?)?;
+        let place = CpuPlacement::from_word(word, &allowed()?)?;
         if let Some((own, _)) = place.cpus {
             pin(own)?;
         }
@@ -39,7 +39,7 @@ impl CpuPlacement {
     }
 
     /// Uses the last of the permitted CPUs: the first one handles most interrupts.
-    fn of(word: &str, allowed: &[usize]) -> Result<CpuPlacement> {
+    fn from_word(word: &str, allowed: &[usize]) -> Result<CpuPlacement> {
         let awake = word == "awake";
         if word == "unpinned" {
             return Ok(CpuPlacement { cpus: None, awake });
@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn a_word_chooses_the_cpus() {
-        let cpus = |word: &str, allowed: &[usize]| CpuPlacement::of(word, allowed).unwrap().cpus;
+        let cpus =
+            |word: &str, allowed: &[usize]| CpuPlacement::from_word(word, allowed).unwrap().cpus;
         // No machine has siblings of these CPUs.
         assert_eq!(cpus("unpinned", &[9001]), None);
         assert_eq!(cpus("same", &[9001, 9005]), Some((9005, 9005)));
@@ -115,7 +116,7 @@ mod tests {
     #[test]
     fn another_cpu_needs_two() {
         for word in ["other", "awake"] {
-            let error = CpuPlacement::of(word, &[3]).unwrap_err();
+            let error = CpuPlacement::from_word(word, &[3]).unwrap_err();
             assert!(error.is::<Skip>(), "{error:#}");
             assert_eq!(error.to_string(), "needs two CPUs, and this process may use one only");
         }

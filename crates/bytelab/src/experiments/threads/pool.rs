@@ -8,11 +8,10 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use lab::clock::now_ns;
-use lab::experiment::{Method, Task, Work};
+use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 
 use super::semaphore::Semaphore;
-use super::signal;
 use crate::experiments::shared::cpus::{allowed, start_on};
 
 /// The number of threads in the pool; more if more must be busy.
@@ -27,8 +26,10 @@ pub(super) const STEPS: Param = Param {
 };
 
 pub(super) fn methods() -> Vec<Method> {
-    let method = |name: &str, about: &str, build| {
-        signal::method("pool", name, about, &["job", "busy", "steps"], build)
+    let method = |name: &str, about: &str, build: Build| {
+        Method::contender(name, about, How::BuiltIn(build))
+            .job("pool")
+            .reads(&["job", "busy", "steps"])
     };
     vec![
         method(

@@ -10,7 +10,6 @@ use anyhow::{Result, ensure};
 use lab::clock;
 use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::Point;
-use lab::run::Role;
 
 use super::awake::KeepAwake;
 use super::placement::CpuPlacement;
@@ -27,30 +26,11 @@ pub(super) trait Take: Send + 'static {
 }
 
 pub(super) fn handover(name: &str, about: &str, build: Build) -> Method {
-    method("handover", name, about, &["job", "placement"], build)
+    Method::contender(name, about, How::BuiltIn(build)).job("handover").reads(&["job", "placement"])
 }
 
 pub(super) fn uncontended(name: &str, about: &str, build: Build) -> Method {
-    method("uncontended", name, about, &["job"], build)
-}
-
-pub(super) fn method(
-    job: &'static str,
-    name: &str,
-    about: &str,
-    reads: &[&'static str],
-    build: Build,
-) -> Method {
-    Method {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        reads: reads.to_vec(),
-        how: How::BuiltIn(build),
-        role: Role::Contender,
-        bypasses_cache: false,
-        default: true,
-        job: Some(job),
-    }
+    Method::contender(name, about, How::BuiltIn(build)).job("uncontended").reads(&["job"])
 }
 
 /// The minimum number of round trips in a sample, so that the first one, for which the partner must

@@ -9,10 +9,9 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use lab::clock::now_ns;
-use lab::experiment::{Method, Task, Work};
+use lab::experiment::{Build, How, Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 
-use super::signal;
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
 pub(super) const SET: Param = Param {
@@ -26,8 +25,8 @@ pub(super) const SET: Param = Param {
 const ROUND_TRIPS_MIN: u64 = 100;
 
 pub(super) fn methods() -> Vec<Method> {
-    let method = |name: &str, about: &str, build| {
-        signal::method("switch", name, about, &["job", "set"], build)
+    let method = |name: &str, about: &str, build: Build| {
+        Method::contender(name, about, How::BuiltIn(build)).job("switch").reads(&["job", "set"])
     };
     vec![
         method("switch-threads", "to another thread, by a pipe, on one CPU", |point| {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use lab::experiment::{Method, Task, Work};
-use lab::run::Role;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -20,7 +19,7 @@ pub(super) fn methods() -> Vec<Method> {
             between_threads(point, pair)
         }),
         // No other thread is woken: it shows the cost of the others without the kernel.
-        Method { role: Role::Yardstick, reads: vec!["job"], ..tasks },
+        Method { reads: vec!["job"], ..tasks }.as_yardstick(),
     ]
 }
 

@@ -8,9 +8,9 @@ use lab::metric::METRICS;
 use lab::param::Point;
 use lab::run::{Cell, Run, Sample};
 
-use super::super::page::{clean, steers};
-use super::super::rows;
-use super::super::varying::Varying;
+use crate::report::model::rows;
+use crate::report::model::varying::Varying;
+use crate::report::model::words::{clean, steers};
 
 pub(super) struct Exported<'a> {
     pub(super) run: &'a Run,
@@ -35,7 +35,7 @@ pub(super) const WALL: &str = rows::WALL;
 pub(super) const CPU: &str = "cpu_ns";
 
 impl<'a> Exported<'a> {
-    pub(super) fn of(run: &'a Run, analysis: &'a Analysis) -> Exported<'a> {
+    pub(super) fn new(run: &'a Run, analysis: &'a Analysis) -> Exported<'a> {
         let varying = Varying::of_run(run);
         let cells = run.cells.iter().enumerate().map(|(index, cell)| {
             let summary = rows::summary(analysis, index);

@@ -55,7 +55,7 @@ const OF_SAMPLE: [(&str, Kind); 7] = [
 ];
 
 impl<'a> Columns<'a> {
-    pub(super) fn of(exported: &'a Exported<'a>) -> Columns<'a> {
+    pub(super) fn new(exported: &'a Exported<'a>) -> Columns<'a> {
         let (params, param_kinds): (Vec<&str>, Vec<Kind>) =
             params(exported.run).into_iter().unzip();
         let metrics = exported.metrics_of(is_row);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::super::json::to as write_json;
+use crate::report::json::to as write_json;
 
 /// A list with one entry on each line.
 pub(super) struct Entries<W> {

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use lab::metric::{Better, METRICS, Metric, unit};
 use lab::run::Status;
 
-use super::super::page::clean;
 use super::cells::{Entry, Exported, Number, WALL, path, percent_encoded};
 use super::{Format, Kind};
+use crate::report::model::words::clean;
 
 pub(super) const FORMAT: Format = Format {
     name: "go",
@@ -32,7 +32,7 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
     for (key, value) in facts.iter().filter(|(_, value)| !value.trim().is_empty()) {
         writeln!(out, "{key}: {}", clean(value.trim()))?;
     }
-    let units: Vec<Unit<'_>> = exported.metrics().into_iter().map(Unit::of).collect();
+    let units: Vec<Unit<'_>> = exported.metrics().into_iter().map(Unit::from_metric).collect();
     for Unit { metric, name, .. } in &units {
         let known = METRICS.iter().find(|known| known.name == *metric);
         match known.map(|known| known.better) {
@@ -106,7 +106,7 @@ struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    fn of(metric: &str) -> Unit<'_> {
+    fn from_metric(metric: &str) -> Unit<'_> {
         let named = |name: &str, size: f64| Unit { metric, name: name.to_owned(), size };
         match metric {
             WALL => named("ns/op", 1.0),

@@ -9,9 +9,9 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
-use super::super::page::clean;
 use super::cells::{Exported, WALL, path, percent_encoded};
 use super::{Format, Kind};
+use crate::report::model::words::clean;
 
 pub(super) const FORMAT: Format = Format {
     name: "hdrhistogram",

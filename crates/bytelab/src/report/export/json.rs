@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use lab::run::Run;
 use serde::Serialize;
 
-use super::super::json::to as write_json;
 use super::{Format, Kind};
+use crate::report::json::to as write_json;
 
 pub(super) const FORMAT: Format = Format {
     name: "json",

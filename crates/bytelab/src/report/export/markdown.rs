@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use lab::analyze::Analysis;
 use lab::run::Run;
 
-use super::super::foot::Foot;
-use super::super::markdown::escaped;
-use super::super::page::{Layout, Page};
-use super::super::varying::Varying;
-use super::super::view::{View, view};
-use super::super::{across, answer, numbers, rows, size_sweep, table, thresholds};
+use super::markup::{self, escaped};
 use super::{Format, Kind};
+use crate::report::model::varying::Varying;
+use crate::report::model::view::{View, view};
+use crate::report::model::{answer, rows, size_sweep};
+use crate::report::text::foot::Foot;
+use crate::report::text::page::{Layout, Page};
+use crate::report::text::{self, across, results, thresholds};
 
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
@@ -28,20 +29,20 @@ pub(super) fn write(
 ) -> io::Result<Vec<String>> {
     let varying = Varying::of_run(run);
     if view(run) == View::Rows {
-        out.write_all(numbers::markdown(run, analysis, &[]).as_bytes())?;
+        out.write_all(super::numbers::markdown(run, analysis, &[]).as_bytes())?;
         return Ok(Vec::new());
     }
     head(run, &varying, out)?;
     let all = rows::all(run, analysis);
     let (rungs, tables): (Vec<_>, Vec<_>) =
         all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
-    as_it_is(out, |page| size_sweep::write(page, run))?;
+    as_it_is(out, |page| text::size_sweep::write(page, run))?;
     for rows in tables {
         if all.len() > 1 {
             writeln!(out, "\n**{}**", escaped(&varying.shown(&rows.family.point)))?;
         }
         if rows.iter().next().is_some() {
-            write!(out, "\n{}", table::whole(rows).markdown(escaped))?;
+            write!(out, "\n{}", markup::table(&results::whole(rows), escaped))?;
         }
         writeln!(out, "\n{}", escaped(&answer::of_family(rows)))?;
     }
@@ -64,7 +65,7 @@ pub(super) fn write(
 
 fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
-    super::super::head::write(&mut page, run, varying);
+    text::head::write(&mut page, run, varying);
     let text = page.into_text();
     for (at, line) in text.lines().enumerate() {
         if at > 0 {

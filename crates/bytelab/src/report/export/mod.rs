@@ -3,6 +3,7 @@
 //! one.
 
 mod cells;
+pub(crate) mod check;
 mod columns;
 mod entries;
 mod format;
@@ -14,6 +15,8 @@ mod hyperfine;
 mod jmh;
 mod json;
 mod markdown;
+mod markup;
+pub(crate) mod numbers;
 mod openmetrics;
 mod parquet;
 mod separated;
@@ -53,7 +56,7 @@ pub(crate) fn write(
     mut out: impl Write + Send,
 ) -> Result<Vec<String>> {
     let mut out = io::BufWriter::with_capacity(1 << 16, &mut out);
-    let left_out = (format.write)(&Exported::of(run, analysis), &mut out)?;
+    let left_out = (format.write)(&Exported::new(run, analysis), &mut out)?;
     out.flush()?;
     Ok(left_out)
 }

@@ -36,14 +36,14 @@ mod with_the_library {
     use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
     use parquet::schema::types::Type;
 
-    use super::super::cells::Exported;
-    use super::super::columns::{Columns, Field, Kind};
+    use crate::report::export::cells::Exported;
+    use crate::report::export::columns::{Columns, Field, Kind};
 
     /// The number of rows held in memory.
     const GROUP_ROWS: usize = 1 << 16;
 
     pub(crate) fn write(exported: &Exported<'_>, out: impl Write + Send) -> Result<Vec<String>> {
-        let columns = Columns::of(exported);
+        let columns = Columns::new(exported);
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let schema = Arc::new(schema(&columns)?);
         let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;

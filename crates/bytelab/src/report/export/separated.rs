@@ -38,7 +38,7 @@ pub(super) fn write(
     dialect: Dialect,
     mut out: impl Write,
 ) -> io::Result<Vec<String>> {
-    let columns = Columns::of(exported);
+    let columns = Columns::new(exported);
     let names: Vec<Field<'_>> = columns.names.iter().map(|name| Field::Text(name)).collect();
     line(&names, dialect, &mut out)?;
     columns.rows(|fields| line(fields, dialect, &mut out))?;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::page::clean;
+use crate::report::model::words::clean;
 
 /// A document that is being written. Content that is unknown at build time can be added only as
 /// text or as JSON.

@@ -7,10 +7,10 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 use serde_json::Value;
 
-use super::super::charts;
-use super::super::units::NONE;
-use super::Html;
-use super::table::{self, Cell, Column};
+use super::{Html, table};
+use crate::report::model::charts;
+use crate::report::model::table::{Column, Table};
+use crate::report::model::units::NONE;
 
 pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("<section aria-labelledby=\"environment-heading\">\n");
@@ -48,13 +48,12 @@ fn facts_table(
     facts: &[BTreeMap<String, String>],
     names: &[&String],
 ) {
-    let mut columns =
-        vec![Column::new("fact", "", names.iter().map(|name| Cell::text(name.as_str())))];
+    let mut columns = vec![Column::left("fact").filled(names.iter(), |name| name.as_str())];
     for ((run, _), facts) in shown.iter().zip(facts) {
-        let value = |name: &&String| Cell::text(facts.get(*name).map_or(NONE, String::as_str));
-        columns.push(Column::new(&charts::name(run), "", names.iter().map(value)));
+        let value = |name: &&String| facts.get(*name).map_or(NONE, String::as_str);
+        columns.push(Column::left(&charts::name(run)).filled(names.iter(), value));
     }
-    table::write(html, "", caption, &columns);
+    table::write(html, "", caption, &Table::of_columns(columns));
 }
 
 fn facts(run: &Run) -> BTreeMap<String, String> {

@@ -7,6 +7,7 @@ mod environment;
 mod library;
 mod notes;
 mod percentiles;
+mod results;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -17,11 +18,11 @@ use sha2::{Digest, Sha256};
 
 use self::document::Html;
 use self::library::base64;
-use super::charts::{self, Charts};
-use super::head::{self, minute};
-use super::varying::Varying;
-use super::view::{View, view};
-use super::{answer, numbers, rows, size_sweep, units};
+use crate::report::model::charts::{self, Charts};
+use crate::report::model::varying::Varying;
+use crate::report::model::view::{View, view};
+use crate::report::model::words::{measured, minute};
+use crate::report::model::{answer, numbers, rows, size_sweep, units};
 
 const STYLE: &str = include_str!("page.css");
 /// In this order: the tables, the data of the charts, the charts.
@@ -35,16 +36,16 @@ const SCRIPTS: [&str; 5] = [
 
 /// The whole file. The runs are of one experiment, and there is at least one.
 pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
-    let charts = Charts::of(shown);
+    let charts = Charts::from_runs(shown);
     let mut html = Html(String::new());
     head(&mut html, shown);
     html.raw("<body>\n<main>\n");
     question(&mut html, shown);
     html.raw("<section id=\"figures\" aria-labelledby=\"figures-heading\">\n<h2 id=\"figures-heading\">Figures</h2>\n");
     if shown.iter().all(|(run, _)| view(run) == View::Rows) {
-        table::numbers(&mut html, shown);
+        results::numbers(&mut html, shown);
     } else {
-        table::results(&mut html, shown);
+        results::results(&mut html, shown);
     }
     html.raw("</section>\n");
     if !charts.points.is_empty() {
@@ -141,7 +142,7 @@ fn facts(run: &Run, varying: &Varying<'_>) -> String {
         charts::name(run),
         minute(&run.started),
         machine.unwrap_or_default().to_owned(),
-        head::measured(plan),
+        measured(plan),
         run.points.first().map(|point| varying.fixed(point)).unwrap_or_default(),
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();

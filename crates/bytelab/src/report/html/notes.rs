@@ -3,10 +3,10 @@
 use lab::analyze::Analysis;
 use lab::run::Run;
 
-use super::super::charts;
-use super::super::varying::Varying;
 use super::Html;
 use super::table::ROWS_MAX;
+use crate::report::model::charts;
+use crate::report::model::varying::Varying;
 
 pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("<section aria-labelledby=\"notes-heading\">\n<h2 id=\"notes-heading\">Notes</h2>\n");

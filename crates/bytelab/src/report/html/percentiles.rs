@@ -3,11 +3,12 @@
 use lab::analyze::{Analysis, Summary};
 use lab::run::Run;
 
-use super::super::units::{NONE, amount};
-use super::super::varying::Varying;
-use super::super::{charts, rows};
 use super::Html;
-use super::table::{self, Cell, Column, ROWS_MAX};
+use super::table::{self, ROWS_MAX};
+use crate::report::model::table::{Cell, Column, Table};
+use crate::report::model::units::amount;
+use crate::report::model::varying::Varying;
+use crate::report::model::{charts, rows};
 
 struct Line<'a> {
     method: String,
@@ -42,7 +43,7 @@ pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
     } else {
         "Percentiles are samples that were measured."
     };
-    table::write(html, "", caption, &columns(&lines, shown));
+    table::write(html, "", caption, &table_of(&lines, shown));
     table::left_out(html, left);
     html.raw("</details>\n</section>\n");
 }
@@ -51,28 +52,26 @@ fn is_batched(lines: &[Line<'_>]) -> bool {
     lines.iter().any(|line| line.summary.ops > 1)
 }
 
-fn columns(lines: &[Line<'_>], shown: &[(Run, Analysis)]) -> Vec<Column> {
-    let text = |heading: &str, of: &dyn Fn(&Line<'_>) -> String| {
-        Column::new(heading, "", lines.iter().map(|line| Cell::text(of(line))))
-    };
-    let mut columns = vec![text("method", &|line| line.method.clone())];
+fn table_of(lines: &[Line<'_>], shown: &[(Run, Analysis)]) -> Table {
+    let mut columns =
+        vec![Column::left("method").filled(lines.iter(), |line| line.method.as_str())];
     if shown.len() > 1 {
-        columns.push(text("run", &|line| charts::name(line.run)));
+        columns.push(Column::left("run").filled(lines.iter(), |line| charts::name(line.run)));
     }
-    columns.push(text("metric", &|line| line.summary.metric.clone()));
+    columns.push(Column::left("metric").filled(lines.iter(), |line| line.summary.metric.as_str()));
     let n = |line: &Line<'_>| Cell::number(line.summary.n.to_string(), line.summary.n as f64);
-    columns.push(Column::new("n", "", lines.iter().map(n)));
+    columns.push(Column::right("n").filled(lines.iter(), n));
     if is_batched(lines) {
         let ops =
             |line: &Line<'_>| Cell::number(line.summary.ops.to_string(), line.summary.ops as f64);
-        columns.push(Column::new("operations a sample", "", lines.iter().map(ops)));
+        columns.push(Column::right("operations a sample").filled(lines.iter(), ops));
     }
     for p in [0, 25, 50, 75, 90, 99, 100] {
         let value = |line: &Line<'_>| match rows::percentile(line.summary, p) {
             Some(found) => Cell::number(amount(line.summary.unit, found.value), found.value),
-            None => Cell::number(NONE.to_owned(), f64::NAN),
+            None => Cell::none(),
         };
-        columns.push(Column::new(&format!("p{p}"), "", lines.iter().map(value)));
+        columns.push(Column::right(&format!("p{p}")).filled(lines.iter(), value));
     }
-    columns
+    Table::of_columns(columns)
 }

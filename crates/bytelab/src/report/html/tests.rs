@@ -3,8 +3,8 @@
 use lab::analyze::{Analysis, Verdict};
 use lab::run::{Run, Status};
 
-use super::super::fixture::Fixture;
 use super::html;
+use crate::report::tests::fixture::Fixture;
 
 const HOSTILE: &str = "</script></title><script>alert(1)</script><img src=x onerror=\"alert(1)\">'\"&<!--\u{202e}\u{0}";
 
@@ -186,7 +186,7 @@ fn a_million_samples_make_a_page_of_eight_megabytes_at_most() {
         let n = 500_000u32;
         f.measured(method, [wall_ns / 1e6, wall_ns / 1e6, 3.0]);
         let (cell, _) = f.last();
-        cell.samples = (0..n).map(super::super::fixture::sample).collect();
+        cell.samples = (0..n).map(crate::report::tests::fixture::sample).collect();
         for (i, sample) in (0..n).zip(&mut cell.samples) {
             sample.session = i / 50_000;
         }

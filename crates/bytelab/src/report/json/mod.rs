@@ -1,6 +1,12 @@
 //! A run and its results as one JSON document, written directly from the data: nothing is copied,
 //! however many samples there are.
 
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod history;
+pub(crate) mod numbers;
+pub(crate) mod published;
+
 use std::collections::BTreeMap;
 use std::io;
 
@@ -9,25 +15,25 @@ use lab::param::Point;
 use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
 use serde::{Serialize, Serializer};
 
-use super::numbers::{self, RowJson};
-use super::rows;
+use self::numbers::RowJson;
+use crate::report::model::rows;
 
-pub(super) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
+pub(crate) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, EscapingFormatter);
-    Document::of(run, analysis).serialize(&mut serializer)?;
+    Document::new(run, analysis).serialize(&mut serializer)?;
     io::Write::flush(&mut out)
 }
 
 /// Any other document, on one line.
-pub(super) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
+pub(crate) fn compact(document: &impl Serialize) -> anyhow::Result<String> {
     let mut out = Vec::new();
     to(&mut out, document)?;
     Ok(String::from_utf8(out)?)
 }
 
 /// Writes any other document, on one line and without an end of line.
-pub(super) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<()> {
+pub(crate) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<()> {
     Ok(document.serialize(&mut serde_json::Serializer::with_formatter(out, EscapingFormatter))?)
 }
 
@@ -61,7 +67,7 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn of(run: &'a Run, analysis: &'a Analysis) -> Document<'a> {
+    fn new(run: &'a Run, analysis: &'a Analysis) -> Document<'a> {
         Document {
             schema: SCHEMA,
             id: &run.id,
@@ -79,8 +85,8 @@ impl<'a> Document<'a> {
             thresholds: &analysis.thresholds,
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),
-            rows: numbers::json(run),
-            row_notes: numbers::doubts(run, analysis),
+            rows: numbers::rows(run),
+            row_notes: numbers::notes_of(run, analysis),
         }
     }
 }
@@ -92,7 +98,7 @@ impl Serialize for Cells<'_> {
         let Cells(run, analysis) = self;
         let cells = run.cells.iter().enumerate();
         serializer
-            .collect_seq(cells.map(|(i, cell)| CellJson::of(cell, rows::summary(analysis, i))))
+            .collect_seq(cells.map(|(i, cell)| CellJson::new(cell, rows::summary(analysis, i))))
     }
 }
 
@@ -128,7 +134,7 @@ struct CellJson<'a> {
 }
 
 impl<'a> CellJson<'a> {
-    fn of(cell: &'a Cell, summary: Option<&'a CellSummary>) -> CellJson<'a> {
+    fn new(cell: &'a Cell, summary: Option<&'a CellSummary>) -> CellJson<'a> {
         CellJson {
             method: &cell.method,
             about: &cell.about,
@@ -147,13 +153,13 @@ impl<'a> CellJson<'a> {
             sessions: Each(cell, Sample::counts, |sample| sample.session),
             rounds: Each(cell, Sample::counts, |sample| sample.round),
             ops: Each(cell, Sample::counts, |sample| sample.ops),
-            warm_up: ExcludedSamples::of(cell, |sample| {
+            warm_up: ExcludedSamples::new(cell, |sample| {
                 sample.pass == Pass::Timing && sample.warm_up
             }),
-            not_counted: ExcludedSamples::of(cell, |sample| {
+            not_counted: ExcludedSamples::new(cell, |sample| {
                 !sample.warm_up && sample.not_counted.is_some()
             }),
-            counting: ExcludedSamples::of(cell, |sample| sample.counts_in(Pass::Counting)),
+            counting: ExcludedSamples::new(cell, |sample| sample.counts_in(Pass::Counting)),
         }
     }
 }
@@ -169,7 +175,7 @@ struct ExcludedSamples<'a> {
 }
 
 impl<'a> ExcludedSamples<'a> {
-    fn of(cell: &'a Cell, which: Which) -> ExcludedSamples<'a> {
+    fn new(cell: &'a Cell, which: Which) -> ExcludedSamples<'a> {
         ExcludedSamples {
             sessions: Each(cell, which, |sample| sample.session),
             rounds: Each(cell, which, |sample| sample.round),
@@ -264,7 +270,7 @@ impl Serialize for Percentiles<'_> {
 }
 
 /// A whole number without `.0`, as other programs write it; null if it is not finite.
-pub(super) struct Number(pub(super) f64);
+pub(crate) struct Number(pub(crate) f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

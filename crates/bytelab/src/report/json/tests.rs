@@ -3,8 +3,8 @@ use lab::analyze::Verdict;
 use lab::run::Status;
 use serde_json::Value;
 
-use super::super::fixture::{self, Fixture};
 use super::write;
+use crate::report::tests::fixture::{self, Fixture};
 
 fn document(f: &Fixture) -> Value {
     let mut out = Vec::new();

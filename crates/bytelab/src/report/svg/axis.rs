@@ -1,6 +1,6 @@
 //! An axis: the values that it spans, their positions, its ticks and their labels.
 
-use super::super::units::{Unit, amount};
+use crate::report::model::units::{Unit, amount};
 
 pub(super) struct Axis {
     low: f64,
@@ -13,7 +13,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// Spans the values with a margin; a logarithmic axis omits values without a logarithm.
-    pub(super) fn of(values: &[f64], log: bool, [from, to]: [f64; 2]) -> Axis {
+    pub(super) fn new(values: &[f64], log: bool, [from, to]: [f64; 2]) -> Axis {
         let fit = |value: &f64| value.is_finite() && (!log || *value > 0.0);
         let fit = || values.iter().copied().filter(fit);
         let (low, high) =
@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn ticks_are_easy_to_read() {
-        let ticks = |values: &[f64], log, binary| Axis::of(values, log, [0.0, 100.0]).ticks(binary);
+        let ticks =
+            |values: &[f64], log, binary| Axis::new(values, log, [0.0, 100.0]).ticks(binary);
         assert_eq!(ticks(&[1.0, 1e5], true, false), [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]);
         assert_eq!(ticks(&[2.0, 30.0], true, false), [2.0, 5.0, 10.0, 20.0]);
         assert_eq!(
@@ -123,7 +124,7 @@ mod tests {
     fn no_value_leaves_the_axis() {
         for log in [false, true] {
             for values in [&[][..], &[0.0], &[5.0, 5.0], &[f64::NAN, 1.0], &[-1.0, 1e300]] {
-                let axis = Axis::of(values, log, [0.0, 100.0]);
+                let axis = Axis::new(values, log, [0.0, 100.0]);
                 for value in [0.0, 5.0, -7.0, f64::NAN, f64::INFINITY] {
                     assert!((0.0..=100.0).contains(&axis.place(value)), "{log} {values:?} {value}");
                 }
@@ -134,10 +135,10 @@ mod tests {
 
     #[test]
     fn labels_name_the_unit_once_or_each() {
-        let axis = Axis::of(&[1e3, 1e6], true, [0.0, 1.0]);
+        let axis = Axis::new(&[1e3, 1e6], true, [0.0, 1.0]);
         let words = ["1 µs", "10 µs", "1 ms"].map(str::to_owned).to_vec();
         assert_eq!(axis.labels("ns", &[1e3, 1e4, 1e6]), (words, "logarithmic".to_owned()));
-        let axis = Axis::of(&[1e6, 3e6], false, [0.0, 1.0]);
+        let axis = Axis::new(&[1e6, 3e6], false, [0.0, 1.0]);
         assert_eq!(
             axis.labels("ns", &[1e6, 1.5e6]),
             (vec!["1".to_owned(), "1.5".to_owned()], "ms".to_owned())

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::super::page::clean;
+use crate::report::model::words::clean;
 
 /// The palette of Okabe and Ito, after black: readers with colour blindness can distinguish it.
 const COLOURS: [&str; 7] =
@@ -37,7 +37,7 @@ impl Stroke {
     }
 
     /// The stroke of the series with this number: beyond the number of colours, it is dashed.
-    pub(super) fn of(number: usize) -> Stroke {
+    pub(super) fn new(number: usize) -> Stroke {
         let dash = DASHES[number / COLOURS.len() % DASHES.len()];
         Stroke { colour: COLOURS[number % COLOURS.len()], width: 1.5, dash }
     }

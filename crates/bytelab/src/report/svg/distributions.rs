@@ -3,11 +3,11 @@
 
 use lab::metric::unit;
 
-use super::super::charts::{Cell, Charts, Column, Metric, P0, P25, P50, P75, P100, Place};
-use super::super::units;
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke, wide};
 use super::frame::{self, Plane, Scale};
+use crate::report::model::charts::{Cell, Charts, Column, Metric, P0, P25, P50, P75, P100, Place};
+use crate::report::model::units;
 
 const WIDTH: f64 = 640.0;
 
@@ -33,7 +33,7 @@ fn series<'a>(charts: &'a Charts, place: &Place, metric: &Metric, most: usize) -
     cells
         .filter_map(|(number, at)| {
             let (cell, column) = (charts.cells.get(*at)?, charts.column(*at, &metric.name)?);
-            Some(Series { name: charts.label(*at), cell, column, stroke: Stroke::of(number) })
+            Some(Series { name: charts.label(*at), cell, column, stroke: Stroke::new(number) })
         })
         .collect()
 }
@@ -43,7 +43,7 @@ fn axis(series: &[Series<'_>], pixels: [f64; 2]) -> Axis {
         series.iter().flat_map(|one| [one.column.p[P0], one.column.p[P100]]).collect();
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(0.0, f64::max);
-    Axis::of(&values, least > 0.0 && most / least > LOG_FROM, pixels)
+    Axis::new(&values, least > 0.0 && most / least > LOG_FROM, pixels)
 }
 
 fn title(metric: &Metric, place: &Place, what: &str) -> String {
@@ -63,7 +63,7 @@ fn finished(
     if left_out > 0 {
         entries.push((
             format!("({left_out} more are not drawn)"),
-            Stroke { width: 0.0, ..Stroke::of(0) },
+            Stroke { width: 0.0, ..Stroke::new(0) },
         ));
     }
     let height = frame::legend(&mut canvas, &entries, [24.0, bottom + 58.0], WIDTH - 40.0);
@@ -76,7 +76,7 @@ pub(super) fn ecdf(charts: &Charts, place: &Place, metric: &Metric) -> Option<St
         return None;
     }
     let plane = Plane { left: 70.0, right: WIDTH - 20.0, top: 16.0, bottom: 330.0 };
-    let x = Scale::of(axis(&series, plane.x()), &metric.title, unit(&metric.name));
+    let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
     let ticks = [0.0, 25.0, 50.0, 75.0, 100.0].map(|p| (p, format!("{p}"))).to_vec();
     let y = Scale::with(Axis::exact(0.0, 100.0, plane.y()), "share of samples [%]", ticks, 5);
     let mut canvas = Canvas::new();
@@ -106,7 +106,7 @@ pub(super) fn order(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
     let series = series(charts, place, metric, LINES_MAX);
     let longest = series.iter().max_by_key(|one| one.column.n)?;
     let plane = Plane { left: 90.0, right: WIDTH - 20.0, top: 16.0, bottom: 330.0 };
-    let y = Scale::of(axis(&series, plane.y()), &metric.title, unit(&metric.name));
+    let y = Scale::new(axis(&series, plane.y()), &metric.title, unit(&metric.name));
     let n = longest.column.n as f64;
     let axis = Axis::exact(0.0, n + 1.0, plane.x());
     let ticks = axis.ticks(false).into_iter().map(|tick| (tick, units::count(tick))).collect();
@@ -157,7 +157,7 @@ pub(super) fn boxes(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
     }
     let widest = series.iter().map(|one| wide(&one.name)).fold(0.0, f64::max);
     let plane = rows_plane(widest, series.len());
-    let x = Scale::of(axis(&series, plane.x()), &metric.title, unit(&metric.name));
+    let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
     let mut canvas = Canvas::new();
     frame::draw(&mut canvas, &plane, &x, &rows(&plane, series.iter().map(|one| one.name.clone())));
     for (row, one) in series.iter().enumerate() {
@@ -199,7 +199,7 @@ pub(super) fn ratios(charts: &Charts, place: &Place) -> Option<String> {
     let bounds = ratios.iter().flat_map(|r| [r.low.unwrap_or(r.ratio), r.high.unwrap_or(r.ratio)]);
     let values: Vec<f64> = bounds.chain([1.0]).collect();
     let x =
-        Scale::of(Axis::of(&values, true, plane.x()), &format!("time / time of {reference}"), "");
+        Scale::new(Axis::new(&values, true, plane.x()), &format!("time / time of {reference}"), "");
     let mut canvas = Canvas::new();
     frame::draw(&mut canvas, &plane, &x, &rows(&plane, names.into_iter()));
     let one = x.axis.place(1.0);

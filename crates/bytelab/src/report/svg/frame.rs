@@ -32,7 +32,7 @@ impl Plane {
 
 impl Scale {
     /// The scale of a metric.
-    pub(super) fn of(axis: Axis, title: &str, stored: &'static str) -> Scale {
+    pub(super) fn new(axis: Axis, title: &str, stored: &'static str) -> Scale {
         let ticks = axis.ticks(stored == "bytes");
         let (words, unit) = axis.labels(stored, &ticks);
         let title = if unit.is_empty() { title.to_owned() } else { format!("{title} [{unit}]") };

@@ -11,14 +11,14 @@ mod tests;
 use lab::analyze::Analysis;
 use lab::run::Run;
 
-use super::charts::Charts;
+use crate::report::model::charts::Charts;
 
 /// More points than these have no separate files: the sweeps show them.
 const POINTS_MAX: usize = 40;
 
 /// The name and the content of each file.
-pub(super) fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
-    let charts = Charts::of(shown);
+pub(crate) fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
+    let charts = Charts::from_runs(shown);
     let Some(metric) = charts.metrics.iter().find(|known| known.name == metric) else {
         return Vec::new();
     };

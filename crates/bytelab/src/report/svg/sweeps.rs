@@ -3,11 +3,11 @@
 
 use lab::metric::unit;
 
-use super::super::charts::sweep::{Line, Panel, Sweep};
-use super::super::charts::{Charts, Column, Metric, P0, P10, P25, P50, P75, P100};
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke};
 use super::frame::{self, Plane, Scale};
+use crate::report::model::charts::sweep::{Line, Panel, Sweep};
+use crate::report::model::charts::{Charts, Column, Metric, P0, P10, P25, P50, P75, P100};
 
 /// The width of a panel, including its surroundings.
 const WIDTH: f64 = 420.0;
@@ -105,7 +105,7 @@ impl<'a> Figure<'a> {
                 Some((*at as f64, self.charts.column(*cell, &self.metric.name)?))
             };
             let points = line.cells.iter().filter_map(column).collect();
-            Drawn { stroke: Stroke::of(number.unwrap_or_default()), points }
+            Drawn { stroke: Stroke::new(number.unwrap_or_default()), points }
         });
         drawn.filter(|one| !one.points.is_empty()).collect()
     }
@@ -139,7 +139,7 @@ impl<'a> Figure<'a> {
             content(&mut canvas, drawn, &x, &y);
         }
         let entries: Vec<(String, Stroke)> =
-            self.names.iter().enumerate().map(|(i, name)| (name.clone(), Stroke::of(i))).collect();
+            self.names.iter().enumerate().map(|(i, name)| (name.clone(), Stroke::new(i))).collect();
         let [width, bottom] =
             [columns as f64 * WIDTH, panels.len().div_ceil(columns) as f64 * HEIGHT];
         let height = frame::legend(&mut canvas, &entries, [24.0, bottom + 14.0], width - 40.0);
@@ -159,12 +159,12 @@ impl<'a> Figure<'a> {
         } else {
             self.sweep.param.clone()
         };
-        Scale::with(Axis::of(&values, log, inner), &title, ticks, 7)
+        Scale::with(Axis::new(&values, log, inner), &title, ticks, 7)
     }
 
     fn y(&self, plane: &Plane, values: &[f64]) -> Scale {
         let log = values.iter().all(|value| *value > 0.0);
-        Scale::of(Axis::of(values, log, plane.y()), &self.metric.title, unit(&self.metric.name))
+        Scale::new(Axis::new(values, log, plane.y()), &self.metric.title, unit(&self.metric.name))
     }
 
     fn caches(&self, canvas: &mut Canvas, plane: &Plane, x: &Scale) {

@@ -2,8 +2,8 @@
 
 use lab::analyze::Verdict;
 
-use super::super::fixture::Fixture;
 use super::*;
+use crate::report::tests::fixture::Fixture;
 
 fn files_of(f: &Fixture) -> Vec<(String, String)> {
     files(&[(f.run.clone(), f.analysis.clone())], "wall_ns")

@@ -3,10 +3,10 @@
 use lab::analyze::Verdict;
 use lab::run::{Design, Status};
 
-use super::super::answer::*;
-use super::super::rows;
 use super::fixture::Fixture;
 use super::shown;
+use crate::report::model::answer::*;
+use crate::report::model::rows;
 
 const NAN: f64 = f64::NAN;
 

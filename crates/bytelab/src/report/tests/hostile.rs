@@ -4,9 +4,9 @@ use insta::assert_snapshot;
 use lab::analyze::Verdict;
 use lab::run::Status;
 
-use super::super::{Layout, json, percentiles, text};
 use super::fixture::Fixture;
 use super::*;
+use crate::report::{Layout, json, percentiles, text};
 
 const HOSTILE: &str = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mx\r\n\u{202e}y\u{8}\u{7f}";
 

@@ -1,14 +1,16 @@
 //! The whole text, as a reader sees it.
 
 mod answer;
+mod check;
 mod doubts;
 pub(super) mod fixture;
 mod hostile;
 mod layout;
+mod numbers;
 mod whole;
 
 use self::fixture::Fixture;
-use super::{Layout, More, text};
+use crate::report::{Layout, More, text};
 
 const NAN: f64 = f64::NAN;
 

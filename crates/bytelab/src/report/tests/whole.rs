@@ -3,9 +3,9 @@
 use lab::analyze::analyze;
 use lab::run::Status;
 
-use super::super::{Layout, json, percentiles};
 use super::fixture::{self, Fixture};
 use super::{shown, text};
+use crate::report::{Layout, json, percentiles};
 
 /// Thirty rounds in six sessions of a reference and of methods that take this share of its time.
 fn measured(shares: &[(&str, f64)]) -> Fixture {

@@ -30,6 +30,11 @@ impl Sqlite {
         Ok(Sqlite { connection, path })
     }
 
+    /// Reads the whole store.
+    pub(super) fn verify(&mut self) -> Result<()> {
+        self.read(|transaction| opening::check_all(transaction))
+    }
+
     /// Does `work` in one transaction. It takes the write lock at its start: a lock that is
     /// requested after a read cannot wait for another process.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {

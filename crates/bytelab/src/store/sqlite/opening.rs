@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rusqlite::config::DbConfig;
@@ -122,10 +123,15 @@ fn check_identity(connection: &Connection, known: usize) -> Result<()> {
     Ok(())
 }
 
+/// Reads and writes.
+const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
 fn connect(path: &Path, migrations: &[&str]) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let log_was_there = fs::metadata(beside(path, "-wal")).is_ok();
-    let mut connection = Connection::open_with_flags(path, flags)?;
+    if log_was_there {
+        check_after_kill(path, migrations.len())?;
+    }
+    let mut connection = Connection::open_with_flags(path, FLAGS)?;
     connection.busy_timeout(LOCK_LIMIT)?;
     if let Err(error) = check(&connection, migrations.len()) {
         // Otherwise the last connection to close writes the log back into the file.
@@ -149,7 +155,35 @@ fn check(connection: &Connection, known: usize) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     ensure!(!connection.is_readonly(MAIN_DB)?, NOT_WRITABLE);
-    check_identity(connection, known)?;
+    check_identity(connection, known)
+}
+
+/// Reads the whole store if its log is there and no process has it open: the last one did not close
+/// it, and the machine may have lost power. After a usual end nothing is read in advance, because
+/// that takes a second for a million samples and fills the page cache before a measurement.
+fn check_after_kill(path: &Path, known: usize) -> Result<()> {
+    let connection = Connection::open_with_flags(path, FLAGS)?;
+    // Closing it must not write the log back into a file that is refused.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Only the sole user of a store gets this lock, and it does not wait for it.
+    connection.busy_timeout(Duration::ZERO)?;
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    let checked = check(&connection, known).and_then(|()| check_all(&connection));
+    match checked {
+        Err(error)
+            if matches!(
+                code(&error),
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+            ) =>
+        {
+            Ok(())
+        }
+        checked => checked,
+    }
+}
+
+/// Reads every page of the store.
+pub(super) fn check_all(connection: &Connection) -> Result<()> {
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     ensure!(found == "ok", "damaged ({found}); {RESTORE}");
     Ok(())

@@ -125,7 +125,7 @@ pub fn foresee_pairs(
     let each = cells.iter().flat_map(|cell| allowed.iter().map(move |allowed| (cell, allowed)));
     each.map(|((method, point), allowed)| {
         let metric = if allowed.metric == WALL { time } else { &allowed.metric };
-        let of_run = |run: &Run| Noise::of(run, method, point, metric);
+        let of_run = |run: &Run| Noise::from_run(run, method, point, metric);
         let known: Vec<Noise> = past.iter().filter_map(of_run).collect();
         let of_pairs: Vec<&Noise> = known.iter().filter(|noise| noise.is_of_pair).collect();
         // The difference between old and new is estimated more accurately from such a check than
@@ -168,7 +168,7 @@ struct Noise {
 }
 
 impl Noise {
-    fn of(run: &Run, method: &str, point: &Point, metric: &str) -> Option<Noise> {
+    fn from_run(run: &Run, method: &str, point: &Point, metric: &str) -> Option<Noise> {
         let cell = cell_of(run, method, point)?;
         if is_of_counting_pass(cell, metric) {
             return None;

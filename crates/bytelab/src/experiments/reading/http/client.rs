@@ -68,7 +68,7 @@ struct Client {
 }
 
 fn build(point: &Point, access: Access) -> Result<Box<dyn Task>> {
-    let each = |index| Ok(Client { remote: Remote::of(point, index)?, access });
+    let each = |index| Ok(Client { remote: Remote::from_point(point, index)?, access });
     Ok(Box::new(Reading::each(point, each)?))
 }
 
@@ -122,7 +122,7 @@ struct Async {
 fn build_async(point: &Point, by_byte: bool) -> Result<Box<dyn Task>> {
     let each = |index| {
         let runtime = Builder::new_current_thread().build().context("starting tokio")?;
-        Ok(Async { remote: Remote::of(point, index)?, runtime, by_byte })
+        Ok(Async { remote: Remote::from_point(point, index)?, runtime, by_byte })
     };
     Ok(Box::new(Reading::each(point, each)?))
 }

@@ -1,7 +1,6 @@
 //! Clients of others: Rust libraries in a worker that is built on demand, and the command curl.
 
 use lab::experiment::{Command, How, Method};
-use lab::run::Role;
 
 use super::remote::contender;
 
@@ -16,18 +15,17 @@ pub(super) fn methods() -> Vec<Method> {
         worker("ureq", "ureq: read into a reused buffer"),
         worker("ureq-whole", "ureq: read_to_end, the whole in a new Vec"),
         Method {
-            role: Role::Yardstick,
             // One curl reads one resource, whatever the value of `parallel`.
             reads: vec!["source", "server", "size", "file"],
-            ..contender("curl", "the command curl, to /dev/null", &[], curl())
+            ..contender("curl", "the command curl, to /dev/null", &[], curl()).as_yardstick()
         },
     ]
 }
 
 /// A method of `workers/rust/http`.
 fn worker(name: &str, about: &str) -> Method {
-    let argv = ["{workers/rust/http}", "reading", name];
-    contender(name, about, &["buffer"], How::Worker { argv: argv.map(str::to_owned).to_vec() })
+    let how = How::worker(["{workers/rust/http}", "reading", name]);
+    contender(name, about, &["buffer"], how)
 }
 
 fn curl() -> How {

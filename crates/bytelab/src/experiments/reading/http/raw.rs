@@ -8,7 +8,6 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use lab::experiment::{Build, How, Method, Task};
 use lab::param::Point;
-use lab::run::Role;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
@@ -22,10 +21,8 @@ use crate::experiments::shared::aligned_buffer::Buffer;
 const SMALLEST_BUFFER: usize = 16 << 10;
 
 pub(super) fn methods() -> Vec<Method> {
-    let line = |name: &str, about: &str, job: &'static str, build: Build| Method {
-        role: Role::Yardstick,
-        job: Some(job),
-        ..contender(name, about, &["buffer"], How::BuiltIn(build))
+    let line = |name: &str, about: &str, job: &'static str, build: Build| {
+        contender(name, about, &["buffer"], How::BuiltIn(build)).job(job).as_yardstick()
     };
     vec![
         line("tcp", "a bare TCP connection: the limit", "http", build),
@@ -43,7 +40,7 @@ struct Raw {
 
 fn build(point: &Point) -> Result<Box<dyn Task>> {
     let each = |index| {
-        let remote = Remote::of(point, index)?;
+        let remote = Remote::from_point(point, index)?;
         let rest = remote.url.split_once("://").map(|(_, rest)| rest).context("a URL")?;
         let (address, path) = rest.split_once('/').context("a URL with a path")?;
         let (address, path) = (address.to_owned(), format!("/{path}"));

@@ -10,8 +10,7 @@ use super::super::stream::BUFFER_LIMIT;
 
 /// A method that reads the resource that corresponds to the file of `size` or `file`.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], how: How) -> Method {
-    let reads = [&["server"], reads].concat();
-    Method { job: Some("http|https"), ..method(name, about, &reads, how) }
+    method(name, about, &["server"], how).reads(reads).job("http|https")
 }
 
 /// The resource that one source reads.
@@ -26,7 +25,7 @@ pub(super) struct Remote {
 
 impl Remote {
     /// The resource with this index, from 0, of the point's `parallel` ones.
-    pub(super) fn of(point: &Point, index: u64) -> Result<Remote> {
+    pub(super) fn from_point(point: &Point, index: u64) -> Result<Remote> {
         let certificates = if point.text("source")? == "https" {
             let path = point.path("certificates")?;
             let pem = std::fs::read(path);

@@ -30,7 +30,7 @@ pub(crate) fn run(kind: &str, directory: &str) -> Result<()> {
         bail!("{program}: {error}");
     }
     end_with_the_lab()?;
-    let files = Files::of(Path::new(directory))?;
+    let files = Files::from_directory(Path::new(directory))?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("listening")?;
     let port = listener.local_addr().context("its own address")?.port();
     writeln!(io::stdout(), "{port}")?;
@@ -59,7 +59,7 @@ struct Answer {
 
 impl Files {
     /// The files in the directory's `www`; by TLS if there is a key.
-    pub(in super::super) fn of(directory: &Path) -> Result<Files> {
+    pub(in super::super) fn from_directory(directory: &Path) -> Result<Files> {
         let key = key_of(directory);
         let tls = if key.exists() {
             let chain = CertificateDer::pem_file_iter(certificate_of(directory))?;

@@ -4,7 +4,7 @@ use lab::analyze::analyze;
 use lab::run::{Pass, Run, Sample, Status};
 
 use crate::report::export::{FORMATS, write};
-use crate::report::fixture::{Fixture, sample};
+use crate::report::tests::fixture::{Fixture, sample};
 
 pub(super) const NAN: f64 = f64::NAN;
 

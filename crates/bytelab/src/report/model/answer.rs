@@ -1,0 +1,246 @@
+//! The answer to the experiment's question, in one sentence: what is fastest, by how much, and with
+//! what certainty; or that there is no answer, and why.
+
+use lab::analyze::{Comparison, Family, RELEVANT_PERCENT, Verdict};
+
+use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
+use super::units::{amount, ns, percent, ratio as times};
+use super::varying::Varying;
+
+/// The answer for one family.
+pub(crate) fn of_family(rows: &Rows<'_>) -> String {
+    let sentence = compared(rows);
+    let wrong: Vec<&str> =
+        rows.contenders.iter().filter(|row| row.wrong()).map(Row::name).collect();
+    if wrong.is_empty() {
+        return sentence;
+    }
+    format!("{sentence} Out, for a wrong answer: {}.", wrong.join(", "))
+}
+
+/// The answer for several families together: which method is fastest at which of the points, or at
+/// how many of them.
+pub(crate) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
+    if all.is_empty() {
+        return "Nothing was measured.".to_owned();
+    }
+    let mut fastest: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut open = Vec::new();
+    for rows in all {
+        let at = varying.shown(&rows.family.point);
+        match Standing::of(rows).fastest() {
+            Some(row) => match fastest.iter_mut().find(|(name, _)| *name == row.name()) {
+                Some((_, points)) => points.push(at),
+                None => fastest.push((row.name(), vec![at])),
+            },
+            None => open.push(at),
+        }
+    }
+    if fastest.is_empty() {
+        return format!("No method is shown to be the fastest at any of {} points.", all.len());
+    }
+    fastest.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
+    let of = |points: &[String]| match points.len() {
+        n if n > POINTS_NAMED_MAX => format!("{n} of {} points", all.len()),
+        _ => points.join("; "),
+    };
+    let mut parts: Vec<String> =
+        fastest.iter().map(|(name, points)| format!("{name} ({})", of(points))).collect();
+    if !open.is_empty() {
+        parts.push(format!("none shown ({})", of(&open)));
+    }
+    format!("Fastest by point: {}.", parts.join(", "))
+}
+
+/// More points than these are counted instead of named.
+const POINTS_NAMED_MAX: usize = 3;
+
+/// How the compared methods of a family relate to the reference.
+struct Standing<'r, 'a> {
+    rows: &'r Rows<'a>,
+    reference: Option<&'r Row<'a>>,
+    /// The compared methods except the reference, by their ratio.
+    others: Vec<(&'r Row<'a>, &'a Comparison, f64)>,
+}
+
+impl<'r, 'a> Standing<'r, 'a> {
+    fn of(rows: &'r Rows<'a>) -> Self {
+        let mut others: Vec<_> = (rows.contenders.iter())
+            .filter(|row| !row.wrong() && !rows.is_reference(row))
+            .filter_map(|row| {
+                let comparison = row.comparison?;
+                let ratio = comparison.ratio.filter(|ratio| ratio.is_finite())?;
+                let decided =
+                    !matches!(comparison.verdict, Verdict::Missing | Verdict::WrongAnswer);
+                decided.then_some((row, comparison, ratio))
+            })
+            .collect();
+        others.sort_by(|a, b| a.2.total_cmp(&b.2));
+        Standing { rows, reference: rows.reference(), others }
+    }
+
+    /// The winner, if it is not the reference: the method with the lowest ratio of those that are
+    /// faster and may be the best.
+    fn faster(&self) -> Option<&(&'r Row<'a>, &'a Comparison, f64)> {
+        let faster = || self.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Faster);
+        let winner = self.rows.family.best.first();
+        let wins = faster().find(|(row, ..)| winner == Some(&row.index));
+        wins.or_else(|| faster().next())
+    }
+
+    fn all(&self, verdict: Verdict) -> bool {
+        !self.others.is_empty() && self.others.iter().all(|(_, c, _)| c.verdict == verdict)
+    }
+
+    fn fastest(&self) -> Option<&'r Row<'a>> {
+        let reference_wins = self.all(Verdict::Slower);
+        self.faster().map(|(row, ..)| *row).or(self.reference.filter(|_| reference_wins))
+    }
+
+    /// `; not shown slower: mmap; undecided beside it: go-read`, for the methods that are not shown
+    /// to be slower than the winner.
+    fn beside_the_winner(&self) -> String {
+        let Family { best, undecided, .. } = self.rows.family;
+        let names = |cells: &[usize]| {
+            let names = cells.iter().filter_map(|index| Some(self.rows.get(*index)?.name()));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let list = |what: &str, names: String| match names.as_str() {
+            "" => names,
+            names => format!("; {what}: {names}"),
+        };
+        list("not shown slower", names(best.get(1..).unwrap_or_default()))
+            + &list("undecided beside it", names(undecided))
+    }
+}
+
+fn compared(rows: &Rows<'_>) -> String {
+    let standing = Standing::of(rows);
+    let Some(reference) = standing.reference else {
+        return alone(rows);
+    };
+    if let Some((row, comparison, ratio)) = standing.faster() {
+        return faster(&standing, reference, row, comparison, *ratio);
+    }
+    let name = reference.name();
+    let Some((next, comparison, ratio)) = standing.others.first() else {
+        return alone(rows);
+    };
+    if standing.all(Verdict::Slower) {
+        let more = difference(comparison, *ratio, "");
+        return format!(
+            "Fastest here: {name}, the reference; the next, {}, takes {more}.",
+            next.name()
+        );
+    }
+    if standing.all(Verdict::Same) {
+        let all = match standing.others.len() {
+            1 => next.name().to_owned() + " takes",
+            n => format!("All {n} others take"),
+        };
+        return format!("{all} the same time as {name}, within {RELEVANT_PERCENT} %.");
+    }
+    if standing.all(Verdict::Undecided) {
+        let found = would_have_been_found(&standing, "one");
+        return format!("No difference to {name} can be shown{found}.");
+    }
+    let found = would_have_been_found(&standing, "a difference");
+    let others = standing.beside_the_winner();
+    format!("No method is shown faster than {name}, the reference{others}{found}.")
+}
+
+fn faster(
+    standing: &Standing<'_, '_>,
+    reference: &Row<'_>,
+    row: &Row<'_>,
+    comparison: &Comparison,
+    ratio: f64,
+) -> String {
+    let than = format!(" than {}", reference.name());
+    let peak = row.p50("peak_rss_bytes").map(|peak| amount("bytes", peak.value));
+    let parts = [
+        format!("Fastest here: {} — {}", row.name(), difference(comparison, ratio, &than)),
+        peak.map(|peak| format!(", in {peak} of memory")).unwrap_or_default(),
+        if comparison.below_relevance {
+            format!("; a difference below {RELEVANT_PERCENT} %")
+        } else {
+            String::new()
+        },
+        standing.beside_the_winner(),
+    ];
+    parts.concat() + "."
+}
+
+/// `31 % less time than read (95 % interval 28–34 %)`. After Kalibera and Jones: the ratio of the
+/// times, expressed as a relative difference.
+fn difference(comparison: &Comparison, ratio: f64, than: &str) -> String {
+    let sign = if ratio <= 1.0 { -1.0 } else { 1.0 };
+    let change = |ratio: f64| sign * 100.0 * (ratio - 1.0);
+    let word = if sign < 0.0 { "less" } else { "more" };
+    let wait = if comparison.metric == WALL_LESS_WAIT { ", run-queue wait left out" } else { "" };
+    let (Some(low), Some(high)) = (comparison.low, comparison.high) else {
+        if ratio >= MANIFOLD {
+            let times = times(ratio, 1);
+            return format!("{times} times the time (no interval{wait})");
+        }
+        let change = percent(change(ratio), 0.5);
+        return format!("{change} % {word} time{than} (no interval{wait})");
+    };
+    if ratio >= MANIFOLD {
+        let [ratio, low, high] = [ratio, low, high].map(|x| times(x, 1));
+        return format!("{ratio} times the time (95 % interval {low}–{high}{wait})");
+    }
+    let (from, to) = (change(low).min(change(high)), change(low).max(change(high)));
+    let width = to - from;
+    let [change, from, to] = [change(ratio), from, to].map(|x| percent(x, width));
+    let to_word = if from.starts_with('-') || to.starts_with('-') { " to " } else { "–" };
+    format!("{change} % {word} time{than} (95 % interval {from}{to_word}{to} %{wait})")
+}
+
+/// From this ratio on, percentages are hard to read.
+const MANIFOLD: f64 = 10.0;
+
+/// The difference that the undecided comparisons would have detected; both extremes if they differ
+/// much.
+fn would_have_been_found(standing: &Standing<'_, '_>, what: &str) -> String {
+    let undecided = || standing.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided);
+    let mut found: Vec<(f64, &str, Option<u64>)> = undecided()
+        .filter_map(|(row, c, _)| Some((c.found_percent?, row.name(), c.sessions_for_1_percent)))
+        .filter(|(percent, ..)| percent.is_finite())
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (Some(least), Some(most)) = (found.first(), found.last()) else {
+        let reason = undecided().find_map(|(_, c, _)| c.reason.as_deref());
+        return reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    };
+    let percent = |percent: f64| format!("≥ {percent:.*} %", usize::from(percent < 9.5));
+    if most.0 > 2.0 * least.0 {
+        let of = |(found, name, _): &(f64, &str, _)| format!("{} ({name})", percent(*found));
+        let (least, most) = (of(least), of(most));
+        return format!("; {what} of {least} to {most} would have been found 4 times out of 5");
+    }
+    let sessions = most.2.filter(|sessions| *sessions < u64::from(u32::MAX));
+    let sessions = sessions.map(|n| format!(" (one of 1 % would take {n} sessions)"));
+    let (percent, sessions) = (percent(most.0), sessions.unwrap_or_default());
+    format!("; {what} of {percent} would have been found 4 times out of 5{sessions}")
+}
+
+/// If there is nothing to compare: the measured values.
+fn alone(rows: &Rows<'_>) -> String {
+    let right: Vec<&Row<'_>> =
+        (rows.contenders.iter()).filter(|row| !row.wrong() && row.p50(WALL).is_some()).collect();
+    let wall = |row: &Row<'_>| {
+        let p50 = row.p50(WALL).map_or(f64::NAN, |p50| p50.value);
+        format!("{}, wall p50 {}", row.name(), ns(p50))
+    };
+    match right.as_slice() {
+        [] if rows.contenders.iter().any(Row::wrong) => {
+            "No method gave an answer that can be trusted.".to_owned()
+        }
+        [] => "No method was measured.".to_owned(),
+        [only] => {
+            format!("Only one method was measured: {}; nothing to compare it with.", wall(only))
+        }
+        [first, ..] => format!("No method could be compared; the lowest: {}.", wall(first)),
+    }
+}

@@ -1,0 +1,151 @@
+//! Two sides of runs: what their environments differ by, and the warnings.
+
+use lab::environment::{Difference, differences};
+use lab::metric::left_out;
+use lab::run::{Imported, Run};
+use lab::stats::RUNS_A_SIDE;
+
+/// Facts about the measuring process, which are irrelevant to a comparison.
+const OF_EACH_RUN: &str = "measured_";
+
+/// The prefixes of momentary facts, which differ between any two runs.
+const OF_THE_MOMENT: [&str; 14] = [
+    "between_samples_ns",
+    "clock_cost_ns",
+    "clock_step_ns",
+    "cpu_frequency_now",
+    "data_free_",
+    "load_",
+    "memory_available",
+    "memory_cached",
+    "memory_dirty",
+    "memory_file_huge",
+    "memory_free",
+    "pressure_",
+    "processes_",
+    "steal_share",
+];
+
+/// A side as the user requested it, with its runs, of which there is at least one.
+pub(crate) struct Side {
+    /// `42`, `label btrfs`, `machine EPYC`.
+    pub(crate) name: String,
+    pub(crate) runs: Vec<Run>,
+}
+
+/// Differences between the first runs of the sides; variation among the runs of one side is listed
+/// for that side.
+pub(crate) fn different(a: &Side, b: &Side) -> Vec<Difference> {
+    let all = differences(&a.runs[0].environment, &b.runs[0].environment);
+    all.into_iter().filter(|difference| !difference.fact.starts_with(OF_EACH_RUN)).collect()
+}
+
+pub(crate) fn is_of_the_moment(difference: &Difference) -> bool {
+    OF_THE_MOMENT.iter().any(|start| difference.fact.starts_with(start))
+}
+
+/// The warnings, and the commands that would resolve them.
+pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
+    let mut notes = Vec::new();
+    if a.runs.len().min(b.runs.len()) < RUNS_A_SIDE {
+        let more = |side: &Side| RUNS_A_SIDE.saturating_sub(side.runs.len());
+        notes.push(format!(
+            "no verdict: what two runs differ by is in none of their rounds or sessions, so that a \
+             run is one value, and a verdict takes {RUNS_A_SIDE} a side; run {} more of A and {} more \
+             of B, minutes or days apart, each side with its --label, and compare the labels",
+            more(a),
+            more(b)
+        ));
+    }
+    for (letter, side) in [("A", a), ("B", b)] {
+        for run in side.runs.iter().filter(|run| !run.complete) {
+            notes.push(format!("run {} of {letter} is not complete: what it has is used", run.id));
+        }
+        let fingerprint = |run: &Run| run.environment.fingerprint.clone();
+        if side.runs.iter().any(|run| fingerprint(run) != fingerprint(&side.runs[0])) {
+            notes.push(format!("the runs of {letter} are of several machines or systems"));
+        }
+    }
+    let machine = |side: &Side| side.runs[0].environment.fingerprint.clone();
+    notes.extend(imported(a, b));
+    notes.extend(of_older_definitions(a, b));
+    let order = |side: &Side| {
+        let started = || side.runs.iter().map(|run| run.started.as_str());
+        Some((started().min()?.to_owned(), started().max()?.to_owned()))
+    };
+    if let (Some((first_a, last_a)), Some((first_b, last_b))) = (order(a), order(b))
+        && machine(a) == machine(b)
+        && a.runs.len().min(b.runs.len()) >= RUNS_A_SIDE
+        && (last_a < first_b || last_b < first_a)
+    {
+        notes.push(
+            "all of one side was measured before all of the other: what the machine did meanwhile is \
+             in the difference; where both can be measured at one time, alternate them, or make \
+             them methods of one run"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// Which values bytelab did not measure itself, and whether both sides are from one machine.
+fn imported(a: &Side, b: &Side) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (letter, side) in [("A", a), ("B", b)] {
+        let imported = side.runs.iter().filter_map(|run| Some((run, run.plan.imported.as_ref()?)));
+        let (mut runs, mut tools) = (Vec::new(), Vec::new());
+        for (run, Imported { tool, .. }) in imported {
+            runs.push(run.id.as_str());
+            if !tools.contains(&tool.as_str()) {
+                tools.push(tool.as_str());
+            }
+        }
+        if !runs.is_empty() {
+            let what = if runs.len() == 1 { "run" } else { "runs" };
+            let (runs, tools) = (runs.join(", "), tools.join(", "));
+            notes.push(format!("bytelab did not measure {what} {runs} of {letter}: {tools} did"));
+        }
+    }
+    let runs = || a.runs.iter().chain(&b.runs);
+    if notes.is_empty() {
+        return notes;
+    }
+    let fingerprint = |run: &Run| run.environment.fingerprint.clone();
+    let first = fingerprint(&a.runs[0]);
+    if runs().any(|run| fingerprint(run).is_empty()) {
+        notes.push(
+            "the machine of an imported run is not known: take it for another one, so that the \
+             difference of the machines is in the ratios"
+                .to_owned(),
+        );
+    } else if runs().any(|run| fingerprint(run) != first) {
+        notes.push(
+            "the machines are not the same, as far as the files tell: their difference is in the \
+             ratios"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// What is not compared because one side uses an older definition of the same metric.
+fn of_older_definitions(a: &Side, b: &Side) -> Option<String> {
+    let (mut runs, mut metrics) = (Vec::new(), Vec::new());
+    for run in a.runs.iter().chain(&b.runs) {
+        for (_, metric) in left_out(run) {
+            if !runs.contains(&run.id.as_str()) {
+                runs.push(&run.id);
+            }
+            if !metrics.contains(&metric) {
+                metrics.push(metric);
+            }
+        }
+    }
+    let (of, metrics) = (runs.join(", "), metrics.join(", "));
+    (!runs.is_empty()).then(|| {
+        format!(
+            "run {of}: where an older definition of {metrics} was wrong, the values are left out and \
+             compared with nothing"
+        )
+    })
+}

@@ -1,0 +1,17 @@
+//! What all kinds of text share: the rows of a run and their words, units, tables and charts as
+//! data.
+
+pub(crate) mod answer;
+pub(crate) mod charts;
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod numbers;
+pub(crate) mod published;
+pub(crate) mod rows;
+pub(crate) mod size_sweep;
+pub(crate) mod standing;
+pub(crate) mod table;
+pub(crate) mod units;
+pub(crate) mod varying;
+pub(crate) mod view;
+pub(crate) mod words;

@@ -1,0 +1,234 @@
+//! A family of the analysis for the reports: its measured cells, the best first.
+
+use std::collections::BTreeMap;
+
+use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
+pub(crate) use lab::metric::{
+    ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
+};
+use lab::run::{Cell, Role, Run};
+
+use super::standing::Standing;
+use super::table::{self, Look};
+
+pub(crate) struct Rows<'a> {
+    pub(crate) family: &'a Family,
+    /// The best first; those with a wrong answer last.
+    pub(crate) contenders: Vec<Row<'a>>,
+    pub(crate) yardsticks: Vec<Row<'a>>,
+    /// The columns of counts: those that a row has, or whose absence in all rows has a known
+    /// reason.
+    pub(crate) counts: Vec<&'static str>,
+    /// The columns that the user requested.
+    pub(crate) more: &'a [More],
+}
+
+/// A column that is shown on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum More {
+    /// The CPU time in user mode
+    User,
+    /// The CPU time in the kernel
+    Sys,
+}
+
+impl More {
+    pub(crate) fn metric(self) -> &'static str {
+        match self {
+            More::User => "user_ns",
+            More::Sys => "system_ns",
+        }
+    }
+}
+
+/// The columns of counts.
+pub(crate) const COUNTS: [&str; 2] = [SYSCALLS, ALLOCATIONS];
+
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    /// Index into `Run::cells`.
+    pub(crate) index: usize,
+    pub(crate) cell: &'a Cell,
+    pub(crate) summary: Option<&'a CellSummary>,
+    /// The comparison that decides between this cell and the reference.
+    pub(crate) comparison: Option<&'a Comparison>,
+    pub(crate) pareto: bool,
+}
+
+/// One for each point of the run, in its order.
+pub(crate) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
+    let decisions = decisions(analysis);
+    let mut all: Vec<Rows<'_>> =
+        analysis.families.iter().map(|family| rows(run, analysis, family, &decisions)).collect();
+    let had = |count: &&str| {
+        all.iter().flat_map(Rows::iter).any(|row| row.p50(count).is_some())
+            || missing(analysis).any(|(metric, _, _)| metric == *count)
+    };
+    let counts: Vec<&str> = COUNTS.into_iter().filter(had).collect();
+    for rows in &mut all {
+        rows.counts.clone_from(&counts);
+    }
+    all
+}
+
+/// The missing metrics: the method, unless it applies to all, and the reason.
+pub(crate) fn missing(analysis: &Analysis) -> impl Iterator<Item = (&str, Option<&str>, &str)> {
+    analysis.notes.iter().filter_map(|warning| {
+        let (metric, why) = warning.missing_metric()?;
+        Some((metric, warning.method.as_deref(), why))
+    })
+}
+
+/// The analysis of the run's cell with this index.
+pub(crate) fn summary(analysis: &Analysis, index: usize) -> Option<&CellSummary> {
+    analysis.cells.get(index).filter(|summary| summary.cell == index)
+}
+
+/// The summary of a metric, if any counted sample has it.
+pub(crate) fn metric<'a>(summary: Option<&'a CellSummary>, name: &str) -> Option<&'a Summary> {
+    summary?.metrics.iter().find(|summary| summary.metric == name && summary.n > 0)
+}
+
+pub(crate) fn percentile(summary: &Summary, p: u8) -> Option<&Percentile> {
+    summary.percentiles.iter().find(|found| (found.p - f64::from(p)).abs() < 1e-9)
+}
+
+impl<'a> Rows<'a> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Row<'a>> + Clone {
+        self.contenders.iter().chain(&self.yardsticks)
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&Row<'a>> {
+        self.iter().find(|row| row.index == index)
+    }
+
+    pub(crate) fn reference(&self) -> Option<&Row<'a>> {
+        self.get(self.family.reference?)
+    }
+
+    /// Whether the reference is this row.
+    pub(crate) fn is_reference(&self, row: &Row<'_>) -> bool {
+        self.family.reference == Some(row.index)
+    }
+
+    /// The deciding metric and the reason, for the head of the table.
+    pub(crate) fn judged_by(&self) -> Option<String> {
+        let Family { compared, why, .. } = self.family;
+        let metric =
+            if self.less_wait() { "wall − wait (without the wait for a CPU)" } else { "wall" };
+        (compared.len() > 1 && !why.is_empty()).then(|| format!("Decided by {metric}: {why}."))
+    }
+
+    pub(crate) fn standing(&self, row: &Row<'_>) -> Standing {
+        if row.wrong() {
+            Standing::Compared(Verdict::WrongAnswer)
+        } else if row.cell.role == Role::Yardstick {
+            Standing::Yardstick
+        } else if self.is_reference(row) {
+            Standing::Reference
+        } else {
+            Standing::Compared(row.comparison.map_or(Verdict::Missing, |c| c.verdict))
+        }
+    }
+
+    /// The verdict in words.
+    pub(crate) fn verdict(&self, row: &Row<'_>) -> table::Cell {
+        let standing = self.standing(row);
+        let shown = matches!(standing, Standing::Compared(Verdict::Faster | Verdict::Slower));
+        let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
+        let relevance = if shown && small { " <1 %" } else { "" };
+        let text = format!("{}{relevance}", standing.word());
+        table::Cell { look: Look::Verdict(standing), ..text.into() }
+    }
+
+    /// Whether the deciding metric excludes waiting for a CPU.
+    pub(crate) fn less_wait(&self) -> bool {
+        self.family.metric == WALL_LESS_WAIT
+    }
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn name(&self) -> &'a str {
+        &self.cell.method
+    }
+
+    pub(crate) fn p50(&self, name: &str) -> Option<&'a Percentile> {
+        percentile(metric(self.summary, name)?, 50)
+            .filter(|percentile| percentile.value.is_finite())
+    }
+
+    /// Whether all samples have the same value.
+    pub(crate) fn is_constant(&self, name: &str) -> bool {
+        metric(self.summary, name).is_some_and(|summary| summary.constant)
+    }
+
+    pub(crate) fn wrong(&self) -> bool {
+        self.summary.is_some_and(|summary| summary.wrong_answer)
+    }
+
+    /// Whether an interval of the table is missing because n is too small.
+    pub(crate) fn lacks_interval(&self) -> bool {
+        let lacks =
+            |name| self.p50(name).is_some_and(|p50| p50.low.is_none() || p50.high.is_none());
+        [WALL, WALL_LESS_WAIT].into_iter().any(lacks)
+            || self.comparison.is_some_and(|c| c.ratio.is_some() && c.low.is_none())
+    }
+}
+
+/// The deciding comparison of each cell with each reference. A sweep has thousands of comparisons:
+/// they are searched once.
+type Decisions<'a> = BTreeMap<(usize, usize), &'a Comparison>;
+
+fn decisions(analysis: &Analysis) -> Decisions<'_> {
+    let deciding = analysis.comparisons.iter().filter(|comparison| comparison.decides);
+    deciding.map(|comparison| ((comparison.cell, comparison.reference_cell), comparison)).collect()
+}
+
+fn rows<'a>(
+    run: &'a Run,
+    analysis: &'a Analysis,
+    family: &'a Family,
+    decisions: &Decisions<'a>,
+) -> Rows<'a> {
+    let decision = |index| decisions.get(&(index, family.reference?)).copied();
+    let mut rows: Vec<Row<'_>> = (family.cells.iter())
+        .filter_map(|index| Some((*index, run.cells.get(*index)?)))
+        .filter(|(_, cell)| cell.has_figures())
+        .map(|(index, cell)| Row {
+            index,
+            cell,
+            summary: summary(analysis, index),
+            comparison: decision(index),
+            pareto: family.pareto.contains(&index),
+        })
+        .collect();
+    let rank = Rank::of(&rows, family);
+    rows.sort_by(|a, b| a.wrong().cmp(&b.wrong()).then(rank.of_row(a).total_cmp(&rank.of_row(b))));
+    let (yardsticks, contenders) =
+        rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
+    Rows { family, contenders, yardsticks, counts: Vec::new(), more: &[] }
+}
+
+/// The sort key of rows: the deciding metric. A row without it is sorted by its wall time relative
+/// to the reference's.
+struct Rank {
+    metric: &'static str,
+    per_wall: f64,
+}
+
+impl Rank {
+    fn of(rows: &[Row<'_>], family: &Family) -> Rank {
+        let reference = rows.iter().find(|row| Some(row.index) == family.reference);
+        let p50 = |name| Some(reference?.p50(name)?.value);
+        let per_wall = match (p50(family.metric), p50(WALL)) {
+            (Some(deciding), Some(wall)) if wall > 0.0 => deciding / wall,
+            _ => 1.0,
+        };
+        Rank { metric: family.metric, per_wall }
+    }
+
+    fn of_row(&self, row: &Row<'_>) -> f64 {
+        let wall = || Some(row.p50(WALL)?.value * self.per_wall);
+        row.p50(self.metric).map(|p50| p50.value).or_else(wall).unwrap_or(f64::INFINITY)
+    }
+}

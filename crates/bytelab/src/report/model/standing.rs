@@ -1,0 +1,20 @@
+//! The role of a row in its table.
+
+use lab::analyze::Verdict;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Standing {
+    Yardstick,
+    Reference,
+    Compared(Verdict),
+}
+
+impl Standing {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Standing::Yardstick => "yardstick",
+            Standing::Reference => "reference",
+            Standing::Compared(verdict) => verdict.word(),
+        }
+    }
+}

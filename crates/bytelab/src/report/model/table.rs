@@ -1,0 +1,156 @@
+//! Tables as data. The folders of the kinds of text have a renderer each.
+
+use super::standing::Standing;
+use super::units::NONE;
+
+/// How a line or a part of it stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Bold,
+    Dim,
+    Red,
+    Green,
+}
+
+/// Cells and the columns that they belong to.
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+}
+
+pub(crate) struct Column {
+    /// One element per line; all columns of a table have the same number. The second one is the
+    /// unit.
+    pub(crate) heading: Vec<String>,
+    pub(crate) is_left: bool,
+    /// The number of spaces before it, in text.
+    pub(crate) gap: usize,
+    /// The smallest width, in text.
+    pub(crate) width_min: usize,
+    pub(crate) too_wide: TooWide,
+}
+
+/// A column with its cells.
+pub(crate) type Filled = (Column, Vec<Cell>);
+
+/// What a column does, in text, if the table is wider than the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TooWide {
+    Stay,
+    /// The middle of its cells is left out.
+    Shorten,
+    /// Its cells become several lines.
+    Wrap,
+}
+
+pub(crate) struct Row {
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) style: Style,
+    /// Whether a rule separates it from the row above it.
+    pub(crate) is_ruled: bool,
+}
+
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    /// The value by which a reader may sort the rows.
+    pub(crate) key: Option<f64>,
+    pub(crate) look: Look,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Look {
+    Text,
+    Number,
+    Verdict(Standing),
+}
+
+/// Narrower names cannot be recognized.
+const NAME_MIN: usize = 8;
+
+impl Table {
+    pub(crate) fn new(columns: Vec<Column>) -> Table {
+        Table { columns, rows: Vec::new() }
+    }
+
+    /// The first column contains names, which are shortened if need be, the others are aligned to
+    /// the right, except the last one if it is a word.
+    pub(crate) fn plain(headings: &[&str], last_is_word: bool) -> Table {
+        let last = headings.len().saturating_sub(1);
+        let column = |(at, text): (usize, &&str)| match at {
+            0 => {
+                let too_wide = TooWide::Shorten;
+                Column { gap: 0, width_min: NAME_MIN, too_wide, ..Column::left(text) }
+            }
+            at if at == last && last_is_word => Column::left(text),
+            _ => Column::right(text),
+        };
+        Table::new(headings.iter().enumerate().map(column).collect())
+    }
+
+    /// All columns have the same number of cells.
+    pub(crate) fn of_columns(columns: Vec<Filled>) -> Table {
+        let (columns, cells): (Vec<Column>, Vec<Vec<Cell>>) = columns.into_iter().unzip();
+        let mut cells: Vec<_> = cells.into_iter().map(Vec::into_iter).collect();
+        let mut table = Table::new(columns);
+        let rows = cells.first().map_or(0, ExactSizeIterator::len);
+        for _ in 0..rows {
+            table.row(Style::Plain, cells.iter_mut().filter_map(Iterator::next));
+        }
+        table
+    }
+
+    pub(crate) fn row(
+        &mut self,
+        style: Style,
+        cells: impl IntoIterator<Item = impl Into<Cell>>,
+    ) -> &mut Row {
+        let cells = cells.into_iter().map(Into::into).collect();
+        let at = self.rows.len();
+        self.rows.push(Row { cells, style, is_ruled: false });
+        &mut self.rows[at]
+    }
+}
+
+impl Column {
+    pub(crate) fn left(heading: &str) -> Column {
+        let heading = vec![heading.to_owned()];
+        Column { heading, is_left: true, gap: 2, width_min: 0, too_wide: TooWide::Stay }
+    }
+
+    pub(crate) fn right(heading: &str) -> Column {
+        Column { is_left: false, ..Column::left(heading) }
+    }
+
+    /// The second line of the heading.
+    pub(crate) fn unit(mut self, unit: &str) -> Column {
+        self.heading.push(unit.to_owned());
+        self
+    }
+
+    /// The column with a cell for each of `rows`.
+    pub(crate) fn filled<T, C: Into<Cell>>(
+        self,
+        rows: impl Iterator<Item = T>,
+        cell: impl Fn(T) -> C,
+    ) -> Filled {
+        (self, rows.map(|row| cell(row).into()).collect())
+    }
+}
+
+impl Cell {
+    pub(crate) fn number(text: String, key: f64) -> Cell {
+        Cell { text, key: Some(key).filter(|key| key.is_finite()), look: Look::Number }
+    }
+
+    /// A number that is not available.
+    pub(crate) fn none() -> Cell {
+        Cell::number(NONE.to_owned(), f64::NAN)
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Cell {
+        Cell { text: text.into(), key: None, look: Look::Text }
+    }
+}

@@ -1,0 +1,43 @@
+//! The params that distinguish the points of a run.
+
+use lab::param::{Point, Value};
+use lab::run::Run;
+
+use super::units;
+
+/// The params that distinguish the points of a run.
+pub(crate) struct Varying<'a> {
+    pub(crate) names: Vec<&'a str>,
+}
+
+impl<'a> Varying<'a> {
+    pub(crate) fn of_run(run: &'a Run) -> Varying<'a> {
+        Varying::of_points(&run.points.iter().collect::<Vec<_>>())
+    }
+
+    pub(crate) fn of_points(points: &[&'a Point]) -> Varying<'a> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in points.iter().flat_map(|point| point.iter()) {
+            let first: Option<&Value> = points.first().and_then(|point| point.get(name));
+            if !names.contains(&name) && points.iter().any(|p| p.get(name) != first) {
+                names.push(name);
+            }
+        }
+        Varying { names }
+    }
+
+    /// `buffer=64Ki`: the values of the point that vary in the run; empty if none varies.
+    pub(crate) fn shown(&self, point: &Point) -> String {
+        units::point(&point.only(|name| self.names.contains(&name)))
+    }
+
+    /// ` (buffer=64Ki)`, to follow a method's name; empty if none varies.
+    pub(crate) fn of(&self, point: &Point) -> String {
+        let shown = self.shown(point);
+        if shown.is_empty() { shown } else { format!(" ({shown})") }
+    }
+
+    pub(crate) fn fixed(&self, point: &Point) -> String {
+        units::point(&point.only(|name| !self.names.contains(&name)))
+    }
+}

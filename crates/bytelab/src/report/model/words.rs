@@ -1,0 +1,105 @@
+//! Words and phrases that all kinds of text share, and text that cannot control a terminal.
+
+use std::borrow::Cow;
+
+use lab::run::{CacheState, Imported, Plan};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The text with every character escaped that would move the cursor, start an escape sequence or
+/// change the direction of writing; white space of any kind becomes a space.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' | '\n' | '\r' => clean.push(' '),
+            c if steers(c) => clean.extend(c.escape_unicode()),
+            c => clean.push(c),
+        }
+    }
+    Cow::Owned(clean)
+}
+
+/// Whether a terminal interprets it as more than a visible character.
+pub(crate) fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text with its middle left out, so that it takes at most `width` columns.
+pub(crate) fn shortened(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let head = fitting(text.chars(), room.div_ceil(2));
+    let tail: String = fitting(text.chars().rev(), room / 2).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+/// The first of these characters that take at most this many columns.
+pub(crate) fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String {
+    let mut used = 0;
+    chars
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= width
+        })
+        .collect()
+}
+
+/// The plan of the measurement, or its source.
+pub(crate) fn measured(plan: &Plan) -> String {
+    match &plan.imported {
+        Some(Imported { tool, file }) => {
+            format!("measured by {tool}, not by bytelab · imported from {file}")
+        }
+        None => format!("{} · {}", cache(plan.cache), rounds(plan)),
+    }
+}
+
+pub(crate) fn cache(state: CacheState) -> &'static str {
+    match state {
+        CacheState::Warm => "warm cache",
+        CacheState::Cold => "cold cache",
+        CacheState::AsIs => "cache as is",
+    }
+}
+
+pub(crate) fn rounds(plan: &Plan) -> String {
+    if !plan.design.is_fixed() {
+        return "until all is decided".to_owned();
+    }
+    let sessions = match plan.sessions {
+        0 | 1 => String::new(),
+        n => format!(" in up to {n} sessions"),
+    };
+    let rounds = u64::from(plan.rounds) * u64::from(plan.sessions.max(1));
+    format!("up to {rounds} rounds{sessions}")
+}
+
+/// `2026-01-02 03:04 UTC` from an RFC 3339 time in UTC.
+pub(crate) fn minute(started: &str) -> String {
+    let minute: String = started.chars().take(16).collect();
+    if minute.is_empty() { minute } else { minute.replacen('T', " ", 1) + " UTC" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortened_text_keeps_both_ends_and_fits() {
+        assert_eq!(shortened("mmap-populate", 13), "mmap-populate");
+        assert_eq!(shortened("mmap-populate", 9), "mmap…late");
+        assert_eq!(shortened("読み込み方法", 7), "読…法");
+        for width in 1..20 {
+            assert!(shortened("読み込みabc方法x", width).width() <= width, "{width}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Compares two sides of runs: first the differences of their environments, then the values of each
+//! method on both sides, and the verdicts.
+
+mod foot;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use lab::analyze::{Checked, Effect, MetricChange, RunComparison, SideSummary, Verdict};
+use lab::environment::Difference;
+use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, short_heading};
+use lab::param::Point;
+use lab::run::{Role, Run};
+
+use crate::report::model::check::word;
+use crate::report::model::compare::{Side, different, is_of_the_moment};
+use crate::report::model::table::{Style, Table};
+use crate::report::model::units::{NONE, Unit, amount, point as shown, ratio};
+use crate::report::model::words::{minute, shortened};
+use crate::report::text::check::lines;
+use crate::report::text::grid::{self, Head};
+use crate::report::text::page::{Layout, Page};
+
+/// The maximum width of a value in the list of differences.
+const VALUE_WIDTH: usize = 40;
+/// Further differences are only counted.
+const DIFFERENCES_MAX: usize = 20;
+
+pub(crate) fn text(
+    a: &Side,
+    b: &Side,
+    sides: &RunComparison,
+    gated: Option<&Checked>,
+    layout: &Layout,
+) -> String {
+    let mut page = Page::new(layout);
+    let question = &a.runs[0].question;
+    page.paragraph(Style::Bold, &format!("{}: ", a.runs[0].experiment), question);
+    for (letter, side) in [("A: ", a), ("B: ", b)] {
+        page.paragraph(Style::Plain, letter, &about(side));
+    }
+    page.blank();
+    environments(&mut page, a, b);
+    let families = families(sides);
+    for family in &families {
+        page.blank();
+        if families.len() > 1 {
+            page.line(&[(Style::Bold, &shown(family.point))]);
+        }
+        deciding(&mut page, family);
+        page.blank();
+        distributions(&mut page, family);
+    }
+    if families.len() > 1 {
+        across_points(&mut page, &families);
+    }
+    across_metrics(&mut page, &families);
+    foot::write(&mut page, a, b, sides);
+    if let Some(gated) = gated {
+        page.blank();
+        lines(&mut page, gated);
+        let (word, style) = word(gated.outcome);
+        page.line(&[(Style::Plain, "compare --fail: "), (style, word)]);
+    }
+    page.into_text()
+}
+
+fn about(side: &Side) -> String {
+    let ids: Vec<&str> = side.runs.iter().map(|run| run.id.as_str()).collect();
+    let first = &side.runs[0];
+    let model = |run: &Run| match run.environment.facts.get("cpu_model") {
+        Some(serde_json::Value::String(model)) => model.clone(),
+        _ if run.environment.fingerprint.is_empty() => "machine not known".to_owned(),
+        _ => run.environment.fingerprint.clone(),
+    };
+    let mut parts = vec![side.name.clone()];
+    let runs = if ids.len() == 1 { "run" } else { "runs" };
+    let listed = format!("{runs} {}", shortened(&ids.join(", "), VALUE_WIDTH));
+    if listed != side.name {
+        parts.push(listed);
+    }
+    parts.push(minute(&first.started));
+    parts.push(model(first));
+    parts.join(" · ")
+}
+
+fn environments(page: &mut Page, a: &Side, b: &Side) {
+    let (of_the_moment, different): (Vec<_>, Vec<_>) =
+        different(a, b).into_iter().partition(is_of_the_moment);
+    let count = of_the_moment.len();
+    let left = format!("Facts of the moment that differ (load, free memory …): {count}, in --json");
+    if different.is_empty() {
+        let text = "The environments do not differ in any lasting fact.";
+        page.paragraph(Style::Plain, "", &format!("{text} {left}"));
+        return;
+    }
+    page.line(&[(Style::Bold, "Differences of the environments")]);
+    let mut table = Table::plain(&["fact", "A", "B"], true);
+    let value = |value: &serde_json::Value| match value {
+        serde_json::Value::Null => NONE.to_owned(),
+        serde_json::Value::String(text) => shortened(text, VALUE_WIDTH),
+        other => shortened(&other.to_string(), VALUE_WIDTH),
+    };
+    for difference in different.iter().take(DIFFERENCES_MAX) {
+        let Difference { fact, a, b } = difference;
+        table.row(Style::Plain, vec![fact.clone(), value(a), value(b)]);
+    }
+    grid::write(page, &table, Head::Ruled);
+    if let Some(more) = different.len().checked_sub(DIFFERENCES_MAX).filter(|more| *more > 0) {
+        page.paragraph(Style::Dim, "", &format!("and {more} more, which --json has"));
+    }
+    if count > 0 {
+        page.paragraph(Style::Dim, "", &left);
+    }
+}
+
+/// The lines of one point.
+struct Family<'a> {
+    point: &'a Point,
+    lines: Vec<&'a MetricChange>,
+}
+
+impl<'a> Family<'a> {
+    /// A line per method.
+    fn deciding(&self) -> impl Iterator<Item = &'a MetricChange> {
+        self.lines.iter().copied().filter(|line| line.decides)
+    }
+}
+
+/// In the order of the points.
+fn families(sides: &RunComparison) -> Vec<Family<'_>> {
+    let mut families: Vec<Family<'_>> = Vec::new();
+    let mut known: HashMap<&Point, usize> = HashMap::new();
+    for line in &sides.lines {
+        let point = &line.point;
+        let at = *known.entry(point).or_insert_with(|| {
+            families.push(Family { point, lines: Vec::new() });
+            families.len() - 1
+        });
+        families[at].lines.push(line);
+    }
+    families
+}
+
+fn deciding(page: &mut Page, family: &Family<'_>) {
+    let mut table = Table::plain(
+        &["method", "A p50", "B p50", "B/A", "95 %", "to ref.", "95 %", "verdict"],
+        true,
+    );
+    for line in family.deciding() {
+        let unit = metric::unit(&line.metric);
+        let mut cells = vec![line.method.clone()];
+        for half in [&line.a, &line.b] {
+            cells.push(percentile(half, 50.0).map_or(NONE.to_owned(), |p50| amount(unit, p50)));
+        }
+        cells.extend([of_ratio(&line.absolute), bounds(&line.absolute)]);
+        match &line.relative {
+            Some(relative) => cells.extend([of_ratio(relative), bounds(relative)]),
+            None if line.role == Role::Contender && line.reference.is_none() => {
+                cells.extend(["1".to_owned(), String::new()]);
+            }
+            None => cells.extend([NONE.to_owned(), String::new()]),
+        }
+        let (verdict, style) = verdict(line);
+        cells.push(verdict);
+        table.row(style, cells);
+    }
+    grid::write(page, &table, Head::Ruled);
+}
+
+/// The distributions of both sides, which are shown even without a verdict.
+fn distributions(page: &mut Page, family: &Family<'_>) {
+    let values = family.deciding().flat_map(|line| [&line.a, &line.b]);
+    let values = values.filter_map(|half| percentile(half, 50.0));
+    let unit = Unit::of("ns", values);
+    let heads: Vec<String> = PERCENTILES.iter().map(|p| format!("p{p:.0}")).collect();
+    let name = format!("samples, {}", unit.name);
+    let mut heading = vec![name.as_str(), ""];
+    heading.extend(heads.iter().map(String::as_str).chain(["n"]));
+    let mut table = Table::plain(&heading, false);
+    for line in family.deciding() {
+        for (name, letter, half) in [(line.method.as_str(), "A", &line.a), ("", "B", &line.b)] {
+            let mut cells = vec![name.to_owned(), letter.to_owned()];
+            let value = |p: &f64| percentile(half, *p).map(|value| unit.number(value));
+            cells.extend(PERCENTILES.iter().map(|p| value(p).unwrap_or(NONE.to_owned())));
+            cells.push(half.n.to_string());
+            table.row(Style::Plain, cells);
+        }
+    }
+    grid::write(page, &table, Head::Ruled);
+}
+
+const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
+
+fn percentile(half: &SideSummary, p: f64) -> Option<f64> {
+    half.percentiles.iter().find(|percentile| (percentile.p - p).abs() < 0.01).map(|p| p.value)
+}
+
+fn of_ratio(change: &Effect) -> String {
+    change.ratio.map_or(NONE.to_owned(), |value| ratio(value, 3))
+}
+
+fn bounds(change: &Effect) -> String {
+    match (change.low, change.high) {
+        (Some(low), Some(high)) => format!("{}–{}", ratio(low, 3), ratio(high, 3)),
+        _ => String::new(),
+    }
+}
+
+/// Relative to the reference if there is one: the machine's speed does not affect that ratio.
+fn verdict(line: &MetricChange) -> (String, Style) {
+    let change = line.relative.as_ref().unwrap_or(&line.absolute);
+    let relative = if line.relative.is_some() { "" } else { " (absolute)" };
+    match change.verdict {
+        Verdict::Faster => (format!("faster{relative}"), Style::Green),
+        Verdict::Slower => (format!("slower{relative}"), Style::Red),
+        Verdict::Same => (format!("same{relative}"), Style::Plain),
+        Verdict::Undecided if change.low.is_none() => ("no verdict".to_owned(), Style::Plain),
+        Verdict::Undecided => ("undecided".to_owned(), Style::Plain),
+        Verdict::WrongAnswer => ("other answer".to_owned(), Style::Red),
+        Verdict::Missing => ("missing".to_owned(), Style::Dim),
+    }
+}
+
+/// A line per point, a column per method: the ratio of B to A.
+fn across_points(page: &mut Page, families: &[Family<'_>]) {
+    let mut methods: Vec<&str> = Vec::new();
+    for line in families.iter().flat_map(Family::deciding) {
+        if !methods.contains(&line.method.as_str()) {
+            methods.push(&line.method);
+        }
+    }
+    page.blank();
+    page.line(&[(Style::Bold, "B/A by point")]);
+    let mut table = Table::plain(&[&["point"][..], &methods].concat(), false);
+    for family in families {
+        let of = |method: &&str| {
+            let line = family.deciding().find(|line| line.method == **method);
+            line.map_or(NONE.to_owned(), |line| of_ratio(&line.absolute))
+        };
+        let cells = std::iter::once(shown(family.point)).chain(methods.iter().map(of));
+        table.row(Style::Plain, cells);
+    }
+    grid::write(page, &table, Head::Ruled);
+}
+
+/// The other metrics that readers use for decisions.
+const METRICS: [&str; 6] = [WALL, CPU, THROUGHPUT, PEAK_RSS, SYSCALLS, ALLOCATIONS];
+
+/// A line per method, a column per metric.
+fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
+    let all = || families.iter().flat_map(|family| &family.lines);
+    let there = |name: &str| all().any(|line| line.metric == name);
+    let metrics: Vec<&str> = METRICS.into_iter().filter(|name| there(name)).collect();
+    if metrics.len() < 2 {
+        return;
+    }
+    page.blank();
+    page.line(&[(Style::Bold, "B/A by metric (* shown to differ)")]);
+    let headings: Vec<&str> = metrics.iter().map(|name| short_heading(name)).collect();
+    let mut table = Table::plain(&[&["method"][..], &headings].concat(), false);
+    for family in families {
+        for line in family.deciding() {
+            let of = |name: &&str| {
+                let mut own = family.lines.iter();
+                let own = own.find(|own| own.metric == *name && own.method == line.method);
+                own.map_or(NONE.to_owned(), |own| {
+                    let differs = matches!(own.absolute.verdict, Verdict::Faster | Verdict::Slower);
+                    of_ratio(&own.absolute) + if differs { "*" } else { " " }
+                })
+            };
+            let several = families.len() > 1;
+            let at = if several { format!(" ({})", shown(family.point)) } else { String::new() };
+            let name = format!("{}{at}", line.method);
+            table.row(Style::Plain, std::iter::once(name).chain(metrics.iter().map(of)));
+        }
+    }
+    grid::write(page, &table, Head::Ruled);
+}

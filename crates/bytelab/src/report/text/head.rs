@@ -1,0 +1,31 @@
+//! The lines above the tables: the question, the date, and how it was measured.
+
+use lab::run::Run;
+
+use super::page::Page;
+use crate::report::model::table::Style;
+use crate::report::model::varying::Varying;
+use crate::report::model::words::{measured, minute};
+
+pub(crate) fn write(page: &mut Page, run: &Run, varying: &Varying<'_>) {
+    let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
+    with(page, run, [measured(&run.plan), fixed]);
+}
+
+/// With two more facts about the run.
+pub(super) fn with(page: &mut Page, run: &Run, [fact, last]: [String; 2]) {
+    let question = if run.question.is_empty() { &run.experiment } else { &run.question };
+    page.paragraph(Style::Bold, &format!("{}: ", run.experiment), question);
+    let facts = [
+        if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
+        run.label.clone().unwrap_or_default(),
+        minute(&run.started),
+        fact,
+        last,
+    ];
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    page.paragraph(Style::Plain, "", &facts.join(" · "));
+    if !run.complete {
+        page.paragraph(Style::Red, "not complete: ", "it was stopped before all was measured");
+    }
+}

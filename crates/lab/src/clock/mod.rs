@@ -1,0 +1,350 @@
+//! The only reader of time. Intervals come from one monotonic clock; the date is used only in
+//! records.
+#![expect(
+    unsafe_code,
+    reason = "clock_gettime, getrusage and wait4 fill structs that the caller gives"
+)]
+
+use std::ops::{Add, Sub};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{io, mem};
+
+mod calendar;
+
+pub(crate) use self::calendar::rfc3339;
+
+/// Not affected by changes of the date, and read without a system call.
+#[cfg(not(target_vendor = "apple"))]
+const MONOTONIC: libc::clockid_t = libc::CLOCK_MONOTONIC;
+/// `CLOCK_MONOTONIC` has steps of 1 µs on Apple systems.
+#[cfg(target_vendor = "apple")]
+const MONOTONIC: libc::clockid_t = libc::CLOCK_UPTIME_RAW;
+
+/// Nanoseconds of the monotonic clock since an arbitrary start.
+#[inline]
+pub fn now_ns() -> u64 {
+    // The monotonic clock exists on every system that this compiles for.
+    clock_ns(MONOTONIC).unwrap_or(0)
+}
+
+/// The date and time, as 2026-01-31T23:59:59.123Z.
+pub fn utc_rfc3339() -> String {
+    #[expect(clippy::disallowed_methods, reason = "this is lab::clock")]
+    let now = SystemTime::now();
+    rfc3339(now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO))
+}
+
+/// The CPU time of all threads of one process, including those that have ended.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuClock(libc::clockid_t);
+
+impl CpuClock {
+    /// Fails for a process that does not exist.
+    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
+    pub fn from_pid(pid: u32) -> io::Result<Self> {
+        let mut id: libc::clockid_t = 0;
+        // SAFETY: `id` is valid for writing a clock id, and any number may be passed as a process.
+        match unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut id) } {
+            0 => Ok(Self(id)),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+    pub fn from_pid(_pid: u32) -> io::Result<Self> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no CPU clock of a process"))
+    }
+
+    pub fn read_ns(self) -> io::Result<u64> {
+        clock_ns(self.0)
+    }
+}
+
+/// The CPU time of all threads of this process.
+///
+/// It is exact for the calling thread. For a *foreign* process that is on a CPU at the time of the
+/// reading, it is late by up to one tick of the kernel (4 ms at 250 Hz), because only the process's
+/// own reading updates it.
+pub fn own_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
+}
+
+/// The CPU time of the calling thread.
+pub fn own_thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
+}
+
+/// CPU time, and the part of it that was spent in the program rather than in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cpu {
+    pub all_ns: u64,
+    /// The kernel counts this in whole ticks and scales them to the total time, which it knows
+    /// exactly.
+    pub user_ns: u64,
+}
+
+impl Cpu {
+    pub fn system_ns(self) -> u64 {
+        self.all_ns.saturating_sub(self.user_ns)
+    }
+}
+
+impl Add for Cpu {
+    type Output = Cpu;
+
+    fn add(self, other: Cpu) -> Cpu {
+        Cpu { all_ns: self.all_ns + other.all_ns, user_ns: self.user_ns + other.user_ns }
+    }
+}
+
+impl Sub for Cpu {
+    type Output = Cpu;
+
+    fn sub(self, before: Cpu) -> Cpu {
+        Cpu {
+            all_ns: self.all_ns.saturating_sub(before.all_ns),
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+        }
+    }
+}
+
+/// The CPU time of the calling thread, in its two parts.
+pub fn own_thread_cpu() -> Cpu {
+    #[cfg(target_os = "linux")]
+    let user_ns = user_ns(&usage(libc::RUSAGE_THREAD));
+    #[cfg(not(target_os = "linux"))]
+    let user_ns = 0;
+    Cpu { all_ns: own_thread_cpu_ns(), user_ns }
+}
+
+/// The usage of processes, including all that they started and waited for: a child for which its
+/// parent did not wait is counted nowhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeUsage {
+    pub cpu: Cpu,
+    pub counts: Usage,
+}
+
+impl TreeUsage {
+    /// For this process, all its threads.
+    pub(crate) fn own() -> TreeUsage {
+        TreeUsage::from_rusage(&usage(libc::RUSAGE_SELF))
+    }
+
+    /// For all children of this process that have ended and been waited for.
+    pub(crate) fn of_ended_children() -> TreeUsage {
+        TreeUsage::from_rusage(&usage(libc::RUSAGE_CHILDREN))
+    }
+
+    fn from_rusage(usage: &libc::rusage) -> TreeUsage {
+        let user_ns = user_ns(usage);
+        let cpu = Cpu { all_ns: user_ns + time_ns(usage.ru_stime), user_ns };
+        TreeUsage { cpu, counts: Usage::from_rusage(usage) }
+    }
+
+    /// The difference from `before`.
+    #[must_use]
+    pub(crate) fn since(&self, before: &TreeUsage) -> TreeUsage {
+        TreeUsage { cpu: self.cpu - before.cpu, counts: self.counts.since(&before.counts) }
+    }
+}
+
+/// Waits for the end of a child and reaps it; returns its usage.
+pub(crate) fn reap(child: u32) -> io::Result<(ExitStatus, TreeUsage)> {
+    // SAFETY: a struct of integers, for which all zeros are a valid value.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    let mut status = 0;
+    loop {
+        // SAFETY: both are valid for writing; for a number that is not a child's the call fails.
+        let reaped =
+            unsafe { libc::wait4(child as libc::pid_t, &raw mut status, 0, &raw mut usage) };
+        if reaped >= 0 {
+            return Ok((ExitStatus::from_raw(status), TreeUsage::from_rusage(&usage)));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+fn user_ns(usage: &libc::rusage) -> u64 {
+    time_ns(usage.ru_utime)
+}
+
+fn time_ns(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
+}
+
+fn usage(whose: libc::c_int) -> libc::rusage {
+    // SAFETY: a struct of integers, for which all zeros are a valid value.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    // SAFETY: `usage` is valid for writing.
+    let status = unsafe { libc::getrusage(whose, &raw mut usage) };
+    debug_assert_eq!(status, 0, "getrusage of what always exists cannot fail");
+    usage
+}
+
+/// The kernel's counts of a process, all its threads, since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+}
+
+impl Usage {
+    /// `ru_maxrss` is left out: it includes the memory of the process that started this one.
+    fn from_rusage(usage: &libc::rusage) -> Self {
+        Self {
+            minor_faults: usage.ru_minflt as u64,
+            major_faults: usage.ru_majflt as u64,
+            voluntary_switches: usage.ru_nvcsw as u64,
+            involuntary_switches: usage.ru_nivcsw as u64,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            minor_faults: self.minor_faults + other.minor_faults,
+            major_faults: self.major_faults + other.major_faults,
+            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+        }
+    }
+
+    /// The difference from `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
+            major_faults: self.major_faults.saturating_sub(before.major_faults),
+            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_sub(before.involuntary_switches),
+        }
+    }
+}
+
+/// The smallest step between two readings that differ. No interval has a better resolution than
+/// this.
+pub fn step_ns() -> u64 {
+    let mut step = u64::MAX;
+    for _ in 0..1000 {
+        let start = now_ns();
+        let mut next = now_ns();
+        while next == start {
+            next = now_ns();
+        }
+        step = step.min(next.saturating_sub(start));
+    }
+    step
+}
+
+/// The cost of one reading: the minimum of several batches, because noise only adds time.
+pub fn cost_ns() -> f64 {
+    const READINGS: u32 = 1000;
+    let batch = || {
+        let start = now_ns();
+        for _ in 1..READINGS {
+            std::hint::black_box(now_ns());
+        }
+        (now_ns() - start) as f64 / f64::from(READINGS)
+    };
+    (0..20).map(|_| batch()).fold(f64::INFINITY, f64::min)
+}
+
+/// The step of the kernel's tick, at which it schedules CPUs; the coarse clock advances with it.
+#[cfg(target_os = "linux")]
+pub fn tick_ns() -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing; for an unknown clock the call fails.
+    let status = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
+    (status == 0).then(|| nanoseconds(time))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn tick_ns() -> Option<u64> {
+    None
+}
+
+/// The clock source of the kernel (`tsc`, `kvm-clock`, …), where it reports it.
+pub fn source() -> Option<String> {
+    let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+#[inline]
+fn clock_ns(id: libc::clockid_t) -> io::Result<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing; for an id that does not exist the call fails.
+    if unsafe { libc::clock_gettime(id, &raw mut time) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(nanoseconds(time))
+}
+
+fn nanoseconds(time: libc::timespec) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ptr, slice};
+
+    use super::*;
+
+    #[test]
+    fn the_clock_never_goes_back_and_has_a_step_and_a_cost() {
+        let readings: Vec<u64> = (0..10_000).map(|_| now_ns()).collect();
+        assert!(readings.is_sorted());
+        assert!(readings[0] > 0);
+        assert!((1..u64::MAX).contains(&step_ns()));
+        assert!(tick_ns().is_none_or(|ns| ns > 0));
+        assert!(cost_ns() > 0.0);
+    }
+
+    #[test]
+    fn the_cpu_clock_of_this_process_counts_what_is_computed() {
+        let clock = CpuClock::from_pid(std::process::id()).unwrap();
+        let (before, thread) = (clock.read_ns().unwrap(), own_thread_cpu_ns());
+        let mut answer = 0u64;
+        while own_thread_cpu_ns() < thread + 2_000_000 {
+            answer = std::hint::black_box(answer + 1);
+        }
+        assert!(answer > 0);
+        assert!(clock.read_ns().unwrap() >= before + 2_000_000);
+        assert!(own_cpu_ns() >= before + 2_000_000);
+    }
+
+    #[test]
+    fn a_process_that_does_not_exist_has_no_cpu_clock() {
+        let beyond_the_last = 0x7fff_fff0;
+        assert!(CpuClock::from_pid(beyond_the_last).is_err());
+    }
+
+    #[test]
+    fn touched_pages_are_counted_as_faults_of_this_process() {
+        use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+        // Not from the allocator, whose reused memory already has its pages.
+        let (length, access) = (1 << 20, ProtFlags::READ | ProtFlags::WRITE);
+        // SAFETY: a new mapping at an address that the kernel chooses.
+        let memory =
+            unsafe { mmap_anonymous(ptr::null_mut(), length, access, MapFlags::PRIVATE) }.unwrap();
+        let before = TreeUsage::own().counts;
+        // SAFETY: the mapping is `length` zeros, is writable, and only this refers to it.
+        let bytes = unsafe { slice::from_raw_parts_mut(memory.cast::<u8>(), length) };
+        bytes.fill(1);
+        std::hint::black_box(&bytes);
+        let usage = TreeUsage::own().counts.since(&before);
+        // SAFETY: the whole mapping, which is not used from here on.
+        unsafe { munmap(memory, length) }.unwrap();
+        assert!(usage.minor_faults > 0, "{usage:?}");
+    }
+}

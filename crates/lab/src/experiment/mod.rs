@@ -1,0 +1,333 @@
+//! The definition of an experiment: an `Experiment` is a job, its params and the methods that
+//! compete.
+
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::param::{Param, Point, Value};
+use crate::run::Role;
+use crate::stop::Stop;
+
+/// An experiment answers one question. The first method is the reference.
+pub struct Experiment {
+    pub name: &'static str,
+    /// The question in one sentence.
+    pub question: &'static str,
+    /// The experiment's README: its page in the documentation and its long help.
+    pub readme: &'static str,
+    pub params: Vec<Param>,
+    pub methods: Vec<Method>,
+    /// Creates or inspects the data of a point. It is called once per point, before any method is
+    /// started.
+    pub data: MakeData,
+}
+
+pub type MakeData = Box<dyn Fn(&Point, &Path, &Stop) -> Result<Data>>;
+
+/// What a point's methods work on.
+#[derive(Default)]
+pub struct Data {
+    /// The point as the methods receive it: with the paths of the files and with all values that
+    /// are known only from the data.
+    pub arguments: Point,
+    /// The arguments that the old side of a check receives instead.
+    pub old_arguments: Option<Point>,
+    /// The files whose page-cache state is controlled and verified.
+    pub files: Vec<PathBuf>,
+    /// The directory in which the methods work, where it is not that of the first file.
+    pub directory: Option<PathBuf>,
+    /// The number of bytes that every contender must deliver per operation, where the job fixes it.
+    pub payload_bytes: Option<u64>,
+    /// Doubts about the data, which become notes of the run.
+    pub notes: Vec<String>,
+    /// The work that is done when the run has ended, for whatever reason.
+    pub ending: Ending,
+    /// Why the methods of the point are skipped: its files cannot be kept in the requested cache
+    /// state.
+    pub unfit: Option<String>,
+    /// A value that is dropped when the run has ended, such as a temporary directory.
+    pub guard: Option<Box<dyn Any>>,
+}
+
+/// Work that is done once: on an explicit call of [`Ending::end`], else on drop.
+#[derive(Default)]
+pub struct Ending(Option<Box<dyn FnOnce() -> Result<()>>>);
+
+impl Ending {
+    pub fn new(work: impl FnOnce() -> Result<()> + 'static) -> Ending {
+        Ending(Some(Box::new(work)))
+    }
+
+    pub fn end(&mut self) -> Result<()> {
+        self.0.take().map_or(Ok(()), |work| work())
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // A caller that needs the result calls `end` itself.
+        let _ = self.end();
+    }
+}
+
+/// One way to do the job.
+#[derive(Clone)]
+#[must_use]
+pub struct Method {
+    pub name: String,
+    /// One line that describes the method.
+    pub about: String,
+    /// The params that change what the method does. It is measured once per combination of their
+    /// values.
+    pub reads: Vec<&'static str>,
+    pub how: How,
+    pub role: Role,
+    /// Whether the method bypasses the page cache, so that the device delivers bytes whatever is
+    /// cached.
+    pub bypasses_cache: bool,
+    /// Whether the method is measured when no method is named on the command line.
+    pub default: bool,
+    /// For an experiment with several jobs: the word of its param `job`, `source` or `kind` at
+    /// which the method competes, or several words with `|` between them; or `name=word|word` for
+    /// another param, or several such conditions separated by spaces, which must all hold. None:
+    /// the method competes at every point.
+    pub job: Option<&'static str>,
+}
+
+/// The params whose words are jobs.
+const JOB_PARAMS: [&str; 3] = ["job", "source", "kind"];
+
+impl Experiment {
+    /// The points at which at least one of the chosen methods competes. Each point keeps only those
+    /// params that one of the experiment's methods reads there, and occurs once.
+    pub fn points(&self, points: Vec<Point>, chosen: &[Method]) -> Vec<Point> {
+        let mut kept: Vec<Point> = Vec::new();
+        for point in points {
+            if !chosen.iter().any(|method| method.competes_at(&point)) {
+                continue;
+            }
+            // A program of the user reads all params that exist.
+            let there = || self.methods.iter().filter(|method| method.competes_at(&point));
+            let point = point.only(|name| there().any(|method| method.reads.contains(&name)));
+            if !kept.contains(&point) {
+                kept.push(point);
+            }
+        }
+        kept
+    }
+
+    /// The condition under which the method competes, with the names of the params: `input=file
+    /// output=pipe|socket`. None: the method competes at every point.
+    pub fn only_with(&self, method: &Method) -> Option<String> {
+        let is_declared = |name: &&&str| self.params.iter().any(|param| param.name == **name);
+        let of_jobs = JOB_PARAMS.iter().find(is_declared).unwrap_or(&JOB_PARAMS[0]);
+        let named = |condition: &str| {
+            if condition.contains('=') {
+                condition.to_owned()
+            } else {
+                format!("{of_jobs}={condition}")
+            }
+        };
+        let conditions: Vec<String> = method.job?.split_ascii_whitespace().map(named).collect();
+        Some(conditions.join(" "))
+    }
+}
+
+impl Method {
+    /// A method that competes at every point, reads no param and is measured by default.
+    pub fn contender(name: impl Into<String>, about: impl Into<String>, how: How) -> Method {
+        Method {
+            name: name.into(),
+            about: about.into(),
+            reads: Vec::new(),
+            how,
+            role: Role::Contender,
+            bypasses_cache: false,
+            default: true,
+            job: None,
+        }
+    }
+
+    /// The method as a line to hold the contenders against.
+    pub fn as_yardstick(self) -> Method {
+        Method { role: Role::Yardstick, ..self }
+    }
+
+    /// The method with further params that it reads.
+    pub fn reads(mut self, params: &[&'static str]) -> Method {
+        self.reads.extend(params);
+        self
+    }
+
+    /// The method where it competes only at these jobs, or under this condition.
+    pub fn job(self, job: &'static str) -> Method {
+        Method { job: Some(job), ..self }
+    }
+
+    /// Whether the method does the job of this point.
+    pub fn competes_at(&self, point: &Point) -> bool {
+        let is_one =
+            |words: &str, value: &Value| words.split('|').any(|word| *value == word.into());
+        self.job.unwrap_or_default().split_ascii_whitespace().all(|condition| {
+            let (value, words) = match condition.split_once('=') {
+                Some((name, words)) => (point.get(name), words),
+                None => (JOB_PARAMS.iter().find_map(|name| point.get(name)), condition),
+            };
+            value.is_none_or(|value| is_one(words, value))
+        })
+    }
+
+    /// Whether `job` names a job of its own. Otherwise it restricts where the method can do the job
+    /// of all other methods.
+    pub fn has_own_job(&self) -> bool {
+        self.job.is_some_and(|job| !job.contains('='))
+    }
+}
+
+#[derive(Clone)]
+pub enum How {
+    /// This program, started again as a worker.
+    BuiltIn(Build),
+    /// A program that speaks the line protocol.
+    Worker { argv: Vec<String> },
+    /// A program that is started once per sample and timed from outside.
+    Command(Command),
+    /// One of the other variants, with commands around it that are not timed.
+    Hooked { how: Box<How>, hooks: Hooks },
+    /// One of the other variants as the old side of a check.
+    Old { how: Box<How>, side: OldSide },
+    /// Something that the method needs is missing: the method is skipped, for this reason.
+    Unavailable { reason: String },
+}
+
+impl How {
+    pub fn worker(argv: impl IntoIterator<Item = impl Into<String>>) -> How {
+        How::Worker { argv: argv.into_iter().map(Into::into).collect() }
+    }
+
+    /// Whether the method is timed from outside.
+    pub fn is_command(&self) -> bool {
+        match self {
+            How::Command(_) => true,
+            How::Hooked { how, .. } | How::Old { how, .. } => how.is_command(),
+            _ => false,
+        }
+    }
+}
+
+/// The location of the old side of a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OldSide {
+    /// The name of the method in the old program.
+    pub name: String,
+    /// The program whose hidden worker runs a built-in method; none: this program.
+    pub program: Option<PathBuf>,
+    /// The working directory of its processes; none: that of the new side.
+    pub dir: Option<PathBuf>,
+}
+
+/// A plain command. `{name}` in its words is replaced by that value of the point, `{{name}}` by
+/// `{name}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    pub argv: Vec<String>,
+    /// The command has one word, which is passed to `/bin/sh -c`; the inserted values are quoted.
+    pub shell: bool,
+    /// The file that is the standard input of the command; none: /dev/null.
+    pub input: Option<String>,
+    pub answer: Answer,
+}
+
+impl Command {
+    pub fn plain(argv: impl IntoIterator<Item = impl Into<String>>) -> Command {
+        Command { argv: argv.into_iter().map(Into::into).collect(), ..Command::default() }
+    }
+}
+
+/// What the answer of a plain command is computed from. It is read after each sample, untimed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing: the output goes to /dev/null.
+    #[default]
+    None,
+    /// The standard output, which goes to a file in memory.
+    Output,
+    /// A file that the command writes. It is removed before each sample.
+    File(String),
+}
+
+/// Commands that are run around the samples of a method.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Run whenever the method is started for a point.
+    pub setup: Option<Command>,
+    /// Run before each sample.
+    pub prepare: Option<Command>,
+}
+
+/// Sets up a built-in method for one point.
+pub type Build = fn(&Point) -> Result<Box<dyn Task>>;
+
+/// A built-in method that is set up for one point. An error that is a [`Skip`] skips the method,
+/// any other error fails it.
+pub trait Task {
+    /// Does the job `ops` times. Only this call is timed.
+    fn run(&mut self, ops: u64) -> Result<Work>;
+
+    /// An order-sensitive digest of all bytes that the job delivers, computed once and untimed. It
+    /// must be equal for all methods that provide one.
+    fn digest(&mut self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Brings data back into the caches that other processes evicted from them, or prepares what a
+    /// sample consumes. Untimed, called directly before each sample.
+    fn before(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Restores the state that the next sample needs. Untimed, called between two samples.
+    fn between(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The method's own metrics of the last run, per operation, by name; the name ends with the
+    /// unit.
+    fn metrics(&mut self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+/// The result of one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    pub ops: u64,
+    /// Payload bytes of all operations together.
+    pub bytes: u64,
+    /// The result of the job (of any one operation). It must be equal for all methods that provide
+    /// one.
+    pub answer: Option<u64>,
+}
+
+/// The error of a method that this machine or this data does not support. In the result it is a
+/// value, not a failure.
+#[derive(Debug)]
+pub struct Skip(pub String);
+
+impl std::fmt::Display for Skip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Skip {}
+
+/// Skips the method for this reason: `return Err(skip("no io_uring"))`.
+pub fn skip(reason: impl Into<String>) -> anyhow::Error {
+    Skip(reason.into()).into()
+}
