@@ -10,16 +10,27 @@ use lab::clock;
 use lab::stats::hodges_lehmann;
 
 use noted::{DESIGNS, KINDS, Rounds, false_notes};
+use scheme::{Scheme, simulate};
 use simulate::{NOISES, Order, Rates, TABLES, Table, false_tables, rates};
+use spending::{Sessions, spent};
 
 #[path = "../tests/it/statistics/gate.rs"]
 mod gate;
 #[path = "../tests/it/statistics/noted.rs"]
 mod noted;
+#[path = "../tests/it/statistics/scheme.rs"]
+mod scheme;
 #[path = "../tests/it/statistics/simulate.rs"]
 mod simulate;
+#[path = "../tests/it/statistics/spending.rs"]
+mod spending;
 
 const SETS: u32 = 4000;
+/// Sets of looks.
+const LOOKED: u32 = 40_000;
+const LOOKED_SPREADS: [f64; 3] = [0.0, 0.3, 1.0];
+/// Runs of sequential design.
+const SCHEMES: u32 = 1000;
 /// Runs of pure noise.
 const NOTED: u32 = 1000;
 const SPREADS: [f64; 6] = [0.0, 0.2, 0.4, 0.7, 1.0, 1.5];
@@ -50,12 +61,56 @@ fn main() -> ExitCode {
         let shares = shares.map(|share| format!("{:5.1}", 100.0 * share)).join("");
         println!("{methods:>7} {sessions:>8} × {rounds:<6} {shares}");
     }
+    wrong += looks_in_all();
+    wrong += schemes();
     wrong += notes();
     for n in [30, 100, 300, 1000, 10_000] {
         println!("n={n:<6} estimate and interval {:>9.1} µs", cost_us(n));
     }
-    println!("{wrong} of 108 out of bounds");
+    println!("{wrong} of 180 out of bounds");
     ExitCode::from(u8::from(wrong > 0))
+}
+
+/// The number of levels that all looks together exceed by more than three standard deviations.
+fn looks_in_all() -> u32 {
+    println!("what all looks together spend, % of the level, {LOOKED} sets");
+    println!("level    rounds {}", LOOKED_SPREADS.map(|spread| format!("{spread:6}")).join(""));
+    let mut wrong = 0;
+    for parts in [1, 2, 6, 13, 91] {
+        for sessions in [Sessions::Rounds(1), Sessions::Rounds(5), Sessions::ShortThenLong] {
+            let alpha = 0.05 / f64::from(parts);
+            let most = 1.0 + 3.0 / (alpha * f64::from(LOOKED)).sqrt();
+            let shares =
+                LOOKED_SPREADS.map(|spread| spent(alpha, spread, sessions, LOOKED, 5) / alpha);
+            wrong += shares.iter().map(|share| u32::from(*share > most)).sum::<u32>();
+            let shown = shares.map(|share| format!("{:6.1}", 100.0 * share)).join("");
+            println!("0.05/{parts:<4} {sessions:?}{shown}");
+        }
+    }
+    wrong
+}
+
+/// The number of simulated runs of sequential design whose shares are out of bounds.
+fn schemes() -> u32 {
+    println!(
+        "sequential runs, % of {SCHEMES}: false verdicts, best lost, interval missed; sessions"
+    );
+    let mut wrong = 0;
+    let mixed: &[f64] =
+        &[0.0, -0.7, -0.7, -0.69, 0.02, 0.05, 0.2, 1.0, 1.0, 0.5, 2.0, -0.5, 0.0, 3.0];
+    for (effects, last) in [(&[0.0; 2][..], 240), (&[0.0; 14][..], 60), (mixed, 60)] {
+        for spread in LOOKED_SPREADS {
+            let found = simulate(Scheme { effects, spread, last }, SCHEMES, 6);
+            let shares = [found.false_verdict, found.best_lost, found.missed];
+            // Three standard deviations above 5 %.
+            let most = 0.05 + 3.0 * (0.0475 / f64::from(SCHEMES)).sqrt();
+            wrong += shares.iter().map(|share| u32::from(*share > most)).sum::<u32>();
+            let shown = shares.map(|share| format!("{:6.2}", 100.0 * share)).join("");
+            let n = effects.len();
+            println!("{n} methods to {last}, spread {spread}: {shown}; {:.2}", found.sessions);
+        }
+    }
+    wrong
 }
 
 /// The number of shares of runs of pure noise with a note that are out of bounds.

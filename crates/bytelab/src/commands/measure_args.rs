@@ -32,9 +32,10 @@ pub(crate) struct MeasureArgs {
     /// Also measure a program that implements the line protocol; may be repeated
     #[arg(long = "worker", value_name = "NAME=COMMAND")]
     workers: Vec<String>,
-    /// Maximum number of rounds, of all sessions together
-    #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
-    rounds: u32,
+    /// Maximum number of rounds, of all sessions together, in which all methods take part [default:
+    /// until all is decided; methods that are decided leave]
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
+    rounds: Option<u32>,
     /// Time limit for the rounds; a run takes at most three times as long, including counting and
     /// the extra rounds that verdicts need
     #[arg(short, long, default_value = "30s", value_parser = humantime::parse_duration)]

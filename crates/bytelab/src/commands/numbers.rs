@@ -85,7 +85,7 @@ impl NumbersArgs {
             points: Point::product(&axes),
             definition: None,
             selection: Selection::default(),
-            rounds,
+            rounds: Some(rounds),
             time: Duration::from_secs(seconds),
             warm_up: 1,
             sessions: Some(sessions.min(rounds)),

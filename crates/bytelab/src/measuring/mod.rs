@@ -25,7 +25,7 @@ use crate::workers;
 pub(crate) use self::choose::choose;
 use self::choose::{ensure_one_side, leave_out, methods_of};
 pub(crate) use self::plan::plan;
-use self::plan::{data_dir_text, seed};
+use self::plan::{data_dir_text, fixed, seed};
 pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
 pub(crate) use self::progress::ProgressLine;
 pub(crate) use self::record::Measured;
@@ -100,7 +100,7 @@ pub(crate) fn repeat(
     let declared = declared_in_file(experiments, run)?;
     let experiment = experiment_of(experiments, run, declared.as_ref())?;
     let job = Job { experiment, methods: methods_of(experiment, run)? };
-    let mut plan = Plan { seed: seed(), ..run.plan.clone() };
+    let mut plan = Plan { seed: seed(), ..fixed(run.plan.clone()) };
     // An imported file may name any directory.
     if dir.is_some() || plan.data_dir.is_none() || run_lock::is_imported(&run.environment) {
         plan.data_dir = Some(data_dir_text(dir)?);

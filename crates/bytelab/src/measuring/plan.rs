@@ -4,24 +4,34 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use lab::clock;
-use lab::run::Plan;
+use lab::run::{Design, Plan};
+use lab::stats::LOOKS;
 
 use super::request::RunRequest;
 
+/// The number of rounds of a fixed design if the request gives none.
+const ROUNDS: u32 = 100;
 /// The number of sessions if the request gives none; Student's interval needs at least these.
 const LEAST_SESSIONS: u32 = 6;
 /// Processes differ less than rounds do, and starting a session costs several rounds.
 const ROUNDS_PER_SESSION: u32 = 5;
+/// More sessions change no verdict of a sequential design.
+const LAST_LOOK: u32 = LOOKS[LOOKS.len() - 1] as u32;
 
 /// The plan of a new run.
 pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
     let data_dir = data_dir_text(request.data_dir.clone())?;
-    let (sessions, rounds) = sessions(request.rounds, request.sessions);
+    let design = design(request);
+    let (sessions, rounds) = match design {
+        Design::Fixed => sessions(request.rounds.unwrap_or(ROUNDS), request.sessions),
+        Design::Sequential => (LAST_LOOK, ROUNDS_PER_SESSION),
+    };
     Ok(Plan {
         rounds,
         time_limit_ns: request.time.as_nanos() as u64,
         warm_up: request.warm_up,
         sessions,
+        design,
         seed: request.seed.unwrap_or_else(seed),
         cache: request.cache,
         sample_limit_ns: request.sample_limit.as_nanos() as u64,
@@ -33,6 +43,29 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
         measures: Vec::new(),
         imported: None,
     })
+}
+
+/// Who gives a number of rounds or sessions wants all methods in all of them. What a threshold or a
+/// timeline is about is measured in all of them as well.
+fn design(request: &RunRequest) -> Design {
+    let has_thresholds =
+        request.definition.as_ref().is_some_and(|file| !file.thresholds.is_empty());
+    let is_fixed = request.rounds.is_some()
+        || request.sessions.is_some()
+        || request.trace.is_some()
+        || has_thresholds;
+    if is_fixed { Design::Fixed } else { Design::Sequential }
+}
+
+/// The plan by which a run is measured again: all methods in all sessions.
+pub(super) fn fixed(plan: Plan) -> Plan {
+    match plan.design {
+        Design::Fixed => plan,
+        Design::Sequential => {
+            let (sessions, rounds) = sessions(ROUNDS, None);
+            Plan { design: Design::Fixed, sessions, rounds, ..plan }
+        }
+    }
 }
 
 /// The number of sessions, and of rounds in each, over which `rounds` are distributed. Sessions are
@@ -76,7 +109,67 @@ fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use lab::run::{CacheState, Definition, Threshold};
+
     use super::*;
+    use crate::measuring::Selection;
+
+    fn request() -> RunRequest {
+        RunRequest {
+            experiment: "reading".to_owned(),
+            points: Vec::new(),
+            definition: None,
+            selection: Selection::default(),
+            rounds: None,
+            time: Duration::from_secs(30),
+            warm_up: 1,
+            sessions: None,
+            seed: None,
+            cache: CacheState::Warm,
+            sample_limit: Duration::from_mins(1),
+            counting: 5,
+            fresh: false,
+            trace: None,
+            label: None,
+            data_dir: None,
+            keep: false,
+        }
+    }
+
+    #[test]
+    fn only_what_nobody_gave_a_number_or_a_threshold_ends_when_all_is_decided() {
+        let with = |thresholds| Some(Definition { thresholds, ..Definition::default() });
+        let threshold = Threshold { methods: Vec::new(), metric: "wall_ns".to_owned(), max: 1.0 };
+        assert_eq!(design(&request()), Design::Sequential);
+        let of_file = RunRequest { definition: with(Vec::new()), ..request() };
+        assert_eq!(design(&of_file), Design::Sequential);
+        for fixed in [
+            RunRequest { rounds: Some(100), ..request() },
+            RunRequest { sessions: Some(10), ..request() },
+            RunRequest { trace: Some("a.json".into()), ..request() },
+            RunRequest { definition: with(vec![threshold]), ..request() },
+        ] {
+            assert_eq!(design(&fixed), Design::Fixed);
+        }
+    }
+
+    #[test]
+    fn what_is_measured_again_has_a_fixed_design() {
+        let decided = Plan {
+            design: Design::Sequential,
+            sessions: 240,
+            rounds: 1,
+            warm_up: 2,
+            ..Plan::default()
+        };
+        let again = fixed(decided);
+        assert_eq!((again.design, again.sessions, again.rounds), (Design::Fixed, 20, 5));
+        assert_eq!(again.warm_up, 2);
+        let few = Plan { sessions: 3, rounds: 7, ..Plan::default() };
+        assert_eq!(fixed(few.clone()), few);
+    }
 
     #[test]
     fn rounds_are_spread_over_short_sessions() {

@@ -93,8 +93,9 @@ fn at_most(job: &Job<'_>, plan: &Plan) -> String {
             "measuring {methods} of {experiment}: {sessions} sessions of {rounds}, whatever time that takes"
         );
     }
+    let until = if plan.design.is_fixed() { "" } else { "until all is decided, " };
     format!(
-        "measuring {methods} of {experiment}: at most {seconds} s, or its first rounds if these take longer"
+        "measuring {methods} of {experiment}: {until}at most {seconds} s, or its first rounds if these take longer"
     )
 }
 

@@ -13,8 +13,9 @@ pub(crate) struct RunRequest {
     /// The definition of an experiment in a file.
     pub(crate) definition: Option<Definition>,
     pub(crate) selection: Selection,
-    /// The maximum number of rounds, of all sessions together.
-    pub(crate) rounds: u32,
+    /// The maximum number of rounds, of all sessions together. `None`: as many as the verdicts
+    /// need.
+    pub(crate) rounds: Option<u32>,
     /// The time limit for the rounds.
     pub(crate) time: Duration,
     pub(crate) warm_up: u32,

@@ -116,3 +116,24 @@ fn help_lists_the_params_of_an_experiment() {
         assert!(help.stdout.contains(flag), "{flag}");
     }
 }
+
+/// What is decided when the time is over differs from run to run; by which sessions it is decided
+/// does not.
+#[test]
+fn without_a_number_of_rounds_verdicts_are_those_of_looks() {
+    let world = World::new();
+    let methods =
+        ["run", "reading", "--size", "4KiB", "-m", "read,mmap,read-to-vec", "--time", "300ms"];
+    let ran = world.run(&[&methods[..], &["--counting", "0", "--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(ran.stderr.contains("until all is decided, at most 1 s"), "{}", ran.stderr);
+    assert_eq!(json["complete"], true);
+    assert_eq!(json["plan"]["design"], "sequential");
+    for found in json["comparisons"].as_array().unwrap() {
+        let sessions = found["sessions"].as_u64().unwrap() as usize;
+        assert_eq!(found["low"].is_number(), lab::stats::LOOKS.contains(&sessions), "{found}");
+    }
+    let shown = world.run(&["show", "1"]);
+    assert!(shown.stdout.contains("until all is decided"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("measured: "), "{}", shown.stdout);
+}

@@ -39,7 +39,8 @@ pub struct Family {
     /// Why this metric decides.
     pub why: String,
     /// The winner, which is the method with the smallest ratio of those shown faster than the
-    /// reference, or else the reference, and the methods not shown slower than it.
+    /// reference, or else the reference, and the methods not shown slower than it; in a run of
+    /// sequential design those not shown slower than any other.
     pub best: Vec<usize>,
     /// Methods that are also not shown slower than the winner, but may take twice its time: too
     /// little is known about them.
@@ -111,7 +112,7 @@ pub struct Comparison {
     /// Whether its metric is the one that decides between the two: this is so for exactly one of a
     /// pair's comparisons.
     pub decides: bool,
-    /// The number of rounds that both have.
+    /// The number of rounds that both have; in a run of sequential design until the last look.
     pub n: usize,
     /// Sessions with such a round. Each is one value of the interval: rounds of the same processes
     /// are not independent.
@@ -120,10 +121,11 @@ pub struct Comparison {
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
-    /// Confidence level of the interval: 1 − 0.05 / (number of comparisons in the family).
+    /// Confidence level of the interval: 1 − 0.05 / (number of comparisons in the family); in a run
+    /// of sequential design the part of it that the look has.
     pub level: f64,
-    /// The p of the test that the interval inverts, alone, and with Holm's correction for the
-    /// family.
+    /// The p of the test that the interval inverts (in a run of sequential design that of all
+    /// looks), alone, and with Holm's correction for the family.
     pub p: Option<f64>,
     pub p_holm: Option<f64>,
     pub verdict: Verdict,

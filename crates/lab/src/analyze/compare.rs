@@ -1,12 +1,13 @@
 //! Compares one cell with another in one metric, round by round.
 
-use super::values::{log_ratios, of_samples};
+use super::look::{self, Compared, sessions_needed};
+use super::values::of_samples;
 use super::wait::waited;
 use super::{Comparison, Verdict};
 use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
-use crate::run::{Cell, Run};
-use crate::stats::{self, SESSIONS_NEEDED, Shift, median};
+use crate::run::{Cell, Design, Run, Sample};
+use crate::stats::{self, Shift, median};
 
 /// A smaller difference, in percent, is not relevant.
 pub const RELEVANT_PERCENT: f64 = 1.0;
@@ -92,19 +93,23 @@ impl Pair<'_> {
         }
     }
 
+    fn cells(&self) -> [usize; 2] {
+        [self.cell, self.reference]
+    }
+
     fn compare(&self, metric: &str) -> Comparison {
         if !self.run.in_rounds() {
             return self.one_after_the_other(metric);
         }
-        let shared =
-            log_ratios(&self.run.cells[self.cell], &self.run.cells[self.reference], metric);
-        let found = shared.and_then(|logs| {
-            let shift = stats::by_session(&logs, self.alpha)
+        let compared = look::compared(self.run, self.cells(), metric, self.alpha);
+        let found = compared.and_then(|compared| {
+            let alpha = compared.alpha.unwrap_or(self.alpha);
+            let shift = stats::by_session(&compared.logs, alpha)
                 .ok_or_else(|| "there is no round in which both were measured".to_owned())?;
-            Ok((shift, logs.iter().map(Vec::len).sum()))
+            Ok((shift, compared))
         });
         let mut comparison = match found {
-            Ok((shift, rounds)) => self.judge(&shift, rounds),
+            Ok((shift, compared)) => self.judge(shift, &compared),
             Err(reason) => self.without_ratio(Verdict::Missing, reason),
         };
         metric.clone_into(&mut comparison.metric);
@@ -134,19 +139,26 @@ impl Pair<'_> {
         comparison
     }
 
-    fn judge(&self, shift: &Shift, rounds: usize) -> Comparison {
-        let (verdict, below_relevance) = verdict(shift.interval);
-        let mut comparison = self.without_ratio(verdict, String::new());
-        comparison.reason = shift.interval.is_none().then(|| too_few(shift.n));
-        comparison.n = rounds;
+    fn judge(&self, shift: Shift, compared: &Compared) -> Comparison {
+        let interval = shift.interval.filter(|_| compared.alpha.is_some());
+        let alpha = compared.alpha.unwrap_or(self.alpha);
+        let (verdict, below_relevance) = verdict(interval);
+        let at_its_level = Pair { alpha, ..*self };
+        let mut comparison = at_its_level.without_ratio(verdict, String::new());
+        let needed = sessions_needed(self.run);
+        comparison.reason = interval.is_none().then(|| too_few(shift.n, needed));
+        comparison.n = compared.logs.iter().map(Vec::len).sum();
         comparison.sessions = shift.n;
         comparison.ratio = Some(shift.estimate.exp());
         comparison.below_relevance = below_relevance;
-        if let Some((low, high)) = shift.interval {
+        if let Some((low, high)) = interval {
             comparison.low = Some(low.exp());
             comparison.high = Some(high.exp());
-            comparison.p = Some(shift.p);
-            let percent = stats::found_percent((high - low) / 2.0, self.alpha);
+            comparison.p = Some(match self.run.plan.design {
+                Design::Fixed => shift.p,
+                Design::Sequential => stats::p_of_all_looks(shift.p, shift.n),
+            });
+            let percent = stats::found_percent((high - low) / 2.0, alpha);
             comparison.found_percent = Some(percent);
             let sessions = stats::sessions_needed(shift.n, percent, RELEVANT_PERCENT);
             comparison.sessions_for_1_percent = Some(sessions);
@@ -155,10 +167,13 @@ impl Pair<'_> {
     }
 }
 
-/// Whether the comparison is by wall time and a wait for a CPU may be in it.
+/// Whether the comparison is by wall time and a wait for a CPU may be in it, by the samples until
+/// the end of the last session that is compared.
 pub(super) fn waited_for_a_cpu(run: &Run, found: &Comparison) -> bool {
     let cells = [found.cell, found.reference_cell];
-    found.metric == WALL && cells.iter().any(|cell| waited(&run.cells[*cell]))
+    let Ok(compared) = look::compared(run, cells, WALL, 1.0) else { return false };
+    let counts = |sample: &Sample| compared.is_before_end(run, sample);
+    found.metric == WALL && cells.iter().any(|cell| waited(&run.cells[*cell], counts))
 }
 
 /// The same comparison at another level.
@@ -181,9 +196,9 @@ pub(super) fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
 }
 
 /// Why this number of sessions gives no interval.
-pub(super) fn too_few(sessions: usize) -> String {
+pub(super) fn too_few(sessions: usize, needed: usize) -> String {
     let (noun, are) = if sessions == 1 { ("session", "is") } else { ("sessions", "are") };
-    format!("{sessions} {noun} {are} too few, at least {SESSIONS_NEEDED} are needed")
+    format!("{sessions} {noun} {are} too few, at least {needed} are needed")
 }
 
 /// Whether the run-queue wait can be subtracted: the counted samples have the time without it. It

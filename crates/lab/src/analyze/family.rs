@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use super::best::{Best, best};
 use super::compare::{Pair, is_single_threaded};
 use super::wait::{WAIT_SHARE, wait_share};
 use super::{ALPHA, Comparison, Family, Verdict, summary};
@@ -12,9 +13,17 @@ use crate::param::Point;
 use crate::run::{Cell, Measure, Role, Run, Status};
 use crate::stats;
 
+/// The tables of a run, with what is known about the best of each.
+pub(super) struct Tables {
+    pub(super) families: Vec<Family>,
+    pub(super) comparisons: Vec<Comparison>,
+    pub(super) best: Vec<Best>,
+}
+
 /// A pair of cells that is in several families is compared in the first of them.
-pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, Vec<Comparison>) {
+pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Tables {
     let mut families = families(run, wrong);
+    let mut all_best = Vec::new();
     let mut comparisons: Vec<Comparison> = Vec::new();
     let mut of_pair: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for family in &mut families {
@@ -28,9 +37,13 @@ pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> (Vec<Family>, 
             own.extend_from_slice(indices);
         }
         correct(&mut comparisons, &own);
-        (family.best, family.undecided) = best(run, family, &comparisons, &own);
+        let own = own.iter().map(|i| &comparisons[*i]);
+        let best = best(run, family, &own.collect::<Vec<_>>());
+        family.best.clone_from(&best.winners);
+        family.undecided.clone_from(&best.undecided);
+        all_best.push(best);
     }
-    (families, comparisons)
+    Tables { families, comparisons, best: all_best }
 }
 
 /// By point, with the measure of each.
@@ -222,69 +235,6 @@ fn correct(comparisons: &mut [Comparison], family: &[usize]) {
             comparisons[*i].p_holm = Some(before.max(p));
         }
     }
-}
-
-/// With an upper bound from this value on, too little is known to call a method as fast as the
-/// winner.
-const MAY_TAKE: f64 = 2.0;
-
-/// The winner and the methods not shown slower than it; then those for which too little is known in
-/// comparison with it. The winner is the method with the smallest ratio of those shown faster than
-/// the reference, or the reference. Which of several equal methods wins is chance, so that each of
-/// the pairs has its share of the level.
-fn best(
-    run: &Run,
-    family: &Family,
-    comparisons: &[Comparison],
-    own: &[usize],
-) -> (Vec<usize>, Vec<usize>) {
-    let Some(reference) = family.reference else { return (Vec::new(), Vec::new()) };
-    let decided = own.iter().map(|i| &comparisons[*i]).filter(|c| c.decides && c.ratio.is_some());
-    let ratio = |c: &&Comparison| c.ratio.unwrap_or(f64::INFINITY);
-    let faster = decided.clone().filter(|c| c.verdict == Verdict::Faster);
-    let smallest = faster.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-    let winner = smallest.map_or(reference, |c| c.cell);
-    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| !c.is_doubted());
-    let winner_bounds = smallest.map_or(Some((1.0, 1.0)), bounds);
-    let others = std::iter::once((reference, Some((1.0, 1.0))))
-        .chain(decided.map(|c| (c.cell, bounds(c))))
-        .filter(|(cell, _)| *cell != winner);
-    let (mut best, mut undecided) = (vec![winner], Vec::new());
-    for (cell, bounds) in others {
-        // By the intervals of both relative to the reference, which hold together.
-        let beside_reference = bounds.zip(winner_bounds).map(|(a, b)| (a.0 / b.1, a.1 / b.0));
-        match beside_winner(run, family, winner, cell, beside_reference) {
-            Some(Verdict::Slower) => {}
-            Some(_) => best.push(cell),
-            None => undecided.push(cell),
-        }
-    }
-    (best, undecided)
-}
-
-/// The verdict on a cell in comparison with the winner, none where too little is known. It is
-/// decided by the sessions that both share, else by the comparisons of both with the reference.
-fn beside_winner(
-    run: &Run,
-    family: &Family,
-    winner: usize,
-    cell: usize,
-    beside_reference: Option<(f64, f64)>,
-) -> Option<Verdict> {
-    let k = family.compared.len() as f64;
-    let alpha = ALPHA / (k * (k - 1.0) / 2.0).max(1.0);
-    let pair = Pair { run, point: &family.point, cell, reference: winner, alpha };
-    let comparisons = pair.comparisons(family.metric);
-    let direct = comparisons.iter().find(|c| c.decides)?;
-    // A doubtful direct comparison is not replaced by one that would be equally doubtful.
-    let by_reference = beside_reference.filter(|_| !direct.is_doubted());
-    let is_slower =
-        direct.verdict == Verdict::Slower || by_reference.is_some_and(|(low, _)| low > 1.0);
-    if is_slower {
-        return Some(Verdict::Slower);
-    }
-    let bounds = direct.low.zip(direct.high).or(beside_reference);
-    bounds.filter(|(_, high)| *high <= MAY_TAKE).map(|_| Verdict::Undecided)
 }
 
 /// The limits of what counts as equal in time and in memory when methods are compared in three

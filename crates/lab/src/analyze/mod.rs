@@ -4,6 +4,7 @@
 mod across;
 mod analysis;
 mod answers;
+mod best;
 mod check;
 mod compare;
 mod diagnostics;
@@ -11,6 +12,8 @@ mod family;
 mod found;
 mod history;
 pub mod latency;
+mod leaving;
+mod look;
 mod noise;
 mod sides;
 pub mod size_sweep;
@@ -31,7 +34,9 @@ pub use self::check::{
     check_pairs, foresee, foresee_pairs,
 };
 pub use self::compare::RELEVANT_PERCENT;
+use self::family::Tables;
 pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, series};
+pub use self::leaving::{Decided, decided, is_look};
 pub use self::sides::{
     Effect, MetricChange, RunComparison, SideSummary, Unmatched, compare_sides, gate, refusal,
 };
@@ -39,7 +44,7 @@ pub use self::sides::{
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
     let wrong = answers::wrong(run);
-    let (families, comparisons) = family::compare_all(run, &wrong);
+    let Tables { families, comparisons, .. } = family::compare_all(run, &wrong);
     let cells: Vec<CellSummary> = (0..run.cells.len())
         .map(|cell| {
             let pareto = families.iter().any(|family| family.pareto.contains(&cell));

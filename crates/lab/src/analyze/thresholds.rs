@@ -86,7 +86,11 @@ fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary, alpha: f64) 
     }
     // The counting pass is one session: there the samples are the unit.
     if summary.sessions < SESSIONS_NEEDED && !is_counted_apart(metric) {
-        return Figure { value, reason: Some(too_few(summary.sessions)), ..Figure::default() };
+        return Figure {
+            value,
+            reason: Some(too_few(summary.sessions, SESSIONS_NEEDED)),
+            ..Figure::default()
+        };
     }
     let (low, high) = percentile_interval(&sessions(cell.counted(metric)), 50.0, alpha);
     Figure { value, low, high, reason: None }

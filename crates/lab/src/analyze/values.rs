@@ -69,18 +69,27 @@ pub(super) fn sessions<'a>(counted: impl Iterator<Item = (&'a Sample, f64)>) -> 
     sessions.into_values().collect()
 }
 
-/// ln(method / reference) of the rounds in which both have a sample that counts, by session. A
-/// value that is not above 0 has no logarithm. Leaving out its round would be a selection by the
-/// result, so the metric is then not compared at all.
+/// [`numbered_log_ratios`] without the numbers of the sessions.
 pub(super) fn log_ratios(
     cell: &Cell,
     reference: &Cell,
     metric: &str,
 ) -> Result<Vec<Vec<f64>>, String> {
+    let sessions = numbered_log_ratios(cell, reference, metric)?;
+    Ok(sessions.into_iter().map(|(_, logs)| logs).collect())
+}
+
+/// ln(method / reference) of the rounds in which both have a sample that counts, by the number of
+/// the session. A value that is not above 0 has no logarithm. Leaving out its round would be a
+/// selection by the result, so the metric is then not compared at all.
+pub(super) fn numbered_log_ratios(
+    cell: &Cell,
+    reference: &Cell,
+    metric: &str,
+) -> Result<Vec<(u32, Vec<f64>)>, String> {
     let (ours, theirs) = (by_round(cell, metric), by_round(reference, metric));
     let mut theirs = theirs.into_iter().peekable();
-    let mut sessions: Vec<Vec<f64>> = Vec::new();
-    let mut session = None;
+    let mut sessions: Vec<(u32, Vec<f64>)> = Vec::new();
     for (round, y) in ours {
         while theirs.next_if(|(other, _)| *other < round).is_some() {}
         let Some((_, x)) = theirs.next_if(|(other, _)| *other == round) else { continue };
@@ -88,10 +97,10 @@ pub(super) fn log_ratios(
         if !(x > 0.0 && y > 0.0 && log.is_finite()) {
             return Err(format!("{metric} is {y} and {x} in a round, which gives no ratio"));
         }
-        if session.replace(round.0) != Some(round.0) {
-            sessions.push(Vec::new());
+        match sessions.last_mut() {
+            Some((session, logs)) if *session == round.0 => logs.push(log),
+            _ => sessions.push((round.0, vec![log])),
         }
-        sessions.last_mut().expect("one was pushed").push(log);
     }
     Ok(sessions)
 }

@@ -1,7 +1,7 @@
 //! How long a method waited for a CPU, as far as it is known.
 
 use crate::metric::{CPU, WALL};
-use crate::run::Cell;
+use crate::run::{Cell, Sample};
 
 /// From this share of the wall time on, the wait for a CPU is subtracted.
 pub(super) const WAIT_SHARE: f64 = 0.05;
@@ -9,10 +9,18 @@ pub(super) const WAIT_SHARE: f64 = 0.05;
 /// The share of its wall time in which a cell was ready to run and had no CPU; for several threads
 /// it is the sum, which may exceed 1. None where that is not known.
 pub(super) fn wait_share(cell: &Cell) -> Option<f64> {
-    cell.counted("run_queue_wait_ns").next()?;
-    let sum = |metric: &str| cell.counted(metric).map(|(_, value)| value).sum::<f64>();
-    let share = sum("run_queue_wait_ns") / sum(WALL);
+    share_of(cell, &|_| true)
+}
+
+fn share_of(cell: &Cell, counts: &dyn Fn(&Sample) -> bool) -> Option<f64> {
+    let share = sum(cell, "run_queue_wait_ns", counts)? / sum(cell, WALL, counts)?;
     share.is_finite().then_some(share)
+}
+
+/// The sum over these of the samples that count; none if there is no such sample.
+fn sum(cell: &Cell, metric: &str, counts: &dyn Fn(&Sample) -> bool) -> Option<f64> {
+    let values = cell.counted(metric).filter(|(sample, _)| counts(sample));
+    values.map(|(_, value)| value).reduce(|sum, value| sum + value)
 }
 
 /// From this rate per second of CPU time on, a method that is preempted shares its CPU with others.
@@ -20,14 +28,14 @@ pub(super) fn wait_share(cell: &Cell) -> Option<f64> {
 /// preemptions occur a few times per second.
 const PREEMPTIONS_PER_S: f64 = 50.0;
 
-/// Whether a method waited for a CPU during more than a small share of its wall time, as far as
-/// that is known: for a single thread exactly; for a process tree, because it was preempted and
-/// took longer than it computed.
-pub(super) fn waited(cell: &Cell) -> bool {
-    if let Some(share) = wait_share(cell) {
+/// Whether a method waited for a CPU during more than a small share of the wall time of these
+/// samples, as far as that is known: for a single thread exactly; for a process tree, because it
+/// was preempted and took longer than it computed.
+pub(super) fn waited(cell: &Cell, counts: impl Fn(&Sample) -> bool) -> bool {
+    if let Some(share) = share_of(cell, &counts) {
         return share > WAIT_SHARE;
     }
-    let sum = |metric: &str| cell.counted(metric).map(|(_, value)| value).sum::<f64>();
+    let sum = |metric: &str| sum(cell, metric, &counts).unwrap_or_default();
     let (wall, cpu) = (sum(WALL), sum(CPU));
     cpu < wall * (1.0 - WAIT_SHARE) && sum("involuntary_switches") > PREEMPTIONS_PER_S * cpu / 1e9
 }

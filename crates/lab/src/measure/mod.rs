@@ -24,7 +24,7 @@ use self::schedule::Schedule;
 pub use self::schedule::at_most_ns;
 use self::session::{Live, Session};
 pub use self::values::values;
-use crate::analyze::choose_measures;
+use crate::analyze::{choose_measures, decided, is_look};
 use crate::cache;
 use crate::clock;
 use crate::environment::{self, Noise, Shares};
@@ -32,7 +32,9 @@ use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::metric;
 use crate::param::Point;
-use crate::run::{CacheState, Cell, Environment, Plan, Role, Run, SCHEMA, Status, Warning};
+use crate::run::{
+    CacheState, Cell, Design, Environment, Pass, Plan, Role, Run, SCHEMA, Status, Warning,
+};
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
 /// that state lasts. Values that are known only from the data, such as the size of a given file,
@@ -127,7 +129,12 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
 fn in_units(job: &Job<'_>, plan: Plan) -> Plan {
     let mut compared = job.methods.iter().filter(|method| method.role == Role::Contender);
     if compared.any(|method| is_process_a_sample(method, &plan)) {
-        Plan { sessions: plan.sessions.max(1).saturating_mul(plan.rounds), rounds: 1, ..plan }
+        let sessions = match plan.design {
+            Design::Fixed => plan.sessions.max(1).saturating_mul(plan.rounds),
+            // After the last look nothing changes.
+            Design::Sequential => plan.sessions,
+        };
+        Plan { sessions, rounds: 1, ..plan }
     } else {
         plan
     }
@@ -169,16 +176,20 @@ pub fn measure(
         let method = methods.find(|method| method.name == cell.method);
         method.is_some_and(|method| is_process_a_sample(method, &run.plan))
     });
-    let mut schedule = Schedule::new(&run.plan, sessions.len() as u32, stays.collect());
+    let spent_ns = spent_ns(run);
+    let mut schedule = Schedule::new(&run.plan, sessions.len() as u32, stays.collect(), spent_ns);
     let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
     let mut bench = Bench { job, run, data, launch, record, stop };
     let mut finished = true;
+    // Which methods had left a run that is resumed follows from its samples.
+    let is_resumed = sessions.len() < bench.run.plan.sessions as usize;
+    let mut is_decided = is_resumed && look(&mut bench, &mut schedule, &mut live)?;
     for number in sessions {
-        if !schedule.begins_session(clock::now_ns()) {
+        if is_decided || !schedule.begins_session(clock::now_ns()) {
             break;
         }
-        let (live, schedule) = (&mut live, &mut schedule);
-        let session = Session { bench: &mut bench, number, live, schedule };
+        let session =
+            Session { bench: &mut bench, number, live: &mut live, schedule: &mut schedule };
         finished = unless_stopped(session.run())?.is_some();
         if !finished {
             if number > 0 {
@@ -189,6 +200,7 @@ pub fn measure(
         if is_enough(bench.run) {
             keep_measures(bench.run, bench.record)?;
         }
+        is_decided = is_look(bench.run) && look(&mut bench, &mut schedule, &mut live)?;
     }
     if finished {
         keep_measures(bench.run, bench.record)?;
@@ -210,6 +222,35 @@ pub fn measure(
     }
     bench.run.complete = finished;
     bench.record.finish(bench.run)
+}
+
+/// In a sequential design: ends the methods that are decided, and returns whether all is decided.
+fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>]) -> Result<bool> {
+    if bench.run.plan.design.is_fixed() {
+        return Ok(false);
+    }
+    keep_measures(bench.run, bench.record)?;
+    let decided = decided(bench.run);
+    schedule.leave(&decided.leaves);
+    for (cell, live) in live.iter_mut().enumerate() {
+        if schedule.has_left(cell)
+            && let Some(mut live) = live.take()
+        {
+            live.bye();
+        }
+    }
+    Ok(decided.all)
+}
+
+/// About how long the samples took that a resumed run has already.
+fn spent_ns(run: &Run) -> u64 {
+    let spent = |cell: &Cell| {
+        let column = cell.values.get(metric::WALL).map_or(&[][..], Vec::as_slice);
+        let samples = cell.samples.iter().zip(column);
+        let timed = samples.filter(|(sample, ns)| sample.pass == Pass::Timing && **ns > 0.0);
+        timed.map(|(sample, ns)| ns * sample.ops as f64).sum::<f64>()
+    };
+    run.cells.iter().map(spent).sum::<f64>() as u64
 }
 
 /// Chooses the deciding measure, once: before any ratio is computed, so that no ratio can influence

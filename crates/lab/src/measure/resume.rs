@@ -25,7 +25,9 @@ pub(super) fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
     };
     let later = last + 1..planned;
     let number = numbers().filter(|number| number % planned == last).max().unwrap_or(last);
-    if is_whole(run, number) {
+    // In a sequential design the methods and rounds of a session follow from the results and the
+    // time, so that a session that was interrupted cannot be distinguished from a whole one.
+    if run.plan.design.is_fixed() && is_whole(run, number) {
         return (later.collect(), None);
     }
     let again = number.saturating_add(planned);

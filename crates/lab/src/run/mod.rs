@@ -53,7 +53,11 @@ pub struct Plan {
     pub time_limit_ns: u64,
     /// Rounds at the start of each session that are marked as warm-up.
     pub warm_up: u32,
+    /// Maximum number of sessions.
     pub sessions: u32,
+    /// What ends the run; older runs, which have stored nothing, have a fixed design.
+    #[serde(default, skip_serializing_if = "Design::is_fixed")]
+    pub design: Design,
     pub seed: u64,
     pub cache: CacheState,
     /// Maximum time for one sample or one preparation; after it the child is killed.
@@ -87,6 +91,25 @@ impl Plan {
     /// The time limit of a plan without one: all rounds are taken, however long they take. JSON
     /// represents this number exactly.
     pub const NO_TIME_LIMIT_NS: u64 = (1 << 53) - 1;
+}
+
+/// What ends a run, which decides how its intervals are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Design {
+    /// The number of rounds or the time: all methods take part in all sessions, which are analysed
+    /// once.
+    #[default]
+    Fixed,
+    /// The results: the sessions are analysed after numbers that are fixed beforehand
+    /// ([`crate::stats::LOOKS`]), a method leaves when it is decided, and the run ends when all is.
+    Sequential,
+}
+
+impl Design {
+    pub fn is_fixed(&self) -> bool {
+        *self == Design::Fixed
+    }
 }
 
 /// The measure by which the methods of a point are compared, and why it was chosen.

@@ -3,6 +3,7 @@
 
 mod change;
 mod decision;
+mod looks;
 mod moments;
 mod noise;
 mod normal;
@@ -18,6 +19,7 @@ mod walsh;
 
 pub use change::{CHANGE_ALPHA, changes};
 pub use decision::{found_percent, holm, sessions_needed};
+pub use looks::{LOOKS, Look, last_look, p_of_all_looks};
 pub use moments::{Moments, moments};
 pub use noise::{Modes, Start, another_session, half_difference, start, two_modes};
 pub use paired::{Shift, hodges_lehmann, pseudomedian};

@@ -10,6 +10,7 @@ mod children;
 mod counting;
 mod fresh;
 mod hooks;
+mod leaving;
 mod rounds;
 mod script;
 mod statistics;

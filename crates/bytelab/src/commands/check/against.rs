@@ -117,12 +117,13 @@ fn both(sides: &TwoSides, selection: &Selection) -> Result<Vec<Method>> {
 fn fixed(request: RunRequest) -> Result<RunRequest> {
     let sessions = request.sessions.unwrap_or(SESSIONS);
     let least = SESSIONS * ROUNDS;
+    let rounds = request.rounds.unwrap_or(least);
     ensure!(
-        sessions >= SESSIONS && request.rounds >= least,
+        sessions >= SESSIONS && rounds >= least,
         "check --against takes {SESSIONS} sessions and {least} rounds or more: --sessions and --rounds can make it \
          larger, not smaller"
     );
-    let rounds = request.rounds.max(sessions * ROUNDS);
+    let rounds = Some(rounds.max(sessions * ROUNDS));
     let time = Duration::from_nanos(Plan::NO_TIME_LIMIT_NS);
     Ok(RunRequest { sessions: Some(sessions), rounds, time, ..request })
 }

@@ -5,7 +5,7 @@ use lab::clock;
 use lab::launch::{Launcher, Stop};
 use lab::measure::{Job, Progress, Record, measure};
 use lab::param::Point;
-use lab::run::{CacheState, Cell, Plan, Run};
+use lab::run::{CacheState, Cell, Design, Plan, Run};
 use lab::timeline::{Timeline, trace};
 
 use crate::experiments::self_test::experiment;
@@ -84,6 +84,7 @@ impl Bench {
             time_limit_ns: 15_000_000_000,
             warm_up: 1,
             sessions,
+            design: Design::Fixed,
             seed: clock::now_ns(),
             cache,
             sample_limit_ns: 50_000_000_000,

@@ -80,9 +80,12 @@ impl<'r, 'a> Standing<'r, 'a> {
     }
 
     /// The winner, if it is not the reference: the method with the lowest ratio of those that are
-    /// faster.
+    /// faster and may be the best.
     fn faster(&self) -> Option<&(&'r Row<'a>, &'a Comparison, f64)> {
-        self.others.iter().find(|(_, c, _)| c.verdict == Verdict::Faster)
+        let faster = || self.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Faster);
+        let winner = self.rows.family.best.first();
+        let wins = faster().find(|(row, ..)| winner == Some(&row.index));
+        wins.or_else(|| faster().next())
     }
 
     fn all(&self, verdict: Verdict) -> bool {

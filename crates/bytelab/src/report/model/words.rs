@@ -72,6 +72,9 @@ pub(crate) fn cache(state: CacheState) -> &'static str {
 }
 
 pub(crate) fn rounds(plan: &Plan) -> String {
+    if !plan.design.is_fixed() {
+        return "until all is decided".to_owned();
+    }
     let sessions = match plan.sessions {
         0 | 1 => String::new(),
         n => format!(" in up to {n} sessions"),

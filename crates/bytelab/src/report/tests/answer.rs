@@ -1,9 +1,10 @@
 //! The answer in one sentence.
 
 use lab::analyze::Verdict;
-use lab::run::Status;
+use lab::run::{Design, Status};
 
 use super::fixture::Fixture;
+use super::shown;
 use crate::report::model::answer::*;
 use crate::report::model::rows;
 
@@ -171,4 +172,30 @@ fn without_a_comparison_the_sentence_says_what_there_is() {
     );
     f.measured("mmap", [8.0; 3]).versus(Verdict::Missing, [NAN; 3]);
     assert_eq!(answer(&f), "No method could be compared; the lowest: mmap, wall p50 8 ms.");
+}
+
+/// In a run that ends when all is decided, a method that left early may have the smallest ratio and
+/// yet be shown slower than another.
+#[test]
+fn the_winner_is_the_first_of_the_best() {
+    let mut f = Fixture::reading();
+    f.family().best = vec![1];
+    let text = shown(&f, 100);
+    assert!(text.contains("Fastest here: mmap — "), "{text}");
+}
+
+#[test]
+fn a_run_that_ends_when_all_is_decided_says_what_each_method_was_measured_for() {
+    let mut f = Fixture::reading();
+    let fixed = shown(&f, 100);
+    assert!(!fixed.contains("measured: ") && fixed.contains("up to 100 rounds"), "{fixed}");
+    f.run.plan.design = Design::Sequential;
+    for cell in &mut f.analysis.cells[3..5] {
+        (cell.metrics[0].n, cell.metrics[0].sessions) = (30, 6);
+    }
+    let text = shown(&f, 200);
+    assert!(text.contains("until all is decided"), "{text}");
+    let of_left = "; read-4k, buf-reader in 6 sessions (30 rounds); what is decided leaves.";
+    let line = text.lines().find(|line| line.starts_with("measured: read, mmap, "));
+    assert!(line.is_some_and(|line| line.ends_with(of_left)), "{text}");
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use lab::analyze::Analysis;
 use lab::metric::{heading, short_heading};
 use lab::run::{Run, Sample, Status, Warning, WarningKind};
-use lab::stats::SESSIONS_NEEDED;
+use lab::stats::{LOOKS, SESSIONS_NEEDED};
 
 use super::page::Page;
 use super::results::{Left, TOO_SMALL};
@@ -31,6 +31,7 @@ impl Foot<'_> {
         self.start_up(page);
         self.largest(page);
         self.not_compared(page);
+        self.measured_for(page);
         self.notes(page);
         self.legend(page);
     }
@@ -180,6 +181,28 @@ impl Foot<'_> {
         }
     }
 
+    /// The sessions and rounds of each method, where not all have the same.
+    fn measured_for(&self, page: &mut Page) {
+        if self.run.plan.design.is_fixed() {
+            return;
+        }
+        let mut groups: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
+        for (cell, summary) in self.run.cells.iter().zip(&self.analysis.cells) {
+            if let Some(wall) = rows::metric(Some(summary), WALL) {
+                let name = format!("{}{}", cell.method, self.varying.of(&cell.point));
+                groups.entry((wall.sessions, wall.n)).or_default().push(name);
+            }
+        }
+        let said = groups.iter().rev().map(|((sessions, rounds), names)| {
+            format!("{} in {sessions} sessions ({rounds} rounds)", names.join(", "))
+        });
+        let said: Vec<String> = said.collect();
+        if !said.is_empty() {
+            let text = format!("{}; what is decided leaves.", said.join("; "));
+            page.paragraph(Style::Dim, "measured: ", &text);
+        }
+    }
+
     fn legend(&self, page: &mut Page) {
         if self.rows().next().is_none() {
             return;
@@ -212,8 +235,10 @@ impl Foot<'_> {
             ));
         }
         if self.rows().any(Row::lacks_interval) {
+            let is_fixed = self.run.plan.design.is_fixed();
+            let needed = if is_fixed { SESSIONS_NEEDED } else { LOOKS[0] };
             said.push(format!(
-                "{TOO_SMALL} no interval: n is too small, or there are fewer than {SESSIONS_NEEDED} sessions."
+                "{TOO_SMALL} no interval: n is too small, or there are fewer than {needed} sessions."
             ));
         }
         page.paragraph(Style::Plain, "", &said.join(" "));

@@ -3,8 +3,8 @@
 use lab::param::Point;
 use lab::run::Threshold;
 use lab::run::{
-    CacheState, Cell, Definition, Environment, Imported, Machine, Measure, Pass, Plan, Role, Run,
-    SCHEMA, Sample, Status, Warning,
+    CacheState, Cell, Definition, Design, Environment, Imported, Machine, Measure, Pass, Plan,
+    Role, Run, SCHEMA, Sample, Status, Warning,
 };
 
 use crate::store::Store;
@@ -33,6 +33,7 @@ pub(crate) fn new_run(experiment: &str) -> Run {
         time_limit_ns: 30_000_000_000,
         warm_up: 2,
         sessions: 1,
+        design: Design::Sequential,
         seed: u64::MAX,
         cache: CacheState::AsIs,
         sample_limit_ns: 1,

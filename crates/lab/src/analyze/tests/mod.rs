@@ -12,6 +12,7 @@ mod across;
 mod any_run;
 mod best;
 mod decisions;
+mod looks;
 mod notes;
 mod thresholds;
 

@@ -1,8 +1,10 @@
 //! How the time of a run is divided: how many sessions to start, when each of them ends, and which
 //! state one session passes to the next. The module reads no clock: the time is an argument.
 
+mod sequential;
+
 use super::job::Progress;
-use crate::run::Plan;
+use crate::run::{Design, Plan};
 
 /// The minimum number of counted rounds of a session, because each session also costs its warm-up
 /// rounds.
@@ -17,6 +19,9 @@ const SLOW_TIMES: u64 = 10;
 const LEAST_SESSIONS: &[u32] = &[6, 5];
 const LEAST_SESSIONS_OF_MANY: &[u32] = &[10, 8, 6, 5];
 const MANY: usize = 8;
+/// In a sequential design the numbers of sessions that verdicts require are looks.
+const FIRST_LOOKS: &[u32] = &[6];
+const FIRST_LOOKS_OF_MANY: &[u32] = &[11, 8, 6];
 /// The whole run, including the counting pass, takes at most this multiple of its time limit.
 const TIMES_AT_MOST: u64 = 3;
 
@@ -34,15 +39,22 @@ pub(super) struct Schedule {
     pub(super) digests: Vec<bool>,
     /// The time that the lab itself needed for each sample.
     pub(super) between_ns: Vec<u64>,
-    /// By cell, once known, whether it takes part in only one round per session.
+    design: Design,
+    /// By cell, whether it has left: it takes part in no later session.
+    left: Vec<bool>,
+    /// By cell, once known, how long a sample takes, and whether the cell takes part in only one
+    /// round per session.
+    samples_ns: Vec<u64>,
     slow: Vec<bool>,
-    /// The total sample time of the slow cells.
+    /// The total sample time of the slow cells that have not left.
     slow_ns: u64,
     /// The limit for all remaining rounds; the limit of what the verdicts require is a multiple of
     /// it.
     limit_ns: u64,
     at_most_ns: u64,
     sessions: u32,
+    /// Sessions that a resumed run has already.
+    had: u32,
     /// Rounds per session, as planned.
     rounds: u32,
     /// By cell, whether every sample is a process of its own: the cell is then started and warmed
@@ -65,6 +77,10 @@ pub(super) struct Schedule {
     /// warm-up round.
     started_ns: Option<u64>,
     round_ns: Option<u64>,
+    /// The duration of the last round without the slow cells.
+    last_round_ns: u64,
+    /// The maximum number of rounds of the current session in a sequential design, once known.
+    of_session: Option<u32>,
     /// Counted rounds and warm-up rounds of the current session.
     taken: u32,
     warmed: u32,
@@ -89,15 +105,25 @@ pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec
 
 impl Schedule {
     /// A schedule for this number of sessions of the plan, with cells that stay from one session to
-    /// the next or do not.
-    pub(super) fn new(plan: &Plan, sessions: u32, stays: Vec<bool>) -> Schedule {
+    /// the next or do not, where earlier samples took `spent_ns`.
+    pub(super) fn new(plan: &Plan, sessions: u32, stays: Vec<bool>, spent_ns: u64) -> Schedule {
         let planned = plan.sessions.max(1);
-        let limit_ns = u128::from(plan.time_limit_ns) * u128::from(sessions) / u128::from(planned);
+        let limit_ns = match plan.design {
+            Design::Fixed => {
+                let share = u128::from(plan.time_limit_ns) * u128::from(sessions);
+                (share / u128::from(planned)).try_into().unwrap_or(u64::MAX)
+            }
+            // It is not known how many sessions will be taken.
+            Design::Sequential => plan.time_limit_ns.saturating_sub(spent_ns),
+        };
         Schedule {
             ops: vec![None; stays.len()],
             digests: vec![false; stays.len()],
-            limit_ns: limit_ns.try_into().unwrap_or(u64::MAX),
+            limit_ns,
             at_most_ns: at_most_ns(plan),
+            design: plan.design,
+            left: vec![false; stays.len()],
+            had: planned.saturating_sub(sessions),
             sessions,
             rounds: plan.rounds,
             warm_share: if stays.iter().all(|stays| *stays) { 0.0 } else { 1.0 },
@@ -129,7 +155,7 @@ impl Schedule {
         let session_ns = self.session_ns(1);
         let in_time = self.spent_ns(now_ns).saturating_add(session_ns) <= self.limit_ns;
         // Sessions that the verdicts require are measured even after the time limit.
-        let needed = self.begun < self.least_sessions()[0];
+        let needed = self.begun < self.needed_sessions();
         let begins = self.begun == 0
             || self.begun < self.worth_sessions()
                 && (in_time || needed)
@@ -137,6 +163,7 @@ impl Schedule {
         self.begun += u32::from(begins);
         self.session_began_ns = now_ns;
         (self.taken, self.warmed) = (0, 0);
+        self.of_session = self.round_ns.map(|_| self.aimed_rounds());
         let with_slow_ns = session_ns.saturating_add(self.slow_ns);
         self.with_slow = self.begun < 2
             || (self.begun - 1).is_multiple_of(self.stride())
@@ -161,8 +188,8 @@ impl Schedule {
             return;
         }
         self.slow = slow(samples_ns, reference, self.limit_ns);
-        let slow = samples_ns.iter().zip(&self.slow).filter(|(_, slow)| **slow);
-        self.slow_ns = slow.map(|(ns, _)| *ns).sum();
+        self.samples_ns = samples_ns.to_vec();
+        self.slow_ns = self.time_of_slow_ns();
         // The first session also took a sample of each cell to determine this.
         let all_ns: u64 = samples_ns.iter().sum();
         self.start_ns = Some(took_ns.saturating_sub(all_ns));
@@ -176,7 +203,7 @@ impl Schedule {
     /// Whether the cell takes part in the next round. Slow cells, and cells that stay, are not
     /// warmed up again in each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
-        if warm_up && self.begun > 1 && self.stays(cell) {
+        if self.has_left(cell) || warm_up && self.begun > 1 && self.stays(cell) {
             return false;
         }
         if !self.slow.get(cell).is_some_and(|slow| *slow) {
@@ -190,16 +217,21 @@ impl Schedule {
         self.round_ns.get_or_insert(round_ns);
         let has_slow = counts && self.taken == 0 && self.with_slow;
         let slow_ns = if has_slow { self.slow_ns } else { 0 };
-        self.paced_ns = self.paced_ns.saturating_add(round_ns.saturating_sub(slow_ns));
+        self.last_round_ns = round_ns.saturating_sub(slow_ns);
+        self.paced_ns = self.paced_ns.saturating_add(self.last_round_ns);
         self.paced += 1;
         self.taken += u32::from(counts);
         self.counted += u32::from(counts);
         self.warmed += u32::from(!counts);
+        self.of_session = self.of_session.or_else(|| Some(self.aimed_rounds()));
     }
 
     /// The maximum number of rounds of a session: if there are fewer sessions, each has more
     /// rounds. Sessions of one round keep one round, because the round is the unit there.
     pub(super) fn session_rounds(&self) -> u32 {
+        if self.design == Design::Sequential {
+            return self.of_session.unwrap_or(self.rounds);
+        }
         let worth = self.worth_sessions();
         if self.rounds > 1 && worth < self.sessions {
             self.rounds.saturating_mul(self.sessions).div_ceil(worth)
@@ -213,7 +245,12 @@ impl Schedule {
     pub(super) fn has_time(&self, now_ns: u64) -> bool {
         let worth = self.worth_sessions();
         let round_ns = self.round_ns.unwrap_or_default();
-        let end_ns = (self.limit_ns / u64::from(worth)).saturating_mul(u64::from(self.begun));
+        let end_ns = match self.design {
+            Design::Fixed => {
+                (self.limit_ns / u64::from(worth)).saturating_mul(u64::from(self.begun))
+            }
+            Design::Sequential => self.limit_ns,
+        };
         let in_time = self.spent_ns(now_ns).saturating_add(round_ns / 2) <= end_ns;
         in_time && self.is_left(now_ns, round_ns)
     }
@@ -267,7 +304,7 @@ impl Schedule {
             limit_ns.saturating_sub(self.spent_ns(now_ns)).saturating_add(warm_ns)
         };
         let all_ns = of_sessions(worth, self.session_rounds());
-        let aim_ns = until(self.limit_ns).max(of_sessions(worth.min(self.least_sessions()[0]), 1));
+        let aim_ns = until(self.limit_ns).max(of_sessions(worth.min(self.needed_sessions()), 1));
         // The round that is about to begin is always taken.
         let sure_ns = warm_ns.saturating_add(round_ns);
         Some(all_ns.min(aim_ns).min(self.at_most_left_ns(now_ns)).max(sure_ns))
@@ -281,7 +318,7 @@ impl Schedule {
     /// long. Before the number falls below what a comparison requires, the run takes longer; if
     /// that is not enough either, one session is left.
     fn worth_sessions(&self) -> u32 {
-        if self.round_ns.is_none() {
+        if self.round_ns.is_none() || self.design == Design::Sequential {
             return self.sessions;
         }
         let round_ns = self.pace_ns();
@@ -310,6 +347,9 @@ impl Schedule {
     /// estimate.
     fn pace_ns(&self) -> u64 {
         let first_ns = self.round_ns.unwrap_or_default();
+        if self.design == Design::Sequential {
+            return self.last_round_ns;
+        }
         if self.rounds > 1 {
             return first_ns;
         }
@@ -318,11 +358,17 @@ impl Schedule {
 
     /// Slow cells take part in every n-th session: in ten of the sessions that have one round.
     fn stride(&self) -> u32 {
-        if self.rounds > 1 { 1 } else { (self.sessions / 10).max(1) }
+        let every = self.rounds > 1 || self.design == Design::Sequential;
+        if every { 1 } else { (self.sessions / 10).max(1) }
     }
 
     fn least_sessions(&self) -> &'static [u32] {
-        if self.stays.len() > MANY { LEAST_SESSIONS_OF_MANY } else { LEAST_SESSIONS }
+        match (self.design, self.stays.len() > MANY) {
+            (Design::Fixed, false) => LEAST_SESSIONS,
+            (Design::Fixed, true) => LEAST_SESSIONS_OF_MANY,
+            (Design::Sequential, false) => FIRST_LOOKS,
+            (Design::Sequential, true) => FIRST_LOOKS_OF_MANY,
+        }
     }
 
     /// The duration of a session with this number of counted rounds, including its warm-up rounds

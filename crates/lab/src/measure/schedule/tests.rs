@@ -224,3 +224,90 @@ fn the_share_of_the_time_is_shown_as_it_is_and_the_rounds_in_their_order() {
         }
     }
 }
+
+/// Simulates a run of 30 s in which all cells but the first two leave after six sessions. Returns
+/// the rounds of each session, and the duration in seconds.
+fn simulate_leaving(cells_ms: &[u64], stop_after: usize) -> (Vec<u32>, u64) {
+    let samples_ns: Vec<u64> = cells_ms.iter().map(|ms| ms * 1_000_000).collect();
+    let reference: Vec<bool> = (0..samples_ns.len()).map(|cell| cell == 0).collect();
+    let plan = Plan {
+        rounds: 5,
+        sessions: 240,
+        design: Design::Sequential,
+        time_limit_ns: LIMIT_NS,
+        warm_up: 1,
+        ..Plan::default()
+    };
+    let mut schedule = Schedule::new(&plan, 240, vec![false; samples_ns.len()], 0);
+    let (mut now_ns, mut taken) = (0, Vec::new());
+    let round_ns = |schedule: &Schedule, warm_up| -> u64 {
+        let cells = (0..samples_ns.len()).filter(|cell| schedule.takes_part(*cell, warm_up));
+        cells.map(|cell| samples_ns[cell]).sum()
+    };
+    while taken.len() < stop_after && schedule.begins_session(now_ns) {
+        let learns = if taken.is_empty() { samples_ns.iter().sum() } else { 0 };
+        now_ns += 1_000_000 + learns;
+        schedule.learn(&samples_ns, &reference, now_ns);
+        let warm_ns = round_ns(&schedule, true);
+        now_ns += warm_ns;
+        schedule.took(warm_ns, false);
+        schedule.starts(now_ns);
+        let mut rounds = 0;
+        while rounds < schedule.session_rounds() && (rounds == 0 || schedule.has_time(now_ns)) {
+            let one_ns = round_ns(&schedule, false);
+            now_ns += one_ns;
+            schedule.took(one_ns, true);
+            rounds += 1;
+        }
+        taken.push(rounds);
+        if taken.len() == 6 {
+            let leaves: Vec<bool> = (0..samples_ns.len()).map(|cell| cell > 1).collect();
+            schedule.leave(&leaves);
+        }
+    }
+    (taken, now_ns / 1_000_000_000)
+}
+
+#[test]
+fn the_time_of_those_that_leave_is_that_of_the_others() {
+    // A round of all takes 1 s, one of those that stay 20 ms.
+    let (taken, seconds) = simulate_leaving(&[10, 10, 480, 500], 240);
+    assert_eq!(taken[..7], [1; 7]);
+    assert_eq!(taken[7..20], [5; 13]);
+    assert!(taken.len() > 100 && seconds <= 31, "{seconds} s: {taken:?}");
+    // Without methods that leave, the sessions are as long as the time allows.
+    let (taken, seconds) = simulate_leaving(&[100, 100], 240);
+    assert!((22..30).contains(&taken.len()) && seconds <= 31, "{seconds} s: {taken:?}");
+    // Short rounds end with the last look.
+    let (taken, _) = simulate_leaving(&[1, 1], 1000);
+    assert_eq!(taken, [5; 240]);
+}
+
+#[test]
+fn a_sequential_run_has_its_first_look_within_three_times_its_time() {
+    let (taken, seconds) = simulate_leaving(&[2000, 2000, 2000], 240);
+    assert_eq!(taken.len(), 6, "{taken:?}");
+    assert!(seconds <= 90, "{seconds} s");
+    // Where not even that fits, nothing is measured after the time limit.
+    let (taken, seconds) = simulate_leaving(&[10_000, 10_000], 240);
+    assert!(taken.len() < 6 && seconds <= 80, "{seconds} s: {taken:?}");
+}
+
+/// A slow cell that leaves costs nothing any more; before, it takes part in every session.
+#[test]
+fn what_is_slow_takes_part_until_it_leaves() {
+    let (taken, seconds) = simulate_leaving(&[10, 10, 10, 2000], 240);
+    assert!(taken.len() > 100 && seconds <= 33, "{seconds} s: {taken:?}");
+    assert_eq!(taken[..6], [5; 6]);
+}
+
+#[test]
+fn what_has_left_does_not_return() {
+    let mut schedule = Schedule { left: vec![false; 3], ..schedule(1, 10) };
+    schedule.leave(&[false, true, false]);
+    schedule.leave(&[false, false, true]);
+    let left: Vec<bool> = (0..3).map(|cell| schedule.has_left(cell)).collect();
+    assert_eq!(left, [false, true, true]);
+    assert!(!schedule.takes_part(1, false) && !schedule.takes_part(2, true));
+    assert!(schedule.takes_part(0, false));
+}

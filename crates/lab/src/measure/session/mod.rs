@@ -71,7 +71,9 @@ impl Session<'_, '_> {
         let starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
         for (done, cell) in starts.into_iter().enumerate() {
             self.bench.check_stop()?;
-            if self.bench.run.cells[cell].status != Status::Measured || self.live[cell].is_some() {
+            let takes_part = self.bench.run.cells[cell].status == Status::Measured
+                && !self.schedule.has_left(cell);
+            if !takes_part || self.live[cell].is_some() {
                 continue;
             }
             if self.schedule.is_first() {

@@ -1,0 +1,77 @@
+//! Which methods may leave a run of sequential design, and when it ends.
+
+use std::collections::BTreeSet;
+
+use super::best::Best;
+use super::family::{Tables, compare_all};
+use super::{Family, Verdict, answers};
+use crate::metric::WALL;
+use crate::run::{Cell, Run, Status};
+use crate::stats::LOOKS;
+
+/// A method that has no other beside it is measured in this number of sessions.
+const ALONE: usize = 22;
+
+/// What the samples that a run has until now say about its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// By cell, whether it may leave: it has a verdict, and is shown slower than another method.
+    pub leaves: Vec<bool>,
+    /// Whether nothing is open any more: every method has a verdict, and those that may be the best
+    /// are shown to differ from each other, or to be the same.
+    pub all: bool,
+}
+
+/// Whether a cell of the run has as many sessions as a look needs, so that verdicts may have
+/// changed.
+pub fn is_look(run: &Run) -> bool {
+    run.cells.iter().any(|cell| LOOKS.contains(&sessions(cell)))
+}
+
+/// What is decided now.
+pub fn decided(run: &Run) -> Decided {
+    let tables = compare_all(run, &answers::wrong(run));
+    let of_cell = |cell: usize| {
+        let own = tables.families.iter().zip(&tables.best).filter(|(f, _)| f.cells.contains(&cell));
+        let mut own = own.peekable();
+        run.cells[cell].status == Status::Measured
+            && own.peek().is_some()
+            && own.all(|(family, best)| leaves(&tables, family, best, cell))
+    };
+    let leaves = (0..run.cells.len()).map(of_cell).collect();
+    let mut tables_of_points = tables.families.iter().zip(&tables.best);
+    let all = tables_of_points.all(|(family, best)| is_decided(run, &tables, family, best));
+    Decided { leaves, all }
+}
+
+/// The reference never leaves: it is never compared with itself.
+fn leaves(tables: &Tables, family: &Family, best: &Best, cell: usize) -> bool {
+    best.beaten.contains(&cell)
+        && family.reference != Some(cell)
+        && verdict(tables, family, cell).is_some_and(|verdict| verdict != Verdict::Undecided)
+}
+
+fn is_decided(run: &Run, tables: &Tables, family: &Family, best: &Best) -> bool {
+    if let [cell] = family.compared[..] {
+        return sessions(&run.cells[cell]) >= ALONE;
+    }
+    // A method that died takes no more samples.
+    let is_open = |cell: &usize| {
+        run.cells[*cell].status == Status::Measured
+            && verdict(tables, family, *cell) == Some(Verdict::Undecided)
+    };
+    !best.is_open && !family.compared.iter().any(is_open)
+}
+
+fn verdict(tables: &Tables, family: &Family, cell: usize) -> Option<Verdict> {
+    let decides = tables
+        .comparisons
+        .iter()
+        .find(|c| c.decides && c.cell == cell && Some(c.reference_cell) == family.reference);
+    decides.map(|c| c.verdict)
+}
+
+/// The number of sessions in which the cell has a sample that counts.
+fn sessions(cell: &Cell) -> usize {
+    cell.counted(WALL).map(|(sample, _)| sample.session).collect::<BTreeSet<u32>>().len()
+}

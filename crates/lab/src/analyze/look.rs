@@ -1,0 +1,57 @@
+//! Which of the sessions that two cells share are compared, and at which level: all of them, or
+//! those of the last look of a run whose results decide when it ends.
+
+use super::values::numbered_log_ratios;
+use crate::run::{Run, Sample};
+use crate::stats::{LOOKS, SESSIONS_NEEDED, last_look};
+
+/// The sessions by which two cells are compared.
+pub(super) struct Compared {
+    /// ln(method / reference) of each round, by session.
+    pub(super) logs: Vec<Vec<f64>>,
+    /// The α of the interval; none where the sessions are too few for one.
+    pub(super) alpha: Option<f64>,
+    /// The place of the last of these sessions in the run, where later ones do not count.
+    last: Option<u32>,
+}
+
+/// The first sessions that both share, as many as the last look has; all of them in a run of a
+/// fixed design.
+pub(super) fn compared(
+    run: &Run,
+    [cell, reference]: [usize; 2],
+    metric: &str,
+    alpha: f64,
+) -> Result<Compared, String> {
+    let mut shared = numbered_log_ratios(&run.cells[cell], &run.cells[reference], metric)?;
+    let (mut level, mut last) = (Some(alpha), None);
+    if !run.plan.design.is_fixed() {
+        shared.sort_by_key(|(session, _)| place(run, *session));
+        let look = last_look(shared.len(), alpha);
+        if let Some(look) = look {
+            shared.truncate(look.sessions);
+        }
+        level = look.map(|look| look.alpha);
+        last = shared.last().map(|(session, _)| place(run, *session));
+    }
+    let logs = shared.into_iter().map(|(_, logs)| logs).collect();
+    Ok(Compared { logs, alpha: level, last })
+}
+
+impl Compared {
+    /// Whether the sample is not of a later session.
+    pub(super) fn is_before_end(&self, run: &Run, sample: &Sample) -> bool {
+        self.last.is_none_or(|last| place(run, sample.session) <= last)
+    }
+}
+
+/// The number of sessions that an interval needs.
+pub(super) fn sessions_needed(run: &Run) -> usize {
+    if run.plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
+}
+
+/// When the session was measured, counted in sessions: one that was interrupted is taken again
+/// under a higher number, in the same place.
+fn place(run: &Run, session: u32) -> u32 {
+    session % run.plan.sessions.max(1)
+}

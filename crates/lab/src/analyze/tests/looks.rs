@@ -1,0 +1,191 @@
+//! A run whose results decide when it ends: verdicts change only at looks.
+
+use super::*;
+use crate::run::Design;
+use crate::stats::last_look;
+
+/// A run of two methods that has these numbers of sessions of ten rounds.
+fn sequential(sessions: usize, factor: f64) -> Run {
+    let slow = times(&noisy(2, 0.01), factor);
+    let n = 10 * sessions;
+    let mut run = run(vec![
+        cell("a", noisy(1, 0.01).into_iter().take(n)),
+        cell("b", slow.into_iter().take(n)),
+    ]);
+    run.plan.design = Design::Sequential;
+    run.plan.sessions = 240;
+    run
+}
+
+fn wall(run: &Run) -> Comparison {
+    analyze(run).comparisons.swap_remove(0)
+}
+
+#[test]
+fn between_two_looks_nothing_changes() {
+    let shown = |sessions| {
+        let found = wall(&sequential(sessions, 1.02));
+        (found.sessions, found.n, found.ratio, found.low, found.high)
+    };
+    assert_eq!(shown(7), shown(6));
+    assert_eq!(shown(10), shown(8));
+    assert_ne!(shown(8), shown(7));
+    assert_eq!((shown(10).0, shown(10).1), (8, 80));
+}
+
+#[test]
+fn before_the_first_look_there_is_no_verdict_however_large_the_difference() {
+    let found = wall(&sequential(5, 3.0));
+    assert_eq!((found.verdict, found.low, found.p), (Verdict::Undecided, None, None));
+    assert_eq!(found.reason.as_deref(), Some("5 sessions are too few, at least 6 are needed"));
+    close(found.ratio, 3.0, 0.1);
+    assert_eq!(wall(&sequential(6, 3.0)).verdict, Verdict::Slower);
+}
+
+#[test]
+fn the_interval_is_that_of_its_look() {
+    let found = wall(&sequential(10, 1.02));
+    let level = last_look(8, 0.05).unwrap().alpha;
+    assert!((found.level - (1.0 - level)).abs() < 1e-12, "{}", found.level);
+    // The same eight sessions in a run of fixed design have a narrower interval.
+    let mut fixed = sequential(8, 1.02);
+    fixed.plan.design = Design::Fixed;
+    let fixed = wall(&fixed);
+    assert_eq!((found.ratio, found.sessions), (fixed.ratio, fixed.sessions));
+    assert!(found.low < fixed.low && found.high > fixed.high);
+    // The p is that of all looks together.
+    assert!(found.p > fixed.p);
+    let differs = found.p.is_some_and(|p| p <= 0.05);
+    assert_eq!(differs, matches!(found.verdict, Verdict::Faster | Verdict::Slower));
+}
+
+/// Session 2 was interrupted and taken again as session 242: it is the third one, and the run has
+/// the same first six sessions as one that nothing interrupted.
+#[test]
+fn a_session_that_was_taken_again_keeps_its_place() {
+    let whole = sequential(7, 1.02);
+    let mut resumed = whole.clone();
+    for sample in resumed.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
+        sample.session = if sample.session == 2 { 242 } else { sample.session };
+    }
+    let [whole, resumed] = [wall(&whole), wall(&resumed)];
+    assert_eq!((whole.ratio, whole.low), (resumed.ratio, resumed.low));
+    assert_eq!(resumed.sessions, 6);
+}
+
+/// A method that left is compared in the sessions that it has, and the wait of a method counts
+/// until then.
+#[test]
+fn what_comes_after_a_look_does_not_change_its_verdict() {
+    let mut run = sequential(10, 1.5);
+    let left = run.cells[1].samples.len() - 40;
+    let keep = |cell: &mut Cell| {
+        cell.samples.truncate(left);
+        cell.values.values_mut().for_each(|column| column.truncate(left));
+    };
+    keep(&mut run.cells[1]);
+    let before = wall(&run);
+    assert_eq!((before.verdict, before.sessions), (Verdict::Slower, 6));
+    // The reference waits for a CPU afterwards, and its CPU time no longer shows the same.
+    let late = |cell: Cell, metric: &str, early: f64, late: f64| {
+        let mut cell = cell;
+        let column = (0..cell.samples.len()).map(|n| if n < left { early } else { late });
+        cell.values.insert(metric.to_owned(), column.collect());
+        cell
+    };
+    run.cells[0] = late(run.cells[0].clone(), "run_queue_wait_ns", 0.0, 1e6);
+    let after = wall(&run);
+    assert_eq!((after.verdict, after.low), (before.verdict, before.low));
+    // The same wait before the look takes the verdict away: the time without it is not known.
+    run.cells[0] = late(run.cells[0].clone(), "run_queue_wait_ns", 1e6, 0.0);
+    let column = run.cells[1].values["wall_ns"].iter().map(|_| 1e6).collect();
+    run.cells[1].values.insert("cpu_ns".to_owned(), column);
+    assert_eq!(wall(&run).verdict, Verdict::Undecided);
+}
+
+#[test]
+fn a_run_that_has_stored_no_design_has_a_fixed_one() {
+    let mut run = sequential(10, 1.02);
+    run.plan.design = Design::Fixed;
+    let mut document = serde_json::to_value(&run).unwrap();
+    assert_eq!(document["plan"].get("design"), None);
+    let old: Run = serde_json::from_value(document.clone()).unwrap();
+    assert_eq!(old.plan.design, Design::Fixed);
+    assert_eq!((wall(&old).level, wall(&old).sessions), (0.95, 10));
+    document["plan"]["design"] = "sequential".into();
+    let new: Run = serde_json::from_value(document).unwrap();
+    assert_eq!(wall(&new).sessions, 8);
+}
+
+/// `early` left after six sessions, in which `late` was faster. That `late` became slower
+/// afterwards, so that its ratio is the larger one, does not bring `early` back.
+fn left_early() -> Run {
+    let of = |seed, factor: &dyn Fn(usize) -> f64, n| {
+        let noise = noisy(seed, 0.001).into_iter().take(n).enumerate();
+        noise.map(|(i, ns)| ns * factor(i)).collect::<Vec<f64>>()
+    };
+    let mut run = run(vec![
+        cell("read", of(1, &|_| 1.0, 80)),
+        cell("early", of(2, &|_| 0.5, 60)),
+        cell("late", of(3, &|i| if i < 60 { 0.48 } else { 0.9 }, 80)),
+    ]);
+    run.plan.design = Design::Sequential;
+    run.plan.sessions = 240;
+    run
+}
+
+#[test]
+fn what_is_shown_slower_than_any_other_is_not_the_best() {
+    let run = left_early();
+    let analysis = analyze(&run);
+    let ratio = |cell| analysis.comparisons.iter().find(|c| c.cell == cell).unwrap().ratio;
+    assert!(ratio(1) < ratio(2), "{:?} {:?}", ratio(1), ratio(2));
+    assert_eq!(analysis.families[0].best, [2]);
+    assert_eq!(analysis.families[0].undecided, [0; 0]);
+}
+
+#[test]
+fn what_is_decided_and_slower_than_another_leaves_but_for_the_reference() {
+    let decided = decided(&left_early());
+    assert_eq!(decided.leaves, [false, true, false]);
+    assert!(decided.all, "each has a verdict, and one is the best");
+}
+
+#[test]
+fn what_is_open_does_not_leave_and_keeps_the_run_going() {
+    // Both of them are as fast as the other, as far as eight sessions can show.
+    let mut run = left_early();
+    let equal = |seed| cell("equal", times(&noisy(seed, 0.2), 0.1));
+    run.cells.extend([equal(4), equal(5)]);
+    run.cells[4].method = "as-equal".to_owned();
+    let found = decided(&run);
+    assert_eq!(found.leaves, [false, true, true, false, false]);
+    assert!(!found.all);
+    let mut best = analyze(&run).families[0].best.clone();
+    best.sort_unstable();
+    assert_eq!(best, [3, 4]);
+    // Without a verdict nothing leaves, however slow: five sessions are too few for one.
+    let mut few = left_early();
+    few.cells[1] = cell("early", noisy(6, 0.01).into_iter().take(50).map(|ns| ns * 9.0));
+    let few = decided(&few);
+    assert_eq!(few.leaves, [false; 3]);
+    assert!(!few.all);
+}
+
+#[test]
+fn a_look_is_due_when_a_method_has_its_sessions() {
+    let due = |sessions| is_look(&sequential(sessions, 1.0));
+    assert_eq!([5, 6, 7, 8, 9].map(due), [false, true, false, true, false]);
+}
+
+#[test]
+fn a_method_that_died_keeps_no_run_going() {
+    let mut run = run(vec![cell("a", noisy(1, 0.2)), cell("b", noisy(2, 0.2))]);
+    run.plan.design = Design::Sequential;
+    run.plan.sessions = 240;
+    assert_eq!(wall(&run).verdict, Verdict::Undecided);
+    assert!(!decided(&run).all);
+    run.cells[1].status = Status::died(80, "signal 9");
+    assert_eq!(wall(&run).verdict, Verdict::Undecided);
+    assert!(decided(&run).all);
+}

@@ -1,0 +1,52 @@
+//! The schedule of a sequential design: methods leave, and sessions are taken until all is decided.
+
+use super::Schedule;
+use crate::run::Design;
+
+/// In a sequential design a session has fewer rounds where this number of sessions would not fit
+/// into the time otherwise.
+const SESSIONS_AIMED_AT: u64 = 22;
+
+impl Schedule {
+    /// These cells take part in no later session. What has left does not return.
+    pub(in crate::measure) fn leave(&mut self, leaves: &[bool]) {
+        for (left, leaves) in self.left.iter_mut().zip(leaves) {
+            *left |= leaves;
+        }
+        self.slow_ns = self.time_of_slow_ns();
+    }
+
+    pub(in crate::measure) fn has_left(&self, cell: usize) -> bool {
+        self.left.get(cell).is_some_and(|left| *left)
+    }
+
+    /// The number of sessions that are measured even after the time limit. In a sequential design
+    /// as many as fit into the maximum duration of the run: where none of the looks does, the time
+    /// limit alone ends it.
+    pub(super) fn needed_sessions(&self) -> u32 {
+        let least = self.least_sessions();
+        if self.design == Design::Fixed {
+            return least[0];
+        }
+        let session_ns = self.session_ns(1).max(1);
+        let fit = |n: &&u32| session_ns.saturating_mul(u64::from(**n)) <= self.at_most_ns;
+        least.iter().find(fit).map_or(0, |n| n.saturating_sub(self.had))
+    }
+
+    /// The number of rounds of a session in a sequential design: fewer than planned where too few
+    /// sessions would fit into the time otherwise. Methods that leave make rounds shorter.
+    pub(super) fn aimed_rounds(&self) -> u32 {
+        let session_ns = self.limit_ns / SESSIONS_AIMED_AT;
+        let rounds_ns = session_ns.saturating_sub(self.session_ns(0));
+        let fit = rounds_ns / self.pace_ns().max(1);
+        u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, self.rounds.max(1))
+    }
+
+    pub(super) fn time_of_slow_ns(&self) -> u64 {
+        let of_cell = |(cell, ns): (usize, &u64)| {
+            let counts = self.slow.get(cell) == Some(&true) && !self.has_left(cell);
+            counts.then_some(*ns)
+        };
+        self.samples_ns.iter().enumerate().filter_map(of_cell).sum()
+    }
+}
