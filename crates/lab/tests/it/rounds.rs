@@ -43,7 +43,8 @@ fn a_sample_has_the_childs_and_the_kernels_metrics() {
     assert_eq!(value("own_ns"), Some(7.0));
     assert_eq!(value("throughput_bytes_per_s"), Some(4000.0));
     assert!(value("cpu_ns").unwrap() > 0.0);
-    assert!(value("voluntary_switches").unwrap() >= 1.0);
+    // None where the next order comes before the worker, which gets no CPU, waits for it.
+    assert!(value("voluntary_switches").is_some());
     let peak_bytes = value("peak_rss_bytes").unwrap();
     assert!((100e3..10e6).contains(&peak_bytes), "{peak_bytes}");
     assert_eq!(cell.samples[0].answer.as_deref(), Some("2a"));
