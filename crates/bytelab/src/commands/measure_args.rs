@@ -33,7 +33,8 @@ pub(crate) struct MeasureArgs {
     #[arg(long = "worker", value_name = "NAME=COMMAND")]
     workers: Vec<String>,
     /// Maximum number of rounds, of all sessions together, in which all methods take part [default:
-    /// until all is decided; methods that are decided leave]
+    /// until all is decided, and methods that are decided leave; 100 with --sessions, --trace or
+    /// thresholds]
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
     /// Time limit for the rounds; a run takes at most three times as long, including counting and
@@ -44,7 +45,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     warm_up: u32,
     /// Number of sessions, each with fresh processes, which share the rounds [default: one for
-    /// every five rounds, at least six]
+    /// every five rounds, at least six; without --rounds, until all is decided]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
     /// The seed of the random orders [default: a different one each time]

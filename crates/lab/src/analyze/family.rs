@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use super::best::{Best, best};
 use super::compare::{Pair, is_single_threaded};
+use super::look::newest_place;
 use super::wait::{WAIT_SHARE, wait_share};
 use super::{ALPHA, Comparison, Family, Verdict, summary};
 use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
@@ -71,8 +72,10 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
             && cell.counted(WALL).next().is_some()
     };
     let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
-    // A method that died shares few rounds with the others.
-    let whole = compared.iter().find(|i| run.cells[**i].status == Status::Measured);
+    // A method that died, or has left, shares few rounds with the others.
+    let measured = || compared.iter().filter(|i| run.cells[**i].status == Status::Measured);
+    let staying = measured().find(|i| stays(run, &run.cells[**i]));
+    let whole = staying.or_else(|| measured().next());
     Family {
         point: point.clone(),
         cells,
@@ -84,6 +87,14 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
         pareto: Vec::new(),
         compared,
     }
+}
+
+/// Whether the cell has not left a run of sequential design. It may lack the newest session, which
+/// may have been interrupted.
+fn stays(run: &Run, cell: &Cell) -> bool {
+    let newest = || run.cells.iter().filter_map(|cell| newest_place(run, cell)).max();
+    run.plan.design.is_fixed()
+        || newest().is_none_or(|all| newest_place(run, cell).is_some_and(|own| own + 1 >= all))
 }
 
 /// One measure for all methods of a family, and for families that share a cell, because a pair is

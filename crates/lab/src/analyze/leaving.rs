@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::best::Best;
 use super::family::{Tables, compare_all};
+use super::look::newest_place;
 use super::{Family, Verdict, answers};
 use crate::metric::WALL;
 use crate::run::{Cell, Run, Status};
@@ -22,10 +23,12 @@ pub struct Decided {
     pub all: bool,
 }
 
-/// Whether a cell of the run has as many sessions as a look needs, so that verdicts may have
-/// changed.
+/// Whether a cell that took part in the newest session has as many sessions as a look needs, so that
+/// verdicts may have changed.
 pub fn is_look(run: &Run) -> bool {
-    run.cells.iter().any(|cell| LOOKS.contains(&sessions(cell)))
+    let newest = run.cells.iter().filter_map(|cell| newest_place(run, cell)).max();
+    let took_part = |cell: &&Cell| newest_place(run, cell) == newest;
+    run.cells.iter().filter(took_part).any(|cell| LOOKS.contains(&sessions(cell)))
 }
 
 /// What is decided now.
@@ -52,8 +55,9 @@ fn leaves(tables: &Tables, family: &Family, best: &Best, cell: usize) -> bool {
 }
 
 fn is_decided(run: &Run, tables: &Tables, family: &Family, best: &Best) -> bool {
-    if let [cell] = family.compared[..] {
-        return sessions(&run.cells[cell]) >= ALONE;
+    if let [cell] = &family.compared[..] {
+        let died = run.cells[*cell].status != Status::Measured;
+        return died || sessions(&run.cells[*cell]) >= ALONE;
     }
     // A method that died takes no more samples.
     let is_open = |cell: &usize| {

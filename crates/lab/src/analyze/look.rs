@@ -2,7 +2,7 @@
 //! those of the last look of a run whose results decide when it ends.
 
 use super::values::numbered_log_ratios;
-use crate::run::{Run, Sample};
+use crate::run::{Cell, Pass, Run, Sample};
 use crate::stats::{LOOKS, SESSIONS_NEEDED, last_look};
 
 /// The sessions by which two cells are compared.
@@ -48,6 +48,12 @@ impl Compared {
 /// The number of sessions that an interval needs.
 pub(super) fn sessions_needed(run: &Run) -> usize {
     if run.plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
+}
+
+/// When the newest sample of a cell was measured, counted in sessions.
+pub(super) fn newest_place(run: &Run, cell: &Cell) -> Option<u32> {
+    let timed = cell.samples.iter().filter(|sample| sample.pass == Pass::Timing);
+    timed.map(|sample| place(run, sample.session)).max()
 }
 
 /// When the session was measured, counted in sessions: one that was interrupted is taken again

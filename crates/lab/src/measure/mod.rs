@@ -183,7 +183,8 @@ pub fn measure(
     let mut finished = true;
     // Which methods had left a run that is resumed follows from its samples.
     let is_resumed = sessions.len() < bench.run.plan.sessions as usize;
-    let mut is_decided = is_resumed && look(&mut bench, &mut schedule, &mut live)?;
+    let mut is_decided =
+        is_resumed && is_enough(bench.run) && look(&mut bench, &mut schedule, &mut live)?;
     for number in sessions {
         if is_decided || !schedule.begins_session(clock::now_ns()) {
             break;

@@ -73,7 +73,8 @@ pub(crate) fn cache(state: CacheState) -> &'static str {
 
 pub(crate) fn rounds(plan: &Plan) -> String {
     if !plan.design.is_fixed() {
-        return "until all is decided".to_owned();
+        let seconds = plan.time_limit_ns.div_ceil(1_000_000_000);
+        return format!("until all is decided, or {seconds} s of rounds");
     }
     let sessions = match plan.sessions {
         0 | 1 => String::new(),

@@ -8,6 +8,7 @@ use super::head;
 use super::page::{Layout, Page};
 use crate::report::model::numbers::{Column, LAYOUTS, Number, legend, notes, numbers, table};
 use crate::report::model::table::Style;
+use crate::report::model::words;
 
 fn fitting(numbers: &[Number], width: usize) -> Vec<Column> {
     let fits = |columns: &&&[Column]| grid::width(&table(numbers, columns)) <= width;
@@ -19,7 +20,11 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, columns: &[Column], layout: &
     let numbers = numbers(run);
     let mut page = Page::new(layout);
     let cpu = run.environment.facts.get("cpu_model").and_then(|model| model.as_str());
-    let sessions = format!("{} sessions of up to {} rounds", run.plan.sessions, run.plan.rounds);
+    let sessions = if run.plan.design.is_fixed() {
+        format!("{} sessions of up to {} rounds", run.plan.sessions, run.plan.rounds)
+    } else {
+        words::rounds(&run.plan)
+    };
     head::with(&mut page, run, [cpu.unwrap_or_default().to_owned(), sessions]);
     let columns =
         if columns.is_empty() { fitting(&numbers, page.width()) } else { columns.to_vec() };

@@ -186,8 +186,11 @@ impl Noise {
             // Each round is a session, and will be one in the check, which then has as many
             // sessions as rounds.
             let enough = sessions.len() >= stats::RUNS_A_SIDE;
-            let round = variance(&sessions.concat());
-            return enough.then_some(Noise { session: 0.0, round, is_of_pair });
+            let all = variance(&sessions.concat());
+            // Sessions of several rounds that had time for one differ as processes do.
+            let is_of_processes = run.plan.rounds > 1;
+            let (session, round) = if is_of_processes { (all, 0.0) } else { (0.0, all) };
+            return enough.then_some(Noise { session, round, is_of_pair });
         }
         let whole: Vec<&Vec<f64>> = sessions.iter().filter(|rounds| rounds.len() > 1).collect();
         if whole.len() < stats::RUNS_A_SIDE {

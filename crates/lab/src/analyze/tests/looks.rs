@@ -155,7 +155,7 @@ fn what_is_decided_and_slower_than_another_leaves_but_for_the_reference() {
 fn what_is_open_does_not_leave_and_keeps_the_run_going() {
     // Both of them are as fast as the other, as far as eight sessions can show.
     let mut run = left_early();
-    let equal = |seed| cell("equal", times(&noisy(seed, 0.2), 0.1));
+    let equal = |seed| cell("equal", times(&noisy(seed, 0.2), 0.1).into_iter().take(80));
     run.cells.extend([equal(4), equal(5)]);
     run.cells[4].method = "as-equal".to_owned();
     let found = decided(&run);
@@ -176,6 +176,30 @@ fn what_is_open_does_not_leave_and_keeps_the_run_going() {
 fn a_look_is_due_when_a_method_has_its_sessions() {
     let due = |sessions| is_look(&sequential(sessions, 1.0));
     assert_eq!([5, 6, 7, 8, 9].map(due), [false, true, false, true, false]);
+    // What has left keeps its six sessions.
+    let mut left = sequential(9, 1.0);
+    left.cells[1].samples.truncate(60);
+    assert!(!is_look(&left));
+}
+
+#[test]
+fn no_method_that_has_left_becomes_the_reference() {
+    let mut run = left_early();
+    assert_eq!(analyze(&run).families[0].reference, Some(0));
+    run.cells[0].status = Status::died(80, "signal 9");
+    assert_eq!(analyze(&run).families[0].reference, Some(2));
+    run.plan.design = Design::Fixed;
+    assert_eq!(analyze(&run).families[0].reference, Some(1));
+}
+
+#[test]
+fn a_method_that_died_alone_keeps_no_run_going() {
+    let mut run = run(vec![cell("a", noisy(1, 0.2))]);
+    run.plan.design = Design::Sequential;
+    run.plan.sessions = 240;
+    assert!(!decided(&run).all);
+    run.cells[0].status = Status::died(80, "signal 9");
+    assert!(decided(&run).all);
 }
 
 #[test]

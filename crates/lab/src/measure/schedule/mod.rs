@@ -389,7 +389,13 @@ impl Schedule {
     fn has_time_for_slow(&self) -> bool {
         let taken = self.begun.div_ceil(self.stride());
         let all_ns = self.slow_ns.saturating_mul(u64::from(taken));
-        all_ns <= self.limit_ns.saturating_mul(2)
+        match self.design {
+            Design::Fixed => all_ns <= self.limit_ns.saturating_mul(2),
+            // What is decided leaves: the time is for what is not.
+            Design::Sequential => {
+                self.begun <= self.needed_sessions() || all_ns <= self.limit_ns / 2
+            }
+        }
     }
 }
 
