@@ -23,8 +23,8 @@ pub struct Decided {
     pub all: bool,
 }
 
-/// Whether a cell that took part in the newest session has as many sessions as a look needs, so that
-/// verdicts may have changed.
+/// Whether a cell that took part in the newest session has as many sessions as a look needs, so
+/// that verdicts may have changed.
 pub fn is_look(run: &Run) -> bool {
     let newest = run.cells.iter().filter_map(|cell| newest_place(run, cell)).max();
     let took_part = |cell: &&Cell| newest_place(run, cell) == newest;

@@ -391,10 +391,7 @@ impl Schedule {
         let all_ns = self.slow_ns.saturating_mul(u64::from(taken));
         match self.design {
             Design::Fixed => all_ns <= self.limit_ns.saturating_mul(2),
-            // What is decided leaves: the time is for what is not.
-            Design::Sequential => {
-                self.begun <= self.needed_sessions() || all_ns <= self.limit_ns / 2
-            }
+            Design::Sequential => self.leaves_time_for_others(all_ns),
         }
     }
 }

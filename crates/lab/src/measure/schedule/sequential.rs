@@ -42,6 +42,12 @@ impl Schedule {
         u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, self.rounds.max(1))
     }
 
+    /// Whether the slow cells may take part once more, if they have then taken this time: except in
+    /// the sessions that verdicts require, at most half of the limit.
+    pub(super) fn leaves_time_for_others(&self, slow_ns: u64) -> bool {
+        self.begun <= self.needed_sessions() || slow_ns <= self.limit_ns / 2
+    }
+
     pub(super) fn time_of_slow_ns(&self) -> u64 {
         let of_cell = |(cell, ns): (usize, &u64)| {
             let counts = self.slow.get(cell) == Some(&true) && !self.has_left(cell);
