@@ -11,7 +11,7 @@ mod outside;
 mod ptrace;
 mod shim;
 pub(crate) mod tracepoint;
-#[cfg_attr(not(target_os = "linux"), path = "count/fallback.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "fallback.rs")]
 mod tracer;
 pub(crate) mod tree;
 
