@@ -86,6 +86,10 @@ impl Picker {
     }
 
     /// Whether this is an empty line of JSON Lines, which is no record with columns.
+    #[cfg_attr(
+        not(feature = "json"),
+        expect(unused_variables, reason = "it is only for JSON Lines")
+    )]
     pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
         match self {
             Picker::Field { .. } => false,
