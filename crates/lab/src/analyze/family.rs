@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::best::{Best, best};
 use super::compare::{Pair, is_single_threaded};
-use super::look::newest_place;
+use super::look::sessions_since;
 use super::wait::{WAIT_SHARE, wait_share};
 use super::{ALPHA, Comparison, Family, Verdict, summary};
 use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
@@ -92,9 +92,7 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
 /// Whether the cell has not left a run of sequential design. It may lack the newest session, which
 /// may have been interrupted.
 fn stays(run: &Run, cell: &Cell) -> bool {
-    let newest = || run.cells.iter().filter_map(|cell| newest_place(run, cell)).max();
-    run.plan.design.is_fixed()
-        || newest().is_none_or(|all| newest_place(run, cell).is_some_and(|own| own + 1 >= all))
+    run.plan.design.is_fixed() || sessions_since(run, cell).is_some_and(|sessions| sessions <= 1)
 }
 
 /// One measure for all methods of a family, and for families that share a cell, because a pair is

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::best::Best;
 use super::family::{Tables, compare_all};
-use super::look::newest_place;
+use super::look::sessions_since;
 use super::{Family, Verdict, answers};
 use crate::metric::WALL;
 use crate::run::{Cell, Run, Status};
@@ -26,8 +26,7 @@ pub struct Decided {
 /// Whether a cell that took part in the newest session has as many sessions as a look needs, so
 /// that verdicts may have changed.
 pub fn is_look(run: &Run) -> bool {
-    let newest = run.cells.iter().filter_map(|cell| newest_place(run, cell)).max();
-    let took_part = |cell: &&Cell| newest_place(run, cell) == newest;
+    let took_part = |cell: &&Cell| sessions_since(run, cell) == Some(0);
     run.cells.iter().filter(took_part).any(|cell| LOOKS.contains(&sessions(cell)))
 }
 

@@ -50,10 +50,15 @@ pub(super) fn sessions_needed(run: &Run) -> usize {
     if run.plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
 }
 
-/// When the newest sample of a cell was measured, counted in sessions.
-pub(super) fn newest_place(run: &Run, cell: &Cell) -> Option<u32> {
-    let timed = cell.samples.iter().filter(|sample| sample.pass == Pass::Timing);
-    timed.map(|sample| place(run, sample.session)).max()
+/// How many sessions before the newest one of the run the cell took part last; none for a cell
+/// without samples.
+pub(super) fn sessions_since(run: &Run, cell: &Cell) -> Option<u32> {
+    let newest = |cell: &Cell| {
+        let timed = cell.samples.iter().filter(|sample| sample.pass == Pass::Timing);
+        timed.map(|sample| place(run, sample.session)).max()
+    };
+    let of_run = run.cells.iter().filter_map(newest).max()?;
+    Some(of_run - newest(cell)?)
 }
 
 /// When the session was measured, counted in sessions: one that was interrupted is taken again
