@@ -27,7 +27,7 @@ pub(crate) use self::text::run::text;
 pub(crate) mod check {
     pub(crate) use super::export::check::markdown;
     pub(crate) use super::json::check::{foreseen_json, json};
-    pub(crate) use super::model::check::{Against, Asked};
+    pub(crate) use super::model::check::{Against, Sides};
     pub(crate) use super::text::check::{baselines, foreseen, text};
 }
 

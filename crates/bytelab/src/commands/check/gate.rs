@@ -65,14 +65,14 @@ pub(super) fn conclude(
     checked: &Checked,
 ) -> Result<ExitCode> {
     let now = now.iter().map(|run| run.id.as_str()).collect();
-    let asked = report::check::Asked { against, now };
+    let sides = report::check::Sides { against, now };
     let text = if gate.json {
-        report::check::json(&asked, checked)? + "\n"
+        report::check::json(&sides, checked)? + "\n"
     } else {
-        report::check::text(&asked, checked, &layout())
+        report::check::text(&sides, checked, &layout())
     };
     io::stdout().lock().write_all(text.as_bytes())?;
-    step_summary(&report::check::markdown(&asked, checked));
+    step_summary(&report::check::markdown(&sides, checked));
     Ok(match checked.outcome {
         Outcome::Undecided if gate.undecided == Undecided::Ok => ExitCode::SUCCESS,
         outcome => exit::of_outcome(outcome),

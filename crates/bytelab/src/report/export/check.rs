@@ -6,16 +6,16 @@ use lab::analyze::Checked;
 use lab::metric;
 
 use super::markup;
-use crate::report::model::check::{Against, Asked, against, interval, word};
+use crate::report::model::check::{Against, Sides, against, interval, word};
 use crate::report::model::table::{Column, Style, Table};
 use crate::report::model::units::{amount, point as shown, ratio};
 use crate::report::model::words::clean;
 
 /// A section to append to `GITHUB_STEP_SUMMARY`.
-pub(crate) fn markdown(asked: &Asked<'_>, checked: &Checked) -> String {
+pub(crate) fn markdown(sides: &Sides<'_>, checked: &Checked) -> String {
     let mut text = format!("### bytelab check: {}\n\n", word(checked.outcome).0);
-    text += &escaped(against(asked).trim());
-    let [before, now] = match asked.against {
+    text += &escaped(against(sides).trim());
+    let [before, now] = match sides.against {
         Against::Baseline { .. } => ["baseline", "now"],
         Against::Old(_) => ["old", "new"],
     };

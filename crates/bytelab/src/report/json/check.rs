@@ -6,7 +6,7 @@ use lab::run::SCHEMA;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::model::check::{Against, Asked};
+use crate::report::model::check::{Against, Sides};
 
 pub(crate) fn foreseen_json(found: &[Foreseen]) -> Result<String> {
     compact(&serde_json::json!({ "schema": SCHEMA, "dry_run": true, "lines": found }))
@@ -26,10 +26,10 @@ struct Document<'a> {
     checked: &'a Checked,
 }
 
-pub(crate) fn json(asked: &Asked<'_>, checked: &Checked) -> Result<String> {
-    let (baseline, baseline_id, against) = match asked.against {
+pub(crate) fn json(sides: &Sides<'_>, checked: &Checked) -> Result<String> {
+    let (baseline, baseline_id, against) = match sides.against {
         Against::Baseline { name, id } => (Some(name), Some(id), None),
         Against::Old(old) => (None, None, Some(old)),
     };
-    compact(&Document { schema: SCHEMA, baseline, baseline_id, against, runs: &asked.now, checked })
+    compact(&Document { schema: SCHEMA, baseline, baseline_id, against, runs: &sides.now, checked })
 }

@@ -6,7 +6,7 @@ use super::table::Style;
 use super::units::ratio;
 
 /// What was checked, and against what.
-pub(crate) struct Asked<'a> {
+pub(crate) struct Sides<'a> {
     pub(crate) against: Against<'a>,
     /// The runs that were measured by this check.
     pub(crate) now: Vec<&'a str>,
@@ -30,10 +30,10 @@ pub(crate) fn word(outcome: Outcome) -> (&'static str, Style) {
     }
 }
 
-pub(crate) fn against(asked: &Asked<'_>) -> String {
-    let runs = if asked.now.len() == 1 { "run" } else { "runs" };
-    let now = asked.now.join(" and ");
-    match asked.against {
+pub(crate) fn against(sides: &Sides<'_>) -> String {
+    let runs = if sides.now.len() == 1 { "run" } else { "runs" };
+    let now = sides.now.join(" and ");
+    match sides.against {
         Against::Baseline { name, id } if name == id => format!(" ({runs} {now} against run {id})"),
         Against::Baseline { name, id } => format!(" ({runs} {now} against {name}, run {id})"),
         Against::Old(old) => format!(" ({runs} {now}, in the same rounds as {old})"),

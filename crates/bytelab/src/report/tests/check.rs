@@ -4,7 +4,7 @@ use lab::analyze::{CheckLine, Checked, Outcome};
 use lab::param::Point;
 
 use crate::report::Layout;
-use crate::report::check::{Against, Asked, json, markdown, text};
+use crate::report::check::{Against, Sides, json, markdown, text};
 
 fn line(method: &str, outcome: Outcome) -> CheckLine {
     CheckLine {
@@ -24,8 +24,8 @@ fn line(method: &str, outcome: Outcome) -> CheckLine {
     }
 }
 
-fn asked() -> Asked<'static> {
-    Asked { against: Against::Baseline { name: "main", id: "7" }, now: vec!["8", "9"] }
+fn sides() -> Sides<'static> {
+    Sides { against: Against::Baseline { name: "main", id: "7" }, now: vec!["8", "9"] }
 }
 
 #[test]
@@ -36,16 +36,16 @@ fn a_line_per_metric_and_the_outcome_last() {
     let lines = vec![line("mmap", Outcome::Ok), hostile];
     let checked = Checked { outcome: Outcome::Undecided, lines };
     let layout = Layout { width: 80, colour: false };
-    insta::assert_snapshot!(text(&asked(), &checked, &layout), @r"
+    insta::assert_snapshot!(text(&sides(), &checked, &layout), @r"
     ok        mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030 at 95 %; allowed 5 %)
     undecided a|<b>\u{1b} wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030 at 99.75 %; allowed 5 %): a reason
     check: undecided (runs 8 and 9 against main, run 7)
     ");
-    let markdown = markdown(&asked(), &checked);
+    let markdown = markdown(&sides(), &checked);
     assert!(markdown.contains("| ok | mmap |  | wall&#95;ns | 6.1 ms | 6.2 ms | 1.012 | 0.995–1.030 at 95 % | 5 % | beside read |"), "{markdown}");
     assert!(markdown.contains("a&#124;&lt;b&gt;&#92;u{1b}"), "{markdown}");
     assert!(!markdown.contains("<b>") && !markdown.contains('\u{1b}'));
-    let json: serde_json::Value = serde_json::from_str(&json(&asked(), &checked).unwrap()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json(&sides(), &checked).unwrap()).unwrap();
     assert_eq!(json["outcome"], "undecided");
     assert_eq!(json["lines"][0]["ratio"], 1.012);
 }

@@ -8,15 +8,15 @@ use lab::param::Point;
 
 use super::grid::{self, Head};
 use super::page::{Layout, Page};
-use crate::report::model::check::{Asked, against, interval, word};
+use crate::report::model::check::{Sides, against, interval, word};
 use crate::report::model::table::{Style, Table};
 use crate::report::model::units::{amount, point as shown, ratio};
 
-pub(crate) fn text(asked: &Asked<'_>, checked: &Checked, layout: &Layout) -> String {
+pub(crate) fn text(sides: &Sides<'_>, checked: &Checked, layout: &Layout) -> String {
     let mut page = Page::new(layout);
     lines(&mut page, checked);
     let (word, style) = word(checked.outcome);
-    page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(asked))]);
+    page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(sides))]);
     page.into_text()
 }
 
