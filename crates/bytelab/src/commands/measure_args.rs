@@ -57,8 +57,8 @@ pub(crate) struct MeasureArgs {
     /// Time limit for one sample; a method that takes longer is killed
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     sample_limit: Duration,
-    /// Samples per method, after all others, in which system calls and other events are counted; 0
-    /// disables counting
+    /// Most samples per method, after all others, in which system calls and other events are
+    /// counted, two where these agree; 0 disables counting
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process; show start-up, first touch and total separately

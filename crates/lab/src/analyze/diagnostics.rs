@@ -7,7 +7,7 @@ use super::compare::is_single_threaded;
 use super::found::{Found, percent, warn};
 use super::wait::{WAIT_SHARE, wait_share};
 use super::{Comparison, Family, noise};
-use crate::metric::{WALL, WALL_LESS_WAIT};
+use crate::metric::{COUNTING_WALL, WALL, WALL_LESS_WAIT};
 use crate::run::{Imported, Pass, Role, Run, Sample, Status, Warning, WarningKind};
 use crate::stats;
 
@@ -18,7 +18,6 @@ const STEAL_SHARE: f64 = 0.01;
 /// A note is added if the wall time in the counting pass differs by more than this share, and by
 /// more than sessions differ.
 const COUNTING_SHARE: f64 = 0.02;
-const COUNTING_WALL: &str = "counting_wall_ns";
 
 pub(super) fn warnings(
     run: &Run,

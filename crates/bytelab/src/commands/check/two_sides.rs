@@ -140,11 +140,13 @@ pub(super) fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoS
 /// Whether the launcher's program has the method.
 fn has(launcher: &mut Launcher, experiment: &str, method: &Method) -> Result<bool> {
     let program = launcher.program.display().to_string();
-    match launcher.start(experiment, method, false) {
-        Ok(mut worker) => {
-            worker.bye();
-            Ok(true)
-        }
+    let started = launcher.start(experiment, method, false).and_then(|mut worker| {
+        worker.started()?;
+        worker.bye();
+        Ok(())
+    });
+    match started {
+        Ok(()) => Ok(true),
         Err(RunError::Stopped) => bail!("stopped by a signal"),
         Err(RunError::Failed(why)) if why.contains("there is no method") => Ok(false),
         Err(RunError::Failed(why) | RunError::Skipped(why)) => {
