@@ -55,7 +55,7 @@ fn agree(cell: &Cell) -> bool {
     let (Some(last), Some(before)) = (latest.next(), latest.next()) else { return false };
     let counts = cell.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
     let same = |column: &Vec<f64>| match (column.get(last), column.get(before)) {
-        (Some(last), Some(before)) => last == before || (last.is_nan() && before.is_nan()),
+        (Some(last), Some(before)) => last.to_bits() == before.to_bits(),
         _ => true,
     };
     counts.map(|(_, column)| column).all(same)
