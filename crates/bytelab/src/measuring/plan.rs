@@ -39,9 +39,7 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
         counting: request.counting,
         fresh: request.fresh,
         definition: request.definition.clone(),
-        metric_versions: std::collections::BTreeMap::new(),
-        measures: Vec::new(),
-        imported: None,
+        ..Plan::default()
     })
 }
 

@@ -7,7 +7,7 @@ fn the_json_document_has_the_keys_that_readers_rely_on() {
     let world = World::new();
     // If a state of the page cache is requested, an evicted page costs a sample.
     let (code, json) = world.reading(&["--label", "first", "--cache", "as-is"]);
-    assert_eq!(json["schema"], 1);
+    assert_eq!(json["schema"], 2);
     assert_eq!(json["experiment"], "reading");
     assert_eq!(json["label"], "first");
     assert_eq!(json["complete"], true);

@@ -19,7 +19,7 @@ use anyhow::{Result, bail};
 pub(crate) use self::bench::{Bench, Halt, reason, unless_stopped};
 pub use self::job::{INTERRUPTED, Job, Progress, Record};
 pub(crate) use self::order::order;
-use self::resume::{sessions_left, set_aside};
+use self::resume::{sessions_had, sessions_left, set_aside};
 use self::schedule::Schedule;
 pub use self::schedule::at_most_ns;
 use self::session::{Live, Session};
@@ -33,7 +33,7 @@ use crate::launch::{Launch, Stop};
 use crate::metric;
 use crate::param::Point;
 use crate::run::{
-    CacheState, Cell, Design, Environment, Pass, Plan, Role, Run, SCHEMA, Status, Warning,
+    CacheState, Cell, Design, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status, Warning,
 };
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
@@ -231,6 +231,9 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
         return Ok(false);
     }
     keep_measures(bench.run, bench.record)?;
+    // Before anybody leaves: where the run is resumed, the same sessions give the same look.
+    bench.run.plan.looked_at = sessions_had(bench.run, Sample::counts);
+    bench.record.planned(bench.run)?;
     let decided = decided(bench.run);
     schedule.leave(&decided.leaves);
     for (cell, live) in live.iter_mut().enumerate() {
