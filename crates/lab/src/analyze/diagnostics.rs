@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::compare::is_single_threaded;
 use super::found::{Found, percent, warn};
 use super::wait::{WAIT_SHARE, wait_share};
-use super::{Comparison, Family, noise};
+use super::{Comparison, Family, noise, undecided};
 use crate::metric::{WALL, WALL_LESS_WAIT};
 use crate::run::{Imported, Pass, Role, Run, Sample, Status, Warning, WarningKind};
 use crate::stats;
@@ -35,6 +35,7 @@ pub(super) fn warnings(
     replaced_references(run, families, &mut notes);
     not_counted(run, &mut notes);
     no_interval(run, comparisons, &mut notes);
+    notes.extend(undecided::warning(run, comparisons));
     waiting(run, families, &mut notes);
     steal(run, &mut notes);
     counting_disturbs(run, &mut notes);

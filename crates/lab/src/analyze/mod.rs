@@ -20,6 +20,7 @@ mod sides;
 pub mod size_sweep;
 mod summary;
 mod thresholds;
+mod undecided;
 mod values;
 mod wait;
 

@@ -193,6 +193,9 @@ impl Counting<'_, '_> {
             let order = order(self.bench.run.plan.seed, u32::MAX, round, left.len());
             for (slot, cell) in order.into_iter().filter(|cell| left[*cell] > i).enumerate() {
                 self.bench.check_stop()?;
+                if self.bench.run.plan.limits_all && clock::now_ns() >= self.ends_ns {
+                    break;
+                }
                 self.sample(cell, Position { round, slot: slot as u32, warm_up: false })?;
             }
         }

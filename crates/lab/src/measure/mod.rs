@@ -12,6 +12,7 @@ mod schedule;
 mod session;
 mod values;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -115,6 +116,7 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         plan: Plan {
             metric_versions: metric::versions(),
             measures: Vec::new(),
+            looked_at: 0,
             ..in_units(job, plan)
         },
         points,
@@ -170,7 +172,6 @@ pub fn measure(
         set_aside(run, session, record)?;
     }
     let noise = Noise::start();
-    let ends_ns = clock::now_ns().saturating_add(at_most_ns(&run.plan));
     let stays = run.cells.iter().map(|cell| {
         let mut methods = job.methods.iter();
         let method = methods.find(|method| method.name == cell.method);
@@ -178,6 +179,7 @@ pub fn measure(
     });
     let spent_ns = spent_ns(run);
     let mut schedule = Schedule::new(&run.plan, sessions.len() as u32, stays.collect(), spent_ns);
+    let ends_ns = clock::now_ns().saturating_add(schedule.at_most_ns);
     let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
     let mut bench = Bench { job, run, data, launch, record, stop };
     let mut finished = true;
@@ -209,6 +211,7 @@ pub fn measure(
     for live in live.iter_mut().flatten() {
         live.bye();
     }
+    note_short_limit(bench.run, &schedule);
     let mut between_ns = schedule.between_ns;
     let facts = &mut bench.run.environment.facts;
     let Shares { steal_share, busy_share_of_others } = noise.finish();
@@ -244,6 +247,33 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
         }
     }
     Ok(decided.all)
+}
+
+/// Says which limit would do where that for the whole run was too short for a verdict.
+fn note_short_limit(run: &mut Run, schedule: &Schedule) {
+    let had = sessions_of_two(run);
+    let Some((needed, limit_ns)) = schedule.too_short(had, clock::now_ns()) else { return };
+    let given_s = run.plan.time_limit_ns as f64 / 1e9;
+    let enough = match limit_ns {
+        Some(ns) => format!("--time {}s would do", ns.div_ceil(1_000_000_000)),
+        None => "give more --time".to_owned(),
+    };
+    run.notes.push(Warning::noted(format!(
+        "no verdict: in --time {given_s}s there was time for {had} of the {needed} sessions that one \
+         takes; {enough}"
+    )));
+}
+
+/// The number of sessions in which more than one cell has a sample that counts, or the only one.
+fn sessions_of_two(run: &Run) -> u32 {
+    let mut cells: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+    for (i, cell) in run.cells.iter().enumerate() {
+        for sample in cell.samples.iter().filter(|sample| sample.counts()) {
+            cells.entry(sample.session).or_default().insert(i);
+        }
+    }
+    let least = run.cells.len().min(2);
+    cells.values().filter(|cells| cells.len() >= least).count() as u32
 }
 
 /// About how long the samples took that a resumed run has already.

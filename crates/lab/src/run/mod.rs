@@ -52,8 +52,12 @@ pub struct Environment {
 pub struct Plan {
     /// Maximum number of rounds per session.
     pub rounds: u32,
-    /// Maximum time for the rounds of all sessions together.
+    /// Maximum time for the rounds of all sessions together, or for the whole run.
     pub time_limit_ns: u64,
+    /// Whether the limit is one for the whole run, from the start of the first process to the end
+    /// of counting.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub limits_all: bool,
     /// Rounds at the start of each session that are marked as warm-up.
     pub warm_up: u32,
     /// Maximum number of sessions.
@@ -100,6 +104,11 @@ pub struct Plan {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "it is what serde gives")]
 fn is_0(n: &u32) -> bool {
     *n == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "it is what serde gives")]
+fn is_no(value: &bool) -> bool {
+    !*value
 }
 
 impl Plan {

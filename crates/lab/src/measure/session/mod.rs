@@ -71,6 +71,9 @@ impl Session<'_, '_> {
         let starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
         for (done, cell) in starts.into_iter().enumerate() {
             self.bench.check_stop()?;
+            if self.schedule.is_over(clock::now_ns()) {
+                break;
+            }
             let takes_part = self.bench.run.cells[cell].status == Status::Measured
                 && !self.schedule.has_left(cell);
             if !takes_part || self.live[cell].is_some() {
@@ -204,7 +207,8 @@ impl Session<'_, '_> {
             if counts {
                 self.schedule.starts(now_ns);
             }
-            if round > warm_up && !self.schedule.has_time(now_ns) {
+            let has_time = round <= warm_up || self.schedule.has_time(now_ns);
+            if !has_time || self.schedule.is_over(now_ns) {
                 break;
             }
             self.bench.record.progress(&self.schedule.progress(now_ns));
@@ -226,6 +230,9 @@ impl Session<'_, '_> {
         let alive: Vec<usize> = alive.collect();
         for (slot, cell) in alive.into_iter().enumerate() {
             self.bench.check_stop()?;
+            if self.schedule.is_over(clock::now_ns()) {
+                break;
+            }
             let position = Position { round, slot: slot as u32, warm_up };
             self.sample(cell, position)?;
         }
