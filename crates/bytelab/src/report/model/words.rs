@@ -59,7 +59,10 @@ pub(crate) fn measured(plan: &Plan) -> String {
         Some(Imported { tool, file }) => {
             format!("measured by {tool}, not by bytelab · imported from {file}")
         }
-        None => format!("{} · {}", cache(plan.cache), rounds(plan)),
+        None => {
+            let margin = plan.margin_percent.map(|n| format!(" · same: within {n} %"));
+            format!("{} · {}{}", cache(plan.cache), rounds(plan), margin.unwrap_or_default())
+        }
     }
 }
 
@@ -74,7 +77,8 @@ pub(crate) fn cache(state: CacheState) -> &'static str {
 pub(crate) fn rounds(plan: &Plan) -> String {
     if !plan.design.is_fixed() {
         let seconds = plan.time_limit_ns.div_ceil(1_000_000_000);
-        return format!("until all is decided, or {seconds} s of rounds");
+        let of = if plan.limits_all { "" } else { " of rounds" };
+        return format!("until all is decided, or {seconds} s{of}");
     }
     let sessions = match plan.sessions {
         0 | 1 => String::new(),
