@@ -83,7 +83,7 @@ impl<'r, 'a> Standing<'r, 'a> {
     /// faster and may be the best.
     fn faster(&self) -> Option<&(&'r Row<'a>, &'a Comparison, f64)> {
         let winner = self.rows.family.best.first();
-        self.shown_faster().find(|(row, ..)| winner == Some(&row.index))
+        self.shown_faster().find(|(row, ..)| winner.is_none_or(|winner| *winner == row.index))
     }
 
     fn shown_faster(&self) -> impl Iterator<Item = &(&'r Row<'a>, &'a Comparison, f64)> {
