@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use lab::environment;
+use lab::measure::Job;
 use lab::metric::WALL;
 use lab::param::Point;
 use lab::run::{Cell, Design, Pass, Plan, Run};
@@ -14,7 +15,6 @@ use super::record::at_most;
 use super::request::RunRequest;
 use crate::experiments::Catalogue;
 use crate::store::Store;
-use lab::measure::Job;
 
 /// The number of stored runs that are searched for the methods, the newest first.
 const RUNS_SEARCHED: usize = 10;
@@ -135,5 +135,6 @@ fn estimate(
 }
 
 fn digits(seconds: f64) -> String {
+    let seconds = seconds.max(0.1);
     if seconds < 9.5 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
 }

@@ -145,7 +145,7 @@ fn a_time_is_the_limit_of_the_whole_run_and_one_that_is_too_short_gives_no_verdi
     let ran = world.run(&[&of[..], &["--time", "1us"]].concat());
     assert!(ran.stderr.contains("at most 1 s\n"), "{}", ran.stderr);
     let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let note = "note: no verdict: in --time 0.000001s there was time for 0 of the 6 sessions";
+    let note = "note: no verdict: in 0.000001 s there was time for 0 of the 6 sessions";
     assert!(words.contains(note), "{words}");
     assert!(!words.contains("faster") && !words.contains("slower"), "{words}");
     let ran = world.run(&[&of[..], &["--rounds", "6", "--counting", "0", "--json"]].concat());

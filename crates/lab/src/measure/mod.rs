@@ -182,13 +182,14 @@ pub fn measure(
     let ends_ns = clock::now_ns().saturating_add(schedule.at_most_ns);
     let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
     let mut bench = Bench { job, run, data, launch, record, stop };
-    let mut finished = true;
+    let (mut finished, mut has_time) = (true, true);
     // Which methods had left a run that is resumed follows from its samples.
     let is_resumed = sessions.len() < bench.run.plan.sessions as usize;
     let mut is_decided =
         is_resumed && is_enough(bench.run) && look(&mut bench, &mut schedule, &mut live)?;
     for number in sessions {
-        if is_decided || !schedule.begins_session(clock::now_ns()) {
+        has_time = !is_decided && schedule.begins_session(clock::now_ns());
+        if !has_time {
             break;
         }
         let session =
@@ -211,7 +212,9 @@ pub fn measure(
     for live in live.iter_mut().flatten() {
         live.bye();
     }
-    note_short_limit(bench.run, &schedule);
+    if finished && !has_time && !is_decided {
+        note_short_time(bench.run, &schedule);
+    }
     let mut between_ns = schedule.between_ns;
     let facts = &mut bench.run.environment.facts;
     let Shares { steal_share, busy_share_of_others } = noise.finish();
@@ -249,8 +252,8 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
     Ok(decided.all)
 }
 
-/// Says which limit would do where that for the whole run was too short for a verdict.
-fn note_short_limit(run: &mut Run, schedule: &Schedule) {
+/// Says which limit would do where the time was too short for a verdict.
+fn note_short_time(run: &mut Run, schedule: &Schedule) {
     let had = sessions_of_two(run);
     let Some((needed, limit_ns)) = schedule.too_short(had, clock::now_ns()) else { return };
     let given_s = run.plan.time_limit_ns as f64 / 1e9;
@@ -259,7 +262,7 @@ fn note_short_limit(run: &mut Run, schedule: &Schedule) {
         None => "give more --time".to_owned(),
     };
     run.notes.push(Warning::noted(format!(
-        "no verdict: in --time {given_s}s there was time for {had} of the {needed} sessions that one \
+        "no verdict: in {given_s} s there was time for {had} of the {needed} sessions that one \
          takes; {enough}"
     )));
 }

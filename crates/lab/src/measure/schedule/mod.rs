@@ -5,7 +5,6 @@ mod limit;
 mod sequential;
 
 pub use self::limit::at_most_ns;
-use self::limit::times;
 use super::job::Progress;
 use crate::run::{Design, Plan};
 
@@ -328,7 +327,7 @@ impl Schedule {
             let first_ns =
                 round_ns.saturating_add(self.start_ns.unwrap_or_default()).saturating_add(slow_ns);
             let most_ns =
-                self.limit_ns.saturating_mul(times(self.limits_all)).saturating_sub(first_ns);
+                self.limit_ns.saturating_mul(self.times_at_most()).saturating_sub(first_ns);
             let mut least = self.least_sessions().iter().copied();
             let least = least.find(|n| fit(most_ns, 1) >= u64::from(*n));
             least.map(|least| whole.max(least))

@@ -313,15 +313,15 @@ fn what_has_left_does_not_return() {
     assert!(schedule.takes_part(0, false));
 }
 
-/// Simulates a run whose limit is for all of it, up to the counting pass: the number of sessions
-/// with a counted round of all cells, when it ended in ms, and its schedule.
-fn simulate_limited(limit_ms: u64, cells_ms: &[u64]) -> (u32, u64, Schedule) {
+/// Simulates a run whose limit is for all of it or for its rounds, up to the counting pass: the
+/// number of sessions with a counted round of all cells, when it ended in ms, and its schedule.
+fn simulate_limited(limits_all: bool, limit_ms: u64, cells_ms: &[u64]) -> (u32, u64, Schedule) {
     let plan = Plan {
         rounds: 5,
         sessions: 240,
         design: Design::Sequential,
         time_limit_ns: limit_ms * 1_000_000,
-        limits_all: true,
+        limits_all,
         warm_up: 1,
         counting: 5,
         ..Plan::default()
@@ -330,7 +330,7 @@ fn simulate_limited(limit_ms: u64, cells_ms: &[u64]) -> (u32, u64, Schedule) {
     let samples_ns: Vec<u64> = cells_ms.iter().map(|ms| ms * 1_000_000).collect();
     let reference: Vec<bool> = (0..cells_ms.len()).map(|cell| cell == 0).collect();
     let (mut now_ns, mut whole) = (0, 0);
-    // Takes a sample of each cell, until the time is over; returns whether all were taken.
+    // Returns whether there was time for a sample of each cell.
     let round = |schedule: &Schedule, now_ns: &mut u64| {
         samples_ns.iter().all(|ns| {
             let goes_on = !schedule.is_over(*now_ns);
@@ -368,7 +368,7 @@ fn a_limit_for_the_whole_run_is_kept_but_for_one_sample() {
     for limit_ms in [1, 100, 1000, 3000, 30_000] {
         for cells_ms in [&[1, 1][..], &[10, 20, 30], &[100, 400], &[2000, 2000, 5000], &[40_000]] {
             let case = format!("{limit_ms} ms, samples of {cells_ms:?}");
-            let (whole, took_ms, schedule) = simulate_limited(limit_ms, cells_ms);
+            let (whole, took_ms, schedule) = simulate_limited(true, limit_ms, cells_ms);
             let sample_ms = cells_ms.iter().max().unwrap();
             assert!(took_ms <= limit_ms + sample_ms + 1, "{case}: {took_ms}");
             let counting_ms = (schedule.counting_ns / 1_000_000).min(limit_ms / 4);
@@ -381,17 +381,20 @@ fn a_limit_for_the_whole_run_is_kept_but_for_one_sample() {
 
 #[test]
 fn where_a_limit_is_too_short_for_a_verdict_that_which_would_do_does() {
-    for (limit_ms, cells_ms) in [(3000, &[100, 400][..]), (10_000, &[500, 900, 1100])] {
-        let (whole, took_ms, schedule) = simulate_limited(limit_ms, cells_ms);
+    for (limits_all, limit_ms, cells_ms) in [
+        (true, 3000, &[100, 400][..]),
+        (true, 10_000, &[500, 900, 1100]),
+        (false, 3000, &[500, 900, 1100]),
+    ] {
+        let (whole, took_ms, schedule) = simulate_limited(limits_all, limit_ms, cells_ms);
         let (needed, enough) = schedule.too_short(whole, took_ms * 1_000_000).unwrap();
         assert!(whole < 6 && needed == 6, "{whole} {needed}");
         let enough_ms = enough.unwrap() / 1_000_000;
         assert!(enough_ms > limit_ms && enough_ms < 20 * limit_ms, "{enough_ms}");
-        let (whole, took_ms, schedule) = simulate_limited(enough_ms, cells_ms);
+        let (whole, took_ms, schedule) = simulate_limited(true, enough_ms, cells_ms);
         assert!(whole >= 6, "{enough_ms} ms: {whole}");
         assert_eq!(schedule.too_short(whole, took_ms * 1_000_000), None);
     }
-    // Before the first round it is not known.
-    let (_, took_ms, schedule) = simulate_limited(100, &[2000, 2000]);
+    let (_, took_ms, schedule) = simulate_limited(true, 100, &[2000, 2000]);
     assert_eq!(schedule.too_short(0, took_ms * 1_000_000), Some((6, None)));
 }
