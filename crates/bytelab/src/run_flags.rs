@@ -18,6 +18,16 @@ use crate::commands::output::OutputArgs;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
 
+/// Prints the version and ends the process, if nothing else is requested: describing the
+/// subcommands takes longer than starting the process.
+fn version() {
+    let mut arguments = std::env::args_os().skip(1);
+    let is_flag = arguments.next().is_some_and(|first| first == "--version" || first == "-V");
+    if is_flag && arguments.next().is_none() {
+        Command::new("bytelab").version(env!("CARGO_PKG_VERSION")).get_matches();
+    }
+}
+
 /// The subcommand, if it is one of the tools and its arguments are valid: describing all other
 /// subcommands takes longer than many samples. Invalid arguments and requests for help are left to
 /// `parse`.
@@ -41,6 +51,7 @@ fn tool() -> Option<Cli> {
 /// Parses the process's arguments; help, version and wrong use end the process here. An experiment
 /// in a file is added to the others; the tools need none.
 pub(crate) fn parse() -> Result<(Cli, Catalogue)> {
+    version();
     let mut experiments = Vec::new();
     let cli = if let Some(cli) = tool() {
         cli
@@ -188,10 +199,7 @@ fn reserved_names() -> ReservedNames<'static> {
         long.into_iter().chain([arg.get_id().to_string()])
     });
     let builtin = ["help", "version", "resume"].map(str::to_owned);
-    ReservedNames {
-        experiments: experiments::all().iter().map(|experiment| experiment.name).collect(),
-        flags: flags.chain(builtin).collect(),
-    }
+    ReservedNames { experiments: experiments::names(), flags: flags.chain(builtin).collect() }
 }
 
 fn command(experiments: &[Experiment]) -> Command {

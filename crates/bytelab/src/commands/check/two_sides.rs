@@ -107,8 +107,7 @@ pub(super) fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> 
 
 /// The two sides of a built-in experiment, whose built-in methods another bytelab also has.
 pub(super) fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoSides> {
-    let experiment = experiments::all().into_iter().find(|known| known.name == name);
-    let experiment = experiment.with_context(|| format!("there is no experiment {name}"))?;
+    let experiment = experiments::by_name(name)?;
     let mut launcher = Launcher { program: program.to_owned(), ..launcher(60_000_000_000, stop)? };
     let mut broken = None;
     let of_method = |method: &Method| {
