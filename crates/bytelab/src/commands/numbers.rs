@@ -49,7 +49,7 @@ pub(crate) struct NumbersArgs {
 
 pub(crate) fn run(args: &NumbersArgs, context: &Context) -> Result<ExitCode> {
     let request = args.request(&context.experiments.experiments)?;
-    measure(request, context, |run| print_numbers(run, args))
+    measure(&request, context, |run| print_numbers(run, args))
 }
 
 fn column(name: &str) -> Result<Column, String> {

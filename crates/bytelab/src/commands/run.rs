@@ -40,7 +40,7 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         (Some(id), None) => resume(id, &output, context),
-        (None, Some(request)) => measure(request, context, |run| print(run, &output)),
+        (None, Some(request)) => measure(&request, context, |run| print(run, &output)),
         _ => anyhow::bail!("name an experiment, or --resume ID"),
     }
 }
@@ -54,7 +54,7 @@ fn resume(id: &str, output: &OutputArgs, context: &Context) -> Result<ExitCode> 
 
 /// Measures the request and prints the result.
 pub(super) fn measure(
-    request: RunRequest,
+    request: &RunRequest,
     context: &Context,
     print: impl FnOnce(&Run) -> Result<Analysis>,
 ) -> Result<ExitCode> {

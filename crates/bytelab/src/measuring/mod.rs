@@ -39,12 +39,12 @@ use self::trace_file::TraceFile;
 /// Measures what is requested. If there is a store, the run is stored while it grows.
 pub(crate) fn run(
     experiments: &Catalogue,
-    request: RunRequest,
+    request: &RunRequest,
     store: Option<Box<dyn Store>>,
     stop: &Stop,
 ) -> Result<Measured> {
     let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
-    let (job, new) = chosen(experiments, &request)?;
+    let (job, new) = chosen(experiments, request)?;
     record(job, Start::New(new), Output { store, trace }, stop)
 }
 

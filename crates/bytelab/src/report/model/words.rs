@@ -55,15 +55,11 @@ pub(crate) fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String
 
 /// The plan of the measurement, or its source.
 pub(crate) fn measured(plan: &Plan) -> String {
-    match &plan.imported {
-        Some(Imported { tool, file }) => {
-            format!("measured by {tool}, not by bytelab · imported from {file}")
-        }
-        None => {
-            let margin = plan.margin_percent.map(|n| format!(" · same: within {n} %"));
-            format!("{} · {}{}", cache(plan.cache), rounds(plan), margin.unwrap_or_default())
-        }
+    if let Some(Imported { tool, file }) = &plan.imported {
+        return format!("measured by {tool}, not by bytelab · imported from {file}");
     }
+    let margin = plan.margin_percent.map(|n| format!(" · same: within {n} %"));
+    format!("{} · {}{}", cache(plan.cache), rounds(plan), margin.unwrap_or_default())
 }
 
 pub(crate) fn cache(state: CacheState) -> &'static str {
