@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use lab::analyze::{ROUNDS, SESSIONS};
 use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
@@ -95,6 +95,7 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
     match &mut cli.task {
         Task::Run(run) => {
             run.output = OutputArgs::from_arg_matches(matches)?;
+            run.dry_run = matches.get_flag("dry_run");
             run.request = Some(request);
         }
         Task::Check(check) => {
@@ -167,7 +168,8 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
 }
 
 /// Flags of `run` that a check of two sides does not use.
-const NO_CHOICE: [&str; 5] = ["time", "workers", "reference", "trace", "languages"];
+const NO_CHOICE: [&str; 7] =
+    ["time", "until_decided", "margin", "workers", "reference", "trace", "languages"];
 
 fn ensure_fixed_design(matches: &ArgMatches) -> Result<()> {
     let typed = |id: &&&str| matches.value_source(id) == Some(ValueSource::CommandLine);
@@ -236,7 +238,11 @@ fn subcommand(experiment: &Experiment) -> Command {
     let command = Command::new(experiment.name)
         .next_help_heading("Params (a list `a,b` or a range `a..b` is a sweep)")
         .args(experiment.params.iter().map(flag));
-    let command = MeasureArgs::augment_args(command).next_help_heading("Output");
+    let dry_run = Arg::new("dry_run")
+        .long("dry-run")
+        .action(ArgAction::SetTrue)
+        .help("Print what would be measured and how long that may take, and measure nothing");
+    let command = MeasureArgs::augment_args(command).arg(dry_run).next_help_heading("Output");
     // The doc comments of the flags' structs do not describe the experiment.
     OutputArgs::augment_args(command).about(experiment.question).long_about(experiment.readme)
 }

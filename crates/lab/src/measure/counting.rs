@@ -214,6 +214,9 @@ impl Counting<'_, '_> {
             let cells: Vec<usize> = order.into_iter().filter(takes_part).collect();
             for (slot, cell) in cells.into_iter().enumerate() {
                 self.bench.check_stop()?;
+                if self.bench.run.plan.limits_all && clock::now_ns() >= self.ends_ns {
+                    break;
+                }
                 self.sample(cell, Position { round, slot: slot as u32, warm_up: false })?;
             }
         }

@@ -72,6 +72,9 @@ impl Session<'_, '_> {
         let of = self.bench.run.cells.len();
         for (done, (cell, runner)) in self.start_all().into_iter().enumerate() {
             self.bench.check_stop()?;
+            if self.schedule.is_over(clock::now_ns()) {
+                break;
+            }
             if self.schedule.is_first() {
                 // Later sessions start quickly: the progress of the rounds stays on the screen.
                 let method = &self.bench.run.cells[cell].method;
@@ -221,7 +224,8 @@ impl Session<'_, '_> {
             if counts {
                 self.schedule.starts(now_ns);
             }
-            if round > warm_up && !self.schedule.has_time(now_ns) {
+            let has_time = round <= warm_up || self.schedule.has_time(now_ns);
+            if !has_time || self.schedule.is_over(now_ns) {
                 break;
             }
             self.bench.record.progress(&self.schedule.progress(now_ns));
@@ -243,6 +247,9 @@ impl Session<'_, '_> {
         let alive: Vec<usize> = alive.collect();
         for (slot, cell) in alive.into_iter().enumerate() {
             self.bench.check_stop()?;
+            if self.schedule.is_over(clock::now_ns()) {
+                break;
+            }
             let position = Position { round, slot: slot as u32, warm_up };
             self.sample(cell, position)?;
         }
