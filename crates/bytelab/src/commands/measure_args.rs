@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use anyhow::Result;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use lab::param::Point;
-use lab::run::{CacheState, Definition};
+use lab::run::{CacheState, Definition, Plan};
 
 use super::keep_args::KeepArgs;
 use crate::measuring::{RunRequest, Selection};
@@ -37,9 +38,9 @@ pub(crate) struct MeasureArgs {
     /// thresholds]
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
-    /// Time limit for the rounds; a run takes at most three times as long, including counting and
-    /// the extra rounds that verdicts need
-    #[arg(short, long, default_value = "30s", value_parser = humantime::parse_duration)]
+    /// Time limit for the rounds, or `none`; a run takes at most three times as long, including
+    /// counting and the extra rounds that verdicts need
+    #[arg(short, long, default_value = "30s", value_parser = time_limit)]
     time: Duration,
     /// Warm-up rounds at the start of a session, which are not counted in the results
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
@@ -48,6 +49,9 @@ pub(crate) struct MeasureArgs {
     /// every five rounds, at least six; without --rounds, until all is decided]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
+    /// Maximum number of sessions of a run that ends when all is decided
+    #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
+    max_sessions: Option<u32>,
     /// The seed of the random orders [default: a different one each time]
     #[arg(long)]
     seed: Option<u64>,
@@ -71,11 +75,30 @@ pub(crate) struct MeasureArgs {
     keep: KeepArgs,
 }
 
+/// A time, or `none` for a plan without a limit.
+pub(super) fn time_limit(text: &str) -> std::result::Result<Duration, humantime::DurationError> {
+    match text {
+        "none" => Ok(Duration::from_nanos(Plan::NO_TIME_LIMIT_NS)),
+        text => humantime::parse_duration(text),
+    }
+}
+
 #[derive(Clone, Copy, ValueEnum)]
-enum Cache {
+pub(crate) enum Cache {
     Warm,
     Cold,
     AsIs,
+}
+
+impl Cache {
+    /// The word in a file.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Cache::Warm => "warm",
+            Cache::Cold => "cold",
+            Cache::AsIs => "as-is",
+        }
+    }
 }
 
 impl From<Cache> for CacheState {
@@ -88,7 +111,23 @@ impl From<Cache> for CacheState {
     }
 }
 
+/// A command line of these flags alone.
+#[derive(Parser)]
+struct Alone {
+    #[command(flatten)]
+    measuring: MeasureArgs,
+}
+
 impl MeasureArgs {
+    /// The values if no flag is given, for an experiment with these defaults.
+    pub(crate) fn with_defaults(defaults: Vec<(&'static str, String)>) -> Result<MeasureArgs> {
+        let command = defaults.into_iter().fold(Alone::command(), |command, (id, value)| {
+            command.mut_arg(id, |arg| arg.default_value(value))
+        });
+        let matches = command.try_get_matches_from([""])?;
+        Ok(MeasureArgs::from_arg_matches(&matches)?)
+    }
+
     pub(crate) fn request(
         self,
         experiment: &str,
@@ -105,11 +144,13 @@ impl MeasureArgs {
             time: self.time,
             warm_up: self.warm_up,
             sessions: self.sessions,
+            max_sessions: self.max_sessions,
             seed: self.seed,
             cache: self.cache.into(),
             sample_limit: self.sample_limit,
             counting: self.counting,
             fresh: self.fresh,
+            needs_all: false,
             trace: self.trace,
             label: self.keep.label,
             data_dir: self.keep.data_dir,

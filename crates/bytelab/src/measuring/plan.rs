@@ -24,7 +24,10 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
     let design = design(request);
     let (sessions, rounds) = match design {
         Design::Fixed => sessions(request.rounds.unwrap_or(ROUNDS), request.sessions),
-        Design::Sequential => (LAST_LOOK, ROUNDS_PER_SESSION),
+        Design::Sequential => {
+            let most = request.max_sessions.unwrap_or(LAST_LOOK);
+            (most.clamp(1, LAST_LOOK), ROUNDS_PER_SESSION)
+        }
     };
     Ok(Plan {
         rounds,
@@ -126,11 +129,13 @@ mod tests {
             time: Duration::from_secs(30),
             warm_up: 1,
             sessions: None,
+            max_sessions: None,
             seed: None,
             cache: CacheState::Warm,
             sample_limit: Duration::from_mins(1),
             counting: 5,
             fresh: false,
+            needs_all: false,
             trace: None,
             label: None,
             data_dir: None,
