@@ -257,6 +257,19 @@ fn what_is_typed_is_an_experiment_that_a_file_may_hold() {
 }
 
 #[test]
+fn one_command_is_measured_for_a_while() {
+    let world = World::new();
+    let plan = |args: &[&str]| world.bench(&[args, &["--toml"]].concat()).stdout;
+    let alone = plan(&["true"]);
+    assert!(alone.contains("rounds = 1000\n") && alone.contains("time = \"3s\"\n"), "{alone}");
+    for args in [&["true", "echo"][..], &["-M", "3", "true"]] {
+        assert!(!plan(args).contains("rounds = 1000"), "{args:?}");
+    }
+    assert!(plan(&["-r", "3", "true"]).contains("rounds = 3\nsessions = 3\n"));
+    assert!(plan(&["--time", "9s", "true"]).contains("time = \"9s\"\n"));
+}
+
+#[test]
 fn a_run_that_was_stopped_goes_on_in_its_folder() {
     let world = World::new();
     let stops = "echo x >>log; [ $(wc -l <log) -ne 3 ] || kill -INT $PPID";
@@ -344,6 +357,23 @@ fn the_results_are_written_for_others() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn the_table_has_colours_or_none_or_is_left_out() {
+    let world = World::new();
+    let with = |style: &str| {
+        let ran = world.bench(&["-r", "1", "--no-store", "--style", style, "true"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    assert!(with("color").contains("\u{1b}["));
+    for style in ["auto", "nocolor"] {
+        let text = with(style);
+        assert!(text.contains("true") && !text.contains('\u{1b}'), "{style}: {text}");
+    }
+    assert_eq!(with("none"), "");
+    assert_eq!(world.bench(&["--style", "green", "true"]).code, 2);
 }
 
 #[test]

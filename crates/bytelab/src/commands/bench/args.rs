@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::definition::Failures;
 use super::export::ExportArgs;
@@ -54,7 +54,7 @@ pub(super) struct RunsArgs {
     #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs",
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) max_runs: Option<u32>,
-    /// Time for all runs of all commands, or `none` [default: 30s]
+    /// Time for all runs of all commands, or `none` [default: 30s; 3s for one command]
     #[arg(long, value_parser = time)]
     pub(super) time: Option<String>,
     /// Time for one run; a command that takes longer is killed [default: 60s]
@@ -148,6 +148,7 @@ pub(super) struct StreamsArgs {
 
 #[derive(Args)]
 #[command(next_help_heading = "Parameters")]
+#[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub(super) struct ParametersArgs {
     /// Put each value in place of {VAR}
     ///
@@ -167,6 +168,15 @@ pub(super) struct ParametersArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Results")]
 pub(super) struct ResultsArgs {
+    /// How the table is printed: auto, color, nocolor or none [default: auto]
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        hide_default_value = true,
+        default_value = "auto"
+    )]
+    pub(super) style: Style,
     /// Print the experiment file of what was typed, and measure nothing
     #[arg(long)]
     pub(super) toml: bool,
@@ -174,6 +184,16 @@ pub(super) struct ResultsArgs {
     pub(super) export: ExportArgs,
     #[command(flatten)]
     pub(super) keep: KeepArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Style {
+    /// Colours on a terminal
+    Auto,
+    Color,
+    Nocolor,
+    /// No table
+    None,
 }
 
 /// The text of a time, or `none`.

@@ -13,6 +13,7 @@ use crate::commands::export::{named, tell};
 use crate::report::export::{self, Format};
 
 #[derive(Args)]
+#[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub(super) struct ExportArgs {
     /// Write the times of all runs as hyperfine does (`-`: standard output)
     #[arg(long, value_name = "FILE")]
@@ -23,7 +24,7 @@ pub(super) struct ExportArgs {
     /// Write the table in Markdown
     #[arg(long, value_name = "FILE")]
     export_markdown: Option<PathBuf>,
-    /// Write the table in AsciiDoc
+    /// Write the table in Asciidoc
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     export_asciidoc: Option<PathBuf>,
     /// Write the table for Emacs Org mode

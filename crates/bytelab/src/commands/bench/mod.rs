@@ -12,10 +12,14 @@ mod shell;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anstream::ColorChoice;
 use anyhow::{Result, anyhow};
+use lab::analyze::{Analysis, analyze};
+use lab::param::Point;
+use lab::run::Run;
 
 pub(crate) use self::args::BenchArgs;
-use self::args::RunsArgs;
+use self::args::{RunsArgs, Style};
 use self::commands::Commands;
 use self::definition::{Definition, string};
 use self::export::Exports;
@@ -37,8 +41,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     }
     let custom::Loaded { experiment, definition, defaults } = context.experiments.read(text)?;
     let measuring = MeasureArgs::with_defaults(defaults)?;
-    let request =
-        measuring.request(experiment.name, vec![lab::param::Point::default()], Some(definition));
+    let request = measuring.request(experiment.name, vec![Point::default()], Some(definition));
     let request = with_flags(request, args);
     let reserved_names = context.experiments.reserved_names;
     let experiments = Catalogue { experiments: vec![experiment], reserved_names };
@@ -46,11 +49,22 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let exports = Exports::create(&args.results.export)?;
     commands.note_shell()?;
     let measured = measure(request, &context, |run| {
-        let analysis = print(run, &args.output)?;
+        let analysis = print_in_style(run, args)?;
         exports.write(run, &analysis)?;
         Ok(analysis)
     });
     Ok(measured.unwrap_or_else(|error| exit::of_failure(&with_advice(error))))
+}
+
+fn print_in_style(run: &Run, args: &BenchArgs) -> Result<Analysis> {
+    let choice = match args.results.style {
+        Style::None => return Ok(analyze(run)),
+        Style::Auto => ColorChoice::Auto,
+        Style::Color => ColorChoice::AlwaysAnsi,
+        Style::Nocolor => ColorChoice::Never,
+    };
+    choice.write_global();
+    print(run, &args.output)
 }
 
 /// What is no part of the experiment.
@@ -81,7 +95,7 @@ fn definition(args: &BenchArgs, commands: &Commands) -> Result<Definition> {
     Ok(Definition {
         dir,
         env: commands.env.clone(),
-        plan: plan(args),
+        plan: plan(args, commands.methods.len()),
         data: args.runs.data.as_deref().map(|file| existing("--data", file)).transpose()?,
         same_output: args.streams.same_output,
         setup: commands.setup.clone(),
@@ -90,14 +104,20 @@ fn definition(args: &BenchArgs, commands: &Commands) -> Result<Definition> {
     })
 }
 
+/// The rounds and the time of one command: with no other to be compared with, nothing is ever
+/// decided.
+const ALONE: (u32, &str) = (1000, "3s");
+
 /// The keys of `[plan]`.
-fn plan(args: &BenchArgs) -> Vec<(&'static str, String)> {
+fn plan(args: &BenchArgs, methods: usize) -> Vec<(&'static str, String)> {
     let RunsArgs { warmup, runs, time, max_runs, timeout, counting, cache, .. } = &args.runs;
     let number = |given: &Option<u32>| given.or(runs.map(|_| 0)).map(|n| n.to_string());
-    let time = time.as_deref().or(runs.map(|_| "none"));
+    let alone = (methods == 1 && runs.is_none() && max_runs.is_none()).then_some(ALONE);
+    let rounds = runs.or(alone.map(|(rounds, _)| rounds));
+    let time = time.as_deref().or(runs.map(|_| "none")).or(alone.map(|(_, time)| time));
     let timeout = timeout.map(|timeout| humantime::format_duration(timeout).to_string());
     let keys = [
-        ("rounds", runs.map(|n| n.to_string())),
+        ("rounds", rounds.map(|n| n.to_string())),
         // As many sessions, so that it is kept to exactly.
         ("sessions", runs.filter(|n| i64::from(*n) <= MOST_SESSIONS).map(|n| n.to_string())),
         ("max_sessions", max_runs.map(|n| n.to_string())),

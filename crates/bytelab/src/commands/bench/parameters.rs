@@ -92,15 +92,12 @@ pub(super) fn filled(text: &str, values: &Values<'_>) -> String {
             let tail = from[1..].strip_prefix(name)?.strip_prefix('}')?;
             Some((value, tail))
         });
-        match found {
-            Some((value, tail)) => {
-                out.push_str(value);
-                rest = tail;
-            }
-            None => {
-                out.push('{');
-                rest = &from[1..];
-            }
+        if let Some((value, tail)) = found {
+            out.push_str(value);
+            rest = tail;
+        } else {
+            out.push('{');
+            rest = &from[1..];
         }
     }
     out + rest

@@ -39,26 +39,18 @@ pub(super) fn reason(text: &str) -> Option<String> {
     let mut begins_word = true;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
-        let is_special = match (quote, c) {
-            (Some('\''), _) => false,
-            (Some(_), '$' | '`') => true,
-            (Some(_), _) => false,
-            (
-                None,
-                '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '*' | '?' | '[' | '\n',
-            ) => true,
-            (None, '~' | '#') => begins_word,
-            (None, _) => false,
+        let is_special = match quote {
+            Some('\'') => false,
+            Some(_) => "$`".contains(c),
+            None => "|&;<>()$`*?[\n".contains(c) || "~#".contains(c) && begins_word,
         };
         if is_special {
             return Some(if c == '\n' { "a line feed".to_owned() } else { c.to_string() });
         }
         begins_word = quote.is_none() && c.is_ascii_whitespace();
         match (quote, c) {
-            (None | Some('"'), '\\') => {
-                if chars.next() == Some('\n') {
-                    return Some("a line feed".to_owned());
-                }
+            (None | Some('"'), '\\') if chars.next() == Some('\n') => {
+                return Some("a line feed".to_owned());
             }
             (None, '\'' | '"') => quote = Some(c),
             (Some(open), _) if open == c => quote = None,

@@ -1,4 +1,4 @@
-//! The tables for documents in AsciiDoc and for Emacs: the question, and for each point a table and
+//! The tables for documents in Asciidoc and for Emacs: the question, and for each point a table and
 //! its answer.
 
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ const ASCIIDOC: Markup = Markup {
         let mut escaped = String::new();
         for c in clean(text).chars() {
             if "&<>|*_`#^~+{}[]\\\"'".contains(c) {
-                escaped += &format!("&#{};", u32::from(c));
+                escaped.extend(["&#", &u32::from(c).to_string(), ";"]);
             } else {
                 escaped.push(c);
             }
