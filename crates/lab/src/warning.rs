@@ -43,6 +43,8 @@ pub enum WarningKind {
     /// Runs of a command count although they failed.
     FailedRuns,
     NoVerdict,
+    /// What the run could have shown of its undecided methods.
+    Undecided,
     Waited,
     Steal,
     CountingSpeed,

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::definition::Failures;
 use super::export::ExportArgs;
 use crate::commands::keep_args::KeepArgs;
-use crate::commands::measure_args::{Cache, MOST_ROUNDS, MOST_SESSIONS, time_limit};
+use crate::commands::measure_args::{Cache, MOST_ROUNDS, MOST_SESSIONS};
 use crate::commands::output::OutputArgs;
 
 #[derive(Args)]
@@ -54,7 +54,7 @@ pub(super) struct RunsArgs {
     #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs",
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) max_runs: Option<u32>,
-    /// Time for all runs of all commands, or `none` [default: 30s; 3s for one command]
+    /// Time for all of it [default: 30s; 3s for one command; as long as it takes with --runs]
     #[arg(long, value_parser = time)]
     pub(super) time: Option<String>,
     /// Time for one run; a command that takes longer is killed [default: 60s]
@@ -196,9 +196,9 @@ pub(super) enum Style {
     None,
 }
 
-/// The text of a time, or `none`.
+/// The text of a time.
 fn time(text: &str) -> Result<String, humantime::DurationError> {
-    time_limit(text).map(|_| text.to_owned())
+    humantime::parse_duration(text).map(|_| text.to_owned())
 }
 
 fn variable(text: &str) -> Result<(String, String), &'static str> {

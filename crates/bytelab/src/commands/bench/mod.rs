@@ -48,7 +48,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let context = Context { store: context.store.clone(), experiments };
     let exports = Exports::create(&args.results.export)?;
     commands.note_shell()?;
-    let measured = measure(request, &context, |run| {
+    let measured = measure(&request, &context, |run| {
         let analysis = print_in_style(run, args)?;
         exports.write(run, &analysis)?;
         Ok(analysis)
@@ -114,7 +114,7 @@ fn plan(args: &BenchArgs, methods: usize) -> Vec<(&'static str, String)> {
     let number = |given: &Option<u32>| given.or(runs.map(|_| 0)).map(|n| n.to_string());
     let alone = (methods == 1 && runs.is_none() && max_runs.is_none()).then_some(ALONE);
     let rounds = runs.or(alone.map(|(rounds, _)| rounds));
-    let time = time.as_deref().or(runs.map(|_| "none")).or(alone.map(|(_, time)| time));
+    let time = time.as_deref().or(alone.map(|(_, time)| time));
     let timeout = timeout.map(|timeout| humantime::format_duration(timeout).to_string());
     let keys = [
         ("rounds", rounds.map(|n| n.to_string())),

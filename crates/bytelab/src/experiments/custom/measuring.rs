@@ -29,9 +29,7 @@ pub(super) fn defaults(plan: &PlanTable) -> Result<Vec<(&'static str, String)>, 
     }
     for (id, given) in [("time", &plan.time), ("sample_limit", &plan.sample_limit)] {
         let Some(given) = given else { continue };
-        if !(id == "time" && given.value == "none") {
-            nanoseconds(given)?;
-        }
+        nanoseconds(given)?;
         defaults.push((id, given.value.clone()));
     }
     if let Some(cache) = plan.cache {
