@@ -148,7 +148,9 @@ fn declared(task: &str, file: &str) -> Result<(Command, custom::Loaded)> {
     let subcommand = of_task(&declared.experiment).name(file.to_owned());
     let mut defaults = std::mem::take(&mut declared.defaults);
     // The design of a check is fixed.
-    defaults.retain(|(id, _)| !is_check || !["rounds", "sessions", "time"].contains(id));
+    defaults.retain(|(id, _)| {
+        !is_check || !["rounds", "sessions", "max_sessions", "time"].contains(id)
+    });
     let subcommand = defaults.into_iter().fold(subcommand, |command, (id, value)| {
         command.mut_arg(id, |arg| arg.default_value(value))
     });
@@ -168,8 +170,16 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
 }
 
 /// Flags of `run` that a check of two sides does not use.
-const NO_CHOICE: [&str; 7] =
-    ["time", "until_decided", "margin", "workers", "reference", "trace", "languages"];
+const NO_CHOICE: [&str; 8] = [
+    "time",
+    "until_decided",
+    "margin",
+    "max_sessions",
+    "workers",
+    "reference",
+    "trace",
+    "languages",
+];
 
 fn ensure_fixed_design(matches: &ArgMatches) -> Result<()> {
     let typed = |id: &&&str| matches.value_source(id) == Some(ValueSource::CommandLine);

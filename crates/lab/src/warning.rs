@@ -40,6 +40,8 @@ pub enum WarningKind {
     /// Another method serves as the reference.
     Reference,
     NotCounted,
+    /// Runs of a command count although they failed.
+    FailedRuns,
     NoVerdict,
     /// What the run could have shown of its undecided methods.
     Undecided,
@@ -69,6 +71,7 @@ impl WarningKind {
         match self {
             WarningKind::WrongAnswer => "wrong answer",
             WarningKind::NotCounted => "samples that do not count",
+            WarningKind::FailedRuns => "runs that failed",
             WarningKind::NoVerdict => "no verdict",
             WarningKind::Waited => "waited for a CPU",
             WarningKind::CountingSpeed => "the counting pass ran at another speed",

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use anyhow::Result;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
@@ -59,6 +60,9 @@ pub(crate) struct MeasureArgs {
     /// every five rounds, at least six; without --rounds, until all is decided]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
+    /// Maximum number of sessions of a run that ends when all is decided
+    #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
+    max_sessions: Option<u32>,
     /// The seed of the random orders [default: a different one each time]
     #[arg(long)]
     seed: Option<u64>,
@@ -83,10 +87,21 @@ pub(crate) struct MeasureArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Cache {
+pub(crate) enum Cache {
     Warm,
     Cold,
     AsIs,
+}
+
+impl Cache {
+    /// The word in a file.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Cache::Warm => "warm",
+            Cache::Cold => "cold",
+            Cache::AsIs => "as-is",
+        }
+    }
 }
 
 impl From<Cache> for CacheState {
@@ -100,13 +115,29 @@ impl From<Cache> for CacheState {
 }
 
 /// Parses a margin such as `2%`.
-fn margin(text: &str) -> Result<f64, String> {
+fn margin(text: &str) -> std::result::Result<f64, String> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let percent = percent.filter(|percent| *percent > 0.0 && *percent <= MOST_MARGIN);
     percent.ok_or_else(|| format!("write N%, above 0 and up to {MOST_MARGIN}, such as 2%"))
 }
 
+/// A command line of these flags alone.
+#[derive(Parser)]
+struct Alone {
+    #[command(flatten)]
+    measuring: MeasureArgs,
+}
+
 impl MeasureArgs {
+    /// The values if no flag is given, for an experiment with these defaults.
+    pub(crate) fn with_defaults(defaults: Vec<(&'static str, String)>) -> Result<MeasureArgs> {
+        let command = defaults.into_iter().fold(Alone::command(), |command, (id, value)| {
+            command.mut_arg(id, |arg| arg.default_value(value))
+        });
+        let matches = command.try_get_matches_from([""])?;
+        Ok(MeasureArgs::from_arg_matches(&matches)?)
+    }
+
     fn limit(&self) -> Time {
         match self.time {
             Some(time) => Time::All(time),
@@ -135,11 +166,13 @@ impl MeasureArgs {
             margin_percent: self.margin,
             warm_up: self.warm_up,
             sessions: self.sessions,
+            max_sessions: self.max_sessions,
             seed: self.seed,
             cache: self.cache.into(),
             sample_limit: self.sample_limit,
             counting: self.counting,
             fresh: self.fresh,
+            needs_all: false,
             trace: self.trace,
             label: self.keep.label,
             data_dir: self.keep.data_dir,

@@ -35,6 +35,11 @@ impl Catalogue {
     pub(crate) fn load(&self, file: &Path) -> Result<custom::Loaded> {
         custom::load(file, &(self.reserved_names)())
     }
+
+    /// An experiment that was typed on the command line.
+    pub(crate) fn read(&self, text: String) -> Result<custom::Loaded> {
+        custom::from_text(text, &(self.reserved_names)())
+    }
 }
 
 pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a Experiment> {

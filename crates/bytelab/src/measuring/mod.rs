@@ -30,7 +30,7 @@ pub(crate) use self::plan::plan;
 use self::plan::{data_dir_text, fixed, seed};
 pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
 pub(crate) use self::progress::ProgressLine;
-pub(crate) use self::record::Measured;
+pub(crate) use self::record::{Measured, MethodFailed};
 use self::record::{Output, record};
 pub(crate) use self::request::{RunRequest, Selection, Time};
 pub(crate) use self::run_lock::mark_imported;
@@ -45,7 +45,8 @@ pub(crate) fn run(
 ) -> Result<Measured> {
     let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
     let (job, new) = chosen(experiments, request)?;
-    record(job, Start::New(new), Output { store, trace }, stop)
+    let output = Output { store, trace, needs_all: request.needs_all };
+    record(job, Start::New(new), output, stop)
 }
 
 /// Which methods are measured, at which points, by which plan.
@@ -84,13 +85,13 @@ pub(crate) fn resume(
         run.plan.metric_versions == metric::versions(),
         "run {id} was begun by a bytelab that defines its metrics in another way: start a new one"
     );
-    let declared = declared_in_file(experiments, &run)?;
+    let declared = declared_by_user(experiments, &run)?;
     let experiment = experiment_of(experiments, &run, declared.as_ref())?;
     if let Some(process) = run_lock::holder(&run.environment) {
         bail!("run {id} is being measured by process {process}: stop that first");
     }
     let job = Job { experiment, methods: methods_of(experiment, &run)? };
-    let output = Output { store: Some(store), trace: None };
+    let output = Output { store: Some(store), trace: None, needs_all: false };
     record(job, Start::Stored(run), output, stop)
 }
 
@@ -104,7 +105,7 @@ pub(crate) fn repeat(
     stop: &Stop,
 ) -> Result<Run> {
     ensure_one_side(run)?;
-    let declared = declared_in_file(experiments, run)?;
+    let declared = declared_by_user(experiments, run)?;
     let experiment = experiment_of(experiments, run, declared.as_ref())?;
     let job = Job { experiment, methods: methods_of(experiment, run)? };
     let mut plan = Plan { seed: seed(), ..fixed(run.plan.clone()) };
@@ -123,12 +124,22 @@ pub(crate) fn measure_new(
     store: Option<Box<dyn Store>>,
     stop: &Stop,
 ) -> Result<Run> {
-    Ok(record(job, Start::New(new), Output { store, trace: None }, stop)?.run)
+    Ok(record(job, Start::New(new), Output { store, trace: None, needs_all: false }, stop)?.run)
 }
 
-/// The file that declared the run's experiment, if any: it must be unchanged since the run began.
-fn declared_in_file(experiments: &Catalogue, run: &Run) -> Result<Option<custom::Loaded>> {
-    let same_file = |old: &Definition| {
+/// The definition of the run's experiment if it is none of the program's own. A file must be
+/// unchanged since the run began; what was typed on the command line is in the run.
+fn declared_by_user(experiments: &Catalogue, run: &Run) -> Result<Option<custom::Loaded>> {
+    let same = |old: &Definition| {
+        if old.file.is_empty() {
+            ensure!(
+                !run_lock::is_imported(&run.environment),
+                "run {} was imported, and its commands are not started for that: measure them with \
+                 `bytelab bench`",
+                run.id
+            );
+            return experiments.read(old.text.clone());
+        }
         let declared = experiments.load(Path::new(&old.file)).with_context(|| {
             format!("run {} was declared in a file that cannot be used now", run.id)
         })?;
@@ -140,7 +151,7 @@ fn declared_in_file(experiments: &Catalogue, run: &Run) -> Result<Option<custom:
         );
         Ok(declared)
     };
-    run.plan.definition.as_ref().map(same_file).transpose()
+    run.plan.definition.as_ref().map(same).transpose()
 }
 
 fn experiment_of<'a>(

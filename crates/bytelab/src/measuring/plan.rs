@@ -28,7 +28,10 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
     );
     let (sessions, rounds) = match design {
         Design::Fixed => sessions(request.rounds.unwrap_or(ROUNDS), request.sessions),
-        Design::Sequential => (LAST_LOOK, ROUNDS_PER_SESSION),
+        Design::Sequential => {
+            let most = request.max_sessions.unwrap_or(LAST_LOOK);
+            (most.clamp(1, LAST_LOOK), ROUNDS_PER_SESSION)
+        }
     };
     Ok(Plan {
         rounds,
@@ -147,11 +150,13 @@ mod tests {
             margin_percent: None,
             warm_up: 1,
             sessions: None,
+            max_sessions: None,
             seed: None,
             cache: CacheState::Warm,
             sample_limit: Duration::from_mins(1),
             counting: 5,
             fresh: false,
+            needs_all: false,
             trace: None,
             label: None,
             data_dir: None,

@@ -24,6 +24,8 @@ pub(crate) struct RunRequest {
     pub(crate) warm_up: u32,
     /// `None`: as many as the rounds need.
     pub(crate) sessions: Option<u32>,
+    /// The maximum of sessions if nothing says how many there are.
+    pub(crate) max_sessions: Option<u32>,
     pub(crate) seed: Option<u64>,
     pub(crate) cache: CacheState,
     pub(crate) sample_limit: Duration,
@@ -31,6 +33,8 @@ pub(crate) struct RunRequest {
     pub(crate) counting: u32,
     /// Every sample in a new process.
     pub(crate) fresh: bool,
+    /// The first method that fails, or that is not installed, ends the run with an error.
+    pub(crate) needs_all: bool,
     /// Where the timeline of one additional round is written.
     pub(crate) trace: Option<PathBuf>,
     pub(crate) label: Option<String>,

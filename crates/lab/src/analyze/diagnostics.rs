@@ -7,7 +7,7 @@ use super::compare::is_single_threaded;
 use super::found::{Found, percent, warn};
 use super::wait::{WAIT_SHARE, wait_share};
 use super::{Comparison, Family, noise, undecided};
-use crate::metric::{COUNTING_WALL, WALL, WALL_LESS_WAIT};
+use crate::metric::{COUNTING_WALL, EXIT_CODE, WALL, WALL_LESS_WAIT};
 use crate::run::{Imported, Pass, Role, Run, Sample, Status, Warning, WarningKind};
 use crate::stats;
 
@@ -33,6 +33,7 @@ pub(super) fn warnings(
     not_measured(run, &mut notes);
     replaced_references(run, families, &mut notes);
     not_counted(run, &mut notes);
+    failed_runs(run, &mut notes);
     no_interval(run, comparisons, &mut notes);
     notes.extend(undecided::warning(run, comparisons));
     waiting(run, families, &mut notes);
@@ -105,6 +106,22 @@ fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
     let advice =
         "they are kept, but in no number shown; free memory, or measure with --cache as-is";
     warn(run, &WarningKind::NotCounted, advice, found.collect(), notes);
+}
+
+/// Runs that failed and count. What was imported has notes of its own.
+fn failed_runs(run: &Run, notes: &mut Vec<Warning>) {
+    if run.plan.imported.is_some() {
+        return;
+    }
+    let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
+        let codes: Vec<i64> = cell.counted(EXIT_CODE).map(|(_, code)| code as i64).collect();
+        let failed: Vec<i64> = codes.iter().copied().filter(|code| *code != 0).collect();
+        let first = failed.first()?;
+        let others = if failed.iter().any(|code| code != first) { " and others" } else { "" };
+        Some((i, format!("{} of {}, exit code {first}{others}", failed.len(), codes.len())))
+    });
+    let advice = "they count, as the definition of the command says";
+    warn(run, &WarningKind::FailedRuns, advice, found.collect(), notes);
 }
 
 fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) {

@@ -47,8 +47,9 @@ pub trait Runner {
 
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
-    /// Called directly before a sample, and before the cache is brought into its state.
-    fn before(&mut self) -> Result<(), RunError> {
+    /// Called directly before the sample of this number, and before the cache is brought into its
+    /// state.
+    fn before(&mut self, _n: u64) -> Result<(), RunError> {
         Ok(())
     }
 
@@ -70,8 +71,8 @@ pub trait Runner {
 pub trait CountingRunner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
-    /// Called directly before each of the following.
-    fn before(&mut self) -> Result<(), RunError> {
+    /// Called directly before each of the following, with its number.
+    fn before(&mut self, _n: u64) -> Result<(), RunError> {
         Ok(())
     }
 
@@ -103,8 +104,8 @@ pub trait TracedRunner {
 
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
-    /// Called directly before the job.
-    fn before(&mut self) -> Result<(), RunError> {
+    /// Called directly before the job, with its number.
+    fn before(&mut self, _n: u64) -> Result<(), RunError> {
         Ok(())
     }
 

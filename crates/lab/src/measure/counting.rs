@@ -108,11 +108,11 @@ impl Live {
     /// them itself: the figures of a runtime about itself are more accurate than those seen from
     /// outside.
     fn count(&mut self) -> Result<Counted, RunError> {
-        self.runner.before()?;
+        self.runner.before(self.n)?;
         let mut counted = self.runner.count(self.n, self.ops)?;
         let own = |name: &String| ALLOCATION_METRICS.contains(&name.as_str());
         if !counted.done.metrics.iter().any(|(name, _)| own(name)) {
-            self.runner.before()?;
+            self.runner.before(self.n)?;
             counted.counts.extend(self.runner.allocations(self.n, self.ops)?);
         }
         Ok(counted)
@@ -251,7 +251,7 @@ impl Counting<'_, '_> {
     fn trace(&mut self, index: usize) -> Result<Option<f64>, Halt> {
         let State::Live(live) = &mut self.cells[index] else { return Ok(None) };
         live.n += 1;
-        let traced = live.runner.before().and_then(|()| live.runner.trace(live.n, live.ops));
+        let traced = live.runner.before(live.n).and_then(|()| live.runner.trace(live.n, live.ops));
         let Traced { done, calls } = match traced {
             Ok(traced) => traced,
             Err(ended) => {

@@ -190,6 +190,9 @@ pub const ALLOCATIONS: &str = "allocations";
 
 /// For a plain command, this is taken in the counting pass: its memory is gone once it has ended.
 pub const PEAK_RSS: &str = "peak_rss_bytes";
+/// Of a plain command that may end with another exit code than 0; 128 more than the signal that
+/// ended it.
+pub const EXIT_CODE: &str = "exit_code";
 
 /// Whether the counting pass takes this metric. All other metrics are never taken from that pass.
 pub fn is_counted_apart(name: &str) -> bool {

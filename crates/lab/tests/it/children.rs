@@ -17,8 +17,7 @@ use crate::script::{cell, method, plan, run, script};
 const BURN: &str = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
 
 fn shell(name: &str, text: &str) -> Method {
-    let argv = vec![text.to_owned()];
-    method(name, How::Command(Command { argv, shell: true, ..Command::default() }))
+    method(name, How::Command(Command::script(text)))
 }
 
 fn started(method: &Method) -> Box<dyn Runner> {

@@ -275,7 +275,7 @@ fn a_run_that_was_stopped_while_counting_is_resumed_there() {
 fn the_peak_of_a_command_is_that_of_its_largest_process() {
     let dd = "dd if=/dev/zero of=/dev/null bs=67108864 count=1 2>/dev/null";
     let plain = ["dd", "if=/dev/zero", "of=/dev/null", "bs=67108864", "count=1"];
-    let script = Command { argv: vec![format!("{dd}; {dd}")], shell: true, ..Command::default() };
+    let script = Command::script(format!("{dd}; {dd}"));
     let methods = vec![
         method("small", How::Command(Command::plain(["true"]))),
         method("plain", How::Command(Command::plain(plain))),
@@ -324,8 +324,7 @@ fn a_command_that_no_time_was_left_to_count_has_a_reason_for_its_peak() {
 #[test]
 fn a_peak_that_is_known_at_one_point_is_explained_at_the_others() {
     let script = "if [ {size} = 2 ] && [ -n \"${BYTELAB_COUNTING+x}\" ]; then exit 3; fi";
-    let argv = vec![script.to_owned()];
-    let how = How::Command(Command { argv, shell: true, ..Command::default() });
+    let how = How::Command(Command::script(script));
     let at = |size: u64| {
         let mut point = Point::default();
         point.set("size", size);

@@ -25,6 +25,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: "",
         params: Vec::new(),
         methods: Vec::new(),
+        dir: None,
         data: Box::new(|_, _, _| Ok(Data { payload_bytes: Some(8), ..Data::default() })),
     }
 }

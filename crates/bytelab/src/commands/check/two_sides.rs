@@ -92,8 +92,7 @@ pub(super) fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> 
             param.name
         );
     }
-    let dir = Path::new(&old.definition.file).parent().map(Path::to_owned);
-    let Experiment { methods, data, .. } = old.experiment;
+    let Experiment { methods, data, dir, .. } = old.experiment;
     let of_method = |method: &Method| {
         let found = methods.iter().find(|old| old.name == method.name)?;
         let side = OldSide { name: found.name.clone(), program: None, dir: dir.clone() };

@@ -39,6 +39,7 @@ pub(crate) fn experiment() -> Experiment {
             bypasses_cache: true,
             ..Method::contender(METHOD, about, How::BuiltIn(build)).reads(&["row", "dir"])
         }],
+        dir: None,
         data: Box::new(data),
     }
 }

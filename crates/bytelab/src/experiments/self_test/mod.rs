@@ -45,6 +45,7 @@ pub(crate) fn experiment() -> Experiment {
         .chain(allocate::methods())
         .chain(pairs::methods())
         .collect(),
+        dir: None,
         data: Box::new(|_, dir, _| {
             let path = dir.join("self-test.bin");
             let old = std::fs::metadata(&path).map(|file| file.len());

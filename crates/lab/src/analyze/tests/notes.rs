@@ -48,6 +48,17 @@ fn a_drift_is_noted_and_said_to_leave_the_ratios() {
 }
 
 #[test]
+fn runs_that_failed_and_count_are_noted() {
+    let mut run = run(calm());
+    run.cells[0].values.insert("exit_code".to_owned(), vec![0.0; 100]);
+    let codes = (0..100).map(|i| if i % 4 == 0 { 1.0 } else { 0.0 }).collect();
+    run.cells[1].values.insert("exit_code".to_owned(), codes);
+    check(&run, &["m1: runs that failed: 25 of 100, exit code 1; they count"]);
+    run.cells[1].values.insert("exit_code".to_owned(), (0..100).map(f64::from).collect());
+    check(&run, &["m1: runs that failed: 99 of 100, exit code 1 and others; they"]);
+}
+
+#[test]
 fn a_doubt_about_many_methods_is_one_note() {
     let mut run = run((0..9).map(|i| cell(&format!("m{i}"), noisy(i, 0.02))).collect());
     for cell in &mut run.cells[1..] {

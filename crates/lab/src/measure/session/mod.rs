@@ -42,6 +42,8 @@ pub(super) struct Live {
     /// Index into the points and their data.
     point: usize,
     bypasses_cache: bool,
+    /// Whether it is a plain command that has been run for the first warm-up round.
+    is_warm: bool,
     /// Approximate time of one operation.
     op_ns: u64,
     tells_device_bytes: bool,
@@ -156,6 +158,7 @@ impl Session<'_, '_> {
             n: 0,
             point,
             bypasses_cache,
+            is_warm: false,
             op_ns: 0,
             tells_device_bytes: false,
             last: (0, 0),
@@ -169,6 +172,9 @@ impl Session<'_, '_> {
         if self.bench.run.plan.cache == CacheState::Cold {
             // A second operation would find the file cached.
             return Ok(());
+        }
+        if self.bench.method(cell).is_ok_and(|(method, _)| method.how.is_command()) {
+            return self.run_command_once(cell);
         }
         let enough_ns = STEPS_PER_SAMPLE * clock::step_ns();
         for _ in 0..12 {
@@ -193,6 +199,20 @@ impl Session<'_, '_> {
             }
             let factor = (enough_ns * 5 / 4).div_ceil(shortest_ns.max(1)).clamp(2, 1000);
             live.ops = live.ops.saturating_mul(factor);
+        }
+        Ok(())
+    }
+
+    /// How long a plain command takes is known from a run that is part of the first warm-up round,
+    /// so that it runs as often as the plan says; without warm-up rounds it is not known.
+    fn run_command_once(&mut self, cell: usize) -> Result<(), Halt> {
+        if self.schedule.warm_up() == 0 {
+            return Ok(());
+        }
+        self.sample(cell, Position { round: 0, slot: 0, warm_up: true })?;
+        if let Some(live) = &mut self.live[cell] {
+            live.op_ns = live.last.0;
+            live.is_warm = true;
         }
         Ok(())
     }
@@ -229,8 +249,10 @@ impl Session<'_, '_> {
                 break;
             }
             self.bench.record.progress(&self.schedule.progress(now_ns));
-            self.round(round, !counts)?;
-            self.schedule.took(clock::now_ns() - now_ns, counts);
+            let samples = self.round(round, !counts)?;
+            if counts || samples > 0 {
+                self.schedule.took(clock::now_ns() - now_ns, counts);
+            }
             if self.live.iter().all(Option::is_none) {
                 break;
             }
@@ -238,13 +260,19 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn round(&mut self, round: u32, warm_up: bool) -> Result<(), Halt> {
+    /// Returns the number of samples that were taken.
+    fn round(&mut self, round: u32, warm_up: bool) -> Result<usize, Halt> {
         self.keep_warm()?;
         let order = order(self.bench.run.plan.seed, self.number, round, self.bench.run.cells.len());
         let alive: Vec<usize> =
             order.into_iter().filter(|cell| self.live[*cell].is_some()).collect();
         let alive = alive.into_iter().filter(|cell| self.schedule.takes_part(*cell, warm_up));
-        let alive: Vec<usize> = alive.collect();
+        let needed = |cell: &usize| {
+            let is_warm = self.live[*cell].as_ref().is_some_and(|live| live.is_warm);
+            !(warm_up && round == 0 && is_warm)
+        };
+        let alive: Vec<usize> = alive.filter(needed).collect();
+        let samples = alive.len();
         for (slot, cell) in alive.into_iter().enumerate() {
             self.bench.check_stop()?;
             if self.schedule.is_over(clock::now_ns()) {
@@ -253,7 +281,7 @@ impl Session<'_, '_> {
             let position = Position { round, slot: slot as u32, warm_up };
             self.sample(cell, position)?;
         }
-        Ok(())
+        Ok(samples)
     }
 
     /// Reads back what other programs evicted from the page cache, before a round.
@@ -273,7 +301,8 @@ impl Session<'_, '_> {
     /// Takes one sample; a failure ends the cell, not the run.
     fn sample(&mut self, index: usize, position: Position) -> Result<(), Halt> {
         let Some(live) = &mut self.live[index] else { return Ok(()) };
-        if let Err(ended) = live.runner.before() {
+        live.n += 1;
+        if let Err(ended) = live.runner.before(live.n) {
             self.end(index, ended)?;
             self.bench.changed(index)?;
             return Ok(());
@@ -285,7 +314,6 @@ impl Session<'_, '_> {
         // A warm sample that reads no byte from the device is proved afterwards.
         let proves_itself = cache == CacheState::Warm && live.tells_device_bytes;
         let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
-        live.n += 1;
         let taken = match live.runner.go(live.n, live.ops) {
             Ok(taken) => taken,
             Err(ended) => {
