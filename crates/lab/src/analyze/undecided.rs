@@ -49,7 +49,7 @@ fn takes(run: &Run, sessions: u64, session_ns: Option<f64>) -> String {
     let last = LOOKS[LOOKS.len() - 1] as u64;
     let look = LOOKS.iter().map(|look| *look as u64).find(|look| *look >= sessions);
     let sessions = if run.plan.design.is_fixed() { Some(sessions) } else { look };
-    let Some(sessions) = sessions else { return format!("more than the {last} sessions of a run") };
+    let Some(sessions) = sessions else { return format!("over {last} sessions") };
     let time = session_ns.map(|ns| duration(ns * sessions as f64 / 1e9));
     match (time, run.plan.design.is_fixed()) {
         (None, _) => format!("{sessions} sessions"),

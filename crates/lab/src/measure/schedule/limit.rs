@@ -8,7 +8,7 @@ use crate::stats::{LOOKS, SESSIONS_NEEDED};
 /// rounds.
 pub(super) const TIMES_AT_MOST: u64 = 3;
 /// The counting pass has at least and at most these parts of a limit for the whole run.
-const COUNTING_PARTS: [u64; 2] = [20, 4];
+const COUNTING_PARTS: [u64; 2] = [10, 4];
 
 /// The maximum duration of a run. Where the limit is one for its rounds, the first of them may take
 /// longer.
