@@ -42,6 +42,8 @@ pub enum WarningKind {
     NotCounted,
     NoVerdict,
     Waited,
+    /// The wait is not part of the times that are compared.
+    WaitTakenOut,
     Steal,
     CountingSpeed,
     WarmUp,
@@ -68,7 +70,7 @@ impl WarningKind {
             WarningKind::WrongAnswer => "wrong answer",
             WarningKind::NotCounted => "samples that do not count",
             WarningKind::NoVerdict => "no verdict",
-            WarningKind::Waited => "waited for a CPU",
+            WarningKind::Waited | WarningKind::WaitTakenOut => "waited for a CPU",
             WarningKind::CountingSpeed => "the counting pass ran at another speed",
             WarningKind::WarmUp => "warm-up not finished",
             WarningKind::Drift => "drift",

@@ -8,7 +8,7 @@ use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
 use super::keep_args::KeepArgs;
-use crate::measuring::{RunRequest, Selection};
+use crate::measuring::{RunRequest, Selection, Shown};
 
 /// The maximum number of rounds, of all sessions together.
 pub(crate) const MOST_ROUNDS: i64 = 1_000_000;
@@ -114,6 +114,7 @@ impl MeasureArgs {
             label: self.keep.label,
             data_dir: self.keep.data_dir,
             keep: !self.keep.no_store,
+            shown: Shown::Step,
         }
     }
 }

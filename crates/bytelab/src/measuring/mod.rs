@@ -27,7 +27,7 @@ use self::choose::{ensure_one_side, leave_out, methods_of};
 pub(crate) use self::plan::plan;
 use self::plan::{data_dir_text, fixed, seed};
 pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
-pub(crate) use self::progress::ProgressLine;
+pub(crate) use self::progress::{ProgressDisplay, Shown};
 pub(crate) use self::record::Measured;
 use self::record::{Output, record};
 pub(crate) use self::request::{RunRequest, Selection};
@@ -59,7 +59,8 @@ pub(crate) fn run(
         experiment.name
     );
     let new = NewRun { points, plan, label: request.label, notes };
-    record(Job { experiment, methods }, Start::New(new), Output { store, trace }, stop)
+    let output = Output { store, trace, shown: request.shown };
+    record(Job { experiment, methods }, Start::New(new), output, stop)
 }
 
 /// Continues a run that was stopped or killed.
@@ -67,6 +68,7 @@ pub(crate) fn resume(
     experiments: &Catalogue,
     id: &str,
     mut store: Box<dyn Store>,
+    shown: Shown,
     stop: &Stop,
 ) -> Result<Measured> {
     let run = store.load(id)?;
@@ -83,7 +85,7 @@ pub(crate) fn resume(
         bail!("run {id} is being measured by process {process}: stop that first");
     }
     let job = Job { experiment, methods: methods_of(experiment, &run)? };
-    let output = Output { store: Some(store), trace: None };
+    let output = Output { store: Some(store), trace: None, shown };
     record(job, Start::Stored(run), output, stop)
 }
 
@@ -116,7 +118,8 @@ pub(crate) fn measure_new(
     store: Option<Box<dyn Store>>,
     stop: &Stop,
 ) -> Result<Run> {
-    Ok(record(job, Start::New(new), Output { store, trace: None }, stop)?.run)
+    let output = Output { store, trace: None, shown: Shown::Step };
+    Ok(record(job, Start::New(new), output, stop)?.run)
 }
 
 /// The file that declared the run's experiment, if any: it must be unchanged since the run began.

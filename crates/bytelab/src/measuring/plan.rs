@@ -114,7 +114,7 @@ mod tests {
     use lab::run::{CacheState, Definition, Threshold};
 
     use super::*;
-    use crate::measuring::Selection;
+    use crate::measuring::{Selection, Shown};
 
     fn request() -> RunRequest {
         RunRequest {
@@ -134,6 +134,7 @@ mod tests {
             trace: None,
             label: None,
             data_dir: None,
+            shown: Shown::Nothing,
             keep: false,
         }
     }

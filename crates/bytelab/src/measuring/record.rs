@@ -1,4 +1,4 @@
-//! Takes samples to the store, the progress line, and the timeline file.
+//! Takes samples to the store, the display of the progress, and the timeline file.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use lab::run::{Plan, Run, Warning};
 use lab::timeline::trace;
 
 use super::prepare::{PreparedRun, Start, prepare_run};
-use super::progress::ProgressLine;
+use super::progress::{ProgressDisplay, Shown};
 use super::run_lock;
 use super::trace_file::TraceFile;
 use crate::store::{LOCK_LIMIT, Locked, Store};
@@ -30,15 +30,16 @@ pub(crate) struct Measured {
 pub(super) struct Output {
     pub(super) store: Option<Box<dyn Store>>,
     pub(super) trace: Option<TraceFile>,
+    pub(super) shown: Shown,
 }
 
 /// Prepares what is decided, measures it, and stores each sample. The result includes whether
 /// everything that was created was removed.
 pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
-    let Output { mut store, trace: file } = output;
-    let line = ProgressLine::new();
+    let Output { mut store, trace: file, shown } = output;
+    let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();
-    let mut prepared = prepare_run(job, start, Some(&orphans), &line, stop)?;
+    let mut prepared = prepare_run(job, start, Some(&orphans), &display, stop)?;
     if !prepared.run.id.is_empty() {
         take_over(&mut prepared.run, store.as_deref_mut())?;
     }
@@ -46,7 +47,7 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
     let PreparedRun { job, mut run, data, toolchains } = prepared;
     let _ = writeln!(io::stderr(), "bytelab: {}", at_most(&job, &run.plan));
     let mut recorder =
-        Recorder { store, line, toolchains, pending: Vec::new(), lock_limit: LOCK_LIMIT };
+        Recorder { store, display, toolchains, pending: Vec::new(), lock_limit: LOCK_LIMIT };
     if !run.id.is_empty() {
         recorder.set_lock_limit(SHORT)?;
     }
@@ -58,7 +59,7 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
         measured = trace(&job, &mut run, &data, &mut launcher, &mut recorder, stop)
             .and_then(|timeline| timeline.map_or(Ok(()), |timeline| file.write(&timeline)));
     }
-    recorder.line.clear();
+    recorder.display.clear();
     let left = end(data);
     let tidy = left.is_empty();
     if !tidy && measured.is_ok() {
@@ -113,10 +114,10 @@ fn end(data: Vec<Data>) -> Vec<Warning> {
     left
 }
 
-/// Passes the growing run to the store and the progress line.
+/// Passes the growing run to the store and the display of the progress.
 struct Recorder {
     store: Option<Box<dyn Store>>,
-    line: ProgressLine,
+    display: ProgressDisplay,
     /// The tools with which the run's workers were built.
     toolchains: Vec<ToolchainVersion>,
     /// The changes not yet stored because another program has locked the store; the run already
@@ -224,8 +225,8 @@ impl Record for Recorder {
         self.keep(run, Change::Plan)
     }
 
-    fn progress(&mut self, progress: &Progress<'_>) {
-        self.line.show(progress);
+    fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
+        self.display.show(run, progress);
     }
 
     fn finish(&mut self, run: &Run) -> Result<()> {
@@ -233,7 +234,7 @@ impl Record for Recorder {
         if self.pending.is_empty() {
             return Ok(());
         }
-        self.line.clear();
+        self.display.clear();
         let seconds = self.lock_limit.as_secs();
         let waiting =
             format!("another program keeps the store locked; waiting for it up to {seconds} s");
@@ -257,7 +258,7 @@ mod tests {
         let store = Some(store::open(Some(path.clone().into())).unwrap());
         let mut recorder = Recorder {
             store,
-            line: ProgressLine::new(),
+            display: ProgressDisplay::new(Shown::Nothing),
             toolchains: Vec::new(),
             pending: Vec::new(),
             lock_limit: Duration::ZERO,

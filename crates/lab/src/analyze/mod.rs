@@ -15,6 +15,7 @@ pub mod latency;
 mod leaving;
 mod look;
 mod noise;
+mod preview;
 mod sides;
 pub mod size_sweep;
 mod summary;
@@ -37,6 +38,7 @@ pub use self::compare::RELEVANT_PERCENT;
 use self::family::Tables;
 pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, series};
 pub use self::leaving::{Decided, decided, is_look};
+pub use self::preview::preview;
 pub use self::sides::{
     Effect, MetricChange, RunComparison, SideSummary, Unmatched, compare_sides, gate, refusal,
 };

@@ -21,6 +21,8 @@ pub(crate) struct Rows<'a> {
     pub(crate) counts: Vec<&'static str>,
     /// The columns that the user requested.
     pub(crate) more: &'a [More],
+    /// While the run is measured: by cell of the run, whether it has left.
+    pub(crate) left: Option<&'a [bool]>,
 }
 
 /// A column that is shown on request.
@@ -137,7 +139,18 @@ impl<'a> Rows<'a> {
         let shown = matches!(standing, Standing::Compared(Verdict::Faster | Verdict::Slower));
         let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
         let relevance = if shown && small { " <1 %" } else { "" };
-        let text = format!("{}{relevance}", standing.word());
+        let mut text = format!("{}{relevance}", standing.word());
+        if let Some(left) = self.left {
+            if matches!(standing, Standing::Compared(Verdict::Undecided | Verdict::Missing))
+                && row.comparison.is_none_or(|comparison| comparison.low.is_none())
+            {
+                // No look has decided anything yet.
+                text.clear();
+            }
+            if left.get(row.index) == Some(&true) {
+                text += ", left";
+            }
+        }
         table::Cell { look: Look::Verdict(standing), ..text.into() }
     }
 
@@ -206,7 +219,7 @@ fn rows<'a>(
     rows.sort_by(|a, b| a.wrong().cmp(&b.wrong()).then(rank.of_row(a).total_cmp(&rank.of_row(b))));
     let (yardsticks, contenders) =
         rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
-    Rows { family, contenders, yardsticks, counts: Vec::new(), more: &[] }
+    Rows { family, contenders, yardsticks, counts: Vec::new(), more: &[], left: None }
 }
 
 /// The sort key of rows: the deciding metric. A row without it is sorted by its wall time relative

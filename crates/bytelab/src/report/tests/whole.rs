@@ -4,7 +4,7 @@ use lab::analyze::analyze;
 use lab::run::Status;
 
 use super::fixture::{self, Fixture};
-use super::{shown, text};
+use super::{ALL_NOTES, shown, text};
 use crate::report::{Layout, json, percentiles};
 
 /// Thirty rounds in six sessions of a reference and of methods that take this share of its time.
@@ -68,5 +68,5 @@ fn all_metrics_of_all_cells_are_shown() {
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(document["cells"][1]["samples"]["wall_ns"].as_array().unwrap().len(), 30);
     assert_eq!(document["families"][0]["best"][0], "mmap");
-    assert!(!text(&f.run, &f.analysis, &[], &layout).is_empty());
+    assert!(!text(&f.run, &f.analysis, ALL_NOTES, &layout).is_empty());
 }

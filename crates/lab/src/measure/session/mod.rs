@@ -79,7 +79,8 @@ impl Session<'_, '_> {
             if self.schedule.is_first() {
                 // Later sessions start quickly: the progress of the rounds stays on the screen.
                 let method = &self.bench.run.cells[cell].method;
-                self.bench.record.progress(&Progress::Preparing { method, done, of });
+                let progress = Progress::Preparing { method, done, of };
+                self.bench.record.progress(self.bench.run, &progress);
             }
             match self.prepare(cell) {
                 Ok(live) => self.live[cell] = Some(live),
@@ -207,7 +208,7 @@ impl Session<'_, '_> {
             if round > warm_up && !self.schedule.has_time(now_ns) {
                 break;
             }
-            self.bench.record.progress(&self.schedule.progress(now_ns));
+            self.bench.record.progress(self.bench.run, &self.schedule.progress(now_ns));
             self.round(round, !counts)?;
             self.schedule.took(clock::now_ns() - now_ns, counts);
             if self.live.iter().all(Option::is_none) {
