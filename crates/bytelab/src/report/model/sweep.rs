@@ -22,7 +22,7 @@ pub(crate) struct Sweep<'r, 'a> {
     pub(crate) points: Vec<&'r Rows<'a>>,
 }
 
-impl<'r, 'a> Sweep<'r, 'a> {
+impl<'a> Sweep<'_, 'a> {
     /// The value of one of its points.
     pub(crate) fn value(&self, rows: &Rows<'_>) -> String {
         let shown = units::point(&rows.family.point.only(|name| name == self.param));

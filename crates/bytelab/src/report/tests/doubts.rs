@@ -182,7 +182,7 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
 fn few_notes(f: &Fixture, width: usize) -> String {
     let text = text(&f.run, &f.analysis, Shown::default(), &Layout { width, colour: false });
     let lines = text.lines().filter(|line| line.starts_with("note: ") || line.contains("--notes"));
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn warning(kind: WarningKind, method: Option<&str>, detail: &str) -> Warning {

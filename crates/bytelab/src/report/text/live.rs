@@ -105,7 +105,7 @@ pub(crate) fn look(run: &Run, decided: &Decided, left: &[bool]) -> String {
     let sessions = decisions().map(|comparison| comparison.sessions).max().unwrap_or_default();
     let open = decisions().filter(|comparison| comparison.verdict == Verdict::Undecided).count();
     let all = decisions().count();
-    let mut said = format!("{sessions} sessions: {} of {all} decided", all - open);
+    let mut said = vec![format!("{sessions} sessions: {} of {all} decided", all - open)];
     let varying = Varying::of_run(run);
     let name = |cell: usize| {
         run.cells.get(cell).map(|cell| format!("{}{}", cell.method, varying.of(&cell.point)))
@@ -113,7 +113,7 @@ pub(crate) fn look(run: &Run, decided: &Decided, left: &[bool]) -> String {
     let gone = left.iter().enumerate().filter(|(_, left)| **left);
     let gone: Vec<String> = gone.filter_map(|(cell, _)| name(cell)).collect();
     if !gone.is_empty() {
-        said += &format!("; left: {}", listed(&gone));
+        said.push(format!("left: {}", listed(&gone)));
     }
     let best = |family: &Family| {
         let at = varying.of(&family.point);
@@ -122,9 +122,9 @@ pub(crate) fn look(run: &Run, decided: &Decided, left: &[bool]) -> String {
     };
     let best: Vec<String> = decided.families.iter().flat_map(best).collect();
     if !best.is_empty() {
-        said += &format!("; best so far: {}", listed(&best));
+        said.push(format!("best so far: {}", listed(&best)));
     }
-    said
+    said.join("; ")
 }
 
 fn listed(names: &[String]) -> String {

@@ -80,7 +80,7 @@ fn part(sweep: &Sweep<'_, '_>, columns: std::ops::Range<usize>) -> Table {
     let first = |heading: &str, unit: &str| Column { gap: 0, ..Column::left(heading).unit(unit) };
     let mut filled: Vec<Filled> = Vec::new();
     if values_are_lines(sweep) {
-        filled.push(first("", sweep.param).filled(values.iter(), |value| value.as_str()));
+        filled.push(first("", sweep.param).filled(values.iter(), String::as_str));
         for method in &methods[columns] {
             let items: Vec<_> = sweep.points.iter().map(|rows| (*rows, at(rows, method))).collect();
             filled.extend(times(&shortened(&clean(method), HEADING_MAX), &items));
