@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    Context, baseline, cat, check, compare, delete, doctor, export, fleece, history, import, init,
-    list, numbers, report, run, sample, self_test, show,
+    Context, baseline, bench, cat, check, compare, delete, doctor, export, fleece, history, import,
+    init, list, numbers, report, run, sample, self_test, show,
 };
 
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with
@@ -35,6 +35,8 @@ pub(crate) enum Task {
     /// Measure: run an experiment, verify its answers, show which method wins
     #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT|FILE.toml")]
     Run(run::RunArgs),
+    /// Measure commands side by side: `bytelab bench 'gzip -c x' 'zstd -c x'`
+    Bench(Box<bench::BenchArgs>),
     /// List the experiments and their methods; `list published`: results of others
     List(list::ListArgs),
     /// Write an example experiment: a commented file that can be run without changes
@@ -77,6 +79,7 @@ impl Task {
         match self {
             Task::Numbers(args) => numbers::run(&args, context),
             Task::Run(args) => run::run(args, context),
+            Task::Bench(args) => bench::run(&args, context),
             Task::List(args) => list::run(&args, context),
             Task::Init(args) => init::run(&args, context),
             Task::Fleece(args) => fleece::run(&args, context),

@@ -18,6 +18,28 @@ pub fn fill(text: &str, point: &Point, form: impl Fn(&str) -> String) -> String 
     out
 }
 
+/// A text that [`fill`] turns into this one, whatever the values of the point are.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(brace) = rest.find('{') {
+        let (before, from) = rest.split_at(brace);
+        out.push_str(before);
+        let name = from[1..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
+        match name {
+            Some(name) if !before.ends_with('$') => {
+                out = out + "{{" + name + "}}";
+                rest = &from[name.len() + 2..];
+            }
+            _ => {
+                out.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    out + rest
+}
+
 /// The names that the text contains.
 pub fn names(text: &str) -> Vec<&str> {
     let name = |piece| if let Piece::Name(name) = piece { Some(name) } else { None };
@@ -99,6 +121,15 @@ mod tests {
         #[test]
         fn a_text_without_names_and_doubled_braces_stays(text in "[a-z{ $é]{0,20}") {
             prop_assert_eq!(fill(&text, &Point::default(), str::to_owned), text);
+        }
+
+        #[test]
+        fn an_escaped_text_comes_back(text in "([{}$]|a|é|[{]a[}]|[{]{2}a[}]{2}){0,12}") {
+            let mut point = Point::default();
+            point.set("a", "value");
+            let escaped = escape(&text);
+            prop_assert_eq!(fill(&escaped, &point, str::to_owned), text, "{}", escaped);
+            prop_assert!(names(&escaped).is_empty(), "{}", escaped);
         }
 
         #[test]

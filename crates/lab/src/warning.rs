@@ -40,7 +40,11 @@ pub enum WarningKind {
     /// Another method serves as the reference.
     Reference,
     NotCounted,
+    /// Runs of a command count although they failed.
+    FailedRuns,
     NoVerdict,
+    /// What the run could have shown of its undecided methods.
+    Undecided,
     Waited,
     /// The wait is not part of the times that are compared.
     WaitTakenOut,
@@ -69,6 +73,7 @@ impl WarningKind {
         match self {
             WarningKind::WrongAnswer => "wrong answer",
             WarningKind::NotCounted => "samples that do not count",
+            WarningKind::FailedRuns => "runs that failed",
             WarningKind::NoVerdict => "no verdict",
             WarningKind::Waited | WarningKind::WaitTakenOut => "waited for a CPU",
             WarningKind::CountingSpeed => "the counting pass ran at another speed",

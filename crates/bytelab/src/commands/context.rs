@@ -1,7 +1,7 @@
 //! What every command receives besides its arguments.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anyhow::Result;
 
@@ -28,13 +28,11 @@ impl Context {
 
 /// The layout of text on standard output.
 pub(crate) fn layout() -> Layout {
-    let stdout = io::stdout();
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     Layout {
         width: columns.or(terminal).unwrap_or(80).clamp(60, 200),
-        colour: stdout.is_terminal()
-            && anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
+        colour: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
     }
 }
 

@@ -55,12 +55,22 @@ pub(crate) fn of_outcome(outcome: Outcome) -> ExitCode {
     })
 }
 
-/// Prints the error. A closed output pipe is not an error.
+/// The status of an error after which nothing can be shown, although the use was right.
+pub(crate) fn of_failure(error: &Error) -> ExitCode {
+    print(error, DID_NOT_RUN)
+}
+
+/// The status of an error for which the use is to blame.
 pub(crate) fn of_error(error: &Error) -> ExitCode {
+    print(error, WRONG_USE)
+}
+
+/// Prints the error. A closed output pipe is not an error.
+fn print(error: &Error, status: u8) -> ExitCode {
     let broken_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
     if error.downcast_ref().is_some_and(broken_pipe) {
         return ExitCode::SUCCESS;
     }
     let _ = writeln!(io::stderr(), "bytelab: {error:#}");
-    ExitCode::from(WRONG_USE)
+    ExitCode::from(status)
 }

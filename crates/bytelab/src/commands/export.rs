@@ -32,7 +32,7 @@ fn format() -> impl TypedValueParser<Value = &'static Format> {
     PossibleValuesParser::new(FORMATS.map(value)).try_map(|name| named(&name))
 }
 
-fn named(name: &str) -> Result<&'static Format> {
+pub(super) fn named(name: &str) -> Result<&'static Format> {
     let found = FORMATS.into_iter().find(|known| known.name == name);
     found.with_context(|| format!("there is no format {name}"))
 }
@@ -89,7 +89,7 @@ fn names(which: impl Fn(&Format) -> bool) -> String {
 /// More messages than this do not help the reader.
 const SENTENCES: usize = 20;
 
-fn tell(run: &Run, left_out: &[String]) -> io::Result<()> {
+pub(super) fn tell(run: &Run, left_out: &[String]) -> io::Result<()> {
     let mut err = io::stderr().lock();
     if !run.complete {
         writeln!(err, "bytelab: run {} is not complete: not all of it was measured", run.id)?;
@@ -123,6 +123,8 @@ mod tests {
         check("a/b.csv", "csv");
         check("b.TSV", "tsv");
         check("b.md", "markdown");
+        check("b.adoc", "asciidoc");
+        check("b.org", "orgmode");
         check("b.parquet", "parquet");
         check("b.hlog", "hdrhistogram");
         check(
@@ -133,7 +135,7 @@ mod tests {
         check(
             "b",
             "-o b: its name does not say what it is to hold: --format \
-             json|csv|tsv|parquet|markdown|hyperfine|google-benchmark|go|jmh|\
+             json|csv|tsv|parquet|markdown|asciidoc|orgmode|hyperfine|google-benchmark|go|jmh|\
              github-action-benchmark|openmetrics|hdrhistogram",
         );
     }

@@ -3,17 +3,22 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use anyhow::Result;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
 use super::keep_args::KeepArgs;
-use crate::measuring::{RunRequest, Selection, Shown};
+use crate::measuring::{RunRequest, Selection, Shown, Time};
 
 /// The maximum number of rounds, of all sessions together.
 pub(crate) const MOST_ROUNDS: i64 = 1_000_000;
 /// Also the maximum for warm-up rounds and for counting samples.
 pub(crate) const MOST_SESSIONS: i64 = 1000;
+
+/// The maximum margin, in percent.
+const MOST_MARGIN: f64 = 50.0;
+const TIME: Duration = Duration::from_secs(30);
 
 /// How an experiment is measured: the flags that every experiment has.
 #[derive(Args)]
@@ -37,10 +42,17 @@ pub(crate) struct MeasureArgs {
     /// thresholds]
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
-    /// Time limit for the rounds; a run takes at most three times as long, including counting and
-    /// the extra rounds that verdicts need
-    #[arg(short, long, default_value = "30s", value_parser = humantime::parse_duration)]
-    time: Duration,
+    /// Time limit for the whole run: starting and warming up methods, all points, and counting;
+    /// fewer than six sessions give no verdict [default: 30s for the rounds, and up to 90s in all
+    /// where six sessions need them; none with --rounds]
+    #[arg(short, long, value_parser = humantime::parse_duration)]
+    time: Option<Duration>,
+    /// Go on past --time until all is decided, up to ten times as long
+    #[arg(long, conflicts_with_all = ["rounds", "sessions", "trace"])]
+    until_decided: bool,
+    /// The difference up to which two methods are called the same [default: 1%]
+    #[arg(long, value_name = "N%", value_parser = margin)]
+    margin: Option<f64>,
     /// Warm-up rounds at the start of a session, which are not counted in the results
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     warm_up: u32,
@@ -48,6 +60,9 @@ pub(crate) struct MeasureArgs {
     /// every five rounds, at least six; without --rounds, until all is decided]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
+    /// Maximum number of sessions of a run that ends when all is decided
+    #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
+    max_sessions: Option<u32>,
     /// The seed of the random orders [default: a different one each time]
     #[arg(long)]
     seed: Option<u64>,
@@ -57,8 +72,8 @@ pub(crate) struct MeasureArgs {
     /// Time limit for one sample; a method that takes longer is killed
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     sample_limit: Duration,
-    /// Samples per method, after all others, in which system calls and other events are counted; 0
-    /// disables counting
+    /// Most samples per method, after all others, in which system calls and other events are
+    /// counted, two where these agree; 0 disables counting
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process; show start-up, first touch and total separately
@@ -72,10 +87,21 @@ pub(crate) struct MeasureArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Cache {
+pub(crate) enum Cache {
     Warm,
     Cold,
     AsIs,
+}
+
+impl Cache {
+    /// The word in a file.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Cache::Warm => "warm",
+            Cache::Cold => "cold",
+            Cache::AsIs => "as-is",
+        }
+    }
 }
 
 impl From<Cache> for CacheState {
@@ -88,13 +114,46 @@ impl From<Cache> for CacheState {
     }
 }
 
+/// Parses a margin such as `2%`.
+fn margin(text: &str) -> std::result::Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let percent = percent.filter(|percent| *percent > 0.0 && *percent <= MOST_MARGIN);
+    percent.ok_or_else(|| format!("write N%, above 0 and up to {MOST_MARGIN}, such as 2%"))
+}
+
+/// A command line of these flags alone.
+#[derive(Parser)]
+struct Alone {
+    #[command(flatten)]
+    measuring: MeasureArgs,
+}
+
 impl MeasureArgs {
+    /// The values if no flag is given, for an experiment with these defaults.
+    pub(crate) fn with_defaults(defaults: Vec<(&'static str, String)>) -> Result<MeasureArgs> {
+        let command = defaults.into_iter().fold(Alone::command(), |command, (id, value)| {
+            command.mut_arg(id, |arg| arg.default_value(value))
+        });
+        let matches = command.try_get_matches_from([""])?;
+        Ok(MeasureArgs::from_arg_matches(&matches)?)
+    }
+
+    fn limit(&self) -> Time {
+        match self.time {
+            Some(time) => Time::All(time),
+            None if self.until_decided => Time::All(TIME),
+            None if self.rounds.is_some() => Time::Unlimited,
+            None => Time::Rounds(TIME),
+        }
+    }
+
     pub(crate) fn request(
         self,
         experiment: &str,
         points: Vec<Point>,
         definition: Option<Definition>,
     ) -> RunRequest {
+        let time = self.limit();
         let MeasureArgs { methods, languages, reference, workers, .. } = self;
         RunRequest {
             experiment: experiment.to_owned(),
@@ -102,19 +161,36 @@ impl MeasureArgs {
             definition,
             selection: Selection { methods, languages, reference, workers },
             rounds: self.rounds,
-            time: self.time,
+            time,
+            until_decided: self.until_decided,
+            margin_percent: self.margin,
             warm_up: self.warm_up,
             sessions: self.sessions,
+            max_sessions: self.max_sessions,
             seed: self.seed,
             cache: self.cache.into(),
             sample_limit: self.sample_limit,
             counting: self.counting,
             fresh: self.fresh,
+            needs_all: false,
             trace: self.trace,
             label: self.keep.label,
             data_dir: self.keep.data_dir,
             keep: !self.keep.no_store,
             shown: Shown::Step,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_margin_is_a_percentage_above_0() {
+        assert_eq!([margin("2%"), margin("0.5 %"), margin("50%")], [Ok(2.0), Ok(0.5), Ok(50.0)]);
+        for wrong in ["2", "0%", "-1%", "51%", "NaN%", "inf%", "%", ""] {
+            assert!(margin(wrong).unwrap_err().ends_with("such as 2%"), "{wrong}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The subcommands: one file or folder each, with its arguments and its `run(args, &Context)`.
 
 pub(crate) mod baseline;
+pub(crate) mod bench;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod compare;

@@ -16,7 +16,7 @@ use super::keep_args::KeepArgs;
 use super::measure_args::MOST_ROUNDS;
 use super::output::{OutputArgs, print};
 use super::run::measure;
-use crate::measuring::{RunRequest, Selection, Shown};
+use crate::measuring::{RunRequest, Selection, Shown, Time};
 use crate::report::numbers::{COLUMNS, Column};
 use crate::{numbers, report};
 
@@ -49,7 +49,7 @@ pub(crate) struct NumbersArgs {
 
 pub(crate) fn run(args: &NumbersArgs, context: &Context) -> Result<ExitCode> {
     let request = args.request(&context.experiments.experiments)?;
-    measure(request, context, |run| print_numbers(run, args))
+    measure(&request, context, |run| print_numbers(run, args))
 }
 
 fn column(name: &str) -> Result<Column, String> {
@@ -86,14 +86,18 @@ impl NumbersArgs {
             definition: None,
             selection: Selection::default(),
             rounds: Some(rounds),
-            time: Duration::from_secs(seconds),
+            time: Time::Rounds(Duration::from_secs(seconds)),
+            until_decided: false,
+            margin_percent: None,
             warm_up: 1,
             sessions: Some(sessions.min(rounds)),
+            max_sessions: None,
             seed: None,
             cache: CacheState::Warm,
             sample_limit: Duration::from_mins(1),
             counting: 0,
             fresh: false,
+            needs_all: false,
             trace: None,
             label: self.keep.label.clone(),
             data_dir: self.keep.data_dir.clone(),

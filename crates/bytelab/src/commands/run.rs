@@ -27,6 +27,9 @@ pub(crate) struct RunArgs {
     /// Set if an experiment is named.
     #[arg(skip)]
     pub(crate) request: Option<RunRequest>,
+    /// Whether only the plan is printed.
+    #[arg(skip)]
+    pub(crate) dry_run: bool,
 }
 
 /// What is shown on standard error while the run is measured.
@@ -58,12 +61,18 @@ impl ProgressArgs {
 }
 
 pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
-    let RunArgs { resume: resumed, output, progress, request } = args;
+    let RunArgs { resume: resumed, output, progress, request, dry_run } = args;
     let shown = progress.shown();
     match (&resumed, request) {
+        (None, Some(request)) if dry_run => {
+            let store = context.store_if(request.keep)?;
+            let text = measuring::dry_run(&context.experiments, &request, store)?;
+            io::stdout().lock().write_all(text.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
         (Some(id), None) => resume(id, &output, shown, context),
         (None, Some(request)) => {
-            measure(RunRequest { shown, ..request }, context, |run| print(run, &output))
+            measure(&RunRequest { shown, ..request }, context, |run| print(run, &output))
         }
         _ => anyhow::bail!("name an experiment, or --resume ID"),
     }
@@ -79,7 +88,7 @@ fn resume(id: &str, output: &OutputArgs, shown: Shown, context: &Context) -> Res
 
 /// Measures the request and prints the result.
 pub(super) fn measure(
-    request: RunRequest,
+    request: &RunRequest,
     context: &Context,
     print: impl FnOnce(&Run) -> Result<Analysis>,
 ) -> Result<ExitCode> {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
+use lab::metric::EXIT_CODE;
 use lab::param::Point;
 use lab::run::Run;
 use serde::Deserialize;
@@ -85,7 +86,7 @@ fn add(draft: &mut Draft, command: &Measured, key: &str) -> Result<()> {
         let wall_ns = read::amount(*seconds * 1e9, || format!("{key}.times[{i}]"))?;
         let mut values = vec![("wall_ns", wall_ns)];
         if let Some(code) = command.exit_codes.get(i).copied().flatten() {
-            values.push(("exit_code", f64::from(code)));
+            values.push((EXIT_CODE, f64::from(code)));
         }
         if let Some(bytes) = command.memory_usage_byte.get(i) {
             values.push(("peak_rss_bytes", *bytes as f64));

@@ -1,6 +1,7 @@
 //! How a run is measured: what is requested is decided here; [`record`] prepares and records it.
 
 mod choose;
+mod dry_run;
 mod plan;
 mod prepare;
 mod progress;
@@ -24,30 +25,37 @@ use crate::workers;
 
 pub(crate) use self::choose::choose;
 use self::choose::{ensure_one_side, leave_out, methods_of};
+pub(crate) use self::dry_run::dry_run;
 pub(crate) use self::plan::plan;
 use self::plan::{data_dir_text, fixed, seed};
 pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
 pub(crate) use self::progress::{ProgressDisplay, Shown};
-pub(crate) use self::record::Measured;
+pub(crate) use self::record::{Measured, MethodFailed};
 use self::record::{Output, record};
-pub(crate) use self::request::{RunRequest, Selection};
+pub(crate) use self::request::{RunRequest, Selection, Time};
 pub(crate) use self::run_lock::mark_imported;
 use self::trace_file::TraceFile;
 
-/// Measures what is requested: decides which methods are measured, at which points, by which plan.
-/// If there is a store, the run is stored while it grows.
+/// Measures what is requested. If there is a store, the run is stored while it grows.
 pub(crate) fn run(
     experiments: &Catalogue,
-    request: RunRequest,
+    request: &RunRequest,
     store: Option<Box<dyn Store>>,
     stop: &Stop,
 ) -> Result<Measured> {
-    let experiment = experiments.find(&request.experiment)?;
     let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
+    let (job, new) = chosen(experiments, request)?;
+    let output = Output { store, trace, shown: request.shown, needs_all: request.needs_all };
+    record(job, Start::New(new), output, stop)
+}
+
+/// Which methods are measured, at which points, by which plan.
+fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Job<'a>, NewRun)> {
+    let experiment = experiments.find(&request.experiment)?;
     let selection = &request.selection;
     let mut methods = choose(experiment, selection)?;
-    let plan = plan(&request)?;
-    let points = experiment.points(request.points, &methods);
+    let plan = plan(request)?;
+    let points = experiment.points(request.points.clone(), &methods);
     let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
     if selection.methods.is_empty() && selection.languages.is_empty() {
         workers::tell_left_out(experiment.methods.iter().filter(|method| competes(method)))?;
@@ -58,9 +66,8 @@ pub(crate) fn run(
         "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
         experiment.name
     );
-    let new = NewRun { points, plan, label: request.label, notes };
-    let output = Output { store, trace, shown: request.shown };
-    record(Job { experiment, methods }, Start::New(new), output, stop)
+    let new = NewRun { points, plan, label: request.label.clone(), notes };
+    Ok((Job { experiment, methods }, new))
 }
 
 /// Continues a run that was stopped or killed.
@@ -79,13 +86,13 @@ pub(crate) fn resume(
         run.plan.metric_versions == metric::versions(),
         "run {id} was begun by a bytelab that defines its metrics in another way: start a new one"
     );
-    let declared = declared_in_file(experiments, &run)?;
+    let declared = declared_by_user(experiments, &run)?;
     let experiment = experiment_of(experiments, &run, declared.as_ref())?;
     if let Some(process) = run_lock::holder(&run.environment) {
         bail!("run {id} is being measured by process {process}: stop that first");
     }
     let job = Job { experiment, methods: methods_of(experiment, &run)? };
-    let output = Output { store: Some(store), trace: None, shown };
+    let output = Output { store: Some(store), trace: None, shown, needs_all: false };
     record(job, Start::Stored(run), output, stop)
 }
 
@@ -99,7 +106,7 @@ pub(crate) fn repeat(
     stop: &Stop,
 ) -> Result<Run> {
     ensure_one_side(run)?;
-    let declared = declared_in_file(experiments, run)?;
+    let declared = declared_by_user(experiments, run)?;
     let experiment = experiment_of(experiments, run, declared.as_ref())?;
     let job = Job { experiment, methods: methods_of(experiment, run)? };
     let mut plan = Plan { seed: seed(), ..fixed(run.plan.clone()) };
@@ -118,13 +125,23 @@ pub(crate) fn measure_new(
     store: Option<Box<dyn Store>>,
     stop: &Stop,
 ) -> Result<Run> {
-    let output = Output { store, trace: None, shown: Shown::Step };
+    let output = Output { store, trace: None, shown: Shown::Step, needs_all: false };
     Ok(record(job, Start::New(new), output, stop)?.run)
 }
 
-/// The file that declared the run's experiment, if any: it must be unchanged since the run began.
-fn declared_in_file(experiments: &Catalogue, run: &Run) -> Result<Option<custom::Loaded>> {
-    let same_file = |old: &Definition| {
+/// The definition of the run's experiment if it is none of the program's own. A file must be
+/// unchanged since the run began; what was typed on the command line is in the run.
+fn declared_by_user(experiments: &Catalogue, run: &Run) -> Result<Option<custom::Loaded>> {
+    let same = |old: &Definition| {
+        if old.file.is_empty() {
+            ensure!(
+                !run_lock::is_imported(&run.environment),
+                "run {} was imported, and its commands are not started for that: measure them with \
+                 `bytelab bench`",
+                run.id
+            );
+            return experiments.read(old.text.clone());
+        }
         let declared = experiments.load(Path::new(&old.file)).with_context(|| {
             format!("run {} was declared in a file that cannot be used now", run.id)
         })?;
@@ -136,7 +153,7 @@ fn declared_in_file(experiments: &Catalogue, run: &Run) -> Result<Option<custom:
         );
         Ok(declared)
     };
-    run.plan.definition.as_ref().map(same_file).transpose()
+    run.plan.definition.as_ref().map(same).transpose()
 }
 
 fn experiment_of<'a>(

@@ -92,8 +92,7 @@ pub(crate) fn launcher(sample_limit_ns: u64, stop: &Stop) -> Result<Launcher> {
 impl PreparedRun<'_> {
     pub(crate) fn launcher(&self, stop: &Stop) -> Result<Launcher> {
         let plan = &self.run.plan;
-        let file = plan.definition.as_ref().map(|definition| Path::new(&definition.file));
-        let dir = file.and_then(Path::parent).map(Path::to_owned);
+        let dir = self.job.experiment.dir.clone();
         Ok(Launcher { fresh: plan.fresh, dir, ..launcher(plan.sample_limit_ns, stop)? })
     }
 }

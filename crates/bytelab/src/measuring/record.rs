@@ -1,5 +1,6 @@
 //! Takes samples to the store, the display of the progress, and the timeline file.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use anyhow::Result;
 use lab::experiment::Data;
 use lab::launch::{Orphans, Stop};
 use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
-use lab::run::{Plan, Run, Warning};
+use lab::run::{Cell, Pass, Plan, Run, Status, Warning};
 use lab::timeline::trace;
 
 use super::prepare::{PreparedRun, Start, prepare_run};
@@ -31,12 +32,36 @@ pub(super) struct Output {
     pub(super) store: Option<Box<dyn Store>>,
     pub(super) trace: Option<TraceFile>,
     pub(super) shown: Shown,
+    /// Whether a method that fails ends the run with an error.
+    pub(super) needs_all: bool,
 }
+
+/// The error of a run that needs all of its methods.
+#[derive(Debug)]
+pub(crate) struct MethodFailed {
+    method: String,
+    status: Status,
+}
+
+impl MethodFailed {
+    /// Whether it, or one of its hooks, was started: otherwise it is not installed.
+    pub(crate) fn was_started(&self) -> bool {
+        matches!(self.status, Status::Failed(_))
+    }
+}
+
+impl fmt::Display for MethodFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.method, self.status.reason().unwrap_or_default())
+    }
+}
+
+impl std::error::Error for MethodFailed {}
 
 /// Prepares what is decided, measures it, and stores each sample. The result includes whether
 /// everything that was created was removed.
 pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
-    let Output { mut store, trace: file, shown } = output;
+    let Output { mut store, trace: file, shown, needs_all } = output;
     let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();
     let mut prepared = prepare_run(job, start, Some(&orphans), &display, stop)?;
@@ -46,8 +71,14 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
     let mut launcher = prepared.launcher(stop)?;
     let PreparedRun { job, mut run, data, toolchains } = prepared;
     let _ = writeln!(io::stderr(), "bytelab: {}", at_most(&job, &run.plan));
-    let mut recorder =
-        Recorder { store, display, toolchains, pending: Vec::new(), lock_limit: LOCK_LIMIT };
+    let mut recorder = Recorder {
+        store,
+        display,
+        toolchains,
+        pending: Vec::new(),
+        lock_limit: LOCK_LIMIT,
+        needs_all,
+    };
     if !run.id.is_empty() {
         recorder.set_lock_limit(SHORT)?;
     }
@@ -60,6 +91,9 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
             .and_then(|timeline| timeline.map_or(Ok(()), |timeline| file.write(&timeline)));
     }
     recorder.display.clear();
+    if measured.as_ref().is_err_and(anyhow::Error::is::<MethodFailed>) {
+        recorder.forget_if_empty(&run)?;
+    }
     let left = end(data);
     let tidy = left.is_empty();
     if !tidy && measured.is_ok() {
@@ -80,7 +114,7 @@ fn take_over(run: &mut Run, store: Option<&mut (dyn Store + 'static)>) -> Result
 
 /// Describes what is measured and the time limit. The duration of a round is known only after the
 /// first rounds.
-fn at_most(job: &Job<'_>, plan: &Plan) -> String {
+pub(super) fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     let methods = match job.methods.len() {
         1 => "1 method".to_owned(),
         n => format!("{n} methods"),
@@ -90,14 +124,15 @@ fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     if plan.time_limit_ns == Plan::NO_TIME_LIMIT_NS {
         let Plan { sessions, rounds, .. } = plan;
         let rounds = if *rounds == 1 { "a round".to_owned() } else { format!("{rounds} rounds") };
+        let sessions =
+            if *sessions == 1 { "a session".to_owned() } else { format!("{sessions} sessions") };
         return format!(
-            "measuring {methods} of {experiment}: {sessions} sessions of {rounds}, whatever time that takes"
+            "measuring {methods} of {experiment}: {sessions} of {rounds}, whatever time that takes"
         );
     }
     let until = if plan.design.is_fixed() { "" } else { "until all is decided, " };
-    format!(
-        "measuring {methods} of {experiment}: {until}at most {seconds} s, or its first rounds if these take longer"
-    )
+    let longer = if plan.limits_all { "" } else { ", or its first rounds if these take longer" };
+    format!("measuring {methods} of {experiment}: {until}at most {seconds} s{longer}")
 }
 
 /// The errors of removing the data, each one once.
@@ -125,6 +160,7 @@ struct Recorder {
     pending: Vec<Change>,
     /// How long the end of the run waits for the store.
     lock_limit: Duration,
+    needs_all: bool,
 }
 
 /// A change of the run that must be stored.
@@ -160,6 +196,16 @@ impl Recorder {
         match ended {
             Err(error) if error.is::<Locked>() => Ok(()),
             ended => ended,
+        }
+    }
+
+    /// Removes a run that has no sample to show.
+    fn forget_if_empty(&mut self, run: &Run) -> Result<()> {
+        match &mut self.store {
+            Some(store) if run.cells.iter().all(|cell| cell.n(Pass::Timing) == 0) => {
+                store.delete(&run.id)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -209,7 +255,12 @@ impl Record for Recorder {
     }
 
     fn cell(&mut self, run: &Run, cell: usize) -> Result<()> {
-        self.keep(run, Change::Cell(cell))
+        self.keep(run, Change::Cell(cell))?;
+        let Cell { method, status, .. } = &run.cells[cell];
+        if !self.needs_all || *status == Status::Measured {
+            return Ok(());
+        }
+        Err(MethodFailed { method: method.clone(), status: status.clone() }.into())
     }
 
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
@@ -262,6 +313,7 @@ mod tests {
             toolchains: Vec::new(),
             pending: Vec::new(),
             lock_limit: Duration::ZERO,
+            needs_all: false,
         };
         let mut run = suite::new_run("locked");
         recorder.begin(&mut run).unwrap();

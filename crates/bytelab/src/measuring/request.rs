@@ -18,11 +18,16 @@ pub(crate) struct RunRequest {
     /// The maximum number of rounds, of all sessions together. `None`: as many as the verdicts
     /// need.
     pub(crate) rounds: Option<u32>,
-    /// The time limit for the rounds.
-    pub(crate) time: Duration,
+    pub(crate) time: Time,
+    /// Whether a run without a number of rounds may go on past its time.
+    pub(crate) until_decided: bool,
+    /// The difference, in percent, up to which two methods are the same.
+    pub(crate) margin_percent: Option<f64>,
     pub(crate) warm_up: u32,
     /// `None`: as many as the rounds need.
     pub(crate) sessions: Option<u32>,
+    /// The maximum of sessions if nothing says how many there are.
+    pub(crate) max_sessions: Option<u32>,
     pub(crate) seed: Option<u64>,
     pub(crate) cache: CacheState,
     pub(crate) sample_limit: Duration,
@@ -30,6 +35,8 @@ pub(crate) struct RunRequest {
     pub(crate) counting: u32,
     /// Every sample in a new process.
     pub(crate) fresh: bool,
+    /// The first method that fails, or that is not installed, ends the run with an error.
+    pub(crate) needs_all: bool,
     /// Where the timeline of one additional round is written.
     pub(crate) trace: Option<PathBuf>,
     pub(crate) label: Option<String>,
@@ -38,6 +45,17 @@ pub(crate) struct RunRequest {
     pub(crate) keep: bool,
     /// What is shown on standard error meanwhile.
     pub(crate) shown: Shown,
+}
+
+/// How long a run may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Time {
+    /// As long as its rounds take.
+    Unlimited,
+    /// This time for its rounds, and three times as long in all.
+    Rounds(Duration),
+    /// This time for all of it.
+    All(Duration),
 }
 
 /// Which methods take part; if none is named, the default ones.

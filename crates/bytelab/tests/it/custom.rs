@@ -54,7 +54,8 @@ fn what_init_writes_runs_as_it_is() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     assert_eq!(world.run(&["init", "--force", name]).code, 0);
 
-    let few = ["--rounds", "2", "--sessions", "1", "--size", "4KiB,64KiB", "--json"];
+    let few = "--rounds 2 --sessions 1 --size 4KiB,64KiB --time 1h --json".split(' ');
+    let few: Vec<&str> = few.collect();
     let ran = world.run(&[&["run", name], &few[..]].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let json: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -179,7 +180,7 @@ fn a_hook_that_fails_is_named() {
 #[test]
 fn what_goes_wrong_with_a_command_is_its_own_matter() {
     let world = World::new();
-    let text = "answer.from = 'stdout'\nplan.sample_limit = '2s'\n\
+    let text = "answer.from = 'stdout'\nplan.sample_limit = '5s'\n\
                 [[method]]\nname = 'good'\ncommand = 'echo'\n\
                 [[method]]\nname = 'absent'\ncommand = '/no/such/program'\n\
                 [[method]]\nname = 'dies'\ncommand = 'echo reason >&2; kill -9 $$'\nshell = true\n\
@@ -195,7 +196,7 @@ fn what_goes_wrong_with_a_command_is_its_own_matter() {
         reason(&json, "dies", "failed"),
         "/bin/sh was ended by signal 9; stderr of /bin/sh: reason"
     );
-    assert!(reason(&json, "hangs", "failed").starts_with("no answer within 2 s, killed"));
+    assert!(reason(&json, "hangs", "failed").starts_with("no answer within 5 s, killed"));
     assert!(reason(&json, "no-input", "failed").contains("nothing: No such file"));
 }
 

@@ -11,11 +11,13 @@ fn stored(world: &World, more: &[&str]) -> String {
 }
 
 /// Each format, with text that its output must contain.
-const FORMATS: [(&str, &str); 11] = [
+const FORMATS: [(&str, &str); 13] = [
     ("json", "\"bytelab\":\"run\""),
     ("csv", "run,experiment,label,"),
     ("tsv", "run\texperiment\tlabel\t"),
     ("markdown", "| method "),
+    ("asciidoc", "|===\n| method "),
+    ("orgmode", "|---+---"),
     ("hyperfine", "\"exit_codes\":[0,"),
     ("google-benchmark", "\"run_type\":\"aggregate\""),
     ("go", "BenchmarkReading/method=mmap/size=65536"),

@@ -5,6 +5,7 @@
 mod against;
 mod arrows;
 mod bad_input;
+mod bench;
 mod cat;
 mod cat_download;
 mod cat_resume;

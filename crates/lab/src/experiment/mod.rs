@@ -22,6 +22,8 @@ pub struct Experiment {
     pub readme: &'static str,
     pub params: Vec<Param>,
     pub methods: Vec<Method>,
+    /// The working directory of the methods' processes; none: that of the lab.
+    pub dir: Option<PathBuf>,
     /// Creates or inspects the data of a point. It is called once per point, before any method is
     /// started.
     pub data: MakeData,
@@ -190,6 +192,7 @@ impl Method {
 }
 
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each method")]
 pub enum How {
     /// This program, started again as a worker.
     BuiltIn(Build),
@@ -236,16 +239,64 @@ pub struct OldSide {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     pub argv: Vec<String>,
-    /// The command has one word, which is passed to `/bin/sh -c`; the inserted values are quoted.
-    pub shell: bool,
+    /// The words that start a shell. It gets `-c` and the script, which is the only word of `argv`;
+    /// the values inserted into it are quoted. None: no shell is started.
+    pub shell: Option<Vec<String>>,
     /// The file that is the standard input of the command; none: /dev/null.
     pub input: Option<String>,
+    pub output: Destination,
     pub answer: Answer,
+    pub accepts: ExitCodes,
+    /// Variables of its environment, besides those of the lab.
+    pub env: Vec<(String, String)>,
 }
 
 impl Command {
     pub fn plain(argv: impl IntoIterator<Item = impl Into<String>>) -> Command {
         Command { argv: argv.into_iter().map(Into::into).collect(), ..Command::default() }
+    }
+
+    /// A script for `/bin/sh`.
+    pub fn script(text: impl Into<String>) -> Command {
+        let shell = Some(vec![SHELL.to_owned()]);
+        Command { argv: vec![text.into()], shell, ..Command::default() }
+    }
+}
+
+/// The shell of a script that names no other.
+pub const SHELL: &str = "/bin/sh";
+
+/// Where the standard output of a plain command goes unless it is the answer. In the counting pass
+/// what would be shown goes to /dev/null.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Destination {
+    /// To /dev/null.
+    #[default]
+    Nowhere,
+    /// To the standard output of the lab, and its standard error to that of the lab.
+    Shown,
+    /// To a file, which is emptied before each sample.
+    File(String),
+}
+
+/// The exit codes with which a plain command has done its job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ExitCodes {
+    #[default]
+    Zero,
+    /// All, and the end by a signal as well.
+    All,
+    These(Vec<i32>),
+}
+
+impl ExitCodes {
+    /// `None` is the end by a signal.
+    pub fn contain(&self, code: Option<i32>) -> bool {
+        match self {
+            ExitCodes::Zero => code == Some(0),
+            ExitCodes::All => true,
+            ExitCodes::These(codes) => code.is_some_and(|code| codes.contains(&code)),
+        }
     }
 }
 
@@ -268,6 +319,8 @@ pub struct Hooks {
     pub setup: Option<Command>,
     /// Run before each sample.
     pub prepare: Option<Command>,
+    /// Run after each sample.
+    pub conclude: Option<Command>,
 }
 
 /// Sets up a built-in method for one point.

@@ -17,6 +17,7 @@ fn check(chosen: &[&str], expected: &[&str]) {
             method("hand", Some("handing"), &["job", "place"]),
             method("any", None, &["job"]),
         ],
+        dir: None,
         data: Box::new(|_, _, _| Ok(Data::default())),
     };
     let axes = [

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::expanded::ExpandedCommand;
 use super::process::{ChildStdio, Process, describe};
 use super::worker_client::WorkerClient;
 use super::{Limits, RunError, Runner};
@@ -52,28 +53,30 @@ impl Worker {
 
 /// Runs a plain command with the preloaded library, from its start to its end.
 pub(super) fn of_command(
-    argv: &[String],
+    command: &ExpandedCommand,
+    n: u64,
     stdio: ChildStdio,
     limits: &Limits,
 ) -> Result<Counts, RunError> {
-    let name = argv.first().map_or("", String::as_str);
+    let ExpandedCommand { argv, accepts, .. } = command;
     let failed =
         |error: &dyn std::fmt::Display| RunError::Failed(format!("waiting for it: {error}"));
     let shim = Shim::new().map_err(RunError::Failed)?;
     shim.start();
-    let mut process = Process::spawn(argv, stdio, &variables(&shim), limits.dir.as_deref())?;
+    let variables: Vec<_> = command.variables(n).into_iter().chain(variables(&shim)).collect();
+    let mut process = Process::spawn(argv, stdio, &variables, limits.dir.as_deref())?;
     process.wait_for_exit(limits, clock::now_ns() + limits.answer_ns)?;
     let counts = shim.stop();
     let number = process.child.id();
     let status = process.end().map_err(|error| failed(&error))?;
-    if !status.success() {
+    if !accepts.contain(status.code()) {
         let tail = process.quoted_tail();
         return Err(RunError::Failed(format!(
             "with the library that counts, it {}{tail}",
             describe(status)
         )));
     }
-    shim.counts(number, &file_of(name)).map_err(RunError::Failed)?;
+    shim.counts(number, &file_of(command.name())).map_err(RunError::Failed)?;
     Ok(counts.to_vec())
 }
 

@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use super::expanded::ExpandedCommand;
 use super::orphans::Known;
@@ -11,8 +13,8 @@ use super::process::{ChildStdio, Process, describe};
 use super::{Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
 use crate::counters::Counters;
-use crate::experiment::Command;
-use crate::metric::PEAK_RSS;
+use crate::experiment::{Command, ExitCodes};
+use crate::metric::{EXIT_CODE, PEAK_RSS};
 use crate::param::Point;
 use crate::protocol::Done;
 
@@ -58,11 +60,16 @@ impl CommandRunner {
             RunError::Failed(format!("{name}: {what}: {error}"))
         };
         let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
-        let stdout = self.output.stdout().map_err(|error| failed("its output", &error))?;
+        let stdio = if self.output.is_shown() {
+            ChildStdio::Shown(stdin)
+        } else {
+            let stdout = self.output.stdout().map_err(|error| failed("its output", &error))?;
+            ChildStdio::Given(stdin, stdout)
+        };
         let dir = self.limits.dir.as_deref();
+        let variables = self.expanded.variables(n);
         let start_ns = clock::now_ns();
-        let mut process =
-            Process::spawn(&self.expanded.argv, ChildStdio::Given(stdin, stdout), &[], dir)?;
+        let mut process = Process::spawn(&self.expanded.argv, stdio, &variables, dir)?;
         // posix_spawn returns when the new program has taken over.
         let startup_ns = clock::now_ns() - start_ns;
         process.watched = self.output.watched();
@@ -74,13 +81,17 @@ impl CommandRunner {
         let used = Counters::open(process.child.id()).read();
         let ended = process.end_with_usage();
         let (status, tree) = ended.map_err(|error| failed("waiting for it", &error))?;
-        if !status.success() {
+        if !self.expanded.accepts.contain(status.code()) {
             let how = describe(status);
             let tail = process.quoted_tail();
             return Err(RunError::Failed(format!("{name} {how}{tail}")));
         }
         let answer = self.output.answer()?;
-        let done = Done { n, wall_ns, ops: 1, bytes: self.bytes, answer, ..Done::default() };
+        let metrics = match &self.expanded.accepts {
+            ExitCodes::Zero => Vec::new(),
+            _ => vec![(EXIT_CODE.to_owned(), exit_code(status))],
+        };
+        let done = Done { n, wall_ns, ops: 1, bytes: self.bytes, answer, metrics };
         let used = used.of_tree(&tree);
         Ok(RawSample { done, used, startup_ns: Some(startup_ns), ..RawSample::default() })
     }
@@ -102,6 +113,12 @@ impl CommandRunner {
     }
 }
 
+/// The code by which a shell reports how a command ended.
+fn exit_code(status: ExitStatus) -> f64 {
+    let by_signal = || status.signal().map(|signal| 128 + signal);
+    f64::from(status.code().or_else(by_signal).unwrap_or_default())
+}
+
 fn noop_ns(argv: &[String], limits: &Limits) -> Result<u64, RunError> {
     let start_ns = clock::now_ns();
     let mut process = Process::spawn(argv, ChildStdio::Null, &[], limits.dir.as_deref())?;
@@ -115,14 +132,14 @@ fn noop_ns(argv: &[String], limits: &Limits) -> Result<u64, RunError> {
 impl Runner for CommandRunner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.expanded = ExpandedCommand::new(&self.command, arguments);
-        self.output = Output::new(&self.expanded.answer, &self.limits)?;
+        self.output = Output::new(&self.expanded, &self.limits)?;
         let data = arguments.text("file").ok().or(self.expanded.input.as_deref());
         let data = data.and_then(|file| std::fs::metadata(path(file, &self.limits)).ok());
         self.bytes = data.filter(std::fs::Metadata::is_file).map_or(0, |file| file.len());
         Ok(Ready::default())
     }
 
-    fn before(&mut self) -> Result<(), RunError> {
+    fn before(&mut self, _n: u64) -> Result<(), RunError> {
         self.output.clear()
     }
 
@@ -183,7 +200,9 @@ mod tests {
                 point.set("file", data.as_str());
             }
             let input = input.map(str::to_owned);
-            let command = Command { shell, input, ..Command::plain(words.iter().copied()) };
+            let plain = Command::plain(words.iter().copied());
+            let command = if shell { Command::script(words[0]) } else { plain };
+            let command = Command { input, ..command };
             let limits = Limits { answer_ns: 1, dir: None, stop: Stop::default() };
             let mut runner = CommandRunner::new(command, limits, false);
             runner.prepare(&point).unwrap();

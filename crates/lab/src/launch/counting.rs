@@ -208,13 +208,14 @@ impl Program {
         Program { command, expanded, output, sources, limits, uncountable: None, no_peak: None }
     }
 
-    fn spawn(&self) -> Result<Process, RunError> {
+    fn spawn(&self, n: u64) -> Result<Process, RunError> {
         let gate = ["/bin/sh", "-c", GATE, "sh"].map(str::to_owned);
         let input = self.expanded.input.as_deref().unwrap_or("/dev/null").to_owned();
         let ends = [input, self.output.stdout_path()];
         let argv = gate.into_iter().chain(ends).chain(self.expanded.argv.iter().cloned());
         let argv: Vec<String> = argv.collect();
-        let variables = [(COUNTING_VARIABLE, self.sources.to_variable())];
+        let of_counting = [(COUNTING_VARIABLE, self.sources.to_variable())];
+        let variables: Vec<_> = self.expanded.variables(n).into_iter().chain(of_counting).collect();
         let mut process =
             Process::spawn(&argv, ChildStdio::Pipes, &variables, self.limits.dir.as_deref())?;
         process.watched = self.output.watched();
@@ -237,7 +238,7 @@ impl Program {
     fn end(&self, process: &mut Process) -> Result<(), RunError> {
         let name = self.expanded.name();
         match process.end() {
-            Ok(status) if status.success() => Ok(()),
+            Ok(status) if self.expanded.accepts.contain(status.code()) => Ok(()),
             Ok(status) => {
                 let tail = process.quoted_tail();
                 Err(RunError::Failed(format!("{name} {}{tail}", describe(status))))
@@ -250,16 +251,16 @@ impl Program {
 impl CountingRunner for Program {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.expanded = ExpandedCommand::new(&self.command, arguments);
-        self.output = Output::new(&self.expanded.answer, &self.limits)?;
+        self.output = Output::new(&self.expanded, &self.limits)?;
         Ok(Ready::default())
     }
 
-    fn before(&mut self) -> Result<(), RunError> {
+    fn before(&mut self, _n: u64) -> Result<(), RunError> {
         self.output.clear()
     }
 
     fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, RunError> {
-        let mut process = self.spawn()?;
+        let mut process = self.spawn(n)?;
         let outside = Outside::after_exec(&self.sources, process.child.id());
         let tracer = Tracer::attach(process.child.id(), Window::Memory);
         let done = self.release(&mut process, n);
@@ -274,7 +275,7 @@ impl CountingRunner for Program {
         Ok(Counted { done, counts, same_interval: false })
     }
 
-    fn allocations(&mut self, _n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
+    fn allocations(&mut self, n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
         if self.uncountable.is_some() {
             return Ok(Vec::new());
         }
@@ -282,7 +283,7 @@ impl CountingRunner for Program {
         let stdout = self.output.stdout();
         let stdout = stdout.map_err(|error| RunError::Failed(format!("its output: {error}")))?;
         let stdio = ChildStdio::Given(stdin, stdout);
-        let counted = allocations::of_command(&self.expanded.argv, stdio, &self.limits);
+        let counted = allocations::of_command(&self.expanded, n, stdio, &self.limits);
         match allocations::or_why(counted)? {
             Ok(counts) => Ok(counts),
             Err(why) => {
@@ -293,7 +294,7 @@ impl CountingRunner for Program {
     }
 
     fn trace(&mut self, n: u64, _ops: u64) -> Result<Traced, RunError> {
-        let mut process = self.spawn()?;
+        let mut process = self.spawn(n)?;
         let tracer = Tracer::attach(process.child.id(), Window::Program);
         let done = self.release(&mut process, n);
         let calls = tracer.and_then(Tracer::finish);

@@ -1,6 +1,6 @@
 //! A plain command in which the names are replaced by the values of its point.
 
-use crate::experiment::{Answer, Command};
+use crate::experiment::{Answer, Command, Destination, ExitCodes};
 use crate::param::Point;
 use crate::template::fill;
 
@@ -8,24 +8,33 @@ use crate::template::fill;
 pub(super) struct ExpandedCommand {
     pub(super) argv: Vec<String>,
     pub(super) input: Option<String>,
+    pub(super) output: Destination,
     pub(super) answer: Answer,
-    pub(super) shell: bool,
+    pub(super) accepts: ExitCodes,
+    pub(super) shell: Option<Vec<String>>,
+    env: Vec<(String, String)>,
 }
 
 impl ExpandedCommand {
     pub(super) fn new(command: &Command, arguments: &Point) -> ExpandedCommand {
         let plain = |word: &String| fill(word, arguments, str::to_owned);
         let mut argv: Vec<String> = command.argv.iter().map(plain).collect();
-        if command.shell {
+        if let Some(shell) = &command.shell {
             let script = command.argv.iter().map(|word| fill(word, arguments, quoted));
-            argv = ["/bin/sh".to_owned(), "-c".to_owned()].into_iter().chain(script).collect();
+            argv = of_shell(shell).chain(script).collect();
         }
         let answer = match &command.answer {
             Answer::File(path) => Answer::File(plain(path)),
             other => other.clone(),
         };
+        let output = match &command.output {
+            Destination::File(path) => Destination::File(plain(path)),
+            other => other.clone(),
+        };
         let input = command.input.as_ref().map(plain);
-        ExpandedCommand { argv, input, answer, shell: command.shell }
+        let env = command.env.iter().map(|(name, value)| (name.clone(), plain(value))).collect();
+        let (accepts, shell) = (command.accepts.clone(), command.shell.clone());
+        ExpandedCommand { argv, input, output, answer, accepts, shell, env }
     }
 
     /// The name of the command in errors.
@@ -35,9 +44,25 @@ impl ExpandedCommand {
 
     /// A command that does nothing and is started in the same way.
     pub(super) fn noop(&self) -> Vec<String> {
-        let words: &[&str] = if self.shell { &["/bin/sh", "-c", ":"] } else { &["/bin/true"] };
-        words.iter().map(|word| (*word).to_owned()).collect()
+        match &self.shell {
+            Some(shell) => of_shell(shell).chain([":".to_owned()]).collect(),
+            None => vec!["/bin/true".to_owned()],
+        }
     }
+
+    /// The variables of its environment when it is run for this sample.
+    pub(super) fn variables(&self, n: u64) -> Vec<(&str, String)> {
+        let own = self.env.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        own.chain([(ITERATION_VARIABLE, n.saturating_sub(1).to_string())]).collect()
+    }
+}
+
+/// The number of the sample, from 0, in the environment of plain commands and of hooks around a
+/// sample.
+const ITERATION_VARIABLE: &str = "BYTELAB_ITERATION";
+
+fn of_shell(words: &[String]) -> impl Iterator<Item = String> {
+    words.iter().cloned().chain(["-c".to_owned()])
 }
 
 /// A value as one word of the shell.
@@ -62,11 +87,15 @@ mod tests {
 
     #[test]
     fn in_a_script_a_value_is_one_word() {
-        let script = vec!["cat {file} | head -c {size}; echo $HOME".to_owned()];
-        let command = Command { argv: script, shell: true, ..Command::default() };
+        let mut command = Command::script("cat {file} | head -c {size}; echo $HOME");
         let expanded = ExpandedCommand::new(&command, &point());
         let script = "cat '/a {size} b' | head -c 7; echo $HOME";
         assert_eq!(expanded.argv, ["/bin/sh", "-c", script]);
+        assert_eq!(expanded.noop(), ["/bin/sh", "-c", ":"]);
+        command.shell = Some(vec!["bash".to_owned(), "--norc".to_owned()]);
+        let expanded = ExpandedCommand::new(&command, &point());
+        assert_eq!(expanded.argv, ["bash", "--norc", "-c", script]);
+        assert_eq!(expanded.noop(), ["bash", "--norc", "-c", ":"]);
         assert_eq!(quoted("it's $(x)"), r"'it'\''s $(x)'");
         assert_eq!(quoted(""), "''");
     }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::expanded::ExpandedCommand;
 use super::{Limits, RunError};
-use crate::experiment::Answer;
+use crate::experiment::{Answer, Destination};
 
 /// Maximum output of a command whose output is its answer.
 pub(super) const OUTPUT_LIMIT_BYTES: u64 = 1 << 30;
@@ -19,6 +20,9 @@ const LINE_BYTES: usize = 64;
 pub(super) enum Output {
     #[default]
     Nothing,
+    Shown,
+    /// The command's standard output goes to this file, in which no answer is.
+    To(PathBuf),
     /// The command's standard output goes to this file.
     Memory(File),
     /// The command writes this file itself.
@@ -26,23 +30,23 @@ pub(super) enum Output {
 }
 
 impl Output {
-    pub(super) fn new(answer: &Answer, limits: &Limits) -> Result<Output, RunError> {
-        match answer {
-            Answer::None => Ok(Output::Nothing),
-            Answer::Output => memory()
+    pub(super) fn new(command: &ExpandedCommand, limits: &Limits) -> Result<Output, RunError> {
+        let dir = limits.dir.as_deref().unwrap_or(Path::new(""));
+        Ok(match (&command.answer, &command.output) {
+            (Answer::None, Destination::Nowhere) => Output::Nothing,
+            (Answer::None, Destination::Shown) => Output::Shown,
+            (Answer::None, Destination::File(path)) => Output::To(dir.join(path)),
+            (Answer::Output, _) => memory()
                 .map(Output::Memory)
-                .map_err(|error| RunError::Failed(format!("a file in memory: {error}"))),
-            Answer::File(path) => {
-                let dir = limits.dir.as_deref().unwrap_or(Path::new(""));
-                Ok(Output::File(dir.join(path)))
-            }
-        }
+                .map_err(|error| RunError::Failed(format!("a file in memory: {error}")))?,
+            (Answer::File(path), _) => Output::File(dir.join(path)),
+        })
     }
 
     /// Removes the output of the previous sample.
     pub(super) fn clear(&mut self) -> Result<(), RunError> {
         let cleared = match self {
-            Output::Nothing => Ok(()),
+            Output::Nothing | Output::Shown | Output::To(_) => Ok(()),
             Output::Memory(memory) => memory.set_len(0).and_then(|()| memory.rewind()),
             Output::File(path) => match fs::remove_file(path) {
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -52,10 +56,17 @@ impl Output {
         cleared.map_err(|error| RunError::Failed(format!("removing {}: {error}", self.name())))
     }
 
-    /// The standard output of the command.
+    pub(super) fn is_shown(&self) -> bool {
+        matches!(self, Output::Shown)
+    }
+
+    /// The standard output of the command where nothing is shown.
     pub(super) fn stdout(&self) -> io::Result<OwnedFd> {
         match self {
             Output::Memory(memory) => Ok(memory.try_clone()?.into()),
+            Output::To(path) => File::create(path).map(OwnedFd::from).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            }),
             _ => Ok(File::options().write(true).open("/dev/null")?.into()),
         }
     }
@@ -68,6 +79,7 @@ impl Output {
                 use std::os::fd::AsRawFd;
                 format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd())
             }
+            Output::To(path) => path.to_string_lossy().into_owned(),
             _ => "/dev/null".to_owned(),
         }
     }
@@ -82,7 +94,7 @@ impl Output {
 
     pub(super) fn answer(&mut self) -> Result<Option<String>, RunError> {
         let answered = match self {
-            Output::Nothing => return Ok(None),
+            Output::Nothing | Output::Shown | Output::To(_) => return Ok(None),
             Output::Memory(memory) => memory.rewind().and_then(|()| answer_of(memory)),
             // Opening a FIFO would block forever.
             Output::File(path) => match fs::metadata(&*path) {

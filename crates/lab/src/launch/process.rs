@@ -39,6 +39,8 @@ pub(super) enum ChildStdio {
     Null,
     /// The first is its input, the second its output.
     Given(OwnedFd, OwnedFd),
+    /// This is its input; its output and its standard error are those of the lab.
+    Shown(OwnedFd),
 }
 
 impl Process {
@@ -53,10 +55,11 @@ impl Process {
     ) -> Result<Process, RunError> {
         let (name, arguments) =
             argv.split_first().ok_or_else(|| RunError::Failed("an empty command".to_owned()))?;
-        let (stdin, stdout) = match stdio {
-            ChildStdio::Pipes => (Stdio::piped(), Stdio::piped()),
-            ChildStdio::Null => (Stdio::null(), Stdio::null()),
-            ChildStdio::Given(stdin, stdout) => (stdin.into(), stdout.into()),
+        let (stdin, stdout, stderr) = match stdio {
+            ChildStdio::Pipes => (Stdio::piped(), Stdio::piped(), Stdio::piped()),
+            ChildStdio::Null => (Stdio::null(), Stdio::null(), Stdio::piped()),
+            ChildStdio::Given(stdin, stdout) => (stdin.into(), stdout.into(), Stdio::piped()),
+            ChildStdio::Shown(stdin) => (stdin.into(), Stdio::inherit(), Stdio::inherit()),
         };
         #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
         let mut command = Command::new(name);
@@ -71,7 +74,7 @@ impl Process {
             .args(arguments)
             .stdin(stdin)
             .stdout(stdout)
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .process_group(0)
             .spawn();
         let mut child = spawned.map_err(|error| match error.kind() {

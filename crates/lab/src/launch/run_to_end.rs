@@ -14,7 +14,8 @@ use crate::param::Point;
 
 /// Runs it and discards its standard output; an error includes the end of its standard error.
 pub fn run_to_end(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<(), RunError> {
-    run(argv, ChildStdio::Null, &Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() })
+    let limits = Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() };
+    run(argv, ChildStdio::Null, &[], &limits)
 }
 
 /// A command around the measuring, such as one that makes the data.
@@ -25,6 +26,8 @@ pub struct Hook<'a> {
     /// Its working directory; none: that of the lab.
     pub dir: Option<PathBuf>,
     pub limit_ns: u64,
+    /// The number of the sample around which it is run; 0 for other hooks.
+    pub n: u64,
 }
 
 /// Runs a hook with the values of a point.
@@ -35,15 +38,23 @@ pub fn hook(hook: &Hook<'_>, arguments: &Point, stop: &Stop) -> Result<(), RunEr
     let output = output.map_err(|error| RunError::Failed(format!("/dev/null: {error}")));
     let input = super::command::input(expanded.input.as_deref(), &limits);
     let ran = input.and_then(|input| Ok(ChildStdio::Given(input, output?.into())));
-    ran.and_then(|stdio| run(&expanded.argv, stdio, &limits)).map_err(|ended| match ended {
-        RunError::Skipped(why) => RunError::Skipped(format!("hook {}: {why}", hook.name)),
-        RunError::Failed(why) => RunError::Failed(format!("hook {}: {why}", hook.name)),
-        RunError::Stopped => RunError::Stopped,
+    let variables = expanded.variables(hook.n);
+    ran.and_then(|stdio| run(&expanded.argv, stdio, &variables, &limits)).map_err(|ended| {
+        match ended {
+            RunError::Skipped(why) => RunError::Skipped(format!("hook {}: {why}", hook.name)),
+            RunError::Failed(why) => RunError::Failed(format!("hook {}: {why}", hook.name)),
+            RunError::Stopped => RunError::Stopped,
+        }
     })
 }
 
-fn run(argv: &[String], stdio: ChildStdio, limits: &Limits) -> Result<(), RunError> {
-    let mut process = Process::spawn(argv, stdio, &[], limits.dir.as_deref())?;
+fn run(
+    argv: &[String],
+    stdio: ChildStdio,
+    variables: &[(&str, String)],
+    limits: &Limits,
+) -> Result<(), RunError> {
+    let mut process = Process::spawn(argv, stdio, variables, limits.dir.as_deref())?;
     let failed = |error: &dyn std::fmt::Display| RunError::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(limits, clock::now_ns().saturating_add(limits.answer_ns))?;
     let status = process.end().map_err(|error| failed(&error))?;

@@ -39,10 +39,17 @@ pub trait Launch {
 
 /// A started method that is set up for one point.
 pub trait Runner {
+    /// Waits until its process has started, so that the processes of a session can start at the
+    /// same time.
+    fn started(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
-    /// Called directly before a sample, and before the cache is brought into its state.
-    fn before(&mut self) -> Result<(), RunError> {
+    /// Called directly before the sample of this number, and before the cache is brought into its
+    /// state.
+    fn before(&mut self, _n: u64) -> Result<(), RunError> {
         Ok(())
     }
 
@@ -64,8 +71,8 @@ pub trait Runner {
 pub trait CountingRunner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
-    /// Called directly before each of the following.
-    fn before(&mut self) -> Result<(), RunError> {
+    /// Called directly before each of the following, with its number.
+    fn before(&mut self, _n: u64) -> Result<(), RunError> {
         Ok(())
     }
 
@@ -97,8 +104,8 @@ pub trait TracedRunner {
 
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
-    /// Called directly before the job.
-    fn before(&mut self) -> Result<(), RunError> {
+    /// Called directly before the job, with its number.
+    fn before(&mut self, _n: u64) -> Result<(), RunError> {
         Ok(())
     }
 

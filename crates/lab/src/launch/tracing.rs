@@ -46,8 +46,8 @@ impl TracedRunner for CommandRunner {
         Runner::prepare(self, arguments)
     }
 
-    fn before(&mut self) -> Result<(), RunError> {
-        Runner::before(self)
+    fn before(&mut self, n: u64) -> Result<(), RunError> {
+        Runner::before(self, n)
     }
 
     fn go(

@@ -1,6 +1,6 @@
 //! A method with commands around its samples, which are not timed.
 
-use super::run_to_end::{Hook, hook};
+use super::run_to_end::{Hook, hook as run_hook};
 use super::{
     Counted, CountingRunner, Limits, RawSample, Ready, RunError, Runner, Traced, TracedRunner,
 };
@@ -29,33 +29,45 @@ impl<R: ?Sized> WithHooks<R> {
     fn setup(&mut self, arguments: &Point) -> Result<(), RunError> {
         self.arguments = arguments.clone();
         self.arguments.set("method", self.method.as_str());
-        self.run("setup", self.hooks.setup.as_ref())
+        self.run("setup", self.hooks.setup.as_ref(), 0)
     }
 
-    fn prepare_sample(&self) -> Result<(), RunError> {
-        self.run("prepare", self.hooks.prepare.as_ref())
+    fn prepare_sample(&self, n: u64) -> Result<(), RunError> {
+        self.run("prepare", self.hooks.prepare.as_ref(), n)
     }
 
-    fn run(&self, name: &str, command: Option<&Command>) -> Result<(), RunError> {
+    /// Passes the sample on after the hook that follows it.
+    fn concluded<T>(&self, n: u64, taken: T) -> Result<T, RunError> {
+        self.run("conclude", self.hooks.conclude.as_ref(), n)?;
+        Ok(taken)
+    }
+
+    fn run(&self, name: &str, command: Option<&Command>, n: u64) -> Result<(), RunError> {
         let Some(command) = command else { return Ok(()) };
         let Limits { answer_ns, dir, stop } = &self.limits;
-        hook(&Hook { name, command, dir: dir.clone(), limit_ns: *answer_ns }, &self.arguments, stop)
+        let hook = Hook { name, command, dir: dir.clone(), limit_ns: *answer_ns, n };
+        run_hook(&hook, &self.arguments, stop)
     }
 }
 
 impl Runner for WithHooks<dyn Runner> {
+    fn started(&mut self) -> Result<(), RunError> {
+        self.inner.started()
+    }
+
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.setup(arguments)?;
         self.inner.prepare(arguments)
     }
 
-    fn before(&mut self) -> Result<(), RunError> {
-        self.inner.before()?;
-        self.prepare_sample()
+    fn before(&mut self, n: u64) -> Result<(), RunError> {
+        self.inner.before(n)?;
+        self.prepare_sample(n)
     }
 
     fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
-        self.inner.go(n, ops)
+        let taken = self.inner.go(n, ops)?;
+        self.concluded(n, taken)
     }
 
     fn has_died(&self) -> bool {
@@ -77,21 +89,24 @@ impl CountingRunner for WithHooks<dyn CountingRunner> {
         self.inner.prepare(arguments)
     }
 
-    fn before(&mut self) -> Result<(), RunError> {
-        self.inner.before()?;
-        self.prepare_sample()
+    fn before(&mut self, n: u64) -> Result<(), RunError> {
+        self.inner.before(n)?;
+        self.prepare_sample(n)
     }
 
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
-        self.inner.count(n, ops)
+        let counted = self.inner.count(n, ops)?;
+        self.concluded(n, counted)
     }
 
     fn allocations(&mut self, n: u64, ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
-        self.inner.allocations(n, ops)
+        let counts = self.inner.allocations(n, ops)?;
+        self.concluded(n, counts)
     }
 
     fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError> {
-        self.inner.trace(n, ops)
+        let traced = self.inner.trace(n, ops)?;
+        self.concluded(n, traced)
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
@@ -113,9 +128,9 @@ impl TracedRunner for WithHooks<dyn TracedRunner> {
         self.inner.prepare(arguments)
     }
 
-    fn before(&mut self) -> Result<(), RunError> {
-        self.inner.before()?;
-        self.prepare_sample()
+    fn before(&mut self, n: u64) -> Result<(), RunError> {
+        self.inner.before(n)?;
+        self.prepare_sample(n)
     }
 
     fn go(
@@ -124,7 +139,8 @@ impl TracedRunner for WithHooks<dyn TracedRunner> {
         ops: u64,
         started: &mut dyn FnMut(u32),
     ) -> Result<RawSample, RunError> {
-        self.inner.go(n, ops, started)
+        let taken = self.inner.go(n, ops, started)?;
+        self.concluded(n, taken)
     }
 
     fn bye(&mut self) {

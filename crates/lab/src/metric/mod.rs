@@ -176,9 +176,11 @@ pub const METRICS: &[Metric] = &[
     apart(false, "cycles", "count", PMU),
     apart(false, "cache_misses", "count", PMU),
     apart(false, "branch_misses", "count", PMU),
-    apart(false, "counting_wall_ns", "ns", "wall_ns of the counting pass"),
+    apart(false, COUNTING_WALL, "ns", "wall_ns of the counting pass"),
 ];
 
+/// The wall time of a sample of the counting pass.
+pub const COUNTING_WALL: &str = "counting_wall_ns";
 pub const WALL: &str = "wall_ns";
 pub const WALL_LESS_WAIT: &str = "wall_less_wait_ns";
 pub const CPU: &str = "cpu_ns";
@@ -188,6 +190,9 @@ pub const ALLOCATIONS: &str = "allocations";
 
 /// For a plain command, this is taken in the counting pass: its memory is gone once it has ended.
 pub const PEAK_RSS: &str = "peak_rss_bytes";
+/// Of a plain command that may end with another exit code than 0; 128 more than the signal that
+/// ended it.
+pub const EXIT_CODE: &str = "exit_code";
 
 /// Whether the counting pass takes this metric. All other metrics are never taken from that pass.
 pub fn is_counted_apart(name: &str) -> bool {

@@ -131,7 +131,7 @@ impl Round<'_, '_> {
         n: u64,
         name: &str,
     ) -> Result<(), RunError> {
-        live.runner.before()?;
+        live.runner.before(n)?;
         self.bench.evict(live.point);
         let mut pid = live.runner.pid();
         let start_ns = clock::now_ns();

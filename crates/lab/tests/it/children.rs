@@ -17,8 +17,7 @@ use crate::script::{cell, method, plan, run, script};
 const BURN: &str = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
 
 fn shell(name: &str, text: &str) -> Method {
-    let argv = vec![text.to_owned()];
-    method(name, How::Command(Command { argv, shell: true, ..Command::default() }))
+    method(name, How::Command(Command::script(text)))
 }
 
 fn started(method: &Method) -> Box<dyn Runner> {
@@ -147,7 +146,8 @@ fn the_peak_of_a_worker_that_starts_others_is_that_of_the_largest_of_them() {
     let peak = |method: &str| cell(&run, method).counted("peak_rss_bytes").map(|(_, value)| value);
     let known = |method: &str, least: f64| {
         let all: Vec<f64> = peak(method).collect();
-        assert!(all.len() == 2 && all.iter().all(|bytes| *bytes > least), "{method} {all:?}");
+        let found = all.len() == 2 && all.iter().all(|bytes| *bytes > least);
+        assert!(found, "{method} {all:?} {:?}", run.notes);
         all[0]
     };
     let [small, large] = [known("small", 100_000.0), known("large", 20e6)];

@@ -1,12 +1,12 @@
 //! Commands around the samples, and the answer of a plain command.
 
-use lab::experiment::{Answer, Command, Hooks, How, Method};
+use lab::experiment::{Answer, Command, Destination, ExitCodes, Hooks, How, Method};
 use lab::run::{Plan, Status};
 
 use crate::script::{GOOD, cell, method, plan, run};
 
 fn script(text: impl Into<String>) -> Command {
-    Command { argv: vec![text.into()], shell: true, ..Command::default() }
+    Command::script(text)
 }
 
 fn hooked(name: &str, how: How, hooks: Hooks) -> Method {
@@ -20,6 +20,7 @@ fn each_sample_of_both_passes_is_prepared_for() {
     let hooks = Hooks {
         setup: Some(script(format!("touch '{file}.set'"))),
         prepare: Some(script(format!("[ -e '{file}.set' ] && touch '{file}.{{method}}'"))),
+        conclude: None,
     };
     // The file that it needs is gone after each sample.
     let uses_up = How::Command(Command::plain(["rm".to_owned(), format!("{file}.command")]));
@@ -60,4 +61,80 @@ fn what_a_command_prints_or_writes_is_its_answer() {
     }
     let many = answers("many");
     assert!(many.iter().all(|answer| answer.starts_with("588895 bytes, SHA-256 ")), "{many:?}");
+}
+
+/// The lines of a file, in order.
+fn lines(file: &str) -> Vec<String> {
+    std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_command_runs_as_often_as_the_plan_says() {
+    let dir = tempfile::tempdir().unwrap();
+    for (warm_up, expected) in [(0, 3), (1, 4), (2, 5)] {
+        let log = dir.path().join(warm_up.to_string()).to_str().unwrap().to_owned();
+        let how = How::Command(script(format!("echo $BYTELAB_ITERATION >>'{log}'")));
+        let run = run(vec![method("a", how)], Plan { warm_up, ..plan(3) });
+        let numbers: Vec<String> = (0..expected).map(|n: u32| n.to_string()).collect();
+        assert_eq!(lines(&log), numbers);
+        let cell = cell(&run, "a");
+        assert_eq!(cell.n(lab::run::Pass::Timing), 3);
+        assert_eq!(cell.samples.iter().filter(|s| s.warm_up).count(), warm_up as usize);
+    }
+}
+
+#[test]
+fn a_hook_concludes_each_sample_of_both_passes() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log").to_str().unwrap().to_owned();
+    let says = |word: &str| script(format!("echo {word} $BYTELAB_ITERATION {{method}} >>'{log}'"));
+    let hooks = Hooks {
+        setup: None,
+        prepare: Some(says("prepare")),
+        conclude: Some(Command {
+            env: vec![("OWN".to_owned(), "o w n".to_owned())],
+            ..script(format!("echo conclude $BYTELAB_ITERATION $OWN >>'{log}'"))
+        }),
+    };
+    let how = How::Command(Command::plain(["true"]));
+    let run = run(vec![hooked("a", how, hooks)], Plan { warm_up: 0, counting: 1, ..plan(2) });
+    assert_eq!(cell(&run, "a").status, Status::Measured, "{:?}", run.notes);
+    let lines = lines(&log);
+    let first = ["prepare 0 a", "conclude 0 o w n", "prepare 1 a", "conclude 1 o w n"];
+    assert_eq!(lines[..4], first);
+    let of = |word: &str| lines.iter().filter(|line| line.starts_with(word)).count();
+    assert!(of("prepare") > 2 && of("prepare") == of("conclude"), "{lines:?}");
+}
+
+#[test]
+fn runs_that_fail_count_where_that_is_allowed() {
+    let accepting = |accepts| Command { accepts, ..script("exit 3") };
+    let methods = [
+        ("refused", accepting(ExitCodes::Zero)),
+        ("other", accepting(ExitCodes::These(vec![0, 4]))),
+        ("known", accepting(ExitCodes::These(vec![0, 3]))),
+        ("all", accepting(ExitCodes::All)),
+        ("killed", Command { accepts: ExitCodes::All, ..script("kill -9 $$") }),
+    ];
+    let methods = methods.map(|(name, command)| method(name, How::Command(command))).to_vec();
+    let run = run(methods, Plan { counting: 1, ..plan(2) });
+    for name in ["refused", "other"] {
+        let reason = cell(&run, name).status.reason();
+        assert_eq!(reason, Some("/bin/sh ended with exit status 3"), "{name}");
+    }
+    for (name, expected) in [("known", 3.0), ("all", 3.0), ("killed", 137.0)] {
+        let codes: Vec<f64> = cell(&run, name).counted("exit_code").map(|(_, code)| code).collect();
+        assert_eq!(codes, [expected; 2], "{name}: {:?}", run.notes);
+    }
+}
+
+#[test]
+fn output_that_is_no_answer_goes_to_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("out").to_str().unwrap().to_owned();
+    let output = Destination::File(file.clone());
+    let command = Command { output, ..Command::plain(["echo", "x"]) };
+    let run = run(vec![method("a", How::Command(command))], Plan { counting: 1, ..plan(2) });
+    assert_eq!(cell(&run, "a").status, Status::Measured, "{:?}", run.notes);
+    assert_eq!(lines(&file), ["x"], "it holds the output of the last run");
 }

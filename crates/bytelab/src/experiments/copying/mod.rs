@@ -36,6 +36,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: include_str!("README.md"),
         params: params(),
         methods: methods(),
+        dir: None,
         data: Box::new(data),
     }
 }

@@ -6,10 +6,11 @@ use lab::experiment::{Answer, Experiment};
 use lab::run::Threshold;
 
 use super::data::{DataHooks, Source};
-use super::file::{At, Content, DataTable, File, From, Scalar};
+use super::file::{Content, DataTable, File, From, HooksTable};
 use super::names::{self, DIR, FILE, HERE, METHOD, PROGRAM, Placeholders, leak};
 use super::origin::{FileOrigin, ReservedNames};
 use super::place::Mistake;
+use super::values::{At, Scalar};
 use super::{measuring, methods, params};
 
 pub(super) struct Checked {
@@ -23,6 +24,7 @@ pub(super) fn check(
     place: &FileOrigin,
     taken: &ReservedNames<'_>,
 ) -> Result<Checked, Mistake> {
+    let place = &place.in_dir(file.dir.as_ref().map(|dir| dir.value.as_str()));
     let name = name(file.name.as_ref(), place, taken)?;
     let params = params::params(&file.param, taken)?;
     let known = known(&params, file.data.is_some(), place);
@@ -39,7 +41,12 @@ pub(super) fn check(
     }
     let thresholds = measuring::thresholds(&file.threshold, &methods)?;
     let defaults = measuring::defaults(&file.plan)?;
-    let readme = format!("{}\n\nDeclared in {}.", file.question, place.file);
+    let origin = if place.file.is_empty() {
+        "Typed on the command line.".to_owned()
+    } else {
+        format!("Declared in {}.", place.file)
+    };
+    let readme = format!("{}\n\n{origin}", file.question);
     let around = Rc::new(around);
     let experiment = Experiment {
         name: leak(name),
@@ -47,6 +54,7 @@ pub(super) fn check(
         readme: leak(readme),
         params,
         methods,
+        dir: Some(place.dir.clone()),
         data: Box::new(move |point, dir, stop| DataHooks::data(&around, point, dir, stop)),
     };
     Ok(Checked { experiment, thresholds, defaults })
@@ -136,7 +144,10 @@ fn around(
     source: Option<Source>,
 ) -> Result<DataHooks, Mistake> {
     let hook = |hook: &Option<_>| {
-        hook.as_ref().map(|hook| methods::hook(hook, &known.of_method, place)).transpose()
+        let own = std::collections::BTreeMap::new();
+        let env = methods::env([&file.env, &own], &known.of_method)?;
+        let command = |hook| methods::hook(hook, &env, &known.of_method, place);
+        hook.as_ref().map(command).transpose()
     };
     Ok(DataHooks {
         dir: place.dir.clone(),
@@ -154,7 +165,12 @@ fn common(file: &File) -> Vec<String> {
         let size = data.size.iter().map(|size| size.value.0.clone());
         data.file.iter().map(|file| file.value.clone()).chain(size)
     });
-    let hooks = [&file.hooks.setup, &file.hooks.prepare, &file.hooks.cleanup];
+    let HooksTable { setup, prepare, conclude, cleanup } = &file.hooks;
+    let hooks = [setup, prepare, conclude, cleanup];
+    let env = file.env.values().map(|value| value.value.clone());
     let hooks = hooks.into_iter().flatten().flat_map(|hook| methods::texts(&hook.value));
-    data.chain(hooks).chain(file.answer.file.iter().map(|file| file.value.clone())).collect()
+    data.chain(hooks)
+        .chain(env)
+        .chain(file.answer.file.iter().map(|file| file.value.clone()))
+        .collect()
 }

@@ -88,7 +88,8 @@ impl DataHooks {
     ) -> Result<()> {
         let Some(command) = command else { return Ok(()) };
         let dir = Some(self.dir.clone());
-        let run = hook(&Hook { name, command, dir, limit_ns: HOOK_LIMIT_NS }, arguments, stop);
+        let run =
+            hook(&Hook { name, command, dir, limit_ns: HOOK_LIMIT_NS, n: 0 }, arguments, stop);
         run.map_err(|ended| match ended {
             RunError::Stopped => anyhow!("stopped by a signal in hook {name}"),
             RunError::Skipped(why) | RunError::Failed(why) => anyhow!(why),

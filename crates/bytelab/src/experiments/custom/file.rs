@@ -1,12 +1,10 @@
 //! The types of the file's content. The JSON Schema in `docs/` is generated from them.
 
-use std::fmt;
-use std::ops::Range;
+use std::collections::BTreeMap;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use toml::Spanned;
+use serde::Deserialize;
+
+use super::values::{At, Hook, Scalar, ShellWord, Words};
 
 /// An experiment of your own for `bytelab run`: one job, done by several methods.
 #[derive(Debug, Deserialize)]
@@ -15,6 +13,11 @@ use toml::Spanned;
 pub(super) struct File {
     /// What runs of it are called [default: the name of the file]
     pub(super) name: Option<At<String>>,
+    /// The folder where commands work and where relative paths start [default: that of this file]
+    pub(super) dir: Option<At<String>>,
+    /// Variables in the environment of all commands and hooks
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, At<String>>,
     /// The question that it answers, in one sentence
     #[serde(default)]
     pub(super) question: String,
@@ -100,10 +103,12 @@ pub(super) enum Content {
 pub(super) struct PlanTable {
     pub(super) rounds: Option<At<u32>>,
     pub(super) sessions: Option<At<u32>>,
+    /// The maximum where neither `rounds` nor `sessions` is given
+    pub(super) max_sessions: Option<At<u32>>,
     pub(super) warm_up: Option<At<u32>>,
     /// Samples of the counting pass
     pub(super) counting: Option<At<u32>>,
-    /// Time for all rounds, such as `5s`
+    /// Time for the whole run, such as `5s`
     pub(super) time: Option<At<String>>,
     /// Time for one sample; a method that needs more is killed
     pub(super) sample_limit: Option<At<String>>,
@@ -147,6 +152,8 @@ pub(super) struct HooksTable {
     pub(super) setup: Option<At<Hook>>,
     /// Before each sample
     pub(super) prepare: Option<At<Hook>>,
+    /// After each sample
+    pub(super) conclude: Option<At<Hook>>,
     /// Once per point when the run has ended, in whatever way
     pub(super) cleanup: Option<At<Hook>>,
 }
@@ -163,13 +170,27 @@ pub(super) struct MethodTable {
     pub(super) command: Option<At<Words>>,
     /// A program that speaks the line protocol and times itself
     pub(super) worker: Option<At<Words>>,
-    /// Whether the command is for /bin/sh
+    /// Whether the command is for /bin/sh; or the command of another shell, such as `bash -e`
     #[serde(default)]
-    pub(super) shell: bool,
+    pub(super) shell: ShellWord,
     /// The file that is its standard input
     pub(super) input: Option<At<String>>,
+    /// Where its standard output goes: `null`, `inherit` to show it, or a file [default: null]
+    pub(super) output: Option<At<String>>,
+    /// Variables in its environment, besides those of all commands
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, At<String>>,
+    /// The exit codes with which it has done its job [default: 0]
+    pub(super) exit_codes: Option<At<Vec<i32>>>,
+    /// Whether its runs count whatever their exit code is
+    #[serde(default)]
+    pub(super) ignore_failure: bool,
     /// Run whenever the method is started
     pub(super) setup: Option<At<Hook>>,
+    /// Before each of its samples, instead of that of all methods
+    pub(super) prepare: Option<At<Hook>>,
+    /// After each of its samples, instead of that of all methods
+    pub(super) conclude: Option<At<Hook>>,
     #[serde(default)]
     pub(super) role: RoleWord,
     /// Whether it is measured when no method is named
@@ -205,158 +226,4 @@ pub(super) struct ThresholdTable {
 
 fn yes() -> bool {
     true
-}
-
-/// A value and where it stands.
-#[derive(Clone, Debug, Default)]
-pub(super) struct At<T> {
-    pub(super) value: T,
-    pub(super) span: Range<usize>,
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<At<T>, D::Error> {
-        let spanned = Spanned::<T>::deserialize(deserializer)?;
-        Ok(At { span: spanned.span(), value: spanned.into_inner() })
-    }
-}
-
-#[cfg(test)]
-impl<T: schemars::JsonSchema> schemars::JsonSchema for At<T> {
-    fn inline_schema() -> bool {
-        T::inline_schema()
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        T::schema_name()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        T::json_schema(generator)
-    }
-}
-
-/// A command: a string that is split into words, or the words.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged))]
-pub(super) enum Words {
-    Text(String),
-    List(Vec<String>),
-}
-
-impl<'de> Deserialize<'de> for Words {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Words, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Words;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or a list of strings")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Words, E> {
-                Ok(Words::Text(text.to_owned()))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
-                let mut words = Vec::new();
-                while let Some(word) = list.next_element()? {
-                    words.push(word);
-                }
-                Ok(Words::List(words))
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
-
-/// A hook: a command, or a table with it that may ask for the shell.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged))]
-pub(super) enum Hook {
-    Plain(Words),
-    Table(HookTable),
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(super) struct HookTable {
-    pub(super) command: Words,
-    /// Whether the command is for /bin/sh
-    #[serde(default)]
-    pub(super) shell: bool,
-}
-
-impl<'de> Deserialize<'de> for Hook {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hook, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Hook;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, a list of strings or { command = …, shell = true }")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Hook, E> {
-                Ok(Hook::Plain(Words::Text(text.to_owned())))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Hook, A::Error> {
-                let mut words = Vec::new();
-                while let Some(word) = list.next_element()? {
-                    words.push(word);
-                }
-                Ok(Hook::Plain(Words::List(words)))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Hook, A::Error> {
-                HookTable::deserialize(MapAccessDeserializer::new(table)).map(Hook::Table)
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
-
-/// A value of a flag: text, a whole number, or a list of them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Scalar(pub(super) String);
-
-#[cfg(test)]
-impl schemars::JsonSchema for Scalar {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Scalar".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "anyOf": [
-            { "type": "string" },
-            { "type": "integer", "minimum": 0 },
-            { "type": "array", "items": { "anyOf": [
-                { "type": "string" }, { "type": "integer", "minimum": 0 }
-            ] } },
-        ] })
-    }
-}
-
-impl<'de> Deserialize<'de> for Scalar {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Scalar, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Scalar;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, a whole number or a list of them")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Scalar, E> {
-                Ok(Scalar(text.to_owned()))
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Scalar, E> {
-                if number < 0 {
-                    return Err(E::custom(format!("{number} is less than 0")));
-                }
-                Ok(Scalar(number.to_string()))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Scalar, A::Error> {
-                let mut all: Vec<String> = Vec::new();
-                while let Some(Scalar(one)) = list.next_element()? {
-                    all.push(one);
-                }
-                Ok(Scalar(all.join(",")))
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
 }

@@ -4,8 +4,9 @@ use lab::experiment::Method;
 use lab::param::parse_bytes;
 use lab::run::{RATIO, Threshold};
 
-use super::file::{At, CacheWord, PlanTable, Scalar, ThresholdTable, Words};
+use super::file::{CacheWord, PlanTable, ThresholdTable};
 use super::place::{Mistake, suggestion};
+use super::values::{At, Scalar, Words};
 use crate::pattern::matches;
 
 /// Values of the flags of the same names.
@@ -13,6 +14,7 @@ pub(super) fn defaults(plan: &PlanTable) -> Result<Vec<(&'static str, String)>, 
     let counts = [
         ("rounds", &plan.rounds, 1..=1_000_000),
         ("sessions", &plan.sessions, 1..=1000),
+        ("max_sessions", &plan.max_sessions, 1..=1000),
         ("warm_up", &plan.warm_up, 0..=1000),
         ("counting", &plan.counting, 0..=1000),
     ];

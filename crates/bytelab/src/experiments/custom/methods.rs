@@ -1,17 +1,23 @@
 //! The methods of the file, and its commands.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use lab::experiment::{Answer, Command, Hooks, How, Method};
+use lab::analyze::OLD;
+use lab::experiment::{Answer, Command, Destination, ExitCodes, Hooks, How, Method, SHELL};
 use lab::param::Param;
 use lab::run::Role;
 use lab::template;
 
-use super::file::{At, File, Hook, HookTable, MethodTable, RoleWord, Words};
+use super::file::{File, MethodTable, RoleWord};
 use super::names::{self, HERE, PROGRAM, Placeholders};
 use super::origin::FileOrigin;
 use super::place::Mistake;
+use super::values::{At, Hook, HookTable, ShellWord, Words};
+
+/// A longer name is a mistake.
+const NAME_BYTES: usize = 4096;
 
 /// `common`: the texts that are common to all of them.
 pub(super) fn methods(
@@ -25,15 +31,11 @@ pub(super) fn methods(
     let mut methods: Vec<Method> = Vec::new();
     for table in &file.method {
         let At { value: name, span } = &table.name;
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() || !name.chars().all(plain) {
-            let text = format!("{name:?}: a name is made of letters, digits, -, _ and .");
-            return Err(Mistake::at(span, text));
-        }
+        check_name(name, span)?;
         if methods.iter().any(|method| method.name == *name) {
             return Err(Mistake::at(span, format!("there are two methods {name}")));
         }
-        let how = how(table, known, answer, place)?;
+        let how = how(file, table, known, answer, place)?;
         let used = texts_of(table);
         let used: Vec<&str> =
             used.iter().chain(common).flat_map(|text| template::names(text)).collect();
@@ -56,6 +58,16 @@ pub(super) fn methods(
     Ok(methods)
 }
 
+/// A name stands in one line of a table, and the old side of a check is called by it as well.
+fn check_name(name: &str, span: &Range<usize>) -> Result<(), Mistake> {
+    let is_line = !name.contains(char::is_control) && name.trim() == name && !name.is_empty();
+    if is_line && name.len() <= NAME_BYTES && !name.ends_with(OLD) {
+        return Ok(());
+    }
+    let text = format!("a name is a line of at most {NAME_BYTES} bytes that does not end in {OLD}");
+    Err(Mistake::at(span, text))
+}
+
 fn about(table: &MethodTable) -> String {
     let command = table.command.as_ref().or(table.worker.as_ref()).map(|words| &words.value);
     match command {
@@ -67,6 +79,7 @@ fn about(table: &MethodTable) -> String {
 }
 
 fn how(
+    file: &File,
     table: &MethodTable,
     known: &Placeholders,
     answer: &Answer,
@@ -75,21 +88,23 @@ fn how(
     let named = &known.of_method;
     match (&table.command, &table.worker) {
         (Some(words), None) => {
-            let mut command = command(words, table.shell, named, place)?;
+            let command = command(words, &table.shell, named, place)?;
             if let Some(input) = &table.input {
                 names::check(&input.value, named, &input.span)?;
-                command.input = Some(input.value.clone());
             }
-            command.answer = answer.clone();
-            Ok(How::Command(command))
+            Ok(How::Command(Command {
+                input: table.input.as_ref().map(|input| input.value.clone()),
+                output: output(table.output.as_ref(), answer, named)?,
+                answer: answer.clone(),
+                accepts: accepts(table)?,
+                env: env([&file.env, &table.env], named)?,
+                ..command
+            }))
         }
         (None, Some(words)) => {
-            let given = table.input.as_ref().map(|input| &input.span);
-            if let Some(span) = given.or(table.shell.then_some(&words.span)) {
-                return Err(Mistake::at(
-                    span,
-                    "input and shell are for a command, not for a worker",
-                ));
+            if let Some((key, span)) = only_of_command(table, &words.span) {
+                let text = format!("{key} is for a command, not for a worker");
+                return Err(Mistake::at(&span, text));
             }
             let mut point = lab::param::Point::default();
             point.set(HERE, place.here.as_str());
@@ -97,7 +112,7 @@ fn how(
                 point.set(PROGRAM, program.as_str());
             }
             let named: Vec<&str> = point.iter().map(|(name, _)| name).collect();
-            let Command { argv, .. } = command(words, false, &named, place)?;
+            let Command { argv, .. } = command(words, &ShellWord::default(), &named, place)?;
             let fill = |word: &String| template::fill(word, &point, str::to_owned);
             Ok(How::Worker { argv: argv.iter().map(fill).collect() })
         }
@@ -110,6 +125,73 @@ fn how(
     }
 }
 
+/// A key that a worker cannot have.
+fn only_of_command(
+    table: &MethodTable,
+    of_worker: &Range<usize>,
+) -> Option<(&'static str, Range<usize>)> {
+    let span = |value: &Option<At<String>>| value.as_ref().map(|value| value.span.clone());
+    let given = |is_given: bool| is_given.then(|| of_worker.clone());
+    let keys = [
+        ("input", span(&table.input)),
+        ("output", span(&table.output)),
+        ("shell", given(table.shell != ShellWord::default())),
+        ("env", table.env.values().next().map(|value| value.span.clone())),
+        ("exit_codes", table.exit_codes.as_ref().map(|codes| codes.span.clone())),
+        ("ignore_failure", given(table.ignore_failure)),
+    ];
+    keys.into_iter().find_map(|(key, span)| Some((key, span?)))
+}
+
+fn output(
+    given: Option<&At<String>>,
+    answer: &Answer,
+    known: &[&'static str],
+) -> Result<Destination, Mistake> {
+    let Some(At { value, span }) = given else { return Ok(Destination::Nowhere) };
+    if *answer == Answer::Output {
+        return Err(Mistake::at(span, "with from = \"stdout\" its output is its answer"));
+    }
+    names::check(value, known, span)?;
+    Ok(match value.as_str() {
+        "null" => Destination::Nowhere,
+        "inherit" => Destination::Shown,
+        "" => return Err(Mistake::at(span, "name a file, null or inherit")),
+        path => Destination::File(path.to_owned()),
+    })
+}
+
+fn accepts(table: &MethodTable) -> Result<ExitCodes, Mistake> {
+    match (&table.exit_codes, table.ignore_failure) {
+        (None, false) => Ok(ExitCodes::Zero),
+        (None, true) => Ok(ExitCodes::All),
+        (Some(codes), true) => Err(Mistake::at(&codes.span, "ignore_failure accepts all codes")),
+        (Some(codes), false) if codes.value.is_empty() => {
+            Err(Mistake::at(&codes.span, "name the exit codes of a success, such as [0, 1]"))
+        }
+        (Some(codes), false) => Ok(ExitCodes::These(codes.value.clone())),
+    }
+}
+
+/// The variables of the first tables, unless later ones have others of the same names.
+pub(super) fn env(
+    tables: [&BTreeMap<String, At<String>>; 2],
+    known: &[&'static str],
+) -> Result<Vec<(String, String)>, Mistake> {
+    let mut all = BTreeMap::new();
+    for (name, At { value, span }) in tables.into_iter().flatten() {
+        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+            return Err(Mistake::at(
+                span,
+                format!("{name:?} cannot be a variable with this value"),
+            ));
+        }
+        names::check(value, known, span)?;
+        all.insert(name.clone(), value.clone());
+    }
+    Ok(all.into_iter().collect())
+}
+
 fn hooked(
     how: How,
     file: &File,
@@ -117,10 +199,16 @@ fn hooked(
     known: &Placeholders,
     place: &FileOrigin,
 ) -> Result<How, Mistake> {
-    let command = |given: &Option<At<Hook>>| {
-        given.as_ref().map(|given| hook(given, &known.of_hook, place)).transpose()
+    let env = env([&file.env, &table.env], &known.of_hook)?;
+    let command = |own: &Option<At<Hook>>, of_all: &Option<At<Hook>>| {
+        let given = own.as_ref().or(of_all.as_ref());
+        given.map(|given| hook(given, &env, &known.of_hook, place)).transpose()
     };
-    let hooks = Hooks { setup: command(&table.setup)?, prepare: command(&file.hooks.prepare)? };
+    let hooks = Hooks {
+        setup: command(&table.setup, &None)?,
+        prepare: command(&table.prepare, &file.hooks.prepare)?,
+        conclude: command(&table.conclude, &file.hooks.conclude)?,
+    };
     if hooks == Hooks::default() {
         return Ok(how);
     }
@@ -129,26 +217,29 @@ fn hooked(
 
 pub(super) fn hook(
     given: &At<Hook>,
+    env: &[(String, String)],
     known: &[&'static str],
     place: &FileOrigin,
 ) -> Result<Command, Mistake> {
     let (value, shell) = match &given.value {
-        Hook::Plain(words) => (words.clone(), false),
-        Hook::Table(HookTable { command, shell }) => (command.clone(), *shell),
+        Hook::Plain(words) => (words.clone(), ShellWord::default()),
+        Hook::Table(HookTable { command, shell }) => (command.clone(), shell.clone()),
     };
-    command(&At { value, span: given.span.clone() }, shell, known, place)
+    let command = command(&At { value, span: given.span.clone() }, &shell, known, place)?;
+    Ok(Command { env: env.to_vec(), ..command })
 }
 
 fn command(
     words: &At<Words>,
-    shell: bool,
+    shell: &ShellWord,
     known: &[&str],
     place: &FileOrigin,
 ) -> Result<Command, Mistake> {
     let At { value, span } = words;
+    let shell = shell_words(shell, span)?;
     let argv = match value {
-        Words::Text(text) if shell => vec![text.clone()],
-        Words::List(_) if shell => {
+        Words::Text(text) if shell.is_some() => vec![text.clone()],
+        Words::List(_) if shell.is_some() => {
             return Err(Mistake::at(span, "with shell = true the command is one string"));
         }
         Words::Text(text) => shlex::split(text)
@@ -161,11 +252,22 @@ fn command(
     for word in &argv {
         names::check(word, known, span)?;
     }
-    if !shell {
+    if shell.is_none() {
         forbid_shell_words(value, span)?;
     }
-    let argv = if shell { argv } else { from_here(argv, &place.dir) };
+    let argv = if shell.is_some() { argv } else { from_here(argv, &place.dir) };
     Ok(Command { argv, shell, ..Command::default() })
+}
+
+fn shell_words(shell: &ShellWord, span: &Range<usize>) -> Result<Option<Vec<String>>, Mistake> {
+    match shell {
+        ShellWord::Default(false) => Ok(None),
+        ShellWord::Default(true) => Ok(Some(vec![SHELL.to_owned()])),
+        ShellWord::Named(text) => match shlex::split(text).filter(|words| !words.is_empty()) {
+            Some(words) => Ok(Some(words)),
+            None => Err(Mistake::at(span, format!("{text:?} is not the command of a shell"))),
+        },
+    }
 }
 
 /// Without a shell these would be plain words, which a user who writes them in one string does not
@@ -200,8 +302,10 @@ fn from_here(mut argv: Vec<String>, dir: &Path) -> Vec<String> {
 
 fn texts_of(table: &MethodTable) -> Vec<String> {
     let command = table.command.iter().flat_map(|words| words_of(&words.value));
-    let setup = table.setup.iter().flat_map(|hook| texts(&hook.value));
-    command.chain(setup).chain(table.input.iter().map(|input| input.value.clone())).collect()
+    let hooks = [&table.setup, &table.prepare, &table.conclude];
+    let hooks = hooks.into_iter().flatten().flat_map(|hook| texts(&hook.value));
+    let values = table.input.iter().chain(&table.output).chain(table.env.values());
+    command.chain(hooks).chain(values.map(|value| value.value.clone())).collect()
 }
 
 /// All texts of a hook.

@@ -9,6 +9,7 @@ mod names;
 mod origin;
 mod params;
 mod place;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -71,11 +72,25 @@ fn parse(
 ) -> Result<Loaded> {
     let mut place = FileOrigin::from_path(path)?;
     place.program = program.map(str::to_owned);
+    declared(&place, &path.display().to_string(), text, taken)
+}
+
+/// A definition that was typed on the command line: it has no file.
+pub(crate) fn from_text(text: String, taken: &ReservedNames<'_>) -> Result<Loaded> {
+    declared(&FileOrigin::typed(), "the definition", text, taken)
+}
+
+/// `name` stands for the file in errors.
+fn declared(
+    place: &FileOrigin,
+    name: &str,
+    text: String,
+    taken: &ReservedNames<'_>,
+) -> Result<Loaded> {
     let understood = toml::from_str(&text)
         .map_err(|error| place::Mistake::from_toml(&error))
-        .and_then(|file| check::check(file, &place, taken));
-    let checked =
-        understood.map_err(|mistake| anyhow!(mistake.told(&path.display().to_string(), &text)))?;
+        .and_then(|file| check::check(file, place, taken));
+    let checked = understood.map_err(|mistake| anyhow!(mistake.told(name, &text)))?;
     let file = place.file.clone();
     let definition = Definition { file, text, thresholds: checked.thresholds };
     Ok(Loaded { experiment: checked.experiment, definition, defaults: checked.defaults })

@@ -11,9 +11,11 @@ pub(crate) struct ReservedNames<'a> {
 }
 
 /// The location of the file.
+#[derive(Clone)]
 pub(super) struct FileOrigin {
-    /// The absolute path.
+    /// The absolute path; empty for a definition that was typed.
     pub(super) file: String,
+    /// Where commands work and where relative paths start.
     pub(super) dir: PathBuf,
     pub(super) here: String,
     pub(super) stem: String,
@@ -33,5 +35,24 @@ impl FileOrigin {
         let dir = absolute.parent().unwrap_or(Path::new("/")).to_owned();
         let stem = absolute.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(FileOrigin { file: utf8(&absolute)?, here: utf8(&dir)?, dir, stem, program: None })
+    }
+
+    /// A definition that was typed has no place of its own: it names its folder.
+    pub(super) fn typed() -> FileOrigin {
+        let root = "/".to_owned();
+        let stem = String::new();
+        FileOrigin {
+            file: String::new(),
+            dir: root.clone().into(),
+            here: root,
+            stem,
+            program: None,
+        }
+    }
+
+    /// The origin with the folder that the file names, if it names one.
+    pub(super) fn in_dir(&self, dir: Option<&str>) -> FileOrigin {
+        let dir = dir.map_or_else(|| self.dir.clone(), |dir| self.dir.join(dir));
+        FileOrigin { dir, ..self.clone() }
     }
 }

@@ -3,10 +3,11 @@
 use lab::param::{Kind, Param, parse_bytes};
 use lab::template::is_name;
 
-use super::file::{At, KindWord, ParamTable, Scalar};
+use super::file::{KindWord, ParamTable};
 use super::names::{OWN, leak};
 use super::origin::ReservedNames;
 use super::place::Mistake;
+use super::values::{At, Scalar};
 
 /// The maximum of bytes or a count, unless the file sets a lower one.
 const MOST: u64 = 1 << 50;

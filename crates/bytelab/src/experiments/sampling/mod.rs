@@ -22,6 +22,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: include_str!("README.md"),
         params: params(),
         methods: methods(),
+        dir: None,
         data: Box::new(data::data),
     }
 }

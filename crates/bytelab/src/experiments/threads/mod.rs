@@ -37,6 +37,7 @@ pub(crate) fn experiment() -> Experiment {
         readme: include_str!("README.md"),
         params: params(),
         methods: methods(),
+        dir: None,
         data: Box::new(|point, _, _| Ok(Data { arguments: point.clone(), ..Data::default() })),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use lab::metric::EXIT_CODE;
 use lab::run::Sample;
 use lab::stats::{median, moments};
 use serde::Serialize;
@@ -80,10 +81,10 @@ fn timed<'a>(entry: &'a Entry<'_>) -> Option<Timed<'a>> {
     })
 }
 
-/// The exit codes in a run imported from hyperfine; in bytelab's own runs a failed execution does
-/// not count.
+/// The exit codes of a command that may fail, and in a run imported from hyperfine; of all others a
+/// failed execution does not count.
 fn exit_codes(entry: &Entry<'_>) -> Vec<Option<i32>> {
-    let mut told = entry.finite("exit_code").peekable();
+    let mut told = entry.finite(EXIT_CODE).peekable();
     let is_told = told.peek().is_some();
     let code = |(sample, _): (&Sample, f64)| {
         let own = told.next_if(|(of, _)| std::ptr::eq(*of, sample)).map(|(_, code)| code as i32);

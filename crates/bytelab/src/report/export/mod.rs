@@ -20,6 +20,7 @@ pub(crate) mod numbers;
 mod openmetrics;
 mod parquet;
 mod separated;
+mod tables;
 
 #[cfg(test)]
 mod tests;
@@ -33,12 +34,14 @@ use lab::run::Run;
 use self::cells::Exported;
 pub(crate) use self::format::{Format, Kind};
 
-pub(crate) const FORMATS: [&Format; 12] = [
+pub(crate) const FORMATS: [&Format; 14] = [
     &json::FORMAT,
     &separated::CSV_FORMAT,
     &separated::TSV_FORMAT,
     &parquet::FORMAT,
     &markdown::FORMAT,
+    &tables::ASCIIDOC_FORMAT,
+    &tables::ORGMODE_FORMAT,
     &hyperfine::FORMAT,
     &google_benchmark::FORMAT,
     &go::FORMAT,

@@ -126,6 +126,7 @@ mod tests {
                 help: "how much is read at once",
             }],
             methods: vec![read, method("mem\u{1b}[2Jory", "bytes in memory", Role::Yardstick)],
+            dir: None,
             data: Box::new(|_, _, _| Ok(Data::default())),
         }
     }

@@ -30,6 +30,9 @@ pub(super) struct Session<'a, 'b> {
     pub(super) schedule: &'a mut Schedule,
 }
 
+/// A process that was started, or why it could not be.
+type Started = Result<Box<dyn Runner>, RunError>;
+
 /// A started method.
 pub(super) struct Live {
     runner: Box<dyn Runner>,
@@ -39,6 +42,8 @@ pub(super) struct Live {
     /// Index into the points and their data.
     point: usize,
     bypasses_cache: bool,
+    /// Whether it is a plain command that has been run for the first warm-up round.
+    is_warm: bool,
     /// Approximate time of one operation.
     op_ns: u64,
     tells_device_bytes: bool,
@@ -67,14 +72,10 @@ impl Session<'_, '_> {
 
     fn prepare_all(&mut self) -> Result<(), Halt> {
         let of = self.bench.run.cells.len();
-        // In random order, because the process that starts first may get the better CPU or memory.
-        let starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
-        for (done, cell) in starts.into_iter().enumerate() {
+        for (done, (cell, runner)) in self.start_all().into_iter().enumerate() {
             self.bench.check_stop()?;
-            let takes_part = self.bench.run.cells[cell].status == Status::Measured
-                && !self.schedule.has_left(cell);
-            if !takes_part || self.live[cell].is_some() {
-                continue;
+            if self.schedule.is_over(clock::now_ns()) {
+                break;
             }
             if self.schedule.is_first() {
                 // Later sessions start quickly: the progress of the rounds stays on the screen.
@@ -82,7 +83,7 @@ impl Session<'_, '_> {
                 let progress = Progress::Preparing { method, done, of };
                 self.bench.record.progress(self.bench.run, &progress);
             }
-            match self.prepare(cell) {
+            match runner.and_then(|runner| self.prepare(cell, runner)) {
                 Ok(live) => self.live[cell] = Some(live),
                 Err(ended) => self.end(cell, ended)?,
             }
@@ -102,7 +103,24 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn prepare(&mut self, index: usize) -> Result<Live, RunError> {
+    /// Starts the processes of all cells that take part, in random order, because the process that
+    /// starts first may get the better CPU or memory. They start at the same time; all have started
+    /// before the first one prepares, because some measure how long their operation takes.
+    fn start_all(&mut self) -> Vec<(usize, Started)> {
+        let of = self.bench.run.cells.len();
+        let mut starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
+        starts.retain(|cell| {
+            let is_measured = self.bench.run.cells[*cell].status == Status::Measured;
+            is_measured && !self.schedule.has_left(*cell) && self.live[*cell].is_none()
+        });
+        let starting: Vec<_> = starts.into_iter().map(|cell| (cell, self.start(cell))).collect();
+        let started = |(cell, runner): (usize, Started)| {
+            (cell, runner.and_then(|mut runner| runner.started().map(|()| runner)))
+        };
+        starting.into_iter().map(started).collect()
+    }
+
+    fn start(&mut self, index: usize) -> Started {
         let (method, point) = self.bench.method(index)?;
         if let Some(reason) = &self.bench.data[point].unfit {
             return Err(RunError::Skipped(reason.clone()));
@@ -111,7 +129,11 @@ impl Session<'_, '_> {
         let is_old = |method: &Method| matches!(method.how, How::Old { .. });
         let has_digest = self.schedule.digests[index] && !self.bench.job.methods.iter().any(is_old);
         let experiment = self.bench.job.experiment.name;
-        let mut runner = self.bench.launch.start(experiment, method, has_digest)?;
+        self.bench.launch.start(experiment, method, has_digest)
+    }
+
+    fn prepare(&mut self, index: usize, mut runner: Box<dyn Runner>) -> Result<Live, RunError> {
+        let (method, point) = self.bench.method(index)?;
         let ready = runner.prepare(&self.bench.arguments(method, point))?;
         let cell = &mut self.bench.run.cells[index];
         cell.language = ready.language;
@@ -137,6 +159,7 @@ impl Session<'_, '_> {
             n: 0,
             point,
             bypasses_cache,
+            is_warm: false,
             op_ns: 0,
             tells_device_bytes: false,
             last: (0, 0),
@@ -150,6 +173,9 @@ impl Session<'_, '_> {
         if self.bench.run.plan.cache == CacheState::Cold {
             // A second operation would find the file cached.
             return Ok(());
+        }
+        if self.bench.method(cell).is_ok_and(|(method, _)| method.how.is_command()) {
+            return self.run_command_once(cell);
         }
         let enough_ns = STEPS_PER_SAMPLE * clock::step_ns();
         for _ in 0..12 {
@@ -174,6 +200,20 @@ impl Session<'_, '_> {
             }
             let factor = (enough_ns * 5 / 4).div_ceil(shortest_ns.max(1)).clamp(2, 1000);
             live.ops = live.ops.saturating_mul(factor);
+        }
+        Ok(())
+    }
+
+    /// How long a plain command takes is known from a run that is part of the first warm-up round,
+    /// so that it runs as often as the plan says; without warm-up rounds it is not known.
+    fn run_command_once(&mut self, cell: usize) -> Result<(), Halt> {
+        if self.schedule.warm_up() == 0 {
+            return Ok(());
+        }
+        self.sample(cell, Position { round: 0, slot: 0, warm_up: true })?;
+        if let Some(live) = &mut self.live[cell] {
+            live.op_ns = live.last.0;
+            live.is_warm = true;
         }
         Ok(())
     }
@@ -205,12 +245,15 @@ impl Session<'_, '_> {
             if counts {
                 self.schedule.starts(now_ns);
             }
-            if round > warm_up && !self.schedule.has_time(now_ns) {
+            let has_time = round <= warm_up || self.schedule.has_time(now_ns);
+            if !has_time || self.schedule.is_over(now_ns) {
                 break;
             }
             self.bench.record.progress(self.bench.run, &self.schedule.progress(now_ns));
-            self.round(round, !counts)?;
-            self.schedule.took(clock::now_ns() - now_ns, counts);
+            let samples = self.round(round, !counts)?;
+            if counts || samples > 0 {
+                self.schedule.took(clock::now_ns() - now_ns, counts);
+            }
             if self.live.iter().all(Option::is_none) {
                 break;
             }
@@ -218,19 +261,28 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn round(&mut self, round: u32, warm_up: bool) -> Result<(), Halt> {
+    /// Returns the number of samples that were taken.
+    fn round(&mut self, round: u32, warm_up: bool) -> Result<usize, Halt> {
         self.keep_warm()?;
         let order = order(self.bench.run.plan.seed, self.number, round, self.bench.run.cells.len());
         let alive: Vec<usize> =
             order.into_iter().filter(|cell| self.live[*cell].is_some()).collect();
         let alive = alive.into_iter().filter(|cell| self.schedule.takes_part(*cell, warm_up));
-        let alive: Vec<usize> = alive.collect();
+        let needed = |cell: &usize| {
+            let is_warm = self.live[*cell].as_ref().is_some_and(|live| live.is_warm);
+            !(warm_up && round == 0 && is_warm)
+        };
+        let alive: Vec<usize> = alive.filter(needed).collect();
+        let samples = alive.len();
         for (slot, cell) in alive.into_iter().enumerate() {
             self.bench.check_stop()?;
+            if self.schedule.is_over(clock::now_ns()) {
+                break;
+            }
             let position = Position { round, slot: slot as u32, warm_up };
             self.sample(cell, position)?;
         }
-        Ok(())
+        Ok(samples)
     }
 
     /// Reads back what other programs evicted from the page cache, before a round.
@@ -250,7 +302,8 @@ impl Session<'_, '_> {
     /// Takes one sample; a failure ends the cell, not the run.
     fn sample(&mut self, index: usize, position: Position) -> Result<(), Halt> {
         let Some(live) = &mut self.live[index] else { return Ok(()) };
-        if let Err(ended) = live.runner.before() {
+        live.n += 1;
+        if let Err(ended) = live.runner.before(live.n) {
             self.end(index, ended)?;
             self.bench.changed(index)?;
             return Ok(());
@@ -262,7 +315,6 @@ impl Session<'_, '_> {
         // A warm sample that reads no byte from the device is proved afterwards.
         let proves_itself = cache == CacheState::Warm && live.tells_device_bytes;
         let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
-        live.n += 1;
         let taken = match live.runner.go(live.n, live.ops) {
             Ok(taken) => taken,
             Err(ended) => {

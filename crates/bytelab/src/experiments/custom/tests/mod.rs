@@ -62,13 +62,13 @@ fn its_hints_are_understood_too() {
 fn a_key_that_does_not_exist_is_told_with_what_was_meant() {
     refused(
         "qestion = 'x'\n",
-        "1: qestion: there is no such key; did you mean question? allowed are name, question, \
+        "1: qestion: there is no such key; did you mean question? allowed are name, dir, env, question, \
          param, data, plan, answer, hooks, method, threshold",
     );
     refused(
         &format!("{METHOD}[plan]\nround = 3\n"),
         "5: plan.round: there is no such key; did you mean rounds? allowed are rounds, sessions, \
-         warm_up, counting, time, sample_limit, cache",
+         max_sessions, warm_up, counting, time, sample_limit, cache",
     );
     refused(
         &format!("{METHOD}[answer]\nfrom = 'stdin'\n"),
@@ -81,8 +81,11 @@ fn a_wrong_value_is_told_with_its_key() {
     let wrong = "[[method]]\nname = 'b'\ncommand = [\n'x',\n3]\n";
     let told = "8: method[2].command[2]: invalid type: integer `3`, expected a string";
     refused(&format!("{METHOD}{wrong}"), told);
-    let told = "2: method[1].name: \"a b\": a name is made of letters, digits, -, _ and .";
-    refused("[[method]]\nname = 'a b'\ncommand = 'x'\n", told);
+    let told =
+        "2: method[1].name: a name is a line of at most 4096 bytes that does not end in @old";
+    for name in ["a\\nb", "", " a", "x@old", &"x".repeat(4097)] {
+        refused(&format!("[[method]]\nname = \"{name}\"\ncommand = 'x'\n"), told);
+    }
     refused(&format!("{METHOD}{METHOD}"), "5: method[2].name: there are two methods a");
     refused("[[method]]\nname = 'a'\ncommand = ''\n", "3: method[1].command: the command is empty");
     refused(
@@ -117,6 +120,80 @@ fn a_wrong_value_is_told_with_its_key() {
         &format!("{METHOD}[[threshold]]\nmethod = 'b'\nmax_ratio = 2\n"),
         "5: threshold[1].method: there is no method b; allowed are a",
     );
+}
+
+/// The command of the only method, without what surrounds it.
+fn command_of(text: &str) -> lab::experiment::Command {
+    let mut methods = understood(text).unwrap_or_else(|error| panic!("{error}")).experiment.methods;
+    let mut how = methods.remove(0).how;
+    while let lab::experiment::How::Hooked { how: inner, .. } = how {
+        how = *inner;
+    }
+    match how {
+        lab::experiment::How::Command(command) => command,
+        _ => panic!("it is no command"),
+    }
+}
+
+#[test]
+fn a_command_has_a_shell_variables_exit_codes_and_an_output() {
+    use lab::experiment::{Destination, ExitCodes};
+    let text = format!(
+        "dir = 'sub'\nenv = {{ A = '1', B = '2' }}\n{METHOD}env = {{ B = '{{dir}}' }}\n\
+         exit_codes = [0, 3]\noutput = 'out'\nshell = 'bash -e'\n"
+    );
+    let command = command_of(&text);
+    let owned = |text: &str| text.to_owned();
+    assert_eq!(command.env, [(owned("A"), owned("1")), (owned("B"), owned("{dir}"))]);
+    assert_eq!(command.accepts, ExitCodes::These(vec![0, 3]));
+    assert_eq!(command.output, Destination::File(owned("out")));
+    assert_eq!(command.shell, Some(vec![owned("bash"), owned("-e")]));
+    let dir = understood(&text).ok().and_then(|loaded| loaded.experiment.dir);
+    assert_eq!(dir.as_deref(), Some(Path::new("/x/sub")));
+    let all = command_of(&format!("{METHOD}ignore_failure = true\noutput = 'inherit'\n"));
+    assert_eq!((all.accepts, all.output), (ExitCodes::All, Destination::Shown));
+    let here = understood(METHOD).ok().and_then(|loaded| loaded.experiment.dir);
+    assert_eq!(here.as_deref(), Some(Path::new("/x")));
+}
+
+#[test]
+fn what_a_command_cannot_have_is_told() {
+    let check = |line: &str, told: &str| refused(&format!("{METHOD}{line}\n"), told);
+    check(
+        "exit_codes = []",
+        "4: method[1].exit_codes: name the exit codes of a success, such as [0, 1]",
+    );
+    check(
+        "exit_codes = [1]\nignore_failure = true",
+        "4: method[1].exit_codes: ignore_failure accepts all codes",
+    );
+    check("output = ''", "4: method[1].output: name a file, null or inherit");
+    check(
+        "output = 'x'\n[answer]\nfrom = 'stdout'",
+        "4: method[1].output: with from = \"stdout\" its output is its answer",
+    );
+    check("env = { '' = 'x' }", "4: method[1].env: \"\" cannot be a variable with this value");
+    check("shell = ''", "3: method[1].command: \"\" is not the command of a shell");
+    let worker = "[[method]]\nname = 'a'\nworker = 'true'\n";
+    for (line, key) in [
+        ("exit_codes = [0]", "exit_codes"),
+        ("output = 'x'", "output"),
+        ("env = { A = 'x' }", "env"),
+    ] {
+        let error = understood(&format!("{worker}{line}\n")).err().unwrap();
+        assert!(error.contains(&format!("{key} is for a command, not for a worker")), "{error}");
+    }
+}
+
+#[test]
+fn a_definition_without_a_file_says_where_it_works() {
+    let read = |text: &str| from_text(text.to_owned(), &taken());
+    let loaded = read(&format!("name = 'bench'\ndir = '/y'\n{METHOD}")).ok().unwrap();
+    assert_eq!(loaded.definition.file, "");
+    assert_eq!(loaded.experiment.dir.as_deref(), Some(Path::new("/y")));
+    assert!(loaded.experiment.readme.ends_with("Typed on the command line."));
+    let error = read("name = 'bench'\nx = 1").err().unwrap().to_string();
+    assert!(error.starts_with("the definition:2: x: there is no such key"), "{error}");
 }
 
 #[test]

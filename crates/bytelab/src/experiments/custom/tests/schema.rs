@@ -50,8 +50,12 @@ fn allows(schema: &Value, root: &Value, value: &Value) -> bool {
         "properties" => value.as_object().is_none_or(|v| {
             v.iter().all(|(k, v)| rule.get(k).is_none_or(|rule| allows(rule, root, v)))
         }),
+        "additionalProperties" if rule != &json!(false) => {
+            let known = schema.get("properties").and_then(Value::as_object);
+            assert_eq!(known, None, "the test does not know both");
+            value.as_object().is_none_or(|v| v.values().all(|v| allows(rule, root, v)))
+        }
         "additionalProperties" => {
-            assert_eq!(rule, &json!(false));
             let known = schema.get("properties").and_then(Value::as_object);
             value.as_object().is_none_or(|v| {
                 v.keys().all(|key| known.is_some_and(|known| known.contains_key(key)))
@@ -97,7 +101,13 @@ fn schema_and_parser_agree() {
     let good = [
         "name = 'x'",
         "question = 'q'",
+        "dir = '/x'",
+        "env = { A = 'b' }",
         "[plan]\nrounds = 3",
+        "[plan]\nmax_sessions = 9",
+        "[[method]]\nname = 'b'\ncommand = 'x'\nshell = 'bash -e'\nexit_codes = [0, 1]\noutput = 'inherit'",
+        "[[method]]\nname = 'b'\ncommand = 'x'\nignore_failure = true\nenv = { A = 'b' }\nprepare = 'p'\nconclude = ['c']",
+        "[hooks]\nconclude = { command = 'a', shell = 'zsh' }",
         "[plan]\ncache = 'as-is'",
         "[data]\nfile = 'x'",
         "[data]\nsize = 100\ncontent = 'zeros'",
@@ -134,10 +144,14 @@ fn schema_and_parser_agree() {
         "[[param]]\nname = 'n'",
         "[[param]]\nname = 'n'\nkind = 'float'\ndefault = 1",
         "[[threshold]]\nmax_ratio = 'x'",
-        "[[method]]\nname = 'b'\nshell = 'yes'",
+        "[[method]]\nname = 'b'\nshell = 3",
         "[[method]]\ncommand = 'true'",
         "[[method]]\nname = 'b'\ncommand = 3",
         "[[method]]\nname = 'b'\nrole = 'x'",
+        "[[method]]\nname = 'b'\nexit_codes = 1",
+        "[[method]]\nname = 'b'\nenv = { A = 1 }",
+        "[[method]]\nname = 'b'\nignore_failure = 'yes'",
+        "env = ['A']",
     ];
     for addition in bad {
         let is_key = !addition.starts_with('[');

@@ -20,6 +20,8 @@ fn each_text_format_is_written_like_this() {
     assert_snapshot!("csv", text("csv", &small()));
     assert_snapshot!("tsv", text("tsv", &small()));
     assert_snapshot!("markdown", text("markdown", &small()));
+    assert_snapshot!("asciidoc", text("asciidoc", &small()));
+    assert_snapshot!("orgmode", text("orgmode", &small()));
     assert_snapshot!("hyperfine", text("hyperfine", &small()));
     assert_snapshot!("google-benchmark", text("google-benchmark", &small()));
     assert_snapshot!("go", text("go", &small()));
@@ -31,7 +33,7 @@ fn each_text_format_is_written_like_this() {
 
 #[test]
 fn hostile_names_are_escaped_like_this() {
-    for name in ["csv", "tsv", "markdown", "go", "openmetrics"] {
+    for name in ["csv", "tsv", "markdown", "asciidoc", "orgmode", "go", "openmetrics"] {
         assert_snapshot!(format!("hostile-{name}"), text(name, &hostile()));
     }
 }
@@ -198,7 +200,8 @@ fn hyperfine_has_its_fields_in_seconds() {
 #[test]
 fn every_json_is_json_without_a_control_character() {
     for name in formats().filter(|name| {
-        !["csv", "tsv", "parquet", "markdown", "go", "openmetrics", "hdrhistogram"].contains(name)
+        let no_json = ["csv", "tsv", "parquet", "markdown", "asciidoc", "orgmode"];
+        !no_json.contains(name) && !["go", "openmetrics", "hdrhistogram"].contains(name)
     }) {
         let json = text(name, &hostile());
         serde_json::from_str::<Value>(&json).unwrap_or_else(|error| panic!("{name}: {error}"));

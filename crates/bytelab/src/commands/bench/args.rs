@@ -1,0 +1,219 @@
+//! The flags of `bytelab bench`. Those that hyperfine has mean here what they mean there.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::definition::Failures;
+use super::export::ExportArgs;
+use crate::commands::keep_args::KeepArgs;
+use crate::commands::measure_args::{Cache, MOST_ROUNDS, MOST_SESSIONS};
+use crate::commands::output::OutputArgs;
+
+#[derive(Args)]
+pub(crate) struct BenchArgs {
+    /// The commands, each as one text
+    ///
+    /// A text is split into words as a shell does it, without expansions. Where it has what only a
+    /// shell understands (a pipe, a variable, `cd` …), it is run by /bin/sh, whose start is then
+    /// part of its time.
+    #[arg(value_name = "COMMAND", required_unless_present = "words")]
+    pub(super) commands: Vec<String>,
+    /// One command, as its words
+    #[arg(last = true, value_name = "WORD")]
+    pub(super) words: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) runs: RunsArgs,
+    #[command(flatten)]
+    pub(super) commands_around: AroundArgs,
+    #[command(flatten)]
+    pub(super) streams: StreamsArgs,
+    #[command(flatten)]
+    pub(super) parameters: ParametersArgs,
+    #[command(flatten)]
+    pub(super) results: ResultsArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Runs")]
+pub(super) struct RunsArgs {
+    /// Runs before those that count [default: 1; 0 with --runs]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
+    pub(super) warmup: Option<u32>,
+    /// Runs of each command [default: until all is decided]
+    ///
+    /// Each command is run as often as this and --warmup say: nothing is counted apart, unless
+    /// --counting says so, and no time limits the runs, unless --time does.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
+    pub(super) runs: Option<u32>,
+    /// Maximum of runs of each command, although not all is decided
+    #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs",
+          value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
+    pub(super) max_runs: Option<u32>,
+    /// Time for all of it [default: 30s; 3s for one command; as long as it takes with --runs]
+    #[arg(long, value_parser = time)]
+    pub(super) time: Option<String>,
+    /// Time for one run; a command that takes longer is killed [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(super) timeout: Option<Duration>,
+    /// Runs in which memory and system calls are counted [default: 5; 0 with --runs]
+    ///
+    /// They come after all others, and their times do not count.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
+    pub(super) counting: Option<u32>,
+    /// The seed of the random orders [default: a different one each time]
+    #[arg(long, hide_short_help = true)]
+    pub(super) seed: Option<u64>,
+    /// Write a timeline of one more run of each command, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE.json", hide_short_help = true)]
+    pub(super) trace: Option<PathBuf>,
+    /// The state of --data in the page cache: warm, cold or as-is [default: as-is]
+    ///
+    /// It is proved for each run: a run that found another state does not count.
+    #[arg(long, value_enum, requires = "data", value_name = "STATE", hide_possible_values = true)]
+    pub(super) cache: Option<Cache>,
+    /// The file that the commands read: for --cache, and for the throughput
+    #[arg(long, value_name = "FILE")]
+    pub(super) data: Option<String>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Commands")]
+pub(super) struct AroundArgs {
+    /// The name of a command, once for each [default: the command]
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(super) command_name: Vec<String>,
+    /// Compare the others with this command [default: the first one]
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) reference: Option<String>,
+    /// Its name
+    #[arg(long, value_name = "NAME", requires = "reference", hide_short_help = true)]
+    pub(super) reference_name: Option<String>,
+    /// Run this before each run; given once, or once for each command
+    #[arg(short, long, value_name = "COMMAND")]
+    pub(super) prepare: Vec<String>,
+    /// Run this after each run; given once, or once for each command
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) conclude: Vec<String>,
+    /// Run this once before all runs
+    ///
+    /// If it has parameters, it is run once for each of their values.
+    #[arg(short, long, value_name = "COMMAND")]
+    pub(super) setup: Option<String>,
+    /// Run this once after all runs
+    ///
+    /// If it has parameters, it is run once for each of their values.
+    #[arg(short, long, value_name = "COMMAND")]
+    pub(super) cleanup: Option<String>,
+    /// The shell, such as `bash -e`; or none [default: sh where it is needed]
+    #[arg(short = 'S', long)]
+    pub(super) shell: Option<String>,
+    /// Use no shell: the same as --shell none
+    #[arg(short = 'N', conflicts_with = "shell")]
+    pub(super) no_shell: bool,
+    /// A variable in the environment of the commands
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(super) env: Vec<(String, String)>,
+    /// Where the commands work [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub(super) cwd: Option<PathBuf>,
+    /// Let runs that fail count: all, or those with these codes
+    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true,
+          default_missing_value = "all-non-zero", value_parser = failures)]
+    pub(super) ignore_failure: Option<Failures>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Commands")]
+pub(super) struct StreamsArgs {
+    /// The file that is the standard input of the commands [default: null]
+    #[arg(long, value_name = "FILE")]
+    pub(super) input: Option<String>,
+    /// Where their output goes: null, inherit or a file [default: null]
+    ///
+    /// It is given once, or once for each command.
+    #[arg(long, value_name = "WHERE")]
+    pub(super) output: Vec<String>,
+    /// Show what the commands print: the same as --output inherit
+    #[arg(long, conflicts_with = "output")]
+    pub(super) show_output: bool,
+    /// All commands must print the same
+    #[arg(long, conflicts_with_all = ["output", "show_output"])]
+    pub(super) same_output: bool,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Parameters")]
+#[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
+pub(super) struct ParametersArgs {
+    /// Put each value in place of {VAR}
+    ///
+    /// A comma in a value is written `\,`. The flag may be repeated: then each combination of
+    /// values is measured.
+    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "A,B,…"])]
+    pub(super) parameter_list: Vec<String>,
+    /// Put each number from MIN to MAX in place of it
+    #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"],
+          allow_negative_numbers = true)]
+    pub(super) parameter_scan: Vec<String>,
+    /// The distance of the numbers [default: 1]
+    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
+    pub(super) parameter_step_size: Option<String>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Results")]
+pub(super) struct ResultsArgs {
+    /// How the table is printed: auto, color, nocolor or none [default: auto]
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        hide_default_value = true,
+        default_value = "auto"
+    )]
+    pub(super) style: Style,
+    /// Print the experiment file of what was typed, and measure nothing
+    #[arg(long)]
+    pub(super) toml: bool,
+    #[command(flatten)]
+    pub(super) export: ExportArgs,
+    #[command(flatten)]
+    pub(super) keep: KeepArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Style {
+    /// Colours on a terminal
+    Auto,
+    Color,
+    Nocolor,
+    /// No table
+    None,
+}
+
+/// The text of a time.
+fn time(text: &str) -> Result<String, humantime::DurationError> {
+    humantime::parse_duration(text).map(|_| text.to_owned())
+}
+
+fn variable(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write NAME=VALUE"),
+    }
+}
+
+fn failures(text: &str) -> Result<Failures, &'static str> {
+    if text == "all-non-zero" {
+        return Ok(Failures::All);
+    }
+    let codes: Result<Vec<i32>, _> = text.split(',').map(|code| code.trim().parse()).collect();
+    let mut codes = codes.map_err(|_| "write exit codes with commas between them, such as 1,2")?;
+    codes.insert(0, 0);
+    Ok(Failures::Codes(codes))
+}

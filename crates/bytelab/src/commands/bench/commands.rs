@@ -1,0 +1,312 @@
+//! From the typed texts to the methods: parameters are put in, and each text becomes words or a
+//! script.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::args::BenchArgs;
+use super::definition::{Failures, Method, Script};
+use super::parameters::{Parameter, Values, combinations, filled, has};
+use super::path::{existing, of_any};
+use super::shell::{Shell, reason};
+
+/// What is measured, and what surrounds it.
+pub(super) struct Commands {
+    pub(super) methods: Vec<Method>,
+    /// Variables of all commands and hooks.
+    pub(super) env: Vec<(String, String)>,
+    pub(super) setup: Option<Script>,
+    pub(super) cleanup: Option<Script>,
+    /// The names of the commands that a shell runs, unless one was named, each with its reason.
+    for_shell: Vec<(String, String)>,
+}
+
+/// One command as it was typed.
+struct Typed<'a> {
+    command: Text<'a>,
+    name: Option<&'a str>,
+    prepare: Option<&'a str>,
+    conclude: Option<&'a str>,
+    output: Option<&'a str>,
+}
+
+#[derive(Clone, Copy)]
+enum Text<'a> {
+    Whole(&'a str),
+    Words(&'a [String]),
+}
+
+impl Commands {
+    pub(super) fn new(args: &BenchArgs) -> Result<Commands> {
+        let around = &args.commands_around;
+        let shell = match &around.shell {
+            _ if around.no_shell => Shell::Never,
+            Some(named) => Shell::named(named),
+            None => Shell::IfNeeded,
+        };
+        let parameters = parameters(args)?;
+        let all = combinations(&parameters)?;
+        let typed = typed(args)?;
+        for Parameter { name, .. } in &parameters {
+            ensure!(
+                is_used(args, name),
+                "{{{name}}} is in no command: the parameter changes nothing"
+            );
+        }
+        let has_parameter = |text: &str| parameters.iter().any(|one| has(text, &one.name));
+        let (own_env, env) =
+            around.env.iter().cloned().partition(|(_, value): &(_, String)| has_parameter(value));
+        let input = args.streams.input.as_deref().filter(|input| *input != "null");
+        let mut builder = Builder {
+            shell: &shell,
+            input: input.map(|input| existing("--input", input)).transpose()?,
+            env: own_env,
+            failures: around.ignore_failure.clone().unwrap_or(Failures::None),
+            methods: Vec::new(),
+            names: HashSet::new(),
+            for_shell: Vec::new(),
+        };
+        let mut known = HashSet::new();
+        for values in &all {
+            for (i, one) in typed.iter().enumerate() {
+                // A command is the same for all values of the parameters that it does not have.
+                let own = values.iter().filter(|(name, _)| builder.has(one, name)).copied();
+                let own: Values<'_> = own.collect();
+                if known.insert((i, own.clone())) {
+                    builder.add(one, &own)?;
+                }
+            }
+        }
+        let once = |flag, text: &Option<String>| once(flag, text.as_deref(), &all, &shell);
+        Ok(Commands {
+            env,
+            setup: once("--setup", &around.setup)?,
+            cleanup: once("--cleanup", &around.cleanup)?,
+            methods: builder.methods,
+            for_shell: builder.for_shell,
+        })
+    }
+
+    /// Says for which commands a shell is started although none was named.
+    pub(super) fn note_shell(&self) -> io::Result<()> {
+        let Some((name, reason)) = self.for_shell.first() else { return Ok(()) };
+        let more = match self.for_shell.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        writeln!(
+            io::stderr(),
+            "bytelab: /bin/sh runs {name}{more}, for {reason} is the shell's; its start is in the time"
+        )
+    }
+}
+
+struct Builder<'a> {
+    shell: &'a Shell,
+    input: Option<String>,
+    env: Vec<(String, String)>,
+    failures: Failures,
+    methods: Vec<Method>,
+    names: HashSet<String>,
+    for_shell: Vec<(String, String)>,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, typed: &Typed<'_>, values: &Values<'_>) -> Result<()> {
+        let (text, command) = match typed.command {
+            Text::Whole(text) => {
+                let text = filled(text, values);
+                let command = script(&text, self.shell).with_context(|| format!("{text:?}"))?;
+                (text, command)
+            }
+            Text::Words(words) => {
+                let words: Vec<String> = words.iter().map(|word| filled(word, values)).collect();
+                ensure!(!words[0].trim().is_empty(), "the command after -- is empty");
+                let text = shlex::try_join(words.iter().map(String::as_str))?;
+                (text, Script::Words(words))
+            }
+        };
+        let hook = |flag: &str, text: Option<&str>| {
+            let hook = |text: &str| script(&filled(text, values), self.shell);
+            text.map(hook).transpose().with_context(|| flag.to_owned())
+        };
+        let name = typed.name.map_or_else(|| text.clone(), |name| filled(name, values));
+        let method = Method {
+            name: String::new(),
+            command,
+            prepare: hook("--prepare", typed.prepare)?,
+            conclude: hook("--conclude", typed.conclude)?,
+            input: self.input.clone(),
+            output: typed.output.map(|output| output_of(output, values)).transpose()?,
+            env: self.env.iter().map(|(key, text)| (key.clone(), filled(text, values))).collect(),
+            failures: self.failures.clone(),
+        };
+        let name = self.unused(line_of(&name), values);
+        if let (Shell::IfNeeded, Script::Shell(..)) = (self.shell, &method.command) {
+            self.for_shell.push((name.clone(), reason(&text).unwrap_or_default()));
+        }
+        self.methods.push(Method { name, ..method });
+        Ok(())
+    }
+
+    /// Whether the parameter changes what is done.
+    fn has(&self, typed: &Typed<'_>, parameter: &str) -> bool {
+        let Typed { command, name: _, prepare, conclude, output } = typed;
+        let words = match command {
+            Text::Whole(text) => has(text, parameter),
+            Text::Words(words) => words.iter().any(|word| has(word, parameter)),
+        };
+        let mut around = [prepare, conclude, output].into_iter().flatten();
+        words
+            || around.any(|text| has(text, parameter))
+            || self.env.iter().any(|(_, text)| has(text, parameter))
+    }
+
+    /// The name with what tells it from the others of the same name.
+    fn unused(&mut self, name: String, values: &Values<'_>) -> String {
+        let values: Vec<String> =
+            values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let with_values = line_of(&format!("{name} ({})", values.join(" ")));
+        let candidates = [name.clone()].into_iter();
+        let candidates = candidates.chain((!values.is_empty()).then_some(with_values));
+        let mut candidates = candidates.chain((2..).map(|n| format!("{name} #{n}")));
+        candidates.find(|name| self.names.insert(name.clone())).unwrap_or(name)
+    }
+}
+
+fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>> {
+    let args = &args.parameters;
+    let mut all: Vec<Parameter> =
+        args.parameter_list.chunks(2).map(|pair| Parameter::list(&pair[0], &pair[1])).collect();
+    for scan in args.parameter_scan.chunks(3) {
+        let step = args.parameter_step_size.as_deref();
+        all.push(Parameter::scan(&scan[0], &scan[1], &scan[2], step)?);
+    }
+    Ok(all)
+}
+
+/// All commands as they were typed; the reference first.
+fn typed(args: &BenchArgs) -> Result<Vec<Typed<'_>>> {
+    let around = &args.commands_around;
+    let mut commands: Vec<Text<'_>> = Vec::new();
+    commands.extend(around.reference.as_deref().map(Text::Whole));
+    commands.extend(args.commands.iter().map(|text| Text::Whole(text)));
+    if !args.words.is_empty() {
+        commands.push(Text::Words(&args.words));
+    }
+    let without_reference = commands.len() - usize::from(around.reference.is_some());
+    ensure!(
+        around.command_name.len() <= without_reference,
+        "--command-name: {} names for {without_reference} commands",
+        around.command_name.len()
+    );
+    let show = args.streams.show_output.then_some("inherit");
+    let mut typed = Vec::new();
+    for (i, command) in commands.iter().enumerate() {
+        let of_all = |flag: &str, texts: &'_ [String]| -> Result<Option<usize>> {
+            match texts.len() {
+                0 => Ok(None),
+                1 => Ok(Some(0)),
+                n if n == commands.len() => Ok(Some(i)),
+                n => bail!(
+                    "{flag} is given {n} times for {} commands: once, or once for each",
+                    commands.len()
+                ),
+            }
+        };
+        let name = match (&around.reference, i) {
+            (Some(_), 0) => around.reference_name.as_ref(),
+            (Some(_), i) => around.command_name.get(i - 1),
+            (None, i) => around.command_name.get(i),
+        };
+        let prepare = of_all("--prepare", &around.prepare)?;
+        let conclude = of_all("--conclude", &around.conclude)?;
+        let output = of_all("--output", &args.streams.output)?;
+        typed.push(Typed {
+            command: *command,
+            name: name.map(String::as_str),
+            prepare: prepare.map(|i| around.prepare[i].as_str()),
+            conclude: conclude.map(|i| around.conclude[i].as_str()),
+            output: output.map(|i| args.streams.output[i].as_str()).or(show),
+        });
+    }
+    Ok(typed)
+}
+
+fn is_used(args: &BenchArgs, name: &str) -> bool {
+    let around = &args.commands_around;
+    let texts = args.commands.iter().chain(&args.words).chain(&around.prepare);
+    let texts = texts.chain(&around.conclude).chain(&around.reference);
+    let env = around.env.iter().map(|(_, value)| value);
+    texts.chain(&args.streams.output).chain(env).any(|text| has(text, name))
+}
+
+/// Where the output goes: a file of the user's is found from the current directory.
+fn output_of(text: &str, values: &Values<'_>) -> Result<String> {
+    match text {
+        "null" | "inherit" => Ok(text.to_owned()),
+        "pipe" => bail!("--output pipe: name null, inherit or a file"),
+        "" => bail!("--output: name null, inherit or a file"),
+        file => of_any("--output", &filled(file, values)),
+    }
+}
+
+/// The text as words, or as a script where it needs a shell.
+fn script(text: &str, shell: &Shell) -> Result<Script> {
+    ensure!(!text.trim().is_empty(), "the command is empty");
+    match shell {
+        Shell::Always(shell) => Ok(Script::Shell(text.to_owned(), shell.clone())),
+        Shell::IfNeeded if reason(text).is_some() => Ok(Script::Shell(text.to_owned(), None)),
+        Shell::IfNeeded | Shell::Never => {
+            let words = shlex::split(text).context("a quote is not closed")?;
+            ensure!(words.first().is_some_and(|word| !word.is_empty()), "the command is empty");
+            Ok(Script::Words(words))
+        }
+    }
+}
+
+/// A hook that is run once, or once for each of the different texts that the values make of it.
+fn once(
+    flag: &'static str,
+    text: Option<&str>,
+    all: &[Values<'_>],
+    shell: &Shell,
+) -> Result<Option<Script>> {
+    let Some(text) = text else { return Ok(None) };
+    let mut texts: Vec<String> = Vec::new();
+    for values in all {
+        let text = filled(text, values);
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    if let [text] = texts.as_slice() {
+        return script(text, shell).context(flag).map(Some);
+    }
+    let mut joined: Vec<String> = Vec::new();
+    for text in &texts {
+        joined.push(match script(text, shell).context(flag)? {
+            Script::Words(words) => shlex::try_join(words.iter().map(String::as_str))?,
+            Script::Shell(text, _) => format!("(\n{text}\n)"),
+        });
+    }
+    let shell = if let Shell::Always(shell) = shell { shell.clone() } else { None };
+    Ok(Some(Script::Shell(joined.join(" &&\n"), shell)))
+}
+
+/// A longer name is cut.
+const NAME_BYTES: usize = 1000;
+
+/// The text as one line that can be a name.
+fn line_of(text: &str) -> String {
+    let is_space = |c: char| c.is_whitespace() || c.is_control();
+    let words: Vec<&str> = text.split(is_space).filter(|word| !word.is_empty()).collect();
+    let line = words.join(" ");
+    if line.len() <= NAME_BYTES {
+        return line;
+    }
+    let end = (0..=NAME_BYTES).rev().find(|end| line.is_char_boundary(*end)).unwrap_or_default();
+    format!("{}…", &line[..end])
+}

@@ -1,0 +1,68 @@
+//! The files of `--export-json` and the like: they are opened before anything is measured, to find
+//! out whether they can be written, and appear complete or not at all.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use lab::analyze::Analysis;
+use lab::run::Run;
+
+use crate::atomic_file::AtomicFile;
+use crate::commands::export::{named, tell};
+use crate::report::export::{self, Format};
+
+#[derive(Args)]
+#[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
+pub(super) struct ExportArgs {
+    /// Write the times of all runs as hyperfine does (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    export_json: Option<PathBuf>,
+    /// Write all figures as CSV
+    #[arg(long, value_name = "FILE")]
+    export_csv: Option<PathBuf>,
+    /// Write the table in Markdown
+    #[arg(long, value_name = "FILE")]
+    export_markdown: Option<PathBuf>,
+    /// Write the table in Asciidoc
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    export_asciidoc: Option<PathBuf>,
+    /// Write the table for Emacs Org mode
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    export_orgmode: Option<PathBuf>,
+}
+
+/// Opened files, each with its format and its flag.
+pub(super) struct Exports(Vec<(String, &'static Format, AtomicFile)>);
+
+impl Exports {
+    pub(super) fn create(args: &ExportArgs) -> Result<Exports> {
+        let flags = [
+            ("--export-json", &args.export_json, "hyperfine"),
+            ("--export-csv", &args.export_csv, "csv"),
+            ("--export-markdown", &args.export_markdown, "markdown"),
+            ("--export-asciidoc", &args.export_asciidoc, "asciidoc"),
+            ("--export-orgmode", &args.export_orgmode, "orgmode"),
+        ];
+        let mut exports = Vec::new();
+        for (flag, path, format) in flags {
+            let Some(path) = path else { continue };
+            let flag = format!("{flag} {}", path.display());
+            let path = if path.as_os_str() == "-" { Path::new("/dev/stdout") } else { path };
+            let file =
+                AtomicFile::create(path).with_context(|| format!("{flag}: cannot be written"))?;
+            exports.push((flag, named(format)?, file));
+        }
+        Ok(Exports(exports))
+    }
+
+    pub(super) fn write(self, run: &Run, analysis: &Analysis) -> Result<()> {
+        for (flag, format, file) in self.0 {
+            let written = export::write(format, run, analysis, file.file());
+            let left_out =
+                written.and_then(|left_out| file.finish().map(|()| left_out)).context(flag)?;
+            tell(run, &left_out)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! `bytelab bench`: measures commands that are typed on the command line. It writes an experiment
+//! file of them, which is then read and measured as a file of the user's is.
+
+mod args;
+mod commands;
+mod definition;
+mod export;
+mod parameters;
+mod path;
+mod shell;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anstream::ColorChoice;
+use anyhow::{Result, anyhow};
+use lab::analyze::{Analysis, analyze};
+use lab::param::Point;
+use lab::run::Run;
+
+pub(crate) use self::args::BenchArgs;
+use self::args::{RunsArgs, Style};
+use self::commands::Commands;
+use self::definition::{Definition, string};
+use self::export::Exports;
+use self::path::existing;
+use super::context::Context;
+use super::exit;
+use super::measure_args::{Cache, MOST_SESSIONS, MeasureArgs};
+use super::output::print;
+use super::run::measure;
+use crate::experiments::{Catalogue, custom};
+use crate::measuring::{MethodFailed, RunRequest};
+
+pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
+    let commands = Commands::new(args)?;
+    let text = definition(args, &commands)?.text();
+    if args.results.toml {
+        io::stdout().lock().write_all(text.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let custom::Loaded { experiment, definition, defaults } = context.experiments.read(text)?;
+    let measuring = MeasureArgs::with_defaults(defaults)?;
+    let request = measuring.request(experiment.name, vec![Point::default()], Some(definition));
+    let request = with_flags(request, args);
+    let reserved_names = context.experiments.reserved_names;
+    let experiments = Catalogue { experiments: vec![experiment], reserved_names };
+    let context = Context { store: context.store.clone(), experiments };
+    let exports = Exports::create(&args.results.export)?;
+    commands.note_shell()?;
+    let measured = measure(&request, &context, |run| {
+        let analysis = print_in_style(run, args)?;
+        exports.write(run, &analysis)?;
+        Ok(analysis)
+    });
+    Ok(measured.unwrap_or_else(|error| exit::of_failure(&with_advice(error))))
+}
+
+fn print_in_style(run: &Run, args: &BenchArgs) -> Result<Analysis> {
+    let choice = match args.results.style {
+        Style::None => return Ok(analyze(run)),
+        Style::Auto => ColorChoice::Auto,
+        Style::Color => ColorChoice::AlwaysAnsi,
+        Style::Nocolor => ColorChoice::Never,
+    };
+    choice.write_global();
+    print(run, &args.output)
+}
+
+/// What is no part of the experiment.
+fn with_flags(request: RunRequest, args: &BenchArgs) -> RunRequest {
+    let keep = &args.results.keep;
+    RunRequest {
+        seed: args.runs.seed,
+        trace: args.runs.trace.clone(),
+        needs_all: true,
+        label: keep.label.clone(),
+        data_dir: keep.data_dir.clone(),
+        keep: !keep.no_store,
+        ..request
+    }
+}
+
+fn with_advice(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<MethodFailed>() {
+        Some(failed) if failed.was_started() => anyhow!(
+            "{failed} (--show-output shows all that it prints; --ignore-failure lets such runs count)"
+        ),
+        _ => error,
+    }
+}
+
+fn definition(args: &BenchArgs, commands: &Commands) -> Result<Definition> {
+    let dir = path::folder(args.commands_around.cwd.as_deref())?;
+    Ok(Definition {
+        dir,
+        env: commands.env.clone(),
+        plan: plan(args, commands.methods.len()),
+        data: args.runs.data.as_deref().map(|file| existing("--data", file)).transpose()?,
+        same_output: args.streams.same_output,
+        setup: commands.setup.clone(),
+        cleanup: commands.cleanup.clone(),
+        methods: commands.methods.clone(),
+    })
+}
+
+/// The rounds and the time of one command: with no other to be compared with, nothing is ever
+/// decided.
+const ALONE: (u32, &str) = (1000, "3s");
+
+/// The keys of `[plan]`.
+fn plan(args: &BenchArgs, methods: usize) -> Vec<(&'static str, String)> {
+    let RunsArgs { warmup, runs, time, max_runs, timeout, counting, cache, .. } = &args.runs;
+    let number = |given: &Option<u32>| given.or(runs.map(|_| 0)).map(|n| n.to_string());
+    let alone = (methods == 1 && runs.is_none() && max_runs.is_none()).then_some(ALONE);
+    let rounds = runs.or(alone.map(|(rounds, _)| rounds));
+    let time = time.as_deref().or(alone.map(|(_, time)| time));
+    let timeout = timeout.map(|timeout| humantime::format_duration(timeout).to_string());
+    let keys = [
+        ("rounds", rounds.map(|n| n.to_string())),
+        // As many sessions, so that it is kept to exactly.
+        ("sessions", runs.filter(|n| i64::from(*n) <= MOST_SESSIONS).map(|n| n.to_string())),
+        ("max_sessions", max_runs.map(|n| n.to_string())),
+        ("warm_up", number(warmup)),
+        ("counting", number(counting)),
+        ("time", time.map(string)),
+        ("sample_limit", timeout.map(|timeout| string(&timeout))),
+        ("cache", Some(string(cache.unwrap_or(Cache::AsIs).word()))),
+    ];
+    keys.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}

@@ -1,0 +1,388 @@
+//! `bytelab bench`: each flag does what the same flag of hyperfine does, and what is typed is an
+//! experiment like any other.
+
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::program::{Ran, World, cell};
+
+impl World {
+    /// Runs `bytelab bench` in the temporary home.
+    fn bench(&self, args: &[&str]) -> Ran {
+        let args = [&["bench"], args].concat();
+        let mut command = self.command(&args);
+        let Output { status, stdout, stderr } =
+            command.current_dir(self.dir.path()).output().unwrap();
+        Ran {
+            code: status.code().unwrap_or(-1),
+            stdout: String::from_utf8(stdout).unwrap(),
+            stderr: String::from_utf8(stderr).unwrap(),
+        }
+    }
+
+    fn bench_json(&self, args: &[&str]) -> Value {
+        let ran = self.bench(&[args, &["--json"]].concat());
+        let json = serde_json::from_str(&ran.stdout);
+        json.unwrap_or_else(|error| panic!("{error}: {} {}{}", ran.code, ran.stdout, ran.stderr))
+    }
+}
+
+fn methods(json: &Value) -> Vec<&str> {
+    let cells = json["cells"].as_array().unwrap();
+    cells.iter().map(|cell| cell["method"].as_str().unwrap()).collect()
+}
+
+/// The arguments; the exit status; the lines that the commands and hooks append to the file `log`,
+/// in any order; and a part of standard error.
+type Case<'a> = (&'a [&'a str], i32, &'a [&'a str], &'a str);
+
+fn check(cases: &[Case<'_>]) {
+    for (args, code, log, stderr) in cases {
+        let world = World::new();
+        std::fs::write(world.path("in"), "of the input\n").unwrap();
+        let ran = world.bench(args);
+        let told = format!("{args:?}: {}\n{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.code, *code, "{told}");
+        let mut lines = world.lines("log");
+        lines.sort();
+        assert_eq!(lines, *log, "{told}");
+        assert!(ran.stderr.contains(stderr), "{told}");
+        assert!(!ran.stderr.contains("panicked"), "{told}");
+    }
+}
+
+#[test]
+fn a_command_is_run_as_often_as_it_is_said() {
+    check(&[
+        (&["-r", "3", "echo x >>log"], 0, &["x"; 3], "/bin/sh runs echo x >>log, for > is the"),
+        (&["--runs", "1", "echo x >>log"], 0, &["x"], ""),
+        (&["-w", "2", "-r", "3", "echo x >>log"], 0, &["x"; 5], ""),
+        (&["-r", "2", "echo a >>log", "echo b >>log"], 0, &["a", "a", "b", "b"], "and 1 more"),
+        (&["-r", "1", "--", "sh", "-c", "echo 'x  y' >>log"], 0, &["x  y"], ""),
+        (&["-r", "1", "echo a >>log", "--", "tee", "-a", "log", "in"], 0, &["a"], ""),
+        (&["-r", "2", "--time", "20s", "echo x >>log"], 0, &["x"; 2], ""),
+        (&["-M", "4", "-w", "0", "--counting", "0", "echo x >>log"], 0, &["x"; 4], ""),
+        (&["-M", "4", "-r", "4", "true"], 2, &[], "cannot be used with"),
+        (&["-r", "0", "true"], 2, &[], "0 is not in 1.."),
+        (&["-r", "x", "true"], 2, &[], "invalid digit"),
+    ]);
+}
+
+#[test]
+fn a_shell_is_used_where_it_is_needed_or_named() {
+    check(&[
+        (&["-r", "1", "-N", "echo x >>log"], 0, &[], ""),
+        (&["-r", "1", "-S", "none", "tee -a 'log' in"], 0, &[], ""),
+        (&["-r", "1", "-S", "sh -e", "echo a >>log; false; echo b"], 1, &["a"], "exit status 1"),
+        (&["-r", "1", "-S", "default", "echo $0 >>log"], 0, &["/bin/sh"], ""),
+        (&["-r", "1", "-S", "nosuchshell", "true"], 1, &[], "nosuchshell is not installed"),
+        (&["-r", "1", "-S", "", "true"], 2, &[], "is not the command of a shell"),
+        (&["-r", "1", "A=7; echo $A >>log"], 0, &["7"], "runs A=7; echo $A >>log, for A=7; is"),
+        (&["-r", "1", "-N", "-S", "sh", "true"], 2, &[], "cannot be used with"),
+    ]);
+}
+
+#[test]
+fn a_command_that_fails_ends_the_bench_unless_that_is_ignored() {
+    let hint = "false: false ended with exit status 1 (--show-output shows";
+    check(&[
+        (&["-r", "2", "false"], 1, &[], hint),
+        (&["-r", "2", "echo x >>log; exit 3"], 1, &["x"], "ended with exit status 3"),
+        (&["-r", "2", "-i", "echo x >>log; exit 3"], 0, &["x", "x"], ""),
+        (&["-r", "2", "-i=3,4", "echo x >>log; exit 3"], 0, &["x", "x"], ""),
+        (&["-r", "2", "--ignore-failure=4", "exit 3"], 1, &[], "ended with exit status 3"),
+        (&["-r", "2", "-i", "kill -9 $$"], 0, &[], ""),
+        (&["-r", "2", "-i=1", "kill -9 $$"], 1, &[], "ended by signal 9"),
+        (&["-i=x", "true"], 2, &[], "write exit codes with commas"),
+        (&["-r", "1", "nosuchprogram -x"], 1, &[], "nosuchprogram is not installed\n"),
+        (&["-r", "1", "--timeout", "50ms", "sleep 100"], 1, &[], "no answer within 0.05 s"),
+        (&["-r", "1", "-p", "false", "true"], 1, &[], "true: hook prepare: false ended with"),
+        (&["-r", "1", "-s", "false", "echo x >>log"], 1, &[], "hook setup: false ended with"),
+        (&["-r", "1", "--conclude", "false", "true"], 1, &[], "hook conclude: false ended with"),
+    ]);
+}
+
+#[test]
+fn runs_that_failed_are_counted_and_noted() {
+    let world = World::new();
+    let ran = world.bench(&["-r", "6", "-i", "exit 3", "true"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("runs that failed"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("6 of 6, exit code 3"), "{}", ran.stdout);
+    let hyperfine = world.run(&["export", "latest", "--format", "hyperfine"]).stdout;
+    let hyperfine: Value = serde_json::from_str(&hyperfine).unwrap();
+    assert_eq!(hyperfine["results"][0]["exit_codes"], serde_json::json!([3, 3, 3, 3, 3, 3]));
+    assert_eq!(hyperfine["results"][1]["exit_codes"], serde_json::json!([0, 0, 0, 0, 0, 0]));
+}
+
+#[test]
+fn nothing_of_a_bench_that_failed_at_once_is_stored() {
+    let world = World::new();
+    assert_eq!(world.bench(&["-r", "2", "false"]).code, 1);
+    assert!(!world.run(&["history"]).stdout.contains("bench"));
+}
+
+#[test]
+fn what_is_typed_wrong_is_said_in_a_line() {
+    check(&[
+        (&[""], 2, &[], "bytelab: \"\": the command is empty\n"),
+        (&["  "], 2, &[], "the command is empty"),
+        (&["echo 'x"], 2, &[], "bytelab: \"echo 'x\": a quote is not closed\n"),
+        (&["--", ""], 2, &[], "the command after -- is empty"),
+        (&["-n", "a", "-n", "b", "true"], 2, &[], "--command-name: 2 names for 1 commands"),
+        (&["-p", "a", "-p", "b", "true"], 2, &[], "--prepare is given 2 times for 1 commands"),
+        (&["-p", "", "true"], 2, &[], "--prepare: the command is empty"),
+        (&["--env", "A", "true"], 2, &[], "write NAME=VALUE"),
+        (&["--cwd", "nowhere", "true"], 2, &[], "--cwd nowhere: No such file or directory"),
+        (&["--cwd", "in", "true"], 2, &[], "--cwd in: it is not a directory"),
+        (&["--input", "nowhere", "cat"], 2, &[], "--input nowhere: No such file or directory"),
+        (&["--output", "pipe", "true"], 2, &[], "name null, inherit or a file"),
+        (&["--cache", "cold", "true"], 2, &[], "--data"),
+        (&["-L", "n", "1", "true"], 2, &[], "{n} is in no command"),
+        (&["-P", "n", "2", "1", "echo {n}"], 2, &[], "--parameter-scan n: 2 is above 1"),
+        (&["-P", "n", "1", "99999", "echo {n}"], 2, &[], "99999 values, at most 10000"),
+        (&["-D", "1", "true"], 2, &[], "--parameter-scan"),
+        (&["-L", "n", "1", "-L", "n", "2", "echo {n}"], 2, &[], "n is given twice"),
+        (&["--time", "soon", "true"], 2, &[], "invalid value 'soon' for '--time"),
+    ]);
+}
+
+#[test]
+fn hooks_are_run_around_the_runs() {
+    check(&[
+        (&["-r", "2", "-w", "1", "-p", "echo p >>log", "true"], 0, &["p"; 3], ""),
+        (&["-r", "2", "-p", "echo p >>log", "true", "echo"], 0, &["p"; 4], ""),
+        (
+            &["-r", "1", "-p", "echo a >>log", "-p", "echo b >>log", "true", "echo"],
+            0,
+            &["a", "b"],
+            "",
+        ),
+        (&["-r", "2", "--conclude", "echo c >>log", "true"], 0, &["c"; 2], ""),
+        (&["-r", "3", "-s", "echo s >>log", "-c", "echo c >>log", "true"], 0, &["c", "s"], ""),
+        (&["-r", "1", "-L", "n", "1,2", "-s", "echo s{n} >>log", "echo {n}"], 0, &["s1", "s2"], ""),
+        (&["-r", "1", "-L", "n", "1,2", "-c", "echo c >>log", "echo {n}"], 0, &["c"], ""),
+        (&["-r", "2", "-p", "echo p$BYTELAB_ITERATION >>log", "true"], 0, &["p0", "p1"], ""),
+        (&["-r", "2", "echo $BYTELAB_ITERATION >>log"], 0, &["0", "1"], ""),
+    ]);
+}
+
+#[test]
+fn parameters_are_put_into_commands_names_and_hooks() {
+    check(&[
+        (&["-r", "1", "-L", "n", "a,b", "echo {n} >>log"], 0, &["a", "b"], ""),
+        (&["-r", "1", "-P", "n", "1", "5", "-D", "2", "echo {n} >>log"], 0, &["1", "3", "5"], ""),
+        (&["-r", "1", "-P", "n", "-1", "0", "echo {n} >>log"], 0, &["-1", "0"], ""),
+        (
+            &["-r", "1", "-L", "n", "1,2", "-L", "m", "a,b", "echo {n}{m} >>log"],
+            0,
+            &["1a", "1b", "2a", "2b"],
+            "",
+        ),
+        (&["-r", "1", "-L", "n", "1,2", "echo {n}", "echo x >>log"], 0, &["x"], ""),
+        (&["-r", "1", "-L", "n", "1,2", "--env", "A={n}", "echo $A >>log"], 0, &["1", "2"], ""),
+        (&["-r", "1", "-L", "n", "1", "echo '{m}' {n} >>log"], 0, &["{m} 1"], ""),
+    ]);
+    let world = World::new();
+    let args = ["-r", "1", "-L", "n", "1,2", "-n", "named", "echo {n}", "echo x"];
+    assert_eq!(methods(&world.bench_json(&args)), ["named", "echo x", "named (n=2)"]);
+}
+
+#[test]
+fn the_names_are_the_commands() {
+    let world = World::new();
+    let json = world.bench_json(&["-r", "1", "true", "true", "echo   a\ntrue", "-n", "first"]);
+    assert_eq!(methods(&json), ["first", "true", "echo a true"]);
+    let json = world.bench_json(&["-r", "1", "true", "true", "true"]);
+    assert_eq!(methods(&json), ["true", "true #2", "true #3"]);
+    let reference = ["-r", "6", "--reference", "true", "--reference-name", "ref", "echo a"];
+    let json = world.bench_json(&reference);
+    assert_eq!(methods(&json), ["ref", "echo a"]);
+    let long = "x".repeat(5000);
+    let json = world.bench_json(&["-r", "1", &format!("echo {long}")]);
+    assert!(methods(&json)[0].ends_with("xx…"));
+}
+
+#[test]
+fn braces_and_quotes_reach_the_command() {
+    let world = World::new();
+    for text in ["{dir} {{a}} ${x}", "a \"b\" \\c {file}", "it's {a} {{{b}}}"] {
+        let ran = world.bench(&["-r", "1", "--show-output", "--no-store", "--", "echo", text]);
+        assert!(ran.stdout.starts_with(&format!("{text}\n")), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
+fn input_and_output_go_where_it_is_said() {
+    check(&[
+        (&["-r", "1", "--input", "in", "cat >>log"], 0, &["of the input"], ""),
+        (&["-r", "1", "--input", "null", "cat >>log"], 0, &[], ""),
+        (&["-r", "1", "cat >>log"], 0, &[], ""),
+        (&["-r", "2", "--output", "log", "echo x"], 0, &["x"], ""),
+        (&["-r", "1", "--output", "null", "echo x"], 0, &[], ""),
+        (&["-r", "1", "--same-output", "echo x", "echo  x"], 0, &[], ""),
+        (&["-r", "1", "--same-output", "echo x", "echo y"], 1, &[], ""),
+        (&["-r", "1", "--env", "A=b c", "echo $A >>log"], 0, &["b c"], ""),
+        (&["-r", "1", "--cwd", "/", "pwd >>$HOME/log"], 0, &["/"], ""),
+    ]);
+    let world = World::new();
+    let ran = world.bench(&["-r", "2", "--show-output", "echo shown; echo wrong >&2"]);
+    assert_eq!(ran.stdout.lines().filter(|line| *line == "shown").count(), 2, "{}", ran.stdout);
+    assert_eq!(ran.stderr.lines().filter(|line| *line == "wrong").count(), 2, "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_typed_is_an_experiment_that_a_file_may_hold() {
+    let world = World::new();
+    let args = ["-r", "2", "-p", "echo {p} | cat", "--env", "A=1", "echo x >>log", "echo 'a b' c"];
+    let printed = world.bench(&[&args[..], &["--toml"]].concat());
+    assert_eq!((printed.code, world.lines("log").len()), (0, 0), "{}", printed.stderr);
+    for line in ["command = [\"echo\", \"a b\", \"c\"]", "shell = true", "rounds = 2"] {
+        assert!(printed.stdout.contains(line), "{line}: {}", printed.stdout);
+    }
+    let file = world.path("typed.toml");
+    std::fs::write(&file, &printed.stdout).unwrap();
+    let ran = world.run(&["run", file.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(world.lines("log"), ["x"; 2]);
+    assert_eq!(world.bench(&args).code, 0);
+    assert_eq!(world.lines("log").len(), 4);
+    for id in ["1", "2"] {
+        let shown = world.run(&["show", id]);
+        assert!(shown.stdout.contains("echo 'a b' c"), "{}{}", shown.stdout, shown.stderr);
+    }
+    let report = world.path("report.html");
+    assert_eq!(world.run(&["report", "2", "-o", report.to_str().unwrap()]).code, 0);
+}
+
+#[test]
+fn one_command_is_measured_for_a_while() {
+    let world = World::new();
+    let plan = |args: &[&str]| world.bench(&[args, &["--toml"]].concat()).stdout;
+    let alone = plan(&["true"]);
+    assert!(alone.contains("rounds = 1000\n") && alone.contains("time = \"3s\"\n"), "{alone}");
+    for args in [&["true", "echo"][..], &["-M", "3", "true"]] {
+        assert!(!plan(args).contains("rounds = 1000"), "{args:?}");
+    }
+    assert!(plan(&["-r", "3", "true"]).contains("rounds = 3\nsessions = 3\n"));
+    assert!(plan(&["--time", "9s", "true"]).contains("time = \"9s\"\n"));
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_in_its_folder() {
+    let world = World::new();
+    let stops = "echo x >>log; [ $(wc -l <log) -ne 3 ] || kill -INT $PPID";
+    let ran = world.bench(&["-r", "8", stops]);
+    assert_eq!(ran.code, 130, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("bytelab run --resume 1"), "{}", ran.stderr);
+    let resumed = world.run(&["run", "--resume", "1"]);
+    assert_eq!(resumed.code, 0, "{}{}", resumed.stdout, resumed.stderr);
+    // The round that was interrupted is taken again.
+    assert_eq!(world.lines("log").len(), 9);
+    let again = world.run(&["run", "--resume", "1"]);
+    assert!(again.stderr.contains("nothing to resume"), "{}", again.stderr);
+}
+
+#[test]
+fn the_commands_of_an_imported_run_are_not_started() {
+    let world = World::new();
+    let stops = "echo x >>log; [ $(wc -l <log) -ne 3 ] || kill -INT $PPID";
+    assert_eq!(world.bench(&["-r", "8", stops]).code, 130);
+    let exported = world.path("run.json");
+    let name = exported.to_str().unwrap();
+    assert_eq!(world.run(&["export", "1", "--format", "json", "-o", name]).code, 0);
+    let imported = world.run(&["import", name]);
+    assert_eq!(imported.code, 0, "{}", imported.stderr);
+    let before = world.lines("log").len();
+    let resumed = world.run(&["run", "--resume", "2"]);
+    assert_eq!(resumed.code, 2, "{}{}", resumed.stdout, resumed.stderr);
+    assert_eq!(world.lines("log").len(), before);
+}
+
+#[test]
+fn what_the_lab_counts_is_there() {
+    let world = World::new();
+    std::fs::write(world.path("data"), vec![b'x'; 10_000]).unwrap();
+    let args = ["-r", "6", "--counting", "2", "--data", "data", "--cache", "warm", "cat data"];
+    let json = world.bench_json(&args);
+    let metrics = &cell(&json, "cat data")["metrics"];
+    for metric in ["wall_ns", "user_ns", "system_ns", "noop_ns", "throughput_bytes_per_s"] {
+        assert_eq!(metrics[metric]["n"], 6, "{metric}: {json}");
+    }
+    assert_eq!(json["experiment"], "bench");
+}
+
+#[test]
+fn ten_thousand_values_are_typed_in_one_line() {
+    let world = World::new();
+    let ran = world.bench(&["-P", "n", "1", "10000", "echo {n}", "--toml"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.stdout.matches("[[method]]").count(), 10_000);
+}
+
+#[test]
+fn the_short_help_fits_on_a_page() {
+    let world = World::new();
+    let (short, long) = (world.bench(&["-h"]).stdout, world.bench(&["--help"]).stdout);
+    assert!(short.lines().count() <= 60, "{}\n{short}", short.lines().count());
+    for flag in ["--export-orgmode", "--seed", "--parameter-scan"] {
+        assert!(long.contains(flag), "{flag}");
+    }
+}
+
+#[test]
+fn the_results_are_written_for_others() {
+    let world = World::new();
+    let formats = ["json", "csv", "markdown", "asciidoc", "orgmode"];
+    let flags: Vec<[String; 2]> =
+        formats.iter().map(|name| [format!("--export-{name}"), format!("out.{name}")]).collect();
+    let flags: Vec<&str> = flags.iter().flatten().map(String::as_str).collect();
+    let ran = world.bench(&[&["-r", "3", "true", "echo a|cat"], &flags[..]].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    for name in formats {
+        let text = std::fs::read_to_string(world.path(&format!("out.{name}"))).unwrap();
+        assert!(text.contains("true") && text.contains("echo"), "{name}: {text}");
+    }
+    let json = std::fs::read_to_string(world.path("out.json")).unwrap();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["results"][1]["command"], "echo a|cat");
+    assert_eq!(json["results"][1]["times"].as_array().unwrap().len(), 3);
+    let ran = world.bench(&["-r", "1", "--no-store", "--export-json", "-", "true"]);
+    assert!(ran.stdout.contains("{\"results\":["), "{}", ran.stdout);
+    let ran = world.bench(&["--export-json", "no/such/dir/x", "echo x >>log"]);
+    assert_eq!((ran.code, world.lines("log").len()), (2, 0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("--export-json no/such/dir/x: cannot be written"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn the_table_has_colours_or_none_or_is_left_out() {
+    let world = World::new();
+    let with = |style: &str| {
+        let ran = world.bench(&["-r", "1", "--no-store", "--style", style, "true"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    assert!(with("color").contains("\u{1b}["));
+    for style in ["auto", "nocolor"] {
+        let text = with(style);
+        assert!(text.contains("true") && !text.contains('\u{1b}'), "{style}: {text}");
+    }
+    assert_eq!(with("none"), "");
+    assert_eq!(world.bench(&["--style", "green", "true"]).code, 2);
+}
+
+#[test]
+fn text_that_is_not_utf8_is_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    let mut command = world.command(&["bench"]);
+    command.arg(std::ffi::OsStr::from_bytes(b"echo \xff"));
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("invalid UTF-8"));
+}
