@@ -15,6 +15,7 @@ use crate::cli::{Cli, Task};
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
+use crate::commands::run::ProgressArgs;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
 
@@ -95,6 +96,7 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
     match &mut cli.task {
         Task::Run(run) => {
             run.output = OutputArgs::from_arg_matches(matches)?;
+            run.progress = ProgressArgs::from_arg_matches(matches)?;
             run.dry_run = matches.get_flag("dry_run");
             run.request = Some(request);
         }
@@ -203,7 +205,7 @@ fn flag_name(id: &str) -> String {
 /// The names that an experiment in a file and its params may not have.
 fn reserved_names() -> ReservedNames<'static> {
     let all = MeasureArgs::augment_args(OutputArgs::augment_args(Cli::command()));
-    let all = AgainstArgs::augment_args(all);
+    let all = ProgressArgs::augment_args(AgainstArgs::augment_args(all));
     let flags = all.get_arguments().flat_map(|arg| {
         let long = arg.get_long().map(str::to_owned);
         long.into_iter().chain([arg.get_id().to_string()])
@@ -254,7 +256,9 @@ fn subcommand(experiment: &Experiment) -> Command {
         .help("Print what would be measured and how long that may take, and measure nothing");
     let command = MeasureArgs::augment_args(command).arg(dry_run).next_help_heading("Output");
     // The doc comments of the flags' structs do not describe the experiment.
-    OutputArgs::augment_args(command).about(experiment.question).long_about(experiment.readme)
+    ProgressArgs::augment_args(OutputArgs::augment_args(command))
+        .about(experiment.question)
+        .long_about(experiment.readme)
 }
 
 fn flag(param: &Param) -> Arg {

@@ -9,7 +9,7 @@ use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
 use super::keep_args::KeepArgs;
-use crate::measuring::{RunRequest, Selection, Time};
+use crate::measuring::{RunRequest, Selection, Shown, Time};
 
 /// The maximum number of rounds, of all sessions together.
 pub(crate) const MOST_ROUNDS: i64 = 1_000_000;
@@ -177,6 +177,7 @@ impl MeasureArgs {
             label: self.keep.label,
             data_dir: self.keep.data_dir,
             keep: !self.keep.no_store,
+            shown: Shown::Step,
         }
     }
 }

@@ -16,7 +16,7 @@ use super::keep_args::KeepArgs;
 use super::measure_args::MOST_ROUNDS;
 use super::output::{OutputArgs, print};
 use super::run::measure;
-use crate::measuring::{RunRequest, Selection, Time};
+use crate::measuring::{RunRequest, Selection, Shown, Time};
 use crate::report::numbers::{COLUMNS, Column};
 use crate::{numbers, report};
 
@@ -102,13 +102,15 @@ impl NumbersArgs {
             label: self.keep.label.clone(),
             data_dir: self.keep.data_dir.clone(),
             keep: !self.keep.no_store,
+            shown: Shown::Step,
         })
     }
 }
 
 fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
     if args.json || args.columns.is_empty() && !args.markdown {
-        let output = OutputArgs { json: args.json, percentiles: false, columns: Vec::new() };
+        let output =
+            OutputArgs { json: args.json, percentiles: false, notes: false, columns: Vec::new() };
         return print(run, &output);
     }
     let analysis = analyze(run);

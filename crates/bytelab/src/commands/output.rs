@@ -18,6 +18,9 @@ pub(crate) struct OutputArgs {
     /// Print p0 to p100 of every metric
     #[arg(long, conflicts_with = "json")]
     pub(crate) percentiles: bool,
+    /// Print all notes, and not only the three that could change the answer most
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) notes: bool,
     /// Also show these columns
     #[arg(long, value_enum, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "json")]
     pub(crate) columns: Vec<More>,
@@ -31,7 +34,8 @@ pub(crate) fn print(run: &Run, output: &OutputArgs) -> Result<Analysis> {
         writeln!(out)?;
     } else {
         let layout = layout();
-        out.write_all(report::text(run, &analysis, &output.columns, &layout).as_bytes())?;
+        let shown = report::Shown { more: &output.columns, all_notes: output.notes };
+        out.write_all(report::text(run, &analysis, shown, &layout).as_bytes())?;
         if output.percentiles {
             write!(out, "\n{}", report::percentiles(run, &analysis, &layout))?;
         }

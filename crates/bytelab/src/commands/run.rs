@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use lab::analyze::Analysis;
 use lab::launch::Stop;
 use lab::run::Run;
@@ -13,7 +13,7 @@ use lab::run::Run;
 use super::context::{Context, warn_if_unoptimised};
 use super::exit;
 use super::output::{OutputArgs, print};
-use crate::measuring::{self, Measured, RunRequest};
+use crate::measuring::{self, Measured, RunRequest, Shown};
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
@@ -22,6 +22,8 @@ pub(crate) struct RunArgs {
     resume: Option<String>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
     /// Set if an experiment is named.
     #[arg(skip)]
     pub(crate) request: Option<RunRequest>,
@@ -30,8 +32,37 @@ pub(crate) struct RunArgs {
     pub(crate) dry_run: bool,
 }
 
+/// What is shown on standard error while the run is measured.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct ProgressArgs {
+    /// What is written to standard error meanwhile
+    #[arg(long, value_enum, value_name = "FORM", default_value = "auto")]
+    progress: Form,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Form {
+    /// The table until now, on a terminal; elsewhere a line per look
+    Auto,
+    /// A JSON document on one line per look
+    Json,
+    /// Nothing
+    None,
+}
+
+impl ProgressArgs {
+    fn shown(self) -> Shown {
+        match self.progress {
+            Form::Auto => Shown::Table,
+            Form::Json => Shown::Json,
+            Form::None => Shown::Nothing,
+        }
+    }
+}
+
 pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
-    let RunArgs { resume: resumed, output, request, dry_run } = args;
+    let RunArgs { resume: resumed, output, progress, request, dry_run } = args;
+    let shown = progress.shown();
     match (&resumed, request) {
         (None, Some(request)) if dry_run => {
             let store = context.store_if(request.keep)?;
@@ -39,16 +70,19 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
             io::stdout().lock().write_all(text.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
-        (Some(id), None) => resume(id, &output, context),
-        (None, Some(request)) => measure(&request, context, |run| print(run, &output)),
+        (Some(id), None) => resume(id, &output, shown, context),
+        (None, Some(request)) => {
+            measure(&RunRequest { shown, ..request }, context, |run| print(run, &output))
+        }
         _ => anyhow::bail!("name an experiment, or --resume ID"),
     }
 }
 
-fn resume(id: &str, output: &OutputArgs, context: &Context) -> Result<ExitCode> {
+fn resume(id: &str, output: &OutputArgs, shown: Shown, context: &Context) -> Result<ExitCode> {
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
-    let measured = measuring::resume(&context.experiments, id, context.open_store()?, &stop);
+    let store = context.open_store()?;
+    let measured = measuring::resume(&context.experiments, id, store, shown, &stop);
     conclude(measured, &stop, |run| print(run, output))
 }
 

@@ -29,7 +29,7 @@ pub(crate) use self::dry_run::dry_run;
 pub(crate) use self::plan::plan;
 use self::plan::{data_dir_text, fixed, seed};
 pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
-pub(crate) use self::progress::ProgressLine;
+pub(crate) use self::progress::{ProgressDisplay, Shown};
 pub(crate) use self::record::{Measured, MethodFailed};
 use self::record::{Output, record};
 pub(crate) use self::request::{RunRequest, Selection, Time};
@@ -45,7 +45,7 @@ pub(crate) fn run(
 ) -> Result<Measured> {
     let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
     let (job, new) = chosen(experiments, request)?;
-    let output = Output { store, trace, needs_all: request.needs_all };
+    let output = Output { store, trace, shown: request.shown, needs_all: request.needs_all };
     record(job, Start::New(new), output, stop)
 }
 
@@ -75,6 +75,7 @@ pub(crate) fn resume(
     experiments: &Catalogue,
     id: &str,
     mut store: Box<dyn Store>,
+    shown: Shown,
     stop: &Stop,
 ) -> Result<Measured> {
     let run = store.load(id)?;
@@ -91,7 +92,7 @@ pub(crate) fn resume(
         bail!("run {id} is being measured by process {process}: stop that first");
     }
     let job = Job { experiment, methods: methods_of(experiment, &run)? };
-    let output = Output { store: Some(store), trace: None, needs_all: false };
+    let output = Output { store: Some(store), trace: None, shown, needs_all: false };
     record(job, Start::Stored(run), output, stop)
 }
 
@@ -124,7 +125,8 @@ pub(crate) fn measure_new(
     store: Option<Box<dyn Store>>,
     stop: &Stop,
 ) -> Result<Run> {
-    Ok(record(job, Start::New(new), Output { store, trace: None, needs_all: false }, stop)?.run)
+    let output = Output { store, trace: None, shown: Shown::Step, needs_all: false };
+    Ok(record(job, Start::New(new), output, stop)?.run)
 }
 
 /// The definition of the run's experiment if it is none of the program's own. A file must be

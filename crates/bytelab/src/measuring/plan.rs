@@ -136,7 +136,7 @@ mod tests {
     use lab::run::{CacheState, Definition, Threshold};
 
     use super::*;
-    use crate::measuring::Selection;
+    use crate::measuring::{Selection, Shown};
 
     fn request() -> RunRequest {
         RunRequest {
@@ -160,6 +160,7 @@ mod tests {
             trace: None,
             label: None,
             data_dir: None,
+            shown: Shown::Nothing,
             keep: false,
         }
     }

@@ -11,7 +11,7 @@ use lab::measure::{Job, new_run, prepare_data};
 use lab::param::Point;
 use lab::run::{Plan, Run, Warning};
 
-use super::progress::ProgressLine;
+use super::progress::ProgressDisplay;
 use crate::workers::{self, ToolchainVersion};
 
 /// The origin of the run.
@@ -44,7 +44,7 @@ pub(crate) fn prepare_run<'a>(
     mut job: Job<'a>,
     mut start: Start,
     orphans: Option<&Orphans>,
-    line: &ProgressLine,
+    display: &ProgressDisplay,
     stop: &Stop,
 ) -> Result<PreparedRun<'a>> {
     let (points, plan) = match &mut start {
@@ -53,12 +53,12 @@ pub(crate) fn prepare_run<'a>(
     };
     let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
     let dir = PathBuf::from(dir);
-    line.say("making or reading the data");
+    display.say("making or reading the data");
     let data = prepare_data(job.experiment, points, &dir, plan.cache, stop);
-    line.clear();
+    display.clear();
     let data = data?;
     let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
-    let mut build = || build_workers(&mut job.methods, &dir, line, stop);
+    let mut build = || build_workers(&mut job.methods, &dir, display, stop);
     let toolchains = match orphans {
         Some(orphans) => orphans.without(build)?,
         None => build()?,
@@ -103,18 +103,18 @@ const BUILDING: &str = "building workers";
 fn build_workers(
     methods: &mut [Method],
     dir: &Path,
-    line: &ProgressLine,
+    display: &ProgressDisplay,
     stop: &Stop,
 ) -> Result<Vec<ToolchainVersion>> {
-    line.say(BUILDING);
+    display.say(BUILDING);
     let tell = |text: &str| {
-        line.clear();
+        display.clear();
         writeln!(io::stderr(), "bytelab: {text}")?;
-        line.say(BUILDING);
+        display.say(BUILDING);
         Ok(())
     };
     let built = workers::make_ready(methods, dir, &tell, stop);
-    line.clear();
+    display.clear();
     built
 }
 

@@ -1,4 +1,4 @@
-//! Takes samples to the store, the progress line, and the timeline file.
+//! Takes samples to the store, the display of the progress, and the timeline file.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use lab::run::{Cell, Pass, Plan, Run, Status, Warning};
 use lab::timeline::trace;
 
 use super::prepare::{PreparedRun, Start, prepare_run};
-use super::progress::ProgressLine;
+use super::progress::{ProgressDisplay, Shown};
 use super::run_lock;
 use super::trace_file::TraceFile;
 use crate::store::{LOCK_LIMIT, Locked, Store};
@@ -31,6 +31,7 @@ pub(crate) struct Measured {
 pub(super) struct Output {
     pub(super) store: Option<Box<dyn Store>>,
     pub(super) trace: Option<TraceFile>,
+    pub(super) shown: Shown,
     /// Whether a method that fails ends the run with an error.
     pub(super) needs_all: bool,
 }
@@ -60,10 +61,10 @@ impl std::error::Error for MethodFailed {}
 /// Prepares what is decided, measures it, and stores each sample. The result includes whether
 /// everything that was created was removed.
 pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
-    let Output { mut store, trace: file, needs_all } = output;
-    let line = ProgressLine::new();
+    let Output { mut store, trace: file, shown, needs_all } = output;
+    let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();
-    let mut prepared = prepare_run(job, start, Some(&orphans), &line, stop)?;
+    let mut prepared = prepare_run(job, start, Some(&orphans), &display, stop)?;
     if !prepared.run.id.is_empty() {
         take_over(&mut prepared.run, store.as_deref_mut())?;
     }
@@ -72,7 +73,7 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
     let _ = writeln!(io::stderr(), "bytelab: {}", at_most(&job, &run.plan));
     let mut recorder = Recorder {
         store,
-        line,
+        display,
         toolchains,
         pending: Vec::new(),
         lock_limit: LOCK_LIMIT,
@@ -89,7 +90,7 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
         measured = trace(&job, &mut run, &data, &mut launcher, &mut recorder, stop)
             .and_then(|timeline| timeline.map_or(Ok(()), |timeline| file.write(&timeline)));
     }
-    recorder.line.clear();
+    recorder.display.clear();
     if measured.as_ref().is_err_and(anyhow::Error::is::<MethodFailed>) {
         recorder.forget_if_empty(&run)?;
     }
@@ -148,10 +149,10 @@ fn end(data: Vec<Data>) -> Vec<Warning> {
     left
 }
 
-/// Passes the growing run to the store and the progress line.
+/// Passes the growing run to the store and the display of the progress.
 struct Recorder {
     store: Option<Box<dyn Store>>,
-    line: ProgressLine,
+    display: ProgressDisplay,
     /// The tools with which the run's workers were built.
     toolchains: Vec<ToolchainVersion>,
     /// The changes not yet stored because another program has locked the store; the run already
@@ -275,8 +276,8 @@ impl Record for Recorder {
         self.keep(run, Change::Plan)
     }
 
-    fn progress(&mut self, progress: &Progress<'_>) {
-        self.line.show(progress);
+    fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
+        self.display.show(run, progress);
     }
 
     fn finish(&mut self, run: &Run) -> Result<()> {
@@ -284,7 +285,7 @@ impl Record for Recorder {
         if self.pending.is_empty() {
             return Ok(());
         }
-        self.line.clear();
+        self.display.clear();
         let seconds = self.lock_limit.as_secs();
         let waiting =
             format!("another program keeps the store locked; waiting for it up to {seconds} s");
@@ -308,7 +309,7 @@ mod tests {
         let store = Some(store::open(Some(path.clone().into())).unwrap());
         let mut recorder = Recorder {
             store,
-            line: ProgressLine::new(),
+            display: ProgressDisplay::new(Shown::Nothing),
             toolchains: Vec::new(),
             pending: Vec::new(),
             lock_limit: Duration::ZERO,

@@ -6,6 +6,8 @@ use std::time::Duration;
 use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
+use super::progress::Shown;
+
 pub(crate) struct RunRequest {
     /// The name of the experiment, also for one in a file.
     pub(crate) experiment: String,
@@ -41,6 +43,8 @@ pub(crate) struct RunRequest {
     pub(crate) data_dir: Option<PathBuf>,
     /// Whether the run is stored.
     pub(crate) keep: bool,
+    /// What is shown on standard error meanwhile.
+    pub(crate) shown: Shown,
 }
 
 /// How long a run may take.

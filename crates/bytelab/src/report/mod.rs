@@ -22,7 +22,7 @@ pub(crate) use self::text::list::{experiments, methods};
 pub(crate) use self::text::page::Layout;
 pub(crate) use self::text::percentiles::percentiles;
 pub(crate) use self::text::plot::plot;
-pub(crate) use self::text::run::text;
+pub(crate) use self::text::run::{Shown, text};
 
 pub(crate) mod check {
     pub(crate) use super::export::check::markdown;
@@ -40,6 +40,11 @@ pub(crate) mod compare {
 pub(crate) mod history {
     pub(crate) use super::json::history::runs as json;
     pub(crate) use super::text::history::table;
+}
+
+pub(crate) mod live {
+    pub(crate) use super::json::look::json;
+    pub(crate) use super::text::live::{Live, look, text};
 }
 
 pub(crate) mod numbers {

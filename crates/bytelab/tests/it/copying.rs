@@ -43,7 +43,7 @@ fn to_null_the_answer_says_that_nothing_was_moved() {
 fn a_named_method_that_takes_no_part_is_noted_and_as_the_reference_refused() {
     let world = World::new();
     let named = [SMALL, &["--output", "null", "-m", "cat,cp,cop*"]].concat();
-    let ran = world.run(&named);
+    let ran = world.run(&[&named[..], &["--notes"]].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let note = "note: cp: takes part only with input=file output=file";
     assert!(ran.stdout.contains(note), "{}", ran.stdout);

@@ -133,7 +133,7 @@ fn without_a_number_of_rounds_verdicts_are_those_of_looks() {
         let sessions = found["sessions"].as_u64().unwrap() as usize;
         assert_eq!(found["low"].is_number(), lab::stats::LOOKS.contains(&sessions), "{found}");
     }
-    let shown = world.run(&["show", "1"]);
+    let shown = world.run(&["show", "1", "--notes"]);
     assert!(shown.stdout.contains("until all is decided"), "{}", shown.stdout);
     assert!(shown.stdout.contains("measured: "), "{}", shown.stdout);
 }

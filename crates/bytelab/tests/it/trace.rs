@@ -56,7 +56,7 @@ const ARGS: &[&str] = &["--size", "1MiB", "--rounds", "2", "--sessions", "1", "-
 fn traced(world: &World, more: &[&str]) -> (Ran, Trace) {
     let path = world.path("trace.json");
     let path = path.to_str().unwrap();
-    let ran = world.run(&[&["run", "reading", "--trace", path], ARGS, more].concat());
+    let ran = world.run(&[&["run", "reading", "--notes", "--trace", path], ARGS, more].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let trace = read(Path::new(path));
     (ran, trace)
@@ -211,7 +211,7 @@ fn where_the_kernel_tells_nothing_is_missing() {
 fn without_rights_scheduling_is_looked_at() {
     let world = World::new();
     let path = world.path("trace.json");
-    let args = ["run", "reading", "--method", "read,pread-threads", "--trace"];
+    let args = ["run", "reading", "--notes", "--method", "read,pread-threads", "--trace"];
     let args = [&args[..], &[path.to_str().unwrap()], ARGS].concat();
     let Some(ran) = world.run_as_nobody(&args) else { return };
     let shown = String::from_utf8_lossy(&ran.stdout);

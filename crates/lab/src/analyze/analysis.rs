@@ -187,17 +187,25 @@ impl Analysis {
     /// The comparison that decides between a cell and its family's reference; none for the
     /// reference itself and for yardsticks.
     pub fn decision(&self, family: &Family, cell: usize) -> Option<&Comparison> {
-        self.comparisons.iter().find(|comparison| {
-            comparison.decides
-                && comparison.cell == cell
-                && Some(comparison.reference_cell) == family.reference
-        })
+        decision(&self.comparisons, family, cell)
     }
 
     /// The indices of the cells whose answer is wrong.
     pub fn wrong_answers(&self) -> impl Iterator<Item = usize> {
         self.cells.iter().filter(|cell| cell.wrong_answer).map(|cell| cell.cell)
     }
+}
+
+pub(super) fn decision<'a>(
+    comparisons: &'a [Comparison],
+    family: &Family,
+    cell: usize,
+) -> Option<&'a Comparison> {
+    comparisons.iter().find(|comparison| {
+        comparison.decides
+            && comparison.cell == cell
+            && Some(comparison.reference_cell) == family.reference
+    })
 }
 
 /// A threshold applied to one method at one point.

@@ -152,7 +152,7 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
         list.push((i, waited(share)));
     }
     let advice = "verdicts take this wait out (wall_less_wait_ns)";
-    warn(run, &WarningKind::Waited, advice, taken_out, notes);
+    warn(run, &WarningKind::WaitTakenOut, advice, taken_out, notes);
     let advice = "the wait is in the wall time, by which verdicts are: not all methods of the table \
                   computed in one thread all the time; measure on a quieter machine";
     warn(run, &WarningKind::Waited, advice, left_in, notes);

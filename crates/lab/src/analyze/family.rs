@@ -48,7 +48,7 @@ pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Tables {
 }
 
 /// By point, with the measure of each.
-fn families(run: &Run, wrong: &[Option<String>]) -> Vec<Family> {
+pub(super) fn families(run: &Run, wrong: &[Option<String>]) -> Vec<Family> {
     let families = run.points.iter().map(|point| family(run, wrong, point));
     let mut families: Vec<Family> = families.collect();
     choose_measures(run, &mut families);

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::analysis::decision;
 use super::best::Best;
 use super::family::{Tables, compare_all};
 use super::look::sessions_since;
-use super::{Family, Verdict, answers};
+use super::{Comparison, Family, Verdict, answers};
 use crate::metric::WALL;
 use crate::run::{Cell, Run, Status};
 use crate::stats::LOOKS;
@@ -14,13 +15,24 @@ use crate::stats::LOOKS;
 const ALONE: usize = 22;
 
 /// What the samples that a run has until now say about its end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Decided {
     /// By cell, whether it may leave: it has a verdict, and is shown slower than another method.
     pub leaves: Vec<bool>,
     /// Whether nothing is open any more: every method has a verdict, and those that may be the best
     /// are shown to differ from each other, or to be the same.
     pub all: bool,
+    /// The tables with their best methods, and the comparisons, as in the analysis of the run.
+    pub families: Vec<Family>,
+    pub comparisons: Vec<Comparison>,
+}
+
+impl Decided {
+    /// The comparison that decides between a cell and its family's reference; none for the
+    /// reference itself and for yardsticks.
+    pub fn decision(&self, family: &Family, cell: usize) -> Option<&Comparison> {
+        decision(&self.comparisons, family, cell)
+    }
 }
 
 /// Whether a cell that took part in the newest session has as many sessions as a look needs, so
@@ -43,7 +55,8 @@ pub fn decided(run: &Run) -> Decided {
     let leaves = (0..run.cells.len()).map(of_cell).collect();
     let mut tables_of_points = tables.families.iter().zip(&tables.best);
     let all = tables_of_points.all(|(family, best)| is_decided(run, &tables, family, best));
-    Decided { leaves, all }
+    let Tables { families, comparisons, .. } = tables;
+    Decided { leaves, all, families, comparisons }
 }
 
 /// The reference never leaves: it is never compared with itself.
@@ -72,11 +85,7 @@ fn is_open(verdict: Verdict) -> bool {
 }
 
 fn verdict(tables: &Tables, family: &Family, cell: usize) -> Option<Verdict> {
-    let decides = tables
-        .comparisons
-        .iter()
-        .find(|c| c.decides && c.cell == cell && Some(c.reference_cell) == family.reference);
-    decides.map(|c| c.verdict)
+    decision(&tables.comparisons, family, cell).map(|comparison| comparison.verdict)
 }
 
 /// The number of sessions in which the cell has a sample that counts.

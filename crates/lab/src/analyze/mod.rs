@@ -16,6 +16,7 @@ mod leaving;
 mod look;
 mod noise;
 mod pareto;
+mod preview;
 mod sides;
 pub mod size_sweep;
 mod summary;
@@ -39,6 +40,7 @@ pub use self::compare::{RELEVANT_PERCENT, margin_percent};
 use self::family::Tables;
 pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, series};
 pub use self::leaving::{Decided, decided, is_look};
+pub use self::preview::preview;
 pub use self::sides::{
     Effect, MetricChange, RunComparison, SideSummary, Unmatched, compare_sides, gate, refusal,
 };

@@ -59,8 +59,9 @@ pub(super) fn percentiles(sessions: &[Vec<f64>]) -> Option<Vec<Percentile>> {
 
 /// The p50 of a metric.
 pub(super) fn middle(cell: &Cell, metric: &str) -> Option<f64> {
-    let sorted = sorted(cell, metric);
-    Some(sorted[nearest_rank(sorted.len(), 50.0)? - 1])
+    let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
+    let rank = nearest_rank(values.len(), 50.0)?;
+    Some(*values.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
 }
 
 fn sorted(cell: &Cell, metric: &str) -> Vec<f64> {

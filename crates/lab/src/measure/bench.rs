@@ -83,7 +83,7 @@ impl<'a> Bench<'a> {
 
     pub(super) fn preparing(&mut self, cell: usize) {
         let (method, of) = (&self.run.cells[cell].method, self.run.cells.len());
-        self.record.progress(&Progress::Preparing { method, done: cell, of });
+        self.record.progress(self.run, &Progress::Preparing { method, done: cell, of });
     }
 
     /// The method of a cell, with the index of its point and data.

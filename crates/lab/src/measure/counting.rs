@@ -204,9 +204,8 @@ impl Counting<'_, '_> {
                 break;
             }
             let round = first + i as u32;
-            self.bench
-                .record
-                .progress(&Progress::Counting { round: i as u32, rounds: rounds as u32 });
+            let progress = Progress::Counting { round: i as u32, rounds: rounds as u32 };
+            self.bench.record.progress(self.bench.run, &progress);
             // The sessions of the timing pass are numbered from 0.
             let order = order(self.bench.run.plan.seed, u32::MAX, round, left.len());
             let takes_part =

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::analyze::Decided;
 use crate::experiment::{Experiment, Method};
 use crate::run::Run;
 
@@ -26,7 +27,8 @@ pub trait Record {
     fn planned(&mut self, _run: &Run) -> Result<()> {
         Ok(())
     }
-    fn progress(&mut self, progress: &Progress<'_>);
+    /// Called between samples, with the run until now.
+    fn progress(&mut self, run: &Run, progress: &Progress<'_>);
     /// The environment, the notes and `complete` are final.
     fn finish(&mut self, run: &Run) -> Result<()>;
 }
@@ -35,7 +37,7 @@ pub trait Record {
 pub const INTERRUPTED: &str = "its session was interrupted";
 
 /// The current state of the measurement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Progress<'a> {
     Preparing {
         method: &'a str,
@@ -50,6 +52,12 @@ pub enum Progress<'a> {
         spent_ns: u64,
         /// Remaining time of the rounds; none before the first one has been taken.
         left_ns: Option<u64>,
+    },
+    /// After a session of a run of sequential design in which verdicts may have changed.
+    Looked {
+        decided: &'a Decided,
+        /// By cell, whether it takes part in no later session.
+        left: &'a [bool],
     },
     Counting {
         round: u32,

@@ -249,6 +249,8 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
             live.bye();
         }
     }
+    let looked = Progress::Looked { decided: &decided, left: schedule.left() };
+    bench.record.progress(bench.run, &looked);
     Ok(decided.all)
 }
 

@@ -65,7 +65,9 @@ impl Round<'_, '_> {
         let mut cells: Vec<Option<Live>> = Vec::new();
         for cell in 0..of {
             let method = &self.bench.run.cells[cell].method;
-            self.bench.record.progress(&Progress::Tracing { method, done: cell, of });
+            self.bench
+                .record
+                .progress(self.bench.run, &Progress::Tracing { method, done: cell, of });
             let live = self.known(cell, |round| round.prepare(cell))?.flatten();
             cells.push(live);
         }

@@ -114,7 +114,7 @@ impl<F: FnMut(&Run, usize)> Record for Watch<F> {
     fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
         Ok(())
     }
-    fn progress(&mut self, _: &Progress<'_>) {}
+    fn progress(&mut self, _: &Run, _: &Progress<'_>) {}
     fn finish(&mut self, _: &Run) -> Result<()> {
         Ok(())
     }

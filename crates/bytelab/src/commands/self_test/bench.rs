@@ -9,7 +9,7 @@ use lab::run::{CacheState, Cell, Design, Plan, Run};
 use lab::timeline::{Timeline, trace};
 
 use crate::experiments::self_test::experiment;
-use crate::measuring::{NewRun, PreparedRun, ProgressLine, Start, prepare_run};
+use crate::measuring::{NewRun, PreparedRun, ProgressDisplay, Shown, Start, prepare_run};
 
 /// For one run of the A/A test: sets of processes, and rounds of each.
 pub(super) const AA: (u32, u32) = (10, 3);
@@ -62,7 +62,14 @@ impl Bench {
         let effort = Effort { sessions: 1, rounds: 1, cache: CacheState::AsIs, counting: 0 };
         let traced = self.measure_and(names, effort, |prepared, launcher| {
             let PreparedRun { job, run, data, .. } = prepared;
-            trace(job, run, data, launcher, &mut Line(ProgressLine::new()), &self.stop)
+            trace(
+                job,
+                run,
+                data,
+                launcher,
+                &mut Line(ProgressDisplay::new(Shown::Step)),
+                &self.stop,
+            )
         });
         Ok(traced?.1)
     }
@@ -94,7 +101,7 @@ impl Bench {
         };
         let points = vec![Point::default()];
         let new = NewRun { points, plan, label: None, notes: Vec::new() };
-        let mut line = Line(ProgressLine::new());
+        let mut line = Line(ProgressDisplay::new(Shown::Step));
         // Other processes of the self-test run at the same time, so no orphans are adopted.
         let mut prepared = prepare_run(job, Start::New(new), None, &line.0, &self.stop)?;
         let mut launcher = prepared.launcher(&self.stop)?;
@@ -132,7 +139,7 @@ pub(super) fn or_why(found: String, run: &Run, method: &str) -> String {
 }
 
 /// Prints the progress of the self-test; stores nothing.
-struct Line(ProgressLine);
+struct Line(ProgressDisplay);
 
 impl Record for Line {
     fn begin(&mut self, run: &mut Run) -> Result<()> {
@@ -148,8 +155,8 @@ impl Record for Line {
     fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
         Ok(())
     }
-    fn progress(&mut self, progress: &Progress<'_>) {
-        self.0.show(progress);
+    fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
+        self.0.show(run, progress);
     }
     fn finish(&mut self, _: &Run) -> Result<()> {
         Ok(())

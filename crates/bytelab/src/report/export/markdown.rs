@@ -7,6 +7,8 @@ use lab::run::Run;
 
 use super::markup::{self, escaped};
 use super::{Format, Kind};
+use crate::report::model::rows::Rows;
+use crate::report::model::sweep::{self, Group};
 use crate::report::model::varying::Varying;
 use crate::report::model::view::{View, view};
 use crate::report::model::{answer, rows, size_sweep};
@@ -37,14 +39,19 @@ pub(super) fn write(
     let (rungs, tables): (Vec<_>, Vec<_>) =
         all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
     as_it_is(out, |page| text::size_sweep::write(page, run))?;
-    for rows in tables {
-        if all.len() > 1 {
-            writeln!(out, "\n**{}**", escaped(&varying.shown(&rows.family.point)))?;
+    let mut has_points = false;
+    for group in sweep::groups(tables, &varying) {
+        match group {
+            Group::Sweep(sweep) => as_it_is(out, |page| {
+                text::sweep::write(page, &sweep);
+            })?,
+            Group::Point(rows) => {
+                has_points = true;
+                let title =
+                    if all.len() > 1 { varying.shown(&rows.family.point) } else { String::new() };
+                point(rows, &title, out)?;
+            }
         }
-        if rows.iter().next().is_some() {
-            write!(out, "\n{}", markup::table(&results::whole(rows), escaped))?;
-        }
-        writeln!(out, "\n{}", escaped(&answer::of_family(rows)))?;
     }
     if all.len() != 1 && rungs.is_empty() {
         writeln!(out, "\n{}", escaped(&answer::of_all(&all, &varying)))?;
@@ -53,7 +60,9 @@ pub(super) fn write(
     as_it_is(out, |page| thresholds::write(page, analysis, &varying))?;
     // The page has unlimited width, so that each paragraph is one line, which Markdown wraps.
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
-    Foot { run, analysis, all: &all, varying: &varying, left: &[] }.write(&mut page);
+    let varying = &varying;
+    let foot = Foot { run, analysis, all: &all, varying, left: &[], has_points, all_notes: true };
+    foot.write(&mut page);
     let foot = page.into_text();
     let mut lines = foot.lines().filter(|line| !line.trim().is_empty()).peekable();
     if lines.peek().is_some() {
@@ -61,6 +70,17 @@ pub(super) fn write(
     }
     lines.try_for_each(|line| writeln!(out, "- {}", escaped(line.trim())))?;
     Ok(Vec::new())
+}
+
+/// The table of a point, and its answer.
+fn point(rows: &Rows<'_>, title: &str, out: &mut dyn Write) -> io::Result<()> {
+    if !title.is_empty() {
+        writeln!(out, "\n**{}**", escaped(title))?;
+    }
+    if rows.iter().next().is_some() {
+        write!(out, "\n{}", markup::table(&results::whole(rows), escaped))?;
+    }
+    writeln!(out, "\n{}", escaped(&answer::of_family(rows)))
 }
 
 fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()> {

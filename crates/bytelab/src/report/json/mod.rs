@@ -4,6 +4,7 @@
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod history;
+pub(crate) mod look;
 pub(crate) mod numbers;
 pub(crate) mod published;
 

@@ -2,6 +2,7 @@
 //! what certainty; or that there is no answer, and why.
 
 use lab::analyze::{Comparison, Family, Verdict};
+use lab::metric::heading;
 
 use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
 use super::units::{amount, ns, percent, ratio as times};
@@ -16,6 +17,11 @@ pub(crate) fn of_family(rows: &Rows<'_>) -> String {
         return sentence;
     }
     format!("{sentence} Out, for a wrong answer: {}.", wrong.join(", "))
+}
+
+/// The method that is shown to be the fastest, by its index into the cells of the run.
+pub(crate) fn fastest(rows: &Rows<'_>) -> Option<usize> {
+    Standing::of(rows).fastest().map(|row| row.index)
 }
 
 /// The answer for several families together: which method is fastest at which of the points, or at
@@ -38,6 +44,11 @@ pub(crate) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
     }
     if fastest.is_empty() {
         return format!("No method is shown to be the fastest at any of {} points.", all.len());
+    }
+    if let ([(name, points)], true) = (&fastest[..], open.is_empty())
+        && points.len() > 1
+    {
+        return format!("Fastest at all {} points: {name}.", points.len());
     }
     fastest.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
     let of = |points: &[String]| match points.len() {
@@ -238,9 +249,11 @@ fn would_have_been_found(standing: &Standing<'_, '_>, what: &str) -> String {
 fn alone(rows: &Rows<'_>) -> String {
     let right: Vec<&Row<'_>> =
         (rows.contenders.iter()).filter(|row| !row.wrong() && row.p50(WALL).is_some()).collect();
-    let wall = |row: &Row<'_>| {
-        let p50 = row.p50(WALL).map_or(f64::NAN, |p50| p50.value);
-        format!("{}, wall p50 {}", row.name(), ns(p50))
+    let time = |row: &Row<'_>| {
+        let judged = row.p50(rows.family.metric).map(|p50| (rows.family.metric, p50));
+        let shown = judged.or_else(|| row.p50(WALL).map(|p50| (WALL, p50)));
+        let (metric, p50) = shown.map_or((WALL, f64::NAN), |(metric, p50)| (metric, p50.value));
+        format!("{}, {} p50 {}", row.name(), heading(metric), ns(p50))
     };
     match right.as_slice() {
         [] if rows.contenders.iter().any(Row::wrong) => {
@@ -248,8 +261,8 @@ fn alone(rows: &Rows<'_>) -> String {
         }
         [] => "No method was measured.".to_owned(),
         [only] => {
-            format!("Only one method was measured: {}; nothing to compare it with.", wall(only))
+            format!("Only one method was measured: {}; nothing to compare it with.", time(only))
         }
-        [first, ..] => format!("No method could be compared; the lowest: {}.", wall(first)),
+        [first, ..] => format!("No method could be compared; the lowest: {}.", time(first)),
     }
 }

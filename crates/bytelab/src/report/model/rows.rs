@@ -23,6 +23,8 @@ pub(crate) struct Rows<'a> {
     pub(crate) counts: Vec<&'static str>,
     /// The columns that the user requested.
     pub(crate) more: &'a [More],
+    /// While the run is measured: by cell of the run, whether it has left.
+    pub(crate) left: Option<&'a [bool]>,
     /// The difference up to which two methods are the same.
     pub(crate) margin_percent: f64,
 }
@@ -142,7 +144,18 @@ impl<'a> Rows<'a> {
         let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
         let relevance = format!(" <{} %", self.margin_percent);
         let relevance = if shown && small { relevance.as_str() } else { "" };
-        let text = format!("{}{relevance}", standing.word());
+        let mut text = format!("{}{relevance}", standing.word());
+        if let Some(left) = self.left {
+            if matches!(standing, Standing::Compared(Verdict::Undecided | Verdict::Missing))
+                && row.comparison.is_none_or(|comparison| comparison.low.is_none())
+            {
+                // No look has decided anything yet.
+                text.clear();
+            }
+            if left.get(row.index) == Some(&true) {
+                text += ", left";
+            }
+        }
         table::Cell { look: Look::Verdict(standing), ..text.into() }
     }
 
@@ -212,7 +225,8 @@ fn rows<'a>(
     let (yardsticks, contenders) =
         rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
     let margin_percent = margin_percent(&run.plan);
-    Rows { family, contenders, yardsticks, counts: Vec::new(), more: &[], margin_percent }
+    let (counts, left) = (Vec::new(), None);
+    Rows { family, contenders, yardsticks, counts, more: &[], left, margin_percent }
 }
 
 /// The sort key of rows: the deciding metric. A row without it is sorted by its wall time relative

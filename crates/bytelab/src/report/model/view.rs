@@ -4,7 +4,7 @@ use lab::run::Run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
-    /// A table for each point, with verdicts.
+    /// A table for each point or sweep, with verdicts.
     Tables,
     /// The same, but points that differ by a size are combined.
     SizeSweep,

@@ -1,9 +1,13 @@
 //! Words and phrases that all kinds of text share, and text that cannot control a terminal.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use lab::run::{CacheState, Imported, Plan};
+use lab::metric::WALL;
+use lab::run::{CacheState, Cell, Imported, Plan, Role, Run};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::units::ns;
 
 /// The text with every character escaped that would move the cursor, start an escape sequence or
 /// change the direction of writing; white space of any kind becomes a space.
@@ -82,6 +86,38 @@ pub(crate) fn rounds(plan: &Plan) -> String {
     };
     let rounds = u64::from(plan.rounds) * u64::from(plan.sessions.max(1));
     format!("up to {rounds} rounds{sessions}")
+}
+
+/// The rounds and sessions that were taken, of the method with the fewest and of the one with the
+/// most, and the time of all samples; none before the first sample, and for what another program
+/// measured.
+pub(crate) fn taken(run: &Run) -> Option<String> {
+    let contenders = run.cells.iter().filter(|cell| cell.role == Role::Contender);
+    let of_cell = |cell: &Cell| {
+        let counted = cell.counted(WALL).map(|(sample, _)| sample.session);
+        let sessions: Vec<u32> = counted.collect();
+        let rounds = sessions.len();
+        (rounds > 0).then(|| (rounds, sessions.into_iter().collect::<BTreeSet<u32>>().len()))
+    };
+    let taken: Vec<(usize, usize)> = contenders.filter_map(of_cell).collect();
+    if run.plan.imported.is_some() || taken.is_empty() {
+        return None;
+    }
+    let range = |numbers: &mut dyn Iterator<Item = usize>, noun: &str| {
+        let (low, high) = numbers.fold((usize::MAX, 0), |(l, h), n| (l.min(n), h.max(n)));
+        let plural = if high == 1 { "" } else { "s" };
+        match low {
+            low if low == high => format!("{low} {noun}{plural}"),
+            low => format!("{low} to {high} {noun}{plural}"),
+        }
+    };
+    let rounds = range(&mut taken.iter().map(|(rounds, _)| *rounds), "round");
+    let sessions = range(&mut taken.iter().map(|(_, sessions)| *sessions), "session");
+    let of_samples = |cell: &Cell| -> f64 {
+        cell.counted(WALL).map(|(sample, ns)| ns * sample.ops as f64).sum()
+    };
+    let all_ns: f64 = run.cells.iter().map(of_samples).sum();
+    Some(format!("{rounds} in {sessions}, {} of samples", ns(all_ns)))
 }
 
 /// `2026-01-02 03:04 UTC` from an RFC 3339 time in UTC.

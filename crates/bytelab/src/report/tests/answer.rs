@@ -188,7 +188,10 @@ fn the_winner_is_the_first_of_the_best() {
 fn a_run_that_ends_when_all_is_decided_says_what_each_method_was_measured_for() {
     let mut f = Fixture::reading();
     let fixed = shown(&f, 100);
-    assert!(!fixed.contains("measured: ") && fixed.contains("up to 100 rounds"), "{fixed}");
+    assert!(
+        !fixed.contains("measured: ") && fixed.contains(" · 100 rounds in 1 session, "),
+        "{fixed}"
+    );
     f.run.plan.design = Design::Sequential;
     for cell in &mut f.analysis.cells[3..5] {
         (cell.metrics[0].n, cell.metrics[0].sessions) = (30, 6);

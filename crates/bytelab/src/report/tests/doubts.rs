@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use lab::analyze::Verdict;
-use lab::run::Status;
+use lab::run::{Status, Warning, WarningKind};
 
 use super::fixture::{self, Fixture};
 use super::*;
@@ -26,7 +26,8 @@ fn what_was_not_measured_is_listed_with_its_reason() {
     f.note(None, None, "the load was 3.2: close other programs");
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 9.16 s of
+    samples · size=128Mi
 
                      wall p50           CPU   RSS  ratio 95 %
       method           ms ±      GB/s    ms   MiB        interval     verdict
@@ -77,7 +78,8 @@ fn too_few_samples_say_so() {
     f.cell("empty", Status::Measured);
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.35 s of
+    samples · size=128Mi
 
                  wall p50          CPU   RSS  ratio 95 %
       method       ms 95 %  GB/s    ms   MiB        interval  verdict
@@ -110,7 +112,8 @@ fn a_metric_that_cannot_be_had_is_never_0() {
     f.note(Some("mmap"), None, "slow at the start: warm up longer");
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of
+    samples · size=128Mi
 
                      wall p50               CPU  RSS  ratio 95 %
       method           ms 95 %       GB/s    ms             interval     verdict
@@ -157,7 +160,8 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
     f.comparison().metric = "wall_less_wait_ns".to_owned();
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.87 s of
+    samples · size=128Mi
 
               −wait p50        wall         CPU   RSS  ratio 95 %
       method     ms 95 %         ms  GB/s    ms   MiB        interval     verdict
@@ -172,4 +176,60 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
     reference, in the same round; its intervals hold at 95 % for all of a table
     together.
     ");
+}
+
+/// The notes below a table, and the line that says how many more there are.
+fn few_notes(f: &Fixture, width: usize) -> String {
+    let text = text(&f.run, &f.analysis, Shown::default(), &Layout { width, colour: false });
+    let lines = text.lines().filter(|line| line.starts_with("note: ") || line.contains("--notes"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn warning(kind: WarningKind, method: Option<&str>, detail: &str) -> Warning {
+    let warning = Warning::new(kind, detail);
+    Warning {
+        advice: "and what to do about it".to_owned(),
+        method: method.map(Into::into),
+        ..warning
+    }
+}
+
+#[test]
+fn of_many_notes_three_that_could_change_the_answer_are_shown_each_on_a_line() {
+    let mut f = Fixture::reading();
+    assert_eq!(few_notes(&f, 80), "");
+    let steal = "the hypervisor took 5.0 % of the CPU time (steal): wall times hold it";
+    f.analysis.notes = vec![
+        warning(WarningKind::Drift, Some("read"), "it gets slower (τ 0.20)"),
+        warning(WarningKind::WaitTakenOut, Some("read"), "12 % of its wall time"),
+        warning(WarningKind::Modes, Some("mmap"), "10 % of the samples take 2.00 times as long"),
+        warning(WarningKind::Steal, None, steal),
+        warning(WarningKind::NoVerdict, Some("mmap"), "3 sessions, an interval needs 5"),
+        warning(WarningKind::NoVerdict, Some("read-4k"), "3 sessions, an interval needs 5"),
+        warning(WarningKind::Waited, Some("pread-threads"), "1.6 times its wall time"),
+        Warning::missing("cpu_ns", "has no line of its own"),
+    ];
+    assert_snapshot!(few_notes(&f, 80), @r"
+    note: no verdict on mmap, read-4k: give more --time
+    note: pread-threads waited for a CPU: measure on a quieter machine
+    note: the hypervisor took 5.0 % of the CPU time: measure at another time
+    3 more notes: --notes
+    ");
+    // Several methods are counted where their names would not fit.
+    assert_snapshot!(few_notes(&f, 40), @r"
+    note: no verdict on 2 methods: give more
+    note: 1 method waited for a CPU: measure
+    note: the hypervisor took 5.0 % of the
+    3 more notes: --notes
+    ");
+}
+
+#[test]
+fn what_was_recorded_about_the_whole_run_is_never_shortened() {
+    let mut f = Fixture::reading();
+    let lost = "another program keeps the store locked: measure again with bytelab run --resume 7";
+    f.analysis.notes.push(Warning::noted(lost));
+    let text = text(&f.run, &f.analysis, Shown::default(), &Layout { width: 200, colour: false });
+    assert!(text.contains(&format!("note: {lost}\n")), "{text}");
+    assert!(!text.contains("--notes"), "{text}");
 }

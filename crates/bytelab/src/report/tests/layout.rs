@@ -11,7 +11,8 @@ use super::*;
 fn an_ordinary_run_fits_80_columns() {
     assert_snapshot!(shown(&Fixture::reading(), 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of
+    samples · size=128Mi
 
                      wall p50               CPU   RSS  ratio 95 %
       method           ms 95 %       GB/s    ms   MiB        interval     verdict
@@ -38,7 +39,7 @@ fn an_ordinary_run_fits_80_columns() {
 fn a_wide_page_has_long_headings() {
     assert_snapshot!(shown(&Fixture::reading(), 120), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of samples · size=128Mi
 
                      wall p50 95 %       throughput   CPU  peak RSS  ratio 95 %
       method               ms interval         GB/s    ms       MiB        interval     verdict
@@ -65,8 +66,8 @@ fn a_narrow_page_gives_up_columns_and_says_so() {
     assert_snapshot!(shown(&Fixture::reading(), 60), @r"
     reading: What is the fastest way to hand every byte of a
       file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds
-    · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1
+    session, 8.56 s of samples · size=128Mi
 
                      wall p50  ratio 95 %
       method               ms        interval     verdict
@@ -107,19 +108,20 @@ fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact
     f.note(None, None, "allocations: nobody said hello");
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of
+    samples · size=128Mi
 
-                     wall p50   CPU   RSS   sys  alloc  ratio 95 %
-      method               ms    ms   MiB                     interval     verdict
-    ────────────────────────────────────────────────────────────────────────────────
-    * mmap-window        9.52  9.51  4.50  262k  12345  0.690 0.664–0.716  faster
-      mmap               9.71  9.68   133     6      1  0.704 0.689–0.718  faster
-      pread-threads      13.2  25.0  2.30     —      —  0.970 0.900–1.040  undecided
-      read               13.8  13.7  2.10  2051      0  1.000              reference
-      buf-reader         13.9  13.8  2.10     7      —  1.002 0.995–1.008  same
-      read-4k            16.2  16.1  2.10     —      —  1.174 1.160–1.188  slower
-    ────────────────────────────────────────────────────────────────────────────────
-      memory             9.23  9.20   130     —      —                     yardstick
+                     wall p50     CPU   RSS   sys  ratio 95 %
+      method           ms ±        ms   MiB              interval     verdict
+    ───────────────────────────────────────────────────────────────────────────
+    * mmap-window    9.52 ±1.2%  9.51  4.50  262k  0.690 0.664–0.716  faster
+      mmap           9.71 ±1.2%  9.68   133     6  0.704 0.689–0.718  faster
+      pread-threads  13.2 ±1.2%  25.0  2.30     —  0.970 0.900–1.040  undecided
+      read           13.8 ±1.2%  13.7  2.10  2051  1.000              reference
+      buf-reader     13.9 ±1.2%  13.8  2.10     7  1.002 0.995–1.008  same
+      read-4k        16.2 ±1.2%  16.1  2.10     —  1.174 1.160–1.188  slower
+    ───────────────────────────────────────────────────────────────────────────
+      memory         9.23 ±1.2%  9.20   130     —                     yardstick
 
     Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in
     4.5 MiB of memory; not shown slower: mmap.
@@ -128,14 +130,14 @@ fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact
     — alloc of pread-threads, buf-reader, read-4k, memory: nobody said hello
 
     * not beaten in time, CPU and peak RSS at once. Figures are p50. sys: system
-    calls. alloc: allocations. ratio: time divided by that of the reference, in the
-    same round; its intervals hold at 95 % for all of a table together.
-    Left out to fit the width: interval of wall, throughput; --percentiles shows
-      every metric.
+    calls. ± the longer half of the 95 % interval. ratio: time divided by that of
+    the reference, in the same round; its intervals hold at 95 % for all of a table
+    together.
+    Left out to fit the width: alloc, throughput; --percentiles shows every metric.
     ");
     f.family().metric = "wall_less_wait_ns";
     let waited = shown(&f, 80);
-    assert!(waited.contains("−wait  wall   RSS   sys"), "{waited}");
+    assert!(waited.contains("wall   CPU   RSS   sys"), "{waited}");
     let narrow = shown(&f, 60);
     assert!(narrow.contains("undecided") && narrow.contains("Left out"), "{narrow}");
 }
@@ -156,7 +158,7 @@ fn what_decides_stands_first_and_is_said_with_its_reason() {
     }
     assert_snapshot!(shown(&f, 100), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.87 s of samples · size=128Mi
 
     Decided by wall − wait (without the wait for a CPU): read waited for a CPU in 34 % of its time.
               wall − wait 95 %       wall  throughput   CPU  peak RSS  ratio 95 %
@@ -173,7 +175,7 @@ fn what_decides_stands_first_and_is_said_with_its_reason() {
     ");
     let more = [More::User, More::Sys];
     let layout = Layout { width: 120, colour: false };
-    let shown = text(&f.run, &f.analysis, &more, &layout);
+    let shown = text(&f.run, &f.analysis, Shown { more: &more, all_notes: true }, &layout);
     assert!(shown.contains("CPU  user  system"), "{shown}");
     assert!(shown.contains(" 6.50    1.50 "), "{shown}");
 }
@@ -186,7 +188,8 @@ fn colour_repeats_what_words_say() {
     f.run.complete = false;
     assert_snapshot!(coloured(&f), @r"
     <bold>reading: </>What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.66 s of
+    samples · size=128Mi
     <red>not complete: </>it was stopped before all was measured
 
     <bold>                 wall p50           CPU   RSS  ratio 95 %</>
@@ -233,36 +236,23 @@ fn several_points_have_a_table_each_and_one_answer_together() {
     f.note(None, Some(2), "an odd size");
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.02 s of
+    samples · size=128Mi
 
-    buffer=4Ki
-              wall p50               CPU   RSS  ratio 95 %
-      method    ms 95 %       GB/s    ms   MiB        interval   verdict
-    ──────────────────────────────────────────────────────────────────────
-    * mmap    9.52 9.43–9.64  14.1  9.00   133   0.69 0.66–0.72  faster
-      read    13.8 13.7–14.0  9.73  13.7  2.10   1.00            reference
+             mmap     read
+    buffer     ms       ms
+    ────────────────────────
+    4Ki     *9.52 <   13.8
+    64Ki     15.5 >  *13.8
+    1000     13.8 ~   13.8
+    wall p50; * fastest at its buffer; beside read, the reference: < faster, >
+    slower, = same, ~ undecided.
 
-    Fastest here: mmap — 31 % less time than read (95 % interval 28–34 %), in 133
-    MiB of memory.
-
-    buffer=64Ki
-              wall p50               CPU   RSS  ratio 95 %
-      method    ms 95 %       GB/s    ms   MiB        interval     verdict
-    ────────────────────────────────────────────────────────────────────────
-      read    13.8 13.7–14.0  9.73  13.7  2.10  1.000              reference
-    * mmap    15.5 15.3–15.6  8.68  9.00   133  1.120 1.110–1.130  slower
-
-    Fastest here: read, the reference; the next, mmap, takes 12.0 % more time (95 %
-    interval 11.0–13.0 %).
-
-    buffer=1000
-              wall p50               CPU   RSS  ratio 95 %
-      method    ms 95 %       GB/s    ms   MiB        interval   verdict
-    ──────────────────────────────────────────────────────────────────────
-      read    13.8 13.7–14.0  9.73  13.7  2.10   1.00            reference
-    * mmap    13.8 13.7–14.0  9.73  9.00   133   1.00 0.90–1.10  undecided
-
-    No difference to read can be shown.
+    4Ki: Fastest here: mmap — 31 % less time than read (95 % interval 28–34 %), in
+         133 MiB of memory.
+    64Ki: Fastest here: read, the reference; the next, mmap, takes 12.0 % more time
+          (95 % interval 11.0–13.0 %).
+    1000: No difference to read can be shown.
 
     Fastest by point: mmap (buffer=4Ki), read (buffer=64Ki), none shown
     (buffer=1000).
@@ -271,10 +261,6 @@ fn several_points_have_a_table_each_and_one_answer_together() {
     failed: odd (buffer=1000) — the buffer is no multiple of 512
     note: mmap (buffer=64Ki): drift
     note: buffer=1000: an odd size
-
-    * not beaten in time, CPU and peak RSS at once. Figures are p50. ratio: time
-    divided by that of the reference, in the same round; its intervals hold at 95 %
-    for all of a table together.
     ");
 }
 
@@ -285,7 +271,8 @@ fn very_different_times_have_a_unit_each() {
     f.measured("disk", [8.1, 0.1, 2.0]).versus(Verdict::Slower, [2.7e7, 2.6e7, 2.8e7]);
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 810 ms of
+    samples · size=128Mi
 
                   wall p50       CPU   RSS   ratio 95 %
       method           ±               MiB         interval       verdict
@@ -311,7 +298,8 @@ fn long_names_cost_columns_and_then_their_middle() {
         .versus(Verdict::Faster, [0.690, 0.664, 0.716]);
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.33 s of
+    samples · size=128Mi
 
                                 wall p50   CPU   RSS  ratio 95 %
       method                          ms    ms   MiB        interval   verdict
@@ -332,8 +320,9 @@ fn long_names_cost_columns_and_then_their_middle() {
     assert_snapshot!(shown(&f, 50), @r"
     reading: What is the fastest way to hand every
       byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to
-    100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100
+    rounds in 1 session, 2.33 s of samples ·
+    size=128Mi
 
                     wall p50  ratio
       method              ms         verdict
@@ -369,7 +358,8 @@ fn wide_and_combining_characters_keep_the_columns() {
     // The accents take no column: without them the columns must be aligned.
     assert_snapshot!(shown(&f, 80).replace('\u{301}', ""), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · up to 100 rounds · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 3.28 s of
+    samples · size=128Mi
 
                           wall p50           CPU   RSS  ratio 95 %
       method                ms ±      GB/s    ms   MiB        interval   verdict

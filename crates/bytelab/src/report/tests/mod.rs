@@ -6,21 +6,25 @@ mod doubts;
 pub(super) mod fixture;
 mod hostile;
 mod layout;
+mod live;
 mod numbers;
+mod sweep;
 mod whole;
 
 use self::fixture::Fixture;
-use crate::report::{Layout, More, text};
+use crate::report::{Layout, More, Shown, text};
 
 const NAN: f64 = f64::NAN;
 
+const ALL_NOTES: Shown<'static> = Shown { more: &[], all_notes: true };
+
 fn shown(f: &Fixture, width: usize) -> String {
-    text(&f.run, &f.analysis, &[], &Layout { width, colour: false })
+    text(&f.run, &f.analysis, ALL_NOTES, &Layout { width, colour: false })
 }
 
 /// With the codes of the colours as visible text.
 fn coloured(f: &Fixture) -> String {
-    let text = text(&f.run, &f.analysis, &[], &Layout { width: 80, colour: true });
+    let text = text(&f.run, &f.analysis, ALL_NOTES, &Layout { width: 80, colour: true });
     let names = [("0", "/"), ("1", "bold"), ("2", "dim"), ("31", "red"), ("32", "green")];
     names.iter().fold(text, |text, (code, name)| {
         text.replace(&format!("\u{1b}[{code}m"), &format!("<{name}>"))

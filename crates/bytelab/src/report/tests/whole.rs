@@ -4,7 +4,7 @@ use lab::analyze::{Verdict, analyze};
 use lab::run::{Design, Status};
 
 use super::fixture::{self, Fixture};
-use super::{shown, text};
+use super::{ALL_NOTES, shown, text};
 use crate::report::model::rows;
 use crate::report::{Layout, json, percentiles};
 
@@ -69,7 +69,7 @@ fn all_metrics_of_all_cells_are_shown() {
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(document["cells"][1]["samples"]["wall_ns"].as_array().unwrap().len(), 30);
     assert_eq!(document["families"][0]["best"][0], "mmap");
-    assert!(!text(&f.run, &f.analysis, &[], &layout).is_empty());
+    assert!(!text(&f.run, &f.analysis, ALL_NOTES, &layout).is_empty());
 }
 
 /// The p50 of what left early is of other sessions than the rest: the ratio orders the rows.

@@ -1,14 +1,15 @@
-//! The text below the tables: what was not measured and why, wrong answers, the meaning of the
-//! marks, and the warnings.
+//! The text below the tables: what was not measured and why, wrong answers, the notes, and the
+//! meaning of the marks.
 
 use std::collections::BTreeMap;
 
 use lab::analyze::Analysis;
 use lab::metric::{heading, short_heading};
-use lab::run::{Run, Sample, Status, Warning, WarningKind};
+use lab::run::{Run, Sample, Status};
 use lab::stats::{LOOKS, SESSIONS_NEEDED};
 
-use super::page::Page;
+use super::notes;
+use super::page::{Layout, Page};
 use super::results::{Left, TOO_SMALL};
 use crate::report::model::measured::measured_for;
 use crate::report::model::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, missing};
@@ -22,19 +23,44 @@ pub(crate) struct Foot<'a> {
     pub(crate) all: &'a [Rows<'a>],
     pub(crate) varying: &'a Varying<'a>,
     pub(crate) left: &'a [Left],
+    /// Whether a point has a table of its own, with ratios; not only sweeps.
+    pub(crate) has_points: bool,
+    /// Whether all notes are written, and not only those that could change the answer.
+    pub(crate) all_notes: bool,
 }
 
 impl Foot<'_> {
     pub(crate) fn write(&self, page: &mut Page) {
         self.wrong_answers(page);
         self.not_measured(page);
+        self.notes(page);
+        self.legend(page);
+    }
+
+    /// What explains a figure, and what could change the answer.
+    fn notes(&self, page: &mut Page) {
+        if self.all_notes {
+            self.explain(page);
+            notes::all(page, &self.analysis.notes, self.varying);
+            return;
+        }
+        let mut hidden = Page::new(&Layout { width: usize::MAX / 2, colour: false });
+        self.explain(&mut hidden);
+        let more = notes::some(page, &self.analysis.notes, self.varying)
+            + hidden.into_text().lines().count();
+        if more > 0 {
+            let plural = if more == 1 { "" } else { "s" };
+            page.paragraph(Style::Dim, "", &format!("{more} more note{plural}: --notes"));
+        }
+    }
+
+    /// Why figures are missing, and what some of them stand for.
+    fn explain(&self, page: &mut Page) {
         self.not_available(page);
         self.start_up(page);
         self.largest(page);
         self.not_compared(page);
         self.measured_for(page);
-        self.notes(page);
-        self.legend(page);
     }
 
     fn wrong_answers(&self, page: &mut Page) {
@@ -193,6 +219,10 @@ impl Foot<'_> {
             return;
         }
         page.blank();
+        if !self.has_points {
+            self.left_out(page);
+            return;
+        }
         let mut said = Vec::new();
         if self.rows().any(|row| row.pareto) {
             said.push("* not beaten in time, CPU and peak RSS at once.".to_owned());
@@ -247,28 +277,7 @@ impl Foot<'_> {
             page.paragraph(Style::Plain, "Shortened: ", &format!("{short} is {full}"));
         }
     }
-
-    fn notes(&self, page: &mut Page) {
-        for note in self.analysis.notes.iter().filter(|note| !stands_above(note)) {
-            let at = note.point.as_ref().map(|point| self.varying.shown(point));
-            let at = at.filter(|at| !at.is_empty());
-            let about = match (note.method.as_deref(), at.as_deref()) {
-                (Some(method), Some(at)) => format!("{method} ({at}): "),
-                (Some(about), None) | (None, Some(about)) => format!("{about}: "),
-                (None, None) => String::new(),
-            };
-            page.paragraph(Style::Dim, "note: ", &format!("{about}{note}"));
-        }
-    }
 }
 
 /// The metrics that a table always has columns of.
 const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];
-
-/// Whether the page already has a line for it, for each cell separately.
-fn stands_above(warning: &Warning) -> bool {
-    match warning.kind {
-        WarningKind::WrongAnswer | WarningKind::Failed(_) | WarningKind::Skipped(_) => true,
-        _ => warning.missing_metric().is_some(),
-    }
-}

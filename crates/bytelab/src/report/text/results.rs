@@ -27,17 +27,23 @@ pub(crate) struct Left {
 
 /// Writes the table with as much content as fits the width of the page.
 pub(crate) fn write(page: &mut Page, rows: &Rows<'_>) -> Left {
+    let (table, left) = fitted(rows, page.width());
+    grid::write(page, &table, Head::Ruled);
+    left
+}
+
+/// The table with as much content as fits this width.
+pub(super) fn fitted(rows: &Rows<'_>, width: usize) -> (Table, Left) {
     let mut shape = Shape::default();
     let mut parts = PARTS.into_iter();
     let mut table = table(rows, shape);
-    while grid::width(&table) > page.width()
+    while grid::width(&table) > width
         && let Some(part) = parts.next()
     {
         shape.given_up = Some(part);
         table = self::table(rows, shape);
     }
-    grid::write(page, &table, Head::Ruled);
-    left(rows, shape)
+    (table, left(rows, shape))
 }
 
 /// The whole table, for other kinds of text.
@@ -53,9 +59,9 @@ enum Part {
     /// The interval of the wall time from bound to bound; otherwise it is shown as ± percent.
     WallBounds,
     Throughput,
-    WallInterval,
     Allocations,
     SystemCalls,
+    WallInterval,
     /// Names of more than 24 columns.
     LongNames,
     Cpu,
@@ -73,9 +79,9 @@ const PARTS: [Part; 13] = [
     Part::LongHeadings,
     Part::WallBounds,
     Part::Throughput,
-    Part::WallInterval,
     Part::Allocations,
     Part::SystemCalls,
+    Part::WallInterval,
     Part::LongNames,
     Part::Cpu,
     Part::PeakRss,
@@ -194,6 +200,10 @@ fn time(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
         (false, false) => [short, "p50", "±"],
     };
     headings[0].clone_into(&mut p50.0.heading[0]);
+    if rows.left.is_some() {
+        // The intervals of percentiles are computed at the end of a run.
+        return vec![p50];
+    }
     let interval = |row: &Row<'_>| {
         let Some(p) = row.p50(judged) else { return String::new() };
         match (p.low, p.high, unit) {
@@ -233,6 +243,7 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     let interval = |row: &Row<'_>| match row.comparison {
         Some(comparison) if comparison.ratio.is_some() => match bounds(comparison) {
             Some((low, high)) => format!("{}–{}", ratio(low, decimals), ratio(high, decimals)),
+            None if rows.left.is_some() => String::new(),
             None => TOO_SMALL.to_owned(),
         },
         _ => String::new(),

@@ -5,15 +5,26 @@ use lab::run::Run;
 
 use super::foot::Foot;
 use super::page::{Layout, Page};
+use super::results::Left;
 use super::{across, head, results, thresholds};
-use crate::report::model::rows::{self, More};
+use crate::report::model::rows::{self, More, Rows};
+use crate::report::model::sweep::{self, Group};
 use crate::report::model::table::Style;
 use crate::report::model::varying::Varying;
 use crate::report::model::view::{View, view};
 use crate::report::model::{answer, size_sweep};
 
-/// The table of each point, the answer in one sentence, and the warnings.
-pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layout) -> String {
+/// What a reader wants to see of a run.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Shown<'a> {
+    /// More columns.
+    pub(crate) more: &'a [More],
+    /// All notes, and not only those that could change the answer.
+    pub(crate) all_notes: bool,
+}
+
+/// The table of each point or sweep, the answer in one sentence, and the warnings.
+pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &Layout) -> String {
     if view(run) == View::Rows {
         return super::numbers::text(run, analysis, &[], layout);
     }
@@ -22,25 +33,24 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layou
     head::write(&mut page, run, &varying);
     let mut all = rows::all(run, analysis);
     for rows in &mut all {
-        rows.more = more;
+        rows.more = shown.more;
     }
     let mut left = Vec::new();
     super::size_sweep::write(&mut page, run);
     let (rungs, tables): (Vec<_>, Vec<_>) =
         all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
-    for rows in tables {
+    let mut has_points = false;
+    for group in sweep::groups(tables, &varying) {
         page.blank();
-        if all.len() > 1 {
-            page.line(&[(Style::Bold, &varying.shown(&rows.family.point))]);
-        }
-        if rows.iter().next().is_some() {
-            if let Some(judged_by) = rows.judged_by() {
-                page.paragraph(Style::Dim, "", &judged_by);
+        match group {
+            Group::Sweep(sweep) => left.push(super::sweep::write(&mut page, &sweep)),
+            Group::Point(rows) => {
+                has_points = true;
+                let title =
+                    if all.len() > 1 { varying.shown(&rows.family.point) } else { String::new() };
+                left.extend(point(&mut page, rows, &title));
             }
-            left.push(results::write(&mut page, rows));
-            page.blank();
         }
-        page.paragraph(Style::Plain, "", &answer::of_family(rows));
     }
     if all.len() != 1 && rungs.is_empty() {
         page.blank();
@@ -49,6 +59,26 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, more: &[More], layout: &Layou
     across::write(&mut page, analysis, &varying);
     thresholds::write(&mut page, analysis, &varying);
     page.blank();
-    Foot { run, analysis, all: &all, varying: &varying, left: &left }.write(&mut page);
+    let all_notes = shown.all_notes;
+    let foot =
+        Foot { run, analysis, all: &all, varying: &varying, left: &left, has_points, all_notes };
+    foot.write(&mut page);
     page.into_text()
+}
+
+/// The table of a point, and its answer.
+fn point(page: &mut Page, rows: &Rows<'_>, title: &str) -> Option<Left> {
+    if !title.is_empty() {
+        page.line(&[(Style::Bold, title)]);
+    }
+    let mut left = None;
+    if rows.iter().next().is_some() {
+        if let Some(judged_by) = rows.judged_by() {
+            page.paragraph(Style::Dim, "", &judged_by);
+        }
+        left = Some(results::write(page, rows));
+        page.blank();
+    }
+    page.paragraph(Style::Plain, "", &answer::of_family(rows));
+    left
 }

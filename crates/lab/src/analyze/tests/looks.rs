@@ -269,3 +269,38 @@ fn a_method_that_lacks_the_measure_has_no_ratio_and_does_not_leave() {
     lack_the_time_without_wait(&mut run.cells[0], |n| n % 5 == 0);
     assert_eq!(decided(&run).leaves, [false; 3]);
 }
+
+/// The ratio, the lower bound and the verdict of the comparison that decides.
+fn seen(analysis: &Analysis) -> (Option<f64>, Option<f64>, Verdict) {
+    let found = analysis.decision(&analysis.families[0], 1).unwrap();
+    (found.ratio, found.low, found.verdict)
+}
+
+#[test]
+fn before_the_first_look_a_preview_has_the_ratio_of_the_medians_and_no_verdict() {
+    let run = sequential(5, 1.5);
+    let found = preview(&run, None);
+    let p50 = |cell: usize| found.cells[cell].metrics[0].percentiles[0].value;
+    let whole = analyze(&run);
+    let of_all = |cell: usize| &whole.cells[cell].metrics[0];
+    for cell in [0, 1] {
+        let middle = of_all(cell).percentiles.iter().find(|found| (found.p - 50.0).abs() < 1e-9);
+        assert_eq!(Some(p50(cell)), middle.map(|found| found.value));
+        let shown = &found.cells[cell].metrics[0];
+        assert_eq!((shown.n, shown.sessions), (of_all(cell).n, of_all(cell).sessions));
+    }
+    assert_eq!(seen(&found), (Some(p50(1) / p50(0)), None, Verdict::Undecided));
+    let run = super::run(vec![cell("a", []), cell("b", [])]);
+    assert!(preview(&run, None).comparisons.is_empty(), "nothing was measured yet");
+}
+
+#[test]
+fn between_two_looks_a_preview_has_new_medians_and_the_verdicts_of_the_last_look() {
+    let look = decided(&sequential(6, 1.5));
+    let run = sequential(7, 1.5);
+    let found = preview(&run, Some(&look));
+    assert_eq!(seen(&found), seen(&analyze(&run)));
+    assert_eq!(seen(&found).2, Verdict::Slower);
+    assert_eq!(found.cells[0].metrics[0].n, 70);
+    assert_eq!(found.families[0].best, analyze(&run).families[0].best);
+}

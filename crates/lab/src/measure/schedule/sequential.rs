@@ -16,6 +16,11 @@ impl Schedule {
         self.slow_ns = self.time_of_slow_ns();
     }
 
+    /// By cell, whether it has left.
+    pub(in crate::measure) fn left(&self) -> &[bool] {
+        &self.left
+    }
+
     pub(in crate::measure) fn has_left(&self, cell: usize) -> bool {
         self.left.get(cell).is_some_and(|left| *left)
     }

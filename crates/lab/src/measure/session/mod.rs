@@ -80,7 +80,8 @@ impl Session<'_, '_> {
             if self.schedule.is_first() {
                 // Later sessions start quickly: the progress of the rounds stays on the screen.
                 let method = &self.bench.run.cells[cell].method;
-                self.bench.record.progress(&Progress::Preparing { method, done, of });
+                let progress = Progress::Preparing { method, done, of };
+                self.bench.record.progress(self.bench.run, &progress);
             }
             match runner.and_then(|runner| self.prepare(cell, runner)) {
                 Ok(live) => self.live[cell] = Some(live),
@@ -248,7 +249,7 @@ impl Session<'_, '_> {
             if !has_time || self.schedule.is_over(now_ns) {
                 break;
             }
-            self.bench.record.progress(&self.schedule.progress(now_ns));
+            self.bench.record.progress(self.bench.run, &self.schedule.progress(now_ns));
             let samples = self.round(round, !counts)?;
             if counts || samples > 0 {
                 self.schedule.took(clock::now_ns() - now_ns, counts);

@@ -12,7 +12,13 @@ pub(crate) fn all(run: &Run, analysis: &Analysis, numbers: &[Number]) -> Vec<(St
     // A sample that waited is omitted, and the reason why a row was not measured precedes the
     // notes.
     let said_here = |note: &&Warning| {
-        !matches!(note.kind, WarningKind::Waited | WarningKind::Failed(_) | WarningKind::Skipped(_))
+        !matches!(
+            note.kind,
+            WarningKind::Waited
+                | WarningKind::WaitTakenOut
+                | WarningKind::Failed(_)
+                | WarningKind::Skipped(_)
+        )
     };
     let own = own(run, numbers).map(|text| (String::new(), text));
     own.chain(analysis.notes.iter().filter(said_here).map(of_row)).collect()

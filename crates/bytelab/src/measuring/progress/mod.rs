@@ -1,0 +1,244 @@
+//! What is shown on standard error while a run is measured: the table until now, a line, or a line
+//! per look.
+
+mod screen;
+
+use std::cell::RefCell;
+use std::io::{self, IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::analyze::{Decided, preview};
+use lab::clock;
+use lab::measure::Progress;
+use lab::run::Run;
+
+use self::screen::Screen;
+use crate::report::{Layout, live};
+
+/// What a command wants to be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// On a terminal the table, elsewhere a line per look.
+    Table,
+    /// On a terminal the current step, elsewhere nothing.
+    Step,
+    /// A JSON line per look.
+    Json,
+    Nothing,
+}
+
+/// What is shown of the progress. Call [`ProgressDisplay::clear`] before other output to standard
+/// error; it is drawn again at the next update.
+pub(crate) struct ProgressDisplay(RefCell<State>);
+
+struct State {
+    output: Output,
+    /// The last look, and by cell whether it has left.
+    look: Option<(Decided, Vec<bool>)>,
+    /// Whether the rounds have begun.
+    in_rounds: bool,
+    /// The table is not drawn before this time.
+    next_ns: u64,
+}
+
+enum Output {
+    Table(Screen),
+    Bar(Option<ProgressBar>),
+    Looks,
+    Json,
+    Nothing,
+}
+
+/// The time between two drawings of the table is at least this, and so much that drawing takes at
+/// most this share of it.
+const GAP_NS: u64 = 200_000_000;
+const SHARE: u64 = 100;
+
+impl ProgressDisplay {
+    pub(crate) fn new(shown: Shown) -> ProgressDisplay {
+        let output = match shown {
+            Shown::Table => on_standard_error(),
+            Shown::Step => Output::Bar(None),
+            Shown::Json => Output::Json,
+            Shown::Nothing => Output::Nothing,
+        };
+        let state = State { output, look: None, in_rounds: false, next_ns: 0 };
+        ProgressDisplay(RefCell::new(state))
+    }
+
+    pub(crate) fn show(&self, run: &Run, progress: &Progress<'_>) {
+        let mut state = self.0.borrow_mut();
+        match progress {
+            Progress::Looked { decided, left } => state.looked(run, decided, left),
+            _ => state.show(run, progress),
+        }
+    }
+
+    /// Shows which step before the rounds is running.
+    pub(crate) fn say(&self, message: &str) {
+        self.0.borrow_mut().output.step(0, message);
+    }
+
+    pub(crate) fn clear(&self) {
+        match &mut self.0.borrow_mut().output {
+            Output::Table(screen) => screen.clear(),
+            Output::Bar(bar) => {
+                if let Some(bar) = bar.take() {
+                    bar.finish_and_clear();
+                }
+            }
+            Output::Looks | Output::Json | Output::Nothing => {}
+        }
+    }
+}
+
+impl Drop for ProgressDisplay {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// The table needs a terminal that can move its cursor. Where colour is not wanted, nor is a table
+/// that changes.
+fn on_standard_error() -> Output {
+    let stderr = io::stderr();
+    let can_move = std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb");
+    if !stderr.is_terminal() || !can_move {
+        Output::Looks
+    } else if anstream::AutoStream::choice(&stderr) == anstream::ColorChoice::Never {
+        Output::Bar(None)
+    } else {
+        Output::Table(Screen::default())
+    }
+}
+
+impl State {
+    fn looked(&mut self, run: &Run, decided: &Decided, left: &[bool]) {
+        // A closed standard error must not end the run.
+        match self.output {
+            Output::Looks => {
+                let _ = writeln!(io::stderr(), "bytelab: {}", live::look(run, decided, left));
+            }
+            Output::Json => {
+                if let Ok(line) = live::json(run, decided, left) {
+                    let _ = writeln!(io::stderr(), "{line}");
+                }
+            }
+            Output::Table(_) => self.look = Some((decided.clone(), left.to_vec())),
+            Output::Bar(_) | Output::Nothing => {}
+        }
+    }
+
+    fn show(&mut self, run: &Run, progress: &Progress<'_>) {
+        let (per_mille, message) = describe(progress);
+        self.in_rounds |= matches!(progress, Progress::Round { .. });
+        let Output::Table(screen) = &mut self.output else {
+            self.output.step(per_mille, &message);
+            return;
+        };
+        if !self.in_rounds {
+            self.output.step(per_mille, &message);
+            return;
+        }
+        let now_ns = clock::now_ns();
+        if now_ns < self.next_ns {
+            return;
+        }
+        let (columns, lines) = Screen::size();
+        screen.draw(&table(run, self.look.as_ref(), message, columns, lines), columns);
+        let drawn_ns = clock::now_ns();
+        let cost_ns = drawn_ns.saturating_sub(now_ns);
+        self.next_ns = drawn_ns.saturating_add(GAP_NS.max(cost_ns.saturating_mul(SHARE)));
+    }
+}
+
+impl Output {
+    /// Shows a step alone.
+    fn step(&mut self, per_mille: u64, message: &str) {
+        match self {
+            Output::Table(screen) => screen.draw(message, Screen::size().0),
+            Output::Bar(bar) => draw(bar, per_mille, message),
+            Output::Looks | Output::Json | Output::Nothing => {}
+        }
+    }
+}
+
+/// The table until now, and the step below it. One line of the terminal stays free, so that the
+/// line above the table can be seen.
+fn table(
+    run: &Run,
+    look: Option<&(Decided, Vec<bool>)>,
+    step: String,
+    columns: usize,
+    lines: usize,
+) -> String {
+    let analysis = preview(run, look.map(|(decided, _)| decided));
+    let mut below = vec![step];
+    if let Some((decided, left)) = look {
+        below.push(format!("after {}", live::look(run, decided, left)));
+    }
+    let left = look.map_or(&[][..], |(_, left)| left);
+    let live = live::Live { run, analysis: &analysis, left, below: &below };
+    let layout = Layout { width: columns, colour: true };
+    live::text(&live, &layout, lines.saturating_sub(1).max(1))
+}
+
+/// A finished bar draws nothing more, so a new bar is created after each clear.
+fn draw(bar: &mut Option<ProgressBar>, per_mille: u64, message: &str) {
+    let bar = bar.get_or_insert_with(|| {
+        let bar = ProgressBar::new(1000);
+        let style = ProgressStyle::with_template("{wide_bar} {msg}");
+        bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    });
+    bar.set_position(per_mille);
+    bar.set_message(message.to_owned());
+}
+
+fn describe(progress: &Progress<'_>) -> (u64, String) {
+    match progress {
+        Progress::Counting { round, rounds } => {
+            let share = f64::from(*round) / f64::from((*rounds).max(1));
+            ((share * 1000.0) as u64, format!("counting, round {} of {rounds}", round + 1))
+        }
+        Progress::Tracing { method, done, of } => {
+            let share = *done as f64 / (*of).max(1) as f64;
+            ((share * 1000.0) as u64, format!("timeline of {method} ({} of {of})", done + 1))
+        }
+        Progress::Looked { .. } => (0, String::new()),
+        Progress::Preparing { method, done, of } => {
+            (0, format!("preparing {method} ({} of {of})", done + 1))
+        }
+        Progress::Round { round, rounds, spent_ns, left_ns } => {
+            let message = format!("round {} of at most {rounds}", round + 1);
+            let Some(left_ns) = left_ns.filter(|ns| *ns > 0) else { return (0, message) };
+            let share = *spent_ns as f64 / (*spent_ns as f64 + left_ns as f64);
+            // The remaining time stays at one second until the last round is over.
+            let left_s = left_ns.div_ceil(1_000_000_000);
+            ((share * 1000.0) as u64, format!("{message}, {left_s} s left"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(round: u32, spent_s: u64, left_ms: Option<u64>, expected: (u64, &str)) {
+        let progress = Progress::Round {
+            round,
+            rounds: 100,
+            spent_ns: spent_s * 1_000_000_000,
+            left_ns: left_ms.map(|ms| ms * 1_000_000),
+        };
+        assert_eq!(describe(&progress), (expected.0, expected.1.to_owned()));
+    }
+
+    #[test]
+    fn the_line_tells_the_time_left_where_it_is_known_and_never_that_none_is() {
+        check(0, 1, None, (0, "round 1 of at most 100"));
+        check(10, 15, Some(15_000), (500, "round 11 of at most 100, 15 s left"));
+        check(50, 30, Some(60_000), (333, "round 51 of at most 100, 60 s left"));
+        check(98, 31, Some(1), (999, "round 99 of at most 100, 1 s left"));
+        check(99, 31, Some(0), (0, "round 100 of at most 100"));
+    }
+}

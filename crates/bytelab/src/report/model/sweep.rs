@@ -1,0 +1,100 @@
+//! The values of a param at which the same methods were measured: one table of methods and values
+//! instead of a table for each value.
+
+use lab::param::Point;
+
+use super::rows::Rows;
+use super::units;
+use super::varying::Varying;
+
+pub(crate) enum Group<'r, 'a> {
+    /// A point that has a table of its own.
+    Point(&'r Rows<'a>),
+    Sweep(Sweep<'r, 'a>),
+}
+
+pub(crate) struct Sweep<'r, 'a> {
+    /// The param that varies.
+    pub(crate) param: &'r str,
+    /// The values of the other params that vary in the run; empty if there are none.
+    pub(crate) title: String,
+    /// One for each value.
+    pub(crate) points: Vec<&'r Rows<'a>>,
+}
+
+impl<'a> Sweep<'_, 'a> {
+    /// The value of one of its points.
+    pub(crate) fn value(&self, rows: &Rows<'_>) -> String {
+        let shown = units::point(&rows.family.point.only(|name| name == self.param));
+        shown.split_once('=').map_or(shown.clone(), |(_, value)| value.to_owned())
+    }
+
+    /// The names of its methods, in the order of the first point.
+    pub(crate) fn methods(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = Vec::new();
+        let contenders = self.points.iter().flat_map(|rows| &rows.contenders);
+        let yardsticks = self.points.iter().flat_map(|rows| &rows.yardsticks);
+        for row in contenders.chain(yardsticks) {
+            if !names.contains(&row.name()) {
+                names.push(row.name());
+            }
+        }
+        names
+    }
+}
+
+/// The tables of a run. Points that differ in one param and compare with the same method are a
+/// sweep; if several params vary, the one with the most values is the one of the sweeps.
+pub(crate) fn groups<'r, 'a>(
+    all: impl IntoIterator<Item = &'r Rows<'a>>,
+    varying: &'r Varying<'r>,
+) -> Vec<Group<'r, 'a>>
+where
+    'a: 'r,
+{
+    let all: Vec<&Rows<'a>> = all.into_iter().collect();
+    let mut params = varying.names.clone();
+    params.sort_by_key(|param| std::cmp::Reverse(number_of_values(&all, param)));
+    let by_param = params.into_iter().map(|param| (param, sets(&all, param)));
+    let found = by_param.into_iter().find(|(_, sets)| sets.iter().any(|(_, set)| is_sweep(set)));
+    let Some((param, sets)) = found else { return all.into_iter().map(Group::Point).collect() };
+    let group = |(others, points): (Point, Vec<&'r Rows<'a>>)| {
+        if is_sweep(&points) {
+            vec![Group::Sweep(Sweep { param, title: varying.shown(&others), points })]
+        } else {
+            points.into_iter().map(Group::Point).collect()
+        }
+    };
+    sets.into_iter().flat_map(group).collect()
+}
+
+fn number_of_values(all: &[&Rows<'_>], param: &str) -> usize {
+    let mut values: Vec<Point> = Vec::new();
+    for rows in all {
+        let value = rows.family.point.only(|name| name == param);
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values.len()
+}
+
+/// The points that differ in this param alone, with the values that they have in common.
+fn sets<'r, 'a>(all: &[&'r Rows<'a>], param: &str) -> Vec<(Point, Vec<&'r Rows<'a>>)> {
+    let mut sets: Vec<(Point, Vec<&Rows<'a>>)> = Vec::new();
+    for rows in all {
+        let others = rows.family.point.only(|name| name != param);
+        match sets.iter_mut().find(|(point, _)| *point == others) {
+            Some((_, set)) => set.push(rows),
+            None => sets.push((others, vec![rows])),
+        }
+    }
+    sets
+}
+
+/// Whether the points compare with the same method. What does another job has another reference.
+fn is_sweep(points: &[&Rows<'_>]) -> bool {
+    let reference = |rows: &&Rows<'_>| rows.reference().map(|row| row.name().to_owned());
+    let first = points.first().and_then(reference);
+    points.len() > 1 && first.is_some() && points.iter().all(|rows| reference(rows) == first)
+}

@@ -1,0 +1,168 @@
+//! The table of a sweep: the time of each method at each value of a param, and the fastest of each
+//! value.
+
+use lab::analyze::Verdict;
+use lab::metric;
+
+use super::grid::{self, Head};
+use super::page::Page;
+use super::results::Left;
+use crate::report::model::answer;
+use crate::report::model::rows::{Row, Rows};
+use crate::report::model::standing::Standing;
+use crate::report::model::sweep::Sweep;
+use crate::report::model::table::{Cell, Column, Filled, Look, Style, Table};
+use crate::report::model::units::{NONE, Unit, amount};
+use crate::report::model::words::{clean, shortened};
+
+/// Longer names of methods are shortened: where they are headings, and where they are in the first
+/// column.
+const HEADING_MAX: usize = 16;
+const NAME_MAX: usize = 24;
+
+/// Writes the table, in several parts if it is wider than the page, and the answer at each value.
+pub(crate) fn write(page: &mut Page, sweep: &Sweep<'_, '_>) -> Left {
+    if !sweep.title.is_empty() {
+        page.line(&[(Style::Bold, &sweep.title)]);
+    }
+    let mut said: Vec<String> = Vec::new();
+    for judged_by in sweep.points.iter().filter_map(|rows| rows.judged_by()) {
+        if !said.contains(&judged_by) {
+            page.paragraph(Style::Dim, "", &judged_by);
+            said.push(judged_by);
+        }
+    }
+    for (part, table) in tables(sweep, page.width()).iter().enumerate() {
+        if part > 0 {
+            page.blank();
+        }
+        grid::write(page, table, Head::Ruled);
+    }
+    page.paragraph(Style::Plain, "", &legend(sweep));
+    page.blank();
+    for rows in &sweep.points {
+        page.hanging(&format!("{}: ", sweep.value(rows)), &answer::of_family(rows));
+    }
+    Left { names: shortened_names(sweep), ..Left::default() }
+}
+
+/// The table in as many parts as the width of the page requires.
+pub(crate) fn tables(sweep: &Sweep<'_, '_>, width: usize) -> Vec<Table> {
+    let is_tall = values_are_lines(sweep);
+    let columns = if is_tall { sweep.methods().len() } else { sweep.points.len() };
+    let mut parts = Vec::new();
+    let mut start = 0;
+    while start < columns {
+        let mut end = columns;
+        let mut table = part(sweep, start..end);
+        while end > start + 1 && grid::width(&table) > width {
+            end -= 1;
+            table = part(sweep, start..end);
+        }
+        parts.push(table);
+        start = end;
+    }
+    parts
+}
+
+/// The longer one of the two has a line each.
+fn values_are_lines(sweep: &Sweep<'_, '_>) -> bool {
+    sweep.points.len() > sweep.methods().len()
+}
+
+/// The table with only these columns of methods or values.
+fn part(sweep: &Sweep<'_, '_>, columns: std::ops::Range<usize>) -> Table {
+    let methods = sweep.methods();
+    let values: Vec<String> = sweep.points.iter().map(|rows| sweep.value(rows)).collect();
+    let at = |rows: &'_ Rows<'_>, method: &str| -> Option<usize> {
+        rows.iter().find(|row| row.name() == method).map(|row| row.index)
+    };
+    let first = |heading: &str, unit: &str| Column { gap: 0, ..Column::left(heading).unit(unit) };
+    let mut filled: Vec<Filled> = Vec::new();
+    if values_are_lines(sweep) {
+        filled.push(first("", sweep.param).filled(values.iter(), String::as_str));
+        for method in &methods[columns] {
+            let items: Vec<_> = sweep.points.iter().map(|rows| (*rows, at(rows, method))).collect();
+            filled.extend(times(&shortened(&clean(method), HEADING_MAX), &items));
+        }
+    } else {
+        let names = |method: &&str| shortened(&clean(method), NAME_MAX);
+        filled.push(first(sweep.param, "method").filled(methods.iter(), names));
+        for (rows, value) in sweep.points[columns.clone()].iter().zip(&values[columns]) {
+            let items: Vec<_> = methods.iter().map(|method| (*rows, at(rows, method))).collect();
+            filled.extend(times(value, &items));
+        }
+    }
+    Table::of_columns(filled)
+}
+
+/// A method at a point, by its index into the cells of the run; none where it was not measured.
+type Item<'r, 'a> = (&'r Rows<'a>, Option<usize>);
+
+fn row_of<'r, 'a>((rows, index): Item<'r, 'a>) -> Option<&'r Row<'a>> {
+    rows.get(index?)
+}
+
+fn time_of(item: Item<'_, '_>) -> Option<f64> {
+    Some(row_of(item)?.p50(item.0.family.metric)?.value)
+}
+
+/// The times of some methods or values, and the sign of each verdict.
+fn times(heading: &str, items: &[Item<'_, '_>]) -> [Filled; 2] {
+    let unit = Unit::common("ns", items.iter().filter_map(|item| time_of(*item)));
+    let figure = |item: &Item<'_, '_>| -> Cell {
+        let Some(row) = row_of(*item) else { return "".into() };
+        let Some(value) = time_of(*item) else { return Cell::none() };
+        let text = unit.map_or_else(|| amount("ns", value), |unit| unit.number(value));
+        let mark = if answer::fastest(item.0) == Some(row.index) { "*" } else { "" };
+        Cell::number(format!("{mark}{text}"), value)
+    };
+    let sign = |item: &Item<'_, '_>| -> Cell {
+        let Some(row) = row_of(*item) else { return "".into() };
+        let standing = item.0.standing(row);
+        Cell { look: Look::Verdict(standing), ..sign(item.0, row, standing).into() }
+    };
+    let figures = Column::right(heading).unit(unit.map_or("", |unit| unit.name));
+    [
+        figures.filled(items.iter(), figure),
+        Column { gap: 1, width_min: 1, ..Column::left("").unit("") }.filled(items.iter(), sign),
+    ]
+}
+
+fn sign(rows: &Rows<'_>, row: &Row<'_>, standing: Standing) -> &'static str {
+    match standing {
+        Standing::Yardstick | Standing::Reference => "",
+        // No look has decided anything yet.
+        _ if rows.left.is_some() && row.comparison.is_none_or(|c| c.low.is_none()) => "",
+        Standing::Compared(verdict) => match verdict {
+            Verdict::Faster => "<",
+            Verdict::Slower => ">",
+            Verdict::Same => "=",
+            Verdict::Undecided => "~",
+            Verdict::WrongAnswer => "!",
+            Verdict::Missing => NONE,
+        },
+    }
+}
+
+fn legend(sweep: &Sweep<'_, '_>) -> String {
+    let rows = sweep.points[0];
+    let reference = rows.reference().map_or("", Row::name);
+    let has_wrong = sweep.points.iter().any(|rows| rows.iter().any(Row::wrong));
+    let wrong = if has_wrong { ", ! wrong answer" } else { "" };
+    format!(
+        "{} p50; * fastest at its {}; beside {reference}, the reference: < faster, > slower, = same, ~          undecided{wrong}.",
+        metric::heading(rows.family.metric),
+        sweep.param
+    )
+}
+
+fn shortened_names(sweep: &Sweep<'_, '_>) -> Vec<(String, String)> {
+    let max = if values_are_lines(sweep) { HEADING_MAX } else { NAME_MAX };
+    let names = sweep.methods().into_iter().filter_map(|name| {
+        let full = clean(name);
+        let short = shortened(&full, max);
+        (short != *full).then(|| (short, full.into_owned()))
+    });
+    names.collect()
+}
