@@ -54,7 +54,8 @@ fn what_init_writes_runs_as_it_is() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     assert_eq!(world.run(&["init", "--force", name]).code, 0);
 
-    let few = ["--rounds", "2", "--sessions", "1", "--size", "4KiB,64KiB", "--json"];
+    let few = "--rounds 2 --sessions 1 --size 4KiB,64KiB --time 1h --json".split(' ');
+    let few: Vec<&str> = few.collect();
     let ran = world.run(&[&["run", name], &few[..]].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let json: Value = serde_json::from_str(&ran.stdout).unwrap();

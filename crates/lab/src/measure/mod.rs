@@ -22,7 +22,7 @@ pub use self::job::{INTERRUPTED, Job, Progress, Record};
 pub(crate) use self::order::order;
 use self::resume::{sessions_had, sessions_left, set_aside};
 use self::schedule::Schedule;
-pub use self::schedule::at_most_ns;
+pub use self::schedule::limit::at_most_ns;
 use self::session::{Live, Session};
 pub use self::values::values;
 use crate::analyze::{choose_measures, decided, is_look};

@@ -21,6 +21,11 @@ fn times(limits_all: bool) -> u64 {
 }
 
 impl Schedule {
+    /// The maximum duration of what is left of the plan, whose own limit is this.
+    pub(super) fn at_most_of(plan: &Plan, limit_ns: u64) -> u64 {
+        if plan.limits_all { limit_ns } else { at_most_ns(plan) }
+    }
+
     pub(super) fn times_at_most(&self) -> u64 {
         times(self.limits_all)
     }

@@ -1,10 +1,9 @@
 //! How the time of a run is divided: how many sessions to start, when each of them ends, and which
 //! state one session passes to the next. The module reads no clock: the time is an argument.
 
-mod limit;
+pub(super) mod limit;
 mod sequential;
 
-pub use self::limit::at_most_ns;
 use super::job::Progress;
 use crate::run::{Design, Plan};
 
@@ -119,7 +118,7 @@ impl Schedule {
             ops: vec![None; stays.len()],
             digests: vec![false; stays.len()],
             limit_ns,
-            at_most_ns: if plan.limits_all { limit_ns } else { at_most_ns(plan) },
+            at_most_ns: Schedule::at_most_of(plan, limit_ns),
             limits_all: plan.limits_all,
             counting: plan.counting,
             design: plan.design,
