@@ -1,7 +1,13 @@
 //! The experiments that measure methods of their own: all except the one that selects from the
 //! others.
 
-use super::{Constructor, copying, decoding, files, memory, reading, sampling, threads};
+use lab::experiment::Experiment;
+
+use super::{copying, decoding, files, memory, reading, sampling, threads};
+
+/// Describing an experiment takes longer than many samples, so that a worker describes only its
+/// own.
+pub(super) type Constructor = fn() -> Experiment;
 
 /// Their names and constructors, in the order in which they are listed.
 pub(super) const MEASURING: [(&str, Constructor); 7] = [

@@ -18,6 +18,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use lab::experiment::Experiment;
 
+use self::measuring::Constructor;
 pub(crate) use self::reading::http::serve;
 
 /// The experiments that can be measured: the built-in ones, and those that files declare.
@@ -48,10 +49,6 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
         format!("there is no experiment {name}; there are {}", names.join(", "))
     })
 }
-
-/// Describing an experiment takes longer than many samples, so that a worker describes only its
-/// own.
-type Constructor = fn() -> Experiment;
 
 /// The built-in experiments, in the order in which they are listed.
 fn built_in() -> impl Iterator<Item = (&'static str, Constructor)> {

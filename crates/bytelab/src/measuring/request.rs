@@ -6,6 +6,7 @@ use std::time::Duration;
 use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub(crate) struct RunRequest {
     /// The name of the experiment, also for one in a file.
     pub(crate) experiment: String,

@@ -81,7 +81,7 @@ fn the_preparation_and_the_rounds_are_seen_while_they_last() {
     let (text, _) = seen(&world, &args);
     let lines = drawn(&text);
     let at = |what| position(&lines, what);
-    assert!(at("making or reading the data") < at("measuring 2 methods of reading: at most"));
+    assert!(at("making or reading the data") < at("measuring 2 methods of reading: "));
     assert!(at("measuring 2 methods") < at("preparing "), "{lines:#?}");
     assert!(at("preparing ") < at("round 1 of at most 3"), "{lines:#?}");
     assert!(at("round 1 of at most 3") < at("round 3 of at most 3"), "{lines:#?}");
