@@ -8,6 +8,7 @@ use lab::run::{CacheState, Definition};
 
 use super::progress::Shown;
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub(crate) struct RunRequest {
     /// The name of the experiment, also for one in a file.
     pub(crate) experiment: String,

@@ -54,13 +54,13 @@ pub(super) struct RunsArgs {
     #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs",
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) max_runs: Option<u32>,
-    /// Time for all of it [default: 30s; 3s for one command; as long as it takes with --runs]
+    /// Time for all of it [default: 30s; 3s for one command; no limit with --runs]
     #[arg(long, value_parser = time)]
     pub(super) time: Option<String>,
     /// Time for one run; a command that takes longer is killed [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(super) timeout: Option<Duration>,
-    /// Runs in which memory and system calls are counted [default: 5; 0 with --runs]
+    /// Runs that count memory and system calls [default: 5; 0 with --runs]
     ///
     /// They come after all others, and their times do not count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
@@ -109,7 +109,7 @@ pub(super) struct AroundArgs {
     /// If it has parameters, it is run once for each of their values.
     #[arg(short, long, value_name = "COMMAND")]
     pub(super) cleanup: Option<String>,
-    /// The shell, such as `bash -e`; or none [default: sh where it is needed]
+    /// The shell, such as `bash -e`, or none [default: sh if needed]
     #[arg(short = 'S', long)]
     pub(super) shell: Option<String>,
     /// Use no shell: the same as --shell none
@@ -130,7 +130,7 @@ pub(super) struct AroundArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Commands")]
 pub(super) struct StreamsArgs {
-    /// The file that is the standard input of the commands [default: null]
+    /// The file that is their standard input [default: null]
     #[arg(long, value_name = "FILE")]
     pub(super) input: Option<String>,
     /// Where their output goes: null, inherit or a file [default: null]
@@ -168,7 +168,7 @@ pub(super) struct ParametersArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Results")]
 pub(super) struct ResultsArgs {
-    /// How the table is printed: auto, color, nocolor or none [default: auto]
+    /// How the table is printed: auto, color, nocolor or none
     #[arg(
         long,
         value_enum,
