@@ -9,8 +9,8 @@ use crate::fetch::{
 };
 use crate::index::LineIndex;
 use crate::input::{
-    Access, Advice, Density, Header, PlainFile, Population, Records, advise, cached_share,
-    fault_bytes, map,
+    Access, Advice, Density, FileReader, Header, PlainFile, Population, Records, advise,
+    cached_share, fault_bytes, map,
 };
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
@@ -91,14 +91,18 @@ impl Ranked {
             watch: sampler.watch.clone(),
         };
         match population.format {
+            _ if population.files().is_none() => ranked.scan(sampler, population)?,
             Format::Fixed(len) => ranked.total = count_fixed(population, len)?.iter().sum(),
             Format::Lines | Format::JsonLines => ranked.count_lines(sampler, population)?,
-            Format::Csv { .. } => {
-                let (total, bytes_read, header) = count_scanned(population, &sampler.watch)?;
-                (ranked.total, ranked.bytes_read, ranked.header) = (total, bytes_read, header);
-            }
+            Format::Csv { .. } => ranked.scan(sampler, population)?,
         }
         Ok(ranked)
+    }
+
+    fn scan(&mut self, sampler: &Sampler, population: &mut Population) -> Result<()> {
+        let (total, bytes_read, header) = count_scanned(population, &sampler.watch)?;
+        (self.total, self.bytes_read, self.header) = (total, bytes_read, header);
+        Ok(())
     }
 
     fn count_lines(&mut self, sampler: &Sampler, population: &Population) -> Result<()> {
@@ -154,7 +158,13 @@ impl Ranked {
         expected: u64,
         sink: &mut dyn Sink,
     ) -> Result<Stats> {
+        let is_compressed = population.files().is_none();
         let (bytes_read, method, reason) = match population.format {
+            _ if is_compressed => {
+                let bytes_read = fetch_scanned(population, ranks, sink, &self.watch)?;
+                let reason = "compressed files are decoded twice: to count and to copy";
+                (bytes_read, Method::Sequential, reason.to_owned())
+            }
             Format::Fixed(len) => self.fetch_fixed(population, len, ranks, expected, sink)?,
             Format::Lines | Format::JsonLines => {
                 self.fetch_lines(population, ranks, expected, sink)?
@@ -166,7 +176,7 @@ impl Ranked {
             }
         };
         let bytes_read = self.bytes_read + bytes_read;
-        Ok(Stats { seen: Some(self.total), taken: 0, bytes_read, method, reason })
+        Ok(Stats { seen: Some(self.total), taken: 0, bytes_read, method, reason, note: None })
     }
 
     fn fetch_fixed(
@@ -270,10 +280,7 @@ fn headers(population: &Population) -> Result<Vec<u8>> {
 }
 
 fn first_line(file: &PlainFile, population: &Population) -> Result<Vec<u8>> {
-    let copy =
-        file.file.try_clone().map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e))?;
-    let reader = crate::input::FileReader { file: copy, offset: 0, end: file.size };
-    let mut records = Records::new(reader, population.format, population.max_record);
+    let mut records = Records::new(FileReader::new(file), population.format, population.max_record);
     let found = records.find()?;
     Ok(found.map(|found| records.bytes(&found).to_vec()).unwrap_or_default())
 }
@@ -283,7 +290,8 @@ fn cached(files: &[&PlainFile]) -> Option<f64> {
     let size: u64 = files.iter().map(|file| file.size).sum();
     let mut bytes = 0.0;
     for file in files {
-        bytes += cached_share(&file.file, file.size)? * file.size as f64;
+        let open = file.handle.get().ok()?;
+        bytes += cached_share(&open, file.size)? * file.size as f64;
     }
     Some(if size == 0 { 1.0 } else { (bytes / size as f64).min(1.0) })
 }

@@ -48,6 +48,7 @@ pub(crate) fn write(
         method: Method::Stream,
         reason: if is_file { "every record must be looked at" } else { "a stream passes by once" }
             .to_owned(),
+        note: None,
     })
 }
 
@@ -76,7 +77,7 @@ pub(crate) fn split(
     }
     let reason = "a stream passes by once: each record is assigned by chance".to_owned();
     let (seen, bytes_read) = (Some(scan.rank()), scan.bytes_read());
-    Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason })
+    Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason, note: None })
 }
 
 struct Chooser<'a> {
@@ -217,7 +218,7 @@ impl Chooser<'_> {
 
 /// How many records each stratum has.
 fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Result<Sizes> {
-    if population.files().is_none() {
+    if !population.can_be_reread() {
         let text = "a share of each stratum needs their sizes: give files that can be read twice";
         return Err(Error::new(ErrorKind::BadRequest, text));
     }

@@ -1,10 +1,11 @@
 //! All records of a population in one pass, input after input.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
-use super::{Found, Header, Population, Records, Source};
+use super::compressed::decoder;
+use super::{Found, Handle, Header, PlainFile, Population, Records, Source};
 use crate::watch::{Watch, Watched};
 use crate::{Error, ErrorKind, Format, Result};
 
@@ -145,12 +146,10 @@ impl<'a> Scan<'a> {
         let Some(input) = self.population.inputs.get_mut(self.next_input) else { return Ok(None) };
         self.next_input += 1;
         let reader: Box<dyn Read + Send> = match &mut input.source {
-            Source::File(file) => {
-                let copy = file.file.try_clone();
-                let copy = copy.map_err(|e| {
-                    Error::caused(ErrorKind::Io, "opening it again", e).with_path(&input.path)
-                })?;
-                Box::new(FileReader { file: copy, offset: 0, end: file.size })
+            Source::File(file) => Box::new(FileReader::new(file)),
+            Source::Compressed(file, encoding) => {
+                let reader = decoder(*encoding, FileReader::new(file));
+                reader.map_err(|e| Error::caused(ErrorKind::Io, "", e).with_path(&input.path))?
             }
             Source::Stream(stream) => stream.take().ok_or_else(|| {
                 Error::new(ErrorKind::BadRequest, "passes by only once, and has been read")
@@ -178,15 +177,21 @@ impl<'a> Scan<'a> {
 
 /// A file from its start to where it ended when it was opened, independent of other readers.
 pub(crate) struct FileReader {
-    pub(crate) file: File,
-    pub(crate) offset: u64,
-    pub(crate) end: u64,
+    file: Arc<Handle>,
+    offset: u64,
+    end: u64,
+}
+
+impl FileReader {
+    pub(crate) fn new(file: &PlainFile) -> FileReader {
+        FileReader { file: Arc::clone(&file.handle), offset: 0, end: file.size }
+    }
 }
 
 impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = buffer.len().min((self.end - self.offset) as usize);
-        let n = self.file.read_at(&mut buffer[..left], self.offset)?;
+        let n = self.file.get()?.read_at(&mut buffer[..left], self.offset)?;
         self.offset += n as u64;
         Ok(n)
     }

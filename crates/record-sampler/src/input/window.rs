@@ -102,7 +102,8 @@ impl Aligned {
 
 /// Reads all bytes at the offset, or returns the error.
 pub(crate) fn read_exactly(file: &PlainFile, buffer: &mut [u8], offset: u64) -> Result<()> {
-    file.file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
+    let read = file.handle.get().and_then(|open| open.read_exact_at(buffer, offset));
+    read.map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => file.cut(),
         _ => Error::caused(ErrorKind::Io, &format!("reading at offset {offset}"), error),
     })

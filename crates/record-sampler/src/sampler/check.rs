@@ -16,6 +16,9 @@ impl Sampler {
         if self.keeps_index && !population.format.is_lines() {
             return bad("only lines and JSON Lines have an index");
         }
+        if self.keeps_index && !population.has_paths() {
+            return bad("only files that are not compressed, and named by a path, have an index");
+        }
         #[cfg(all(feature = "uring", target_os = "linux"))]
         if self.method == Method::Uring
             && (population.format.is_text() || population.files().is_none())

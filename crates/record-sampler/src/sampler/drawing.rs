@@ -114,7 +114,13 @@ impl Sampler {
         self.key.is_some()
             || self.weight.is_some()
             || self.method == Method::Stream
-            || population.files().is_none()
+            || population.files().is_none() && !self.needs_ranks(population)
+    }
+
+    /// Whether the records must be counted first, and can be.
+    fn needs_ranks(&self, population: &Population) -> bool {
+        let is_rest = self.is_inverted && !matches!(self.amount, Amount::Share(_));
+        is_rest && !self.is_shuffled && population.can_be_reread()
     }
 
     fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
@@ -142,7 +148,7 @@ impl Sampler {
         }
         let bytes_read = bytes_read + fetch_places(population, &places, sink)?;
         let reason = "requested; lines are not counted".to_owned();
-        Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason })
+        Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason, note: None })
     }
 }
 
@@ -155,5 +161,5 @@ fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stat
         return result;
     }
     let note = population.check_unchanged()?;
-    result.map(|stats| Stats { reason: stats.reason + &note, ..stats })
+    result.map(|stats| Stats { note: Some(note).filter(|note| !note.is_empty()), ..stats })
 }

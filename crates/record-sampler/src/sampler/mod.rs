@@ -78,6 +78,8 @@ pub struct Stats {
     pub method: Method,
     /// The reason for the method.
     pub reason: String,
+    /// What the user should know about the inputs: files that have grown since they were opened.
+    pub note: Option<String>,
 }
 
 impl Sampler {

@@ -13,6 +13,7 @@ mod huge;
 mod index;
 mod limits;
 mod many;
+mod many_files;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
