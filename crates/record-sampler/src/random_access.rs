@@ -2,10 +2,10 @@
 
 use memmap2::{Advice as MapAdvice, Mmap};
 
-use crate::draw::{Bernoulli, Exactly, Rest, WithReplacement};
+use crate::draw::{Bernoulli, Exactly, Rest, Systematic, WithReplacement};
 use crate::fetch::{
-    Choice, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned, fetch_fixed,
-    fetch_lines, fetch_many, fetch_scanned, threads_for, with_prefetched_ranks,
+    Choice, Counted, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned,
+    fetch_fixed, fetch_lines, fetch_many, threads_for, with_prefetched_ranks,
 };
 use crate::index::LineIndex;
 use crate::input::{
@@ -29,6 +29,9 @@ pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64
             (Box::new(WithReplacement::new(rng, n, total)), n)
         }
         Amount::Exactly(n) if n > total => return Err(too_few(n, total)),
+        Amount::Exactly(n) | Amount::AtMost(n) if sampler.is_systematic => {
+            (Box::new(Systematic::new(rng, n, total)), n.min(total))
+        }
         Amount::Exactly(n) | Amount::AtMost(n) => exactly(rng, n.min(total), total),
         Amount::Share(p) => {
             let chosen = Bernoulli::new(rng, p).take_while(move |rank| *rank < total);
@@ -66,6 +69,10 @@ pub(crate) fn too_few_weighted(wanted: u64, weighed: usize, total: u64) -> Error
 pub(crate) struct Ranked {
     pub(crate) total: u64,
     pub(crate) header: Vec<u8>,
+    /// The bytes of all records.
+    bytes: u64,
+    /// Of inputs that are scanned.
+    counted: Counted,
     /// One for each file of lines.
     indexes: Vec<LineIndex>,
     /// The mapping of each file, if mapping is requested: for both passes.
@@ -82,6 +89,8 @@ impl Ranked {
         let mut ranked = Ranked {
             total: 0,
             header: Vec::new(),
+            bytes: 0,
+            counted: Counted::default(),
             indexes: Vec::new(),
             maps: Vec::new(),
             header_lines: u64::from(population.header),
@@ -96,12 +105,16 @@ impl Ranked {
             Format::Lines | Format::JsonLines => ranked.count_lines(sampler, population)?,
             Format::Csv { .. } => ranked.scan(sampler, population)?,
         }
+        let files = population.files().map(|files| files.iter().map(|file| file.size).sum());
+        ranked.bytes = files.unwrap_or(ranked.bytes_read);
         Ok(ranked)
     }
 
     fn scan(&mut self, sampler: &Sampler, population: &mut Population) -> Result<()> {
-        let (total, bytes_read, header) = count_scanned(population, &sampler.watch)?;
-        (self.total, self.bytes_read, self.header) = (total, bytes_read, header);
+        let mut counted = count_scanned(population, &sampler.watch)?;
+        (self.total, self.bytes_read) = (counted.total, counted.bytes_read);
+        self.header = std::mem::take(&mut counted.header);
+        self.counted = counted;
         Ok(())
     }
 
@@ -138,6 +151,12 @@ impl Ranked {
         Ok(())
     }
 
+    /// The approximate size of as many records.
+    pub(crate) fn bytes_of(&self, records: u64) -> u64 {
+        let bytes = u128::from(self.bytes) * u128::from(records) / u128::from(self.total.max(1));
+        bytes.try_into().unwrap_or(u64::MAX)
+    }
+
     /// Passes on the records with these ranks, of which there are about `expected`.
     pub(crate) fn fetch(
         &self,
@@ -161,7 +180,8 @@ impl Ranked {
         let is_compressed = population.files().is_none();
         let (bytes_read, method, reason) = match population.format {
             _ if is_compressed => {
-                let bytes_read = fetch_scanned(population, ranks, sink, &self.watch)?;
+                let (counted, watch) = (&self.counted, &self.watch);
+                let bytes_read = counted.fetch(population, ranks, expected, sink, watch)?;
                 let reason = "compressed files are decoded twice: to count and to copy";
                 (bytes_read, Method::Sequential, reason.to_owned())
             }
@@ -170,8 +190,9 @@ impl Ranked {
                 self.fetch_lines(population, ranks, expected, sink)?
             }
             Format::Csv { .. } => {
-                let bytes_read = fetch_scanned(population, ranks, sink, &self.watch)?;
-                let reason = "quotes decide where a record ends: one pass counts, one copies";
+                let (counted, watch) = (&self.counted, &self.watch);
+                let bytes_read = counted.fetch(population, ranks, expected, sink, watch)?;
+                let reason = "quotes decide where a record ends: one pass counts, then what is needed is read";
                 (bytes_read, Method::Sequential, reason.to_owned())
             }
         };

@@ -8,6 +8,7 @@ mod digest;
 mod handle;
 mod header;
 mod map;
+mod plain_file;
 mod records;
 mod scan;
 mod window;
@@ -15,9 +16,9 @@ mod window;
 use std::fmt::Write;
 use std::fs::{File, Metadata};
 use std::io::Read;
-use std::os::unix::fs::{FileExt, MetadataExt};
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub(crate) use advice::{Advice, advise};
 pub(crate) use cache::cached_share;
@@ -28,12 +29,17 @@ pub(crate) use column::weight;
 use compressed::Encoding;
 pub(crate) use digest::digest;
 use handle::Descriptors;
-pub(crate) use handle::{Handle, Open};
+pub(crate) use handle::Handle;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub(crate) use handle::Open;
 pub(crate) use header::Header;
 pub(crate) use map::{Density, fault_bytes, map};
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub(crate) use plain_file::read_exactly;
+pub(crate) use plain_file::{BOM, PlainFile, without_bom};
 pub(crate) use records::{Found, Records};
-pub(crate) use scan::{FileReader, Scan, Scanned};
-pub(crate) use window::{Access, PAGE_BYTES, Window, read_exactly};
+pub(crate) use scan::{Checkpoint, FileReader, Scan, Scanned};
+pub(crate) use window::{Access, PAGE_BYTES, Window};
 
 use crate::{Error, ErrorKind, Format, Result};
 
@@ -80,25 +86,6 @@ pub(crate) enum Source {
     Stream(Option<Box<dyn Read + Send>>),
 }
 
-/// A regular file, with its size and time when it was opened.
-pub(crate) struct PlainFile {
-    pub(crate) handle: Arc<Handle>,
-    pub(crate) size: u64,
-    pub(crate) modified_ns: i128,
-    /// A digest of its first and its last bytes.
-    edges: Option<u64>,
-}
-
-/// At each end of a file. To read them costs some microseconds a file.
-const EDGE_BYTES: u64 = 4096;
-
-/// The byte order mark of UTF-8, which some programs write at the start of a text.
-pub(crate) const BOM: &[u8; 3] = b"\xef\xbb\xbf";
-
-pub(crate) fn without_bom(text: &[u8]) -> &[u8] {
-    text.strip_prefix(BOM).unwrap_or(text)
-}
-
 impl std::fmt::Debug for Population {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let paths: Vec<&PathBuf> = self.inputs.iter().map(|input| &input.path).collect();
@@ -108,7 +95,7 @@ impl std::fmt::Debug for Population {
             .field("mixed_headers", &self.mixed_headers)
             .field("max_record", &self.max_record)
             .field("inputs", &paths)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -187,14 +174,8 @@ impl Population {
         let source = if metadata.is_file() && !may_hold_more(&metadata) {
             // Records of a fixed size may begin with any bytes.
             let sniffed = if is_text { compressed::sniff(&file)? } else { None };
-            let (size, modified_ns) = (metadata.len(), modified_ns(&metadata));
-            let edges = edges(&file, size);
-            let handle = if has_no_path {
-                self.descriptors.handle_without_path(file, &metadata)
-            } else {
-                self.descriptors.handle(file, path, &metadata)
-            };
-            let file = PlainFile { handle: Arc::new(handle), size, modified_ns, edges };
+            let path = (!has_no_path).then_some(path);
+            let file = PlainFile::new(file, path, &metadata, &self.descriptors);
             match named.or(sniffed) {
                 Some(encoding) => Source::Compressed(file, encoding),
                 None => Source::File(file),
@@ -359,63 +340,4 @@ fn may_hold_more(metadata: &Metadata) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn may_hold_more(_: &Metadata) -> bool {
     false
-}
-
-impl PlainFile {
-    /// The length of a byte order mark before the first record.
-    pub(crate) fn bom_bytes(&self, format: Format) -> Result<u64> {
-        if !format.drops_bom() || self.size < BOM.len() as u64 {
-            return Ok(0);
-        }
-        let mut start = [0; BOM.len()];
-        read_exactly(self, &mut start, 0)?;
-        Ok(if start == *BOM { BOM.len() as u64 } else { 0 })
-    }
-
-    /// The number of bytes that were appended since the file was opened. It is an error if the file
-    /// was truncated, or written to and not appended to.
-    pub(crate) fn growth(&self) -> Result<u64> {
-        let io = |error| Error::caused(ErrorKind::Io, "", error);
-        let file = self.handle.get().map_err(io)?;
-        let metadata = file.metadata().map_err(io)?;
-        match metadata.len().checked_sub(self.size) {
-            Some(0) if modified_ns(&metadata) != self.modified_ns => Err(self.changed(self.size)),
-            // What was appended to still has the same bytes at both edges of what was there before.
-            Some(1..) if edges(&file, self.size) != self.edges => Err(self.changed(metadata.len())),
-            Some(growth) => Ok(growth),
-            None => Err(self.changed(metadata.len())),
-        }
-    }
-
-    fn changed(&self, size: u64) -> Error {
-        let text = if size == self.size {
-            "was written to while it was read".to_owned()
-        } else {
-            format!("changed from {} to {size} bytes while it was read", self.size)
-        };
-        Error::new(ErrorKind::Changed, text)
-    }
-
-    /// The error for a file that ended before its size.
-    pub(crate) fn cut(&self) -> Error {
-        let metadata = self.handle.get().and_then(|file| file.metadata());
-        let size = metadata.map_or(0, |metadata| metadata.len());
-        self.changed(size)
-    }
-}
-
-/// A digest of the first and the last bytes of a file of this size, by which one that was
-/// overwritten by a larger one is told from one that was appended to. None where they cannot be
-/// read.
-fn edges(file: &File, size: u64) -> Option<u64> {
-    let len = size.min(EDGE_BYTES);
-    let mut bytes = vec![0; 2 * len as usize];
-    let (first, last) = bytes.split_at_mut(len as usize);
-    file.read_exact_at(first, 0).ok()?;
-    file.read_exact_at(last, size - len).ok()?;
-    Some(digest(&bytes))
-}
-
-fn modified_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
 }

@@ -22,6 +22,16 @@ pub(crate) struct Scan<'a> {
     rank: u64,
     header: Header,
     bytes_before: u64,
+    /// The bytes that were left out by jumps.
+    jumped: u64,
+}
+
+/// Where a record begins.
+#[derive(Clone, Copy)]
+pub(crate) struct Checkpoint {
+    input: usize,
+    position: (u64, [u8; 2]),
+    pub(crate) rank: u64,
 }
 
 /// A record of the population.
@@ -45,6 +55,7 @@ impl<'a> Scan<'a> {
             rank: 0,
             header: Header::default(),
             bytes_before: 0,
+            jumped: 0,
         };
         scan.open_next()?;
         Ok(scan)
@@ -68,7 +79,48 @@ impl<'a> Scan<'a> {
     }
 
     pub(crate) fn bytes_read(&self) -> u64 {
-        self.bytes_before + self.current.as_ref().map_or(0, Records::bytes_read)
+        let bytes = self.bytes_before + self.current.as_ref().map_or(0, Records::bytes_read);
+        bytes - self.jumped
+    }
+
+    /// Where the next record begins, if it is in a file that can be read at any offset.
+    pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
+        let input = self.next_input.checked_sub(1)?;
+        let Source::File(_) = &self.population.inputs.get(input)?.source else { return None };
+        let position = self.current.as_ref()?.position();
+        Some(Checkpoint { input, position, rank: self.rank })
+    }
+
+    /// The number of bytes of the current input up to the next record.
+    pub(crate) fn offset(&self) -> u64 {
+        self.current.as_ref().map_or(0, |records| records.position().0)
+    }
+
+    /// Moves forward to a checkpoint, from which `piece` bytes are read at once, unless what is
+    /// before it was read already.
+    pub(crate) fn jump(&mut self, to: &Checkpoint, piece: usize) -> Result<()> {
+        let from = self.next_input;
+        while self.next_input <= to.input && self.current.is_some() {
+            self.open_next()?;
+        }
+        let (Some(records), Some(input)) =
+            (&mut self.current, self.population.inputs.get(to.input))
+        else {
+            return Ok(());
+        };
+        let (offset, read) = (to.position.0, records.bytes_read());
+        let Source::File(file) = &input.source else { return Ok(()) };
+        if self.next_input == from && offset <= read {
+            return Ok(());
+        }
+        let reader = FileReader { offset, piece, ..FileReader::new(file) };
+        let watch = self.watch.clone();
+        watch.advance(offset.saturating_sub(read))?;
+        records.continue_at(to.position, Box::new(Watched { reader, watch }));
+        self.jumped += offset.saturating_sub(read);
+        self.bytes_before += read.saturating_sub(offset);
+        self.rank = to.rank;
+        Ok(())
     }
 
     /// The next record.
@@ -180,17 +232,19 @@ pub(crate) struct FileReader {
     file: Arc<Handle>,
     offset: u64,
     end: u64,
+    /// The most bytes that are read at once.
+    piece: usize,
 }
 
 impl FileReader {
     pub(crate) fn new(file: &PlainFile) -> FileReader {
-        FileReader { file: Arc::clone(&file.handle), offset: 0, end: file.size }
+        FileReader { file: Arc::clone(&file.handle), offset: 0, end: file.size, piece: usize::MAX }
     }
 }
 
 impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = buffer.len().min((self.end - self.offset) as usize);
+        let left = buffer.len().min(self.piece).min((self.end - self.offset) as usize);
         let n = self.file.get()?.read_at(&mut buffer[..left], self.offset)?;
         self.offset += n as u64;
         Ok(n)

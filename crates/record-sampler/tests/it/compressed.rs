@@ -134,6 +134,7 @@ fn a_compressed_file_is_read_as_often_as_needed() {
             || Sampler::probability(0.1).per("city"),
             || Sampler::exactly(490).inverted(),
             || Sampler::at_most(1000).inverted(),
+            || Sampler::exactly(490).inverted().shuffled(),
         ] {
             let draw = |path: &Path| {
                 let mut population = Population::open([path], CSV).unwrap().with_header();

@@ -6,6 +6,7 @@
 mod choices;
 #[cfg(feature = "decode")]
 mod compressed;
+mod csv;
 mod files;
 mod growing;
 mod headers;
