@@ -96,6 +96,11 @@ fn divided(low: u64, span: u128, bytes: u64, memory: u64) -> Buckets {
 impl Shuffler {
     /// Long records that can be read again are not stored.
     pub(crate) fn new(shuffle: &Shuffle, can_reread: bool) -> Result<Shuffler> {
+        let mut shuffle = *shuffle;
+        if can_reread {
+            let most = shuffle.records.saturating_mul(LONG_BYTES as u64);
+            shuffle.bytes = shuffle.bytes.min(most);
+        }
         shuffle.check()?;
         let order = Order::new(shuffle.records, shuffle.seed);
         let buckets = shuffle.buckets(&order);

@@ -80,6 +80,9 @@ fn an_order_by_random_numbers_is_the_same_with_little_memory() {
 
 #[test]
 fn what_no_temporary_file_has_room_for_is_refused_before_it_is_read() {
+    // Long records of files are not stored.
+    let long = Shuffle { records: 9, bytes: 1 << 60, seed: 0, memory: 1 << 28 };
+    assert!(Shuffler::new(&long, true).is_ok() && Shuffler::new(&long, false).is_err());
     let request = Shuffle { records: 1 << 45, bytes: 1 << 50, seed: 0, memory: 1 << 28 };
     let error = Shuffler::new(&request, true).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::BadRequest);
