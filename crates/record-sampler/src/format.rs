@@ -3,7 +3,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::simd::pass_lines;
+use crate::simd::{pass_lines, plain_lines};
 
 /// What separates the records of an input.
 ///
@@ -64,7 +64,14 @@ pub(crate) struct Splitter {
     quote: Quote,
     /// The position in `seen` of the last opening quote.
     opened: u64,
+    /// The bytes that follow and were examined, and whether each of their line feeds ends a record:
+    /// there is neither a quote nor an empty line among them.
+    ahead: usize,
+    is_plain: bool,
 }
+
+/// The bytes of CSV that are examined for quotes at once.
+const AHEAD_BYTES: usize = 16 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quote {
@@ -85,7 +92,18 @@ impl Splitter {
     pub(crate) fn new(format: Format, max: u64) -> Splitter {
         let max = if format.is_text() { max } else { u64::MAX };
         let (quote, last) = (Quote::Outside, None);
-        Splitter { format, max, seen: 0, empty: 0, content: 0, last, quote, opened: 0 }
+        Splitter {
+            format,
+            max,
+            seen: 0,
+            empty: 0,
+            content: 0,
+            last,
+            quote,
+            opened: 0,
+            ahead: 0,
+            is_plain: false,
+        }
     }
 
     /// The length up to the end of the record, or `None` if it does not end in this piece.
@@ -103,11 +121,13 @@ impl Splitter {
         if seen - self.empty > self.max {
             return Err(TooLarge(self.empty as i64 - self.seen as i64));
         }
+        let ahead = self.ahead.saturating_sub(end.unwrap_or(piece.len()));
         if end.is_some() {
-            *self = Splitter::new(self.format, self.max);
+            *self = Splitter { is_plain: self.is_plain, ..Splitter::new(self.format, self.max) };
         } else {
             self.seen = seen;
         }
+        self.ahead = ahead;
         Ok(end)
     }
 
@@ -180,12 +200,65 @@ impl Splitter {
         }
         let (mut passed, mut at) = (0, 0);
         while passed < limit {
+            if self.is_plain_ahead(&piece[at..]) {
+                let plain = self.pass_plain(&piece[at..], limit - passed);
+                let (lines, bytes) = plain.map_err(|TooLarge(n)| TooLarge(n + at as i64))?;
+                passed += lines;
+                at += bytes;
+                continue;
+            }
             let end = self.end(&piece[at..]).map_err(|TooLarge(n)| TooLarge(n + at as i64))?;
             let Some(end) = end else { return Ok((passed, piece.len())) };
             at += end;
             passed += 1;
         }
         Ok((passed, at))
+    }
+
+    /// Whether the next bytes are plain lines of CSV, whose ends are found without looking at each
+    /// byte.
+    fn is_plain_ahead(&mut self, piece: &[u8]) -> bool {
+        let Some(first) = piece.first() else { return false };
+        let Format::Csv { .. } = self.format else { return false };
+        let ends_empty_line =
+            self.content < 2 && self.is_empty_line() && matches!(first, b'\n' | b'\r');
+        if self.quote != Quote::Outside || ends_empty_line || self.max < AHEAD_BYTES as u64 {
+            return false;
+        }
+        if self.ahead == 0 {
+            let ahead = &piece[..piece.len().min(AHEAD_BYTES)];
+            (self.ahead, self.is_plain) = (ahead.len(), plain_lines(ahead));
+        }
+        self.is_plain
+    }
+
+    /// As `pass`, for bytes that are plain, up to where they end.
+    fn pass_plain(&mut self, piece: &[u8], limit: u64) -> Result<(u64, usize), TooLarge> {
+        let piece = &piece[..piece.len().min(self.ahead)];
+        let (passed, bytes) = pass_lines(piece, limit);
+        let piece = &piece[..bytes];
+        self.ahead -= bytes;
+        let held = self.seen - self.empty;
+        let first = if held + bytes as u64 > self.max { memchr(b'\n', piece) } else { Some(0) };
+        if held + first.map_or(bytes, |at| at + 1) as u64 > self.max {
+            return Err(TooLarge(self.empty as i64 - self.seen as i64));
+        }
+        if passed > 0 {
+            let start = memchr::memrchr(b'\n', piece).map_or(0, |at| at + 1);
+            let (ahead, is_plain) = (self.ahead, self.is_plain);
+            *self = Splitter { ahead, is_plain, ..Splitter::new(self.format, self.max) };
+            self.advance(&piece[start..]);
+        } else {
+            self.advance(piece);
+        }
+        Ok((passed, bytes))
+    }
+
+    /// Adds bytes to the current line.
+    fn advance(&mut self, bytes: &[u8]) {
+        self.seen += bytes.len() as u64;
+        self.content += bytes.len() as u64;
+        self.last = bytes.last().copied().or(self.last);
     }
 
     /// At the end of the input: whether there is a record without terminator. An error says what is

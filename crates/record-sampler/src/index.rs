@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{Access, PlainFile, Window};
+use crate::input::{Access, PlainFile, Window, digest};
 use crate::simd::count_lines;
 use crate::threads::start;
 use crate::watch::Watch;
@@ -120,7 +120,7 @@ impl LineIndex {
         modified_ns: i128,
         content: impl Fn() -> Option<u64>,
     ) -> Option<LineIndex> {
-        let (body, digest) = bytes.split_last_chunk::<8>()?;
+        let (body, stored) = bytes.split_last_chunk::<8>()?;
         let (head, counts) = body.split_at_checked(HEAD_BYTES)?;
         let number = |at: usize| {
             let bytes = head[at..at + 8].try_into();
@@ -130,7 +130,7 @@ impl LineIndex {
         let block = block_bytes(size);
         let flags = number(48).ok()?;
         let is_sound = head.starts_with(MAGIC)
-            && u64::from_le_bytes(*digest) == digest_of(body)
+            && u64::from_le_bytes(*stored) == digest(body)
             && number(8).ok()? == size
             && modified == modified_ns
             && number(32).ok()? == block
@@ -159,7 +159,7 @@ impl LineIndex {
         for pair in self.before.windows(2) {
             bytes.extend_from_slice(&((pair[1] - pair[0]) as u32).to_le_bytes());
         }
-        bytes.extend_from_slice(&digest_of(&bytes).to_le_bytes());
+        bytes.extend_from_slice(&digest(&bytes).to_le_bytes());
         Ok(bytes)
     }
 
@@ -226,21 +226,7 @@ fn content_digest(file: &PlainFile) -> Result<u64> {
         let offset = (u128::from(last) * place / 16) as u64;
         all.extend_from_slice(window.at(offset, PIECE as usize)?);
     }
-    Ok(digest_of(&all))
-}
-
-/// FNV-1a over 8 bytes at a time, with a final mix. It protects against mistakes, not against
-/// malice.
-fn digest_of(bytes: &[u8]) -> u64 {
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let mut hash = 0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64;
-    for word in bytes.chunks(8) {
-        let mut padded = [0; 8];
-        padded[..word.len()].copy_from_slice(word);
-        hash = (hash ^ u64::from_le_bytes(padded)).wrapping_mul(PRIME);
-        hash ^= hash >> 29;
-    }
-    hash ^ (hash >> 32)
+    Ok(digest(&all))
 }
 
 /// Stores an index of this file with these counts, which may be wrong but are in order.
@@ -256,6 +242,6 @@ pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
     for (byte, forged) in bytes[48..].iter_mut().zip(counts) {
         *byte = *forged;
     }
-    bytes.extend_from_slice(&digest_of(&bytes).to_le_bytes());
+    bytes.extend_from_slice(&digest(&bytes).to_le_bytes());
     fs::write(index_path(path), bytes).map_err(|error| Error::caused(ErrorKind::Write, "", error))
 }

@@ -11,6 +11,7 @@ mod parquet;
 mod random;
 mod random_access;
 mod sampler;
+mod shuffle;
 mod simd;
 mod sink;
 mod streaming;
@@ -19,7 +20,7 @@ mod watch;
 
 mod error;
 
-pub use draw::{Bernoulli, Exactly, Reservoir, WeightedReservoir, WithReplacement};
+pub use draw::{Bernoulli, Exactly, Reservoir, Systematic, WeightedReservoir, WithReplacement};
 pub use error::{Error, ErrorKind};
 pub use fetch::Method;
 pub use format::Format;

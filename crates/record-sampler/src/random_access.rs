@@ -2,15 +2,15 @@
 
 use memmap2::{Advice as MapAdvice, Mmap};
 
-use crate::draw::{Bernoulli, Exactly, Rest, WithReplacement};
+use crate::draw::{Bernoulli, Exactly, Rest, Systematic, WithReplacement};
 use crate::fetch::{
-    Choice, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned, fetch_fixed,
-    fetch_lines, fetch_many, fetch_scanned, threads_for, with_prefetched_ranks,
+    Choice, Counted, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned,
+    fetch_fixed, fetch_lines, fetch_many, threads_for, with_prefetched_ranks,
 };
 use crate::index::LineIndex;
 use crate::input::{
-    Access, Advice, Density, Header, PlainFile, Population, Records, advise, cached_share,
-    fault_bytes, map,
+    Access, Advice, Density, FileReader, Header, PlainFile, Population, Records, advise,
+    cached_share, fault_bytes, map,
 };
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
@@ -29,6 +29,9 @@ pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64
             (Box::new(WithReplacement::new(rng, n, total)), n)
         }
         Amount::Exactly(n) if n > total => return Err(too_few(n, total)),
+        Amount::Exactly(n) | Amount::AtMost(n) if sampler.is_systematic => {
+            (Box::new(Systematic::new(rng, n, total)), n.min(total))
+        }
         Amount::Exactly(n) | Amount::AtMost(n) => exactly(rng, n.min(total), total),
         Amount::Share(p) => {
             let chosen = Bernoulli::new(rng, p).take_while(move |rank| *rank < total);
@@ -66,6 +69,10 @@ pub(crate) fn too_few_weighted(wanted: u64, weighed: usize, total: u64) -> Error
 pub(crate) struct Ranked {
     pub(crate) total: u64,
     pub(crate) header: Vec<u8>,
+    /// The bytes of all records.
+    bytes: u64,
+    /// Of inputs that are scanned.
+    counted: Counted,
     /// One for each file of lines.
     indexes: Vec<LineIndex>,
     /// The mapping of each file, if mapping is requested: for both passes.
@@ -82,6 +89,8 @@ impl Ranked {
         let mut ranked = Ranked {
             total: 0,
             header: Vec::new(),
+            bytes: 0,
+            counted: Counted::default(),
             indexes: Vec::new(),
             maps: Vec::new(),
             header_lines: u64::from(population.header),
@@ -91,14 +100,22 @@ impl Ranked {
             watch: sampler.watch.clone(),
         };
         match population.format {
+            _ if population.files().is_none() => ranked.scan(sampler, population)?,
             Format::Fixed(len) => ranked.total = count_fixed(population, len)?.iter().sum(),
             Format::Lines | Format::JsonLines => ranked.count_lines(sampler, population)?,
-            Format::Csv { .. } => {
-                let (total, bytes_read, header) = count_scanned(population, &sampler.watch)?;
-                (ranked.total, ranked.bytes_read, ranked.header) = (total, bytes_read, header);
-            }
+            Format::Csv { .. } => ranked.scan(sampler, population)?,
         }
+        let files = population.files().map(|files| files.iter().map(|file| file.size).sum());
+        ranked.bytes = files.unwrap_or(ranked.bytes_read);
         Ok(ranked)
+    }
+
+    fn scan(&mut self, sampler: &Sampler, population: &mut Population) -> Result<()> {
+        let mut counted = count_scanned(population, &sampler.watch)?;
+        (self.total, self.bytes_read) = (counted.total, counted.bytes_read);
+        self.header = std::mem::take(&mut counted.header);
+        self.counted = counted;
+        Ok(())
     }
 
     fn count_lines(&mut self, sampler: &Sampler, population: &Population) -> Result<()> {
@@ -134,6 +151,12 @@ impl Ranked {
         Ok(())
     }
 
+    /// The approximate size of as many records.
+    pub(crate) fn bytes_of(&self, records: u64) -> u64 {
+        let bytes = u128::from(self.bytes) * u128::from(records) / u128::from(self.total.max(1));
+        bytes.try_into().unwrap_or(u64::MAX)
+    }
+
     /// Passes on the records with these ranks, of which there are about `expected`.
     pub(crate) fn fetch(
         &self,
@@ -154,19 +177,27 @@ impl Ranked {
         expected: u64,
         sink: &mut dyn Sink,
     ) -> Result<Stats> {
+        let is_compressed = population.files().is_none();
         let (bytes_read, method, reason) = match population.format {
+            _ if is_compressed => {
+                let (counted, watch) = (&self.counted, &self.watch);
+                let bytes_read = counted.fetch(population, ranks, expected, sink, watch)?;
+                let reason = "compressed files are decoded twice: to count and to copy";
+                (bytes_read, Method::Sequential, reason.to_owned())
+            }
             Format::Fixed(len) => self.fetch_fixed(population, len, ranks, expected, sink)?,
             Format::Lines | Format::JsonLines => {
                 self.fetch_lines(population, ranks, expected, sink)?
             }
             Format::Csv { .. } => {
-                let bytes_read = fetch_scanned(population, ranks, sink, &self.watch)?;
-                let reason = "quotes decide where a record ends: one pass counts, one copies";
+                let (counted, watch) = (&self.counted, &self.watch);
+                let bytes_read = counted.fetch(population, ranks, expected, sink, watch)?;
+                let reason = "quotes decide where a record ends: one pass counts, then what is needed is read";
                 (bytes_read, Method::Sequential, reason.to_owned())
             }
         };
         let bytes_read = self.bytes_read + bytes_read;
-        Ok(Stats { seen: Some(self.total), taken: 0, bytes_read, method, reason })
+        Ok(Stats { seen: Some(self.total), taken: 0, bytes_read, method, reason, note: None })
     }
 
     fn fetch_fixed(
@@ -270,10 +301,7 @@ fn headers(population: &Population) -> Result<Vec<u8>> {
 }
 
 fn first_line(file: &PlainFile, population: &Population) -> Result<Vec<u8>> {
-    let copy =
-        file.file.try_clone().map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e))?;
-    let reader = crate::input::FileReader { file: copy, offset: 0, end: file.size };
-    let mut records = Records::new(reader, population.format, population.max_record);
+    let mut records = Records::new(FileReader::new(file), population.format, population.max_record);
     let found = records.find()?;
     Ok(found.map(|found| records.bytes(&found).to_vec()).unwrap_or_default())
 }
@@ -283,7 +311,8 @@ fn cached(files: &[&PlainFile]) -> Option<f64> {
     let size: u64 = files.iter().map(|file| file.size).sum();
     let mut bytes = 0.0;
     for file in files {
-        bytes += cached_share(&file.file, file.size)? * file.size as f64;
+        let open = file.handle.get().ok()?;
+        bytes += cached_share(&open, file.size)? * file.size as f64;
     }
     Some(if size == 0 { 1.0 } else { (bytes / size as f64).min(1.0) })
 }

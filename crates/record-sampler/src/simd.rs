@@ -1,4 +1,4 @@
-//! Three hot loops, compiled for the processor at hand: with vectors of 32 bytes if it supports
+//! Four hot loops, compiled for the processor at hand: with vectors of 32 bytes if it supports
 //! them. Their results are the same to the last bit. Only hot code belongs here.
 
 #![cfg_attr(
@@ -34,6 +34,18 @@ pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
+/// Whether each line feed of these bytes of CSV ends a record: there is no quote, and no line feed
+/// before another line end.
+#[inline]
+pub(crate) fn plain_lines(bytes: &[u8]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if x86::is_wide() {
+        // SAFETY: the processor has the features it is compiled for.
+        return unsafe { x86::plain_lines(bytes) };
+    }
+    any_plain_lines(bytes)
+}
+
 /// Skips at most `limit` line feeds; returns how many, and their bytes.
 #[inline]
 pub(crate) fn pass_lines(bytes: &[u8], limit: u64) -> (u64, usize) {
@@ -57,6 +69,22 @@ fn any_roots(units: &[f64; LANES], most: u64) -> [f64; LANES] {
         lane += 1.0;
         exp(ln(unit) / (most - lane))
     })
+}
+
+/// Without a branch for each byte, so that several are examined at once.
+#[inline(always)]
+fn any_plain_lines(bytes: &[u8]) -> bool {
+    const AT_ONCE: usize = 4096;
+    let Some((_, following)) = bytes.split_first() else { return true };
+    let pairs = bytes.chunks(AT_ONCE).zip(following.chunks(AT_ONCE));
+    let is_plain = pairs.into_iter().all(|(bytes, following)| {
+        let odd = bytes.iter().zip(following).fold(0, |odd, (byte, next)| {
+            let is_end = u8::from(*next == b'\n') | u8::from(*next == b'\r');
+            odd | u8::from(*byte == b'"') | u8::from(*byte == b'\n') & is_end
+        });
+        odd == 0
+    });
+    is_plain && bytes.last() != Some(&b'"')
 }
 
 fn any_pass_lines(bytes: &[u8], limit: u64) -> (u64, usize) {
@@ -111,6 +139,11 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,bmi1,popcnt")]
+    pub(super) fn plain_lines(bytes: &[u8]) -> bool {
+        super::any_plain_lines(bytes)
+    }
+
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
     pub(super) fn pass_lines(bytes: &[u8], limit: u64) -> (u64, usize) {
         let mut passed = 0;
         let (blocks, rest) = bytes.as_chunks::<64>();
@@ -161,6 +194,27 @@ mod tests {
             }
         }
         assert_eq!(roots(&[1.0; LANES], 8).map(f64::to_bits), [1f64.to_bits(); LANES]);
+    }
+
+    #[test]
+    fn a_quote_or_an_empty_line_is_found_wherever_it_is() {
+        let line = |i: usize| if i % 17 == 16 { b'\n' } else { b'a' + (i % 16) as u8 };
+        for len in [0, 1, 2, 16, 17, 63, 64, 65, 4095, 4096, 4097, 9000] {
+            let bytes: Vec<u8> = (0..len).map(line).collect();
+            assert!(plain_lines(&bytes) && any_plain_lines(&bytes), "{len}");
+            for at in (0..len).filter(|at| len < 100 || [0, 1, 4094].contains(&(at % 4096))) {
+                let mut odd = bytes.clone();
+                odd[at] = b'"';
+                assert!(!plain_lines(&odd) && !any_plain_lines(&odd), "{len} {at}");
+                for end in [&b"\n\n"[..], b"\n\r"] {
+                    let mut odd = bytes.clone();
+                    if at + 2 <= len {
+                        odd[at..at + 2].copy_from_slice(end);
+                        assert!(!plain_lines(&odd) && !any_plain_lines(&odd), "{len} {at}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

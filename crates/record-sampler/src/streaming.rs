@@ -3,22 +3,54 @@
 
 use crate::draw::{Bernoulli, Quota, Reservoir, Sizes, Slots, Strata, WeightedReservoir};
 use crate::fetch::{Method, fetch_places};
-use crate::input::{Column, Picker, Population, Scan};
+use crate::input::{Column, Picker, Population, Scan, Scanned};
 use crate::random::{Rng, shuffle};
 use crate::random_access::{too_few, too_few_weighted};
 use crate::sampler::{Amount, Sampler, Stats, Weight};
-use crate::sink::{Output, Place, Sink};
+use crate::shuffle::{Shuffle, Shuffler, Spool};
+use crate::sink::{Output, Place, Places, Sink};
 use crate::{Error, ErrorKind, Result};
 
-/// A chosen record. A line end is added on writing if the record has none.
-#[derive(Clone)]
-enum Held {
-    Place(Place),
-    Bytes(Box<[u8]>, bool),
+/// What is kept of a record until all are chosen.
+trait Keep: Clone {
+    fn keep(record: &Scanned<'_>) -> Self;
 }
 
-/// A record with its rank, which preserves the order.
-type Kept = (u64, Held);
+/// Of a file only the place.
+impl Keep for Place {
+    fn keep(record: &Scanned<'_>) -> Place {
+        place(record)
+    }
+}
+
+/// A record of a stream.
+#[derive(Clone)]
+struct Copied {
+    /// Twice its rank, which preserves the order, and 1 if it follows CRLF: a line end is added on
+    /// writing if the record has none.
+    rank: u64,
+    bytes: Box<[u8]>,
+}
+
+impl Keep for Copied {
+    fn keep(record: &Scanned<'_>) -> Copied {
+        let rank = record.rank << 1 | u64::from(record.is_after_crlf);
+        Copied { rank, bytes: record.bytes.into() }
+    }
+}
+
+fn place(record: &Scanned<'_>) -> Place {
+    Place { at: record.at, len: record.bytes.len() as u64 }
+}
+
+/// The chosen records.
+enum Kept {
+    Places(Vec<Place>),
+    Copied(Vec<Copied>),
+    Spool(Spool),
+    /// They are written already.
+    Nothing,
+}
 
 pub(crate) fn write(
     sampler: &Sampler,
@@ -37,10 +69,16 @@ pub(crate) fn write(
     };
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     sink.header(scan.header())?;
-    let chooser = Chooser { sampler, is_file };
-    let kept = chooser.choose(&mut scan, sink, quota)?;
+    let chooser = Chooser { sampler };
+    let kept = match sampler.amount {
+        Amount::Share(p) if sampler.key.is_none() => {
+            chooser.by_chance(&mut scan, sink, p, is_file)?
+        }
+        _ if is_file => Kept::Places(chooser.choose(&mut scan, quota)?),
+        _ => Kept::Copied(chooser.choose(&mut scan, quota)?),
+    };
     let (seen, bytes_read) = (scan.rank(), scan.bytes_read());
-    let read_again = hand_over(sampler, population, kept, sink)?;
+    let read_again = kept.write(sampler, population, sink)?;
     Ok(Stats {
         seen: Some(seen),
         taken: 0,
@@ -48,6 +86,7 @@ pub(crate) fn write(
         method: Method::Stream,
         reason: if is_file { "every record must be looked at" } else { "a stream passes by once" }
             .to_owned(),
+        note: None,
     })
 }
 
@@ -76,21 +115,15 @@ pub(crate) fn split(
     }
     let reason = "a stream passes by once: each record is assigned by chance".to_owned();
     let (seen, bytes_read) = (Some(scan.rank()), scan.bytes_read());
-    Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason })
+    Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason, note: None })
 }
 
 struct Chooser<'a> {
     sampler: &'a Sampler,
-    is_file: bool,
 }
 
 impl Chooser<'_> {
-    fn choose(
-        &self,
-        scan: &mut Scan<'_>,
-        sink: &mut dyn Sink,
-        quota: Option<Quota>,
-    ) -> Result<Vec<Kept>> {
+    fn choose<K: Keep>(&self, scan: &mut Scan<'_>, quota: Option<Quota>) -> Result<Vec<K>> {
         if let (Some(column), Some(quota)) = (&self.sampler.key, quota) {
             return self.strata(scan, column, quota);
         }
@@ -98,14 +131,14 @@ impl Chooser<'_> {
         let (n, is_exact) = match self.sampler.amount {
             Amount::Exactly(n) => (n, true),
             Amount::AtMost(n) => (n, false),
-            Amount::Share(p) => return self.by_chance(scan, sink, p),
+            Amount::Share(_) => unreachable!("drawn by chance"),
         };
-        let kept = if self.sampler.weight.is_some() {
+        let kept: Vec<K> = if self.sampler.weight.is_some() {
             self.weighted(scan, rng, n)?
         } else if self.sampler.with_replacement {
-            self.slots(scan, rng, n)?
+            slots(scan, rng, n)?
         } else {
-            self.reservoir(scan, rng, n)?
+            reservoir(scan, rng, n)?
         };
         if is_exact && (kept.len() as u64) < n {
             return Err(match self.sampler.weight {
@@ -116,25 +149,7 @@ impl Chooser<'_> {
         Ok(kept)
     }
 
-    fn reservoir(&self, scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<Kept>> {
-        let mut reservoir = Reservoir::new(rng, n as usize);
-        while scan.go_to(reservoir.next_rank())? {
-            let Some(kept) = self.next(scan)? else { break };
-            reservoir.offer(kept);
-        }
-        Ok(reservoir.into_items())
-    }
-
-    fn slots(&self, scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<Kept>> {
-        let mut slots = Slots::new(rng, n)?;
-        while scan.go_to(slots.next_rank().unwrap_or(u64::MAX))? {
-            let Some(kept) = self.next(scan)? else { break };
-            slots.offer(&kept);
-        }
-        Ok(slots.into_held())
-    }
-
-    fn weighted(&self, scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<Kept>> {
+    fn weighted<K: Keep>(&self, scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
         let weight = self.sampler.weight.as_ref();
         let picker = match weight {
             Some(Weight::Column(column)) => {
@@ -154,13 +169,18 @@ impl Chooser<'_> {
                 _ => 1.0,
             };
             if reservoir.wants(weight).map_err(of_record)? {
-                reservoir.offer((record.rank, self.held(&record)));
+                reservoir.offer(K::keep(&record));
             }
         }
         Ok(reservoir.into_items())
     }
 
-    fn strata(&self, scan: &mut Scan<'_>, column: &Column, quota: Quota) -> Result<Vec<Kept>> {
+    fn strata<K: Keep>(
+        &self,
+        scan: &mut Scan<'_>,
+        column: &Column,
+        quota: Quota,
+    ) -> Result<Vec<K>> {
         let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
         let mut strata = Strata::new(self.sampler.seed, quota);
         while let Some(record) = scan.next()? {
@@ -168,56 +188,76 @@ impl Chooser<'_> {
                 continue;
             }
             let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
-            strata.offer(&key, || (record.rank, self.held(&record)));
+            strata.offer(&key, || K::keep(&record));
         }
         strata.into_items(column, self.sampler.amount.least())
     }
 
     /// Chooses each record independently: nothing is kept, unless the order is to be changed.
-    fn by_chance(&self, scan: &mut Scan<'_>, sink: &mut dyn Sink, p: f64) -> Result<Vec<Kept>> {
-        let Sampler { is_inverted, is_shuffled, .. } = *self.sampler;
+    fn by_chance(
+        &self,
+        scan: &mut Scan<'_>,
+        sink: &mut dyn Sink,
+        p: f64,
+        is_file: bool,
+    ) -> Result<Kept> {
+        let Sampler { is_shuffled, seed, memory, .. } = *self.sampler;
+        if !is_shuffled {
+            self.pass_by_chance(scan, sink, p)?;
+            return Ok(Kept::Nothing);
+        }
+        if is_file {
+            let mut places = Places::default();
+            self.pass_by_chance(scan, &mut places, p)?;
+            return Ok(Kept::Places(places.0));
+        }
+        let mut spool = Spool::new(seed, memory);
+        self.pass_by_chance(scan, &mut spool, p)?;
+        Ok(Kept::Spool(spool))
+    }
+
+    fn pass_by_chance(&self, scan: &mut Scan<'_>, sink: &mut dyn Sink, p: f64) -> Result<()> {
+        let is_inverted = self.sampler.is_inverted;
         let mut chosen = Bernoulli::new(Rng::new(self.sampler.seed), p);
-        let mut kept = Vec::new();
         let mut next = chosen.next().unwrap_or(u64::MAX);
         loop {
             if !is_inverted && !scan.go_to(next)? {
-                break;
+                return Ok(());
             }
-            let Some(record) = scan.next()? else { break };
+            let Some(record) = scan.next()? else { return Ok(()) };
             let is_chosen = record.rank == next;
             if is_chosen {
                 next = chosen.next().unwrap_or(u64::MAX);
             }
-            if is_chosen == is_inverted {
-                continue;
-            }
-            if is_shuffled {
-                kept.push((record.rank, self.held(&record)));
-            } else {
+            if is_chosen != is_inverted {
                 sink.piece(record.bytes)?;
-                let place = Place { at: record.at, len: record.bytes.len() as u64 };
-                sink.end(place, record.is_after_crlf)?;
+                sink.end(place(&record), record.is_after_crlf)?;
             }
         }
-        Ok(kept)
     }
+}
 
-    fn next(&self, scan: &mut Scan<'_>) -> Result<Option<Kept>> {
-        let record = scan.next()?;
-        Ok(record.map(|record| (record.rank, self.held(&record))))
+fn reservoir<K: Keep>(scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
+    let mut reservoir = Reservoir::new(rng, n as usize);
+    while scan.go_to(reservoir.next_rank())? {
+        let Some(record) = scan.next()? else { break };
+        reservoir.offer(K::keep(&record));
     }
+    Ok(reservoir.into_items())
+}
 
-    fn held(&self, record: &crate::input::Scanned<'_>) -> Held {
-        if self.is_file {
-            return Held::Place(Place { at: record.at, len: record.bytes.len() as u64 });
-        }
-        Held::Bytes(record.bytes.into(), record.is_after_crlf)
+fn slots<K: Keep>(scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
+    let mut slots = Slots::new(rng, n)?;
+    while scan.go_to(slots.next_rank().unwrap_or(u64::MAX))? {
+        let Some(record) = scan.next()? else { break };
+        slots.offer(&K::keep(&record));
     }
+    Ok(slots.into_held())
 }
 
 /// How many records each stratum has.
 fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Result<Sizes> {
-    if population.files().is_none() {
+    if !population.can_be_reread() {
         let text = "a share of each stratum needs their sizes: give files that can be read twice";
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
@@ -234,26 +274,37 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
     Ok(sizes)
 }
 
-/// In the order of the population, or shuffled. Returns how many bytes were read again.
-fn hand_over(
-    sampler: &Sampler,
-    population: &Population,
-    mut kept: Vec<Kept>,
-    sink: &mut dyn Sink,
-) -> Result<u64> {
-    kept.sort_unstable_by_key(|(rank, _)| *rank);
-    if sampler.is_shuffled {
-        shuffle(&mut kept, sampler.seed);
-    }
-    let mut bytes_read = 0;
-    for (_, held) in kept {
-        match held {
-            Held::Place(place) => bytes_read += fetch_places(population, &[place], sink)?,
-            Held::Bytes(bytes, is_after_crlf) => {
-                sink.piece(&bytes)?;
-                sink.end(Place { at: 0, len: 0 }, is_after_crlf)?;
+impl Kept {
+    /// Writes the records in the order of the population, or shuffled. Returns how many bytes were
+    /// read again.
+    fn write(self, sampler: &Sampler, population: &Population, sink: &mut dyn Sink) -> Result<u64> {
+        let Sampler { is_shuffled, seed, memory, .. } = *sampler;
+        match self {
+            Kept::Nothing => Ok(0),
+            Kept::Spool(spool) => spool.finish(sink).map(|()| 0),
+            Kept::Places(mut places) => {
+                places.sort_unstable();
+                if !is_shuffled {
+                    return fetch_places(population, &places, sink);
+                }
+                let bytes = places.iter().map(|place| place.len).sum();
+                let records = places.len() as u64;
+                let mut shuffler = Shuffler::new(&Shuffle { records, bytes, seed, memory }, true)?;
+                let read = fetch_places(population, &places, &mut shuffler)?;
+                drop(places);
+                Ok(read + shuffler.finish(Some(population), sink)?)
+            }
+            Kept::Copied(mut records) => {
+                records.sort_unstable_by_key(|record| record.rank);
+                if is_shuffled {
+                    shuffle(&mut records, seed);
+                }
+                for record in records {
+                    sink.piece(&record.bytes)?;
+                    sink.end(Place { at: 0, len: 0 }, record.rank & 1 != 0)?;
+                }
+                Ok(0)
             }
         }
     }
-    Ok(bytes_read)
 }

@@ -39,6 +39,7 @@ mod program;
 mod readme;
 mod report;
 mod sample;
+mod sample_choices;
 mod sample_input;
 #[cfg(feature = "parquet")]
 mod sample_parquet;

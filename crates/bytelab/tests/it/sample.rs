@@ -6,12 +6,12 @@ use std::process::{Output, Stdio};
 
 use crate::program::World;
 
-fn lines(n: usize) -> String {
+pub(crate) fn lines(n: usize) -> String {
     (0..n).fold(String::new(), |text, i| text + &i.to_string() + "\n")
 }
 
 /// A world with a file of lines, and the path of the file.
-fn world(text: &str) -> (World, String) {
+pub(crate) fn world(text: &str) -> (World, String) {
     let world = World::new();
     let path = world.path("lines");
     std::fs::write(&path, text).unwrap();
@@ -31,7 +31,7 @@ fn names(world: &World) -> Vec<String> {
     names_in(world.dir.path())
 }
 
-fn names_in(dir: &std::path::Path) -> Vec<String> {
+pub(crate) fn names_in(dir: &std::path::Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -1,6 +1,6 @@
 //! `bytelab sample` with faulty inputs, as a user sees it.
 
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::process::{Output, Stdio};
 
 use crate::program::World;
@@ -67,9 +67,12 @@ fn more_draws_than_memory_holds_are_told_in_one_line() {
         let pipe = piped(&world, &["sample", "-n", &n, "--with-replacement"], b"a\nb\n");
         let shuffled = ["sample", &path, "-n", &n, "--with-replacement", "--shuffle"];
         let file = world.command(&shuffled).output().unwrap();
-        for output in [pipe, file] {
+        for (output, expected) in [
+            (pipe, format!("memory cannot hold {n} records at once: ")),
+            (file, format!("{n} records in random order need temporary files of about ")),
+        ] {
             let stderr = String::from_utf8(output.stderr).unwrap();
-            let expected = format!("bytelab sample: memory cannot hold {n} records at once: ");
+            let expected = format!("bytelab sample: {expected}");
             assert_eq!(output.status.code(), Some(2), "{stderr}");
             assert!(stderr.starts_with(&expected) && stderr.lines().count() == 1, "{stderr}");
         }
@@ -100,17 +103,86 @@ fn a_damaged_zstd_file_gives_no_sample_with_success() {
 }
 
 #[test]
-fn more_files_than_the_soft_limit_of_descriptors_are_sampled() {
+fn more_files_than_there_may_be_descriptors_are_sampled() {
     let world = World::new();
     for i in 0..100 {
         std::fs::write(world.path(&format!("f{i}")), "line\n").unwrap();
     }
     let program = world.command(&[]).get_program().to_owned();
-    #[expect(clippy::disallowed_methods, reason = "only a shell sets a limit before the program")]
-    let mut shell = std::process::Command::new("sh");
-    let script = "ulimit -S -n 64; exec \"$0\" sample -n 100 \"$1\"/f*";
-    let output = shell.args(["-c", script]).arg(program).arg(world.path("")).output().unwrap();
+    for choice in ["-n 100", "-n 100 --shuffle", "-p 1 --method stream", "-n 100 --method mmap"] {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "only a shell sets a limit before the program"
+        )]
+        let mut shell = std::process::Command::new("sh");
+        let script = format!("ulimit -n 32; exec \"$0\" sample {choice} \"$1\"/f*");
+        let shell = shell.args(["-c", &script]).arg(&program).arg(world.path(""));
+        let output = shell.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        assert_eq!(output.stdout, "line\n".repeat(100).as_bytes());
+    }
+}
+
+/// Runs with this file as standard input, from this offset.
+fn redirected(world: &World, args: &[&str], path: &std::path::Path, offset: u64) -> Output {
+    let mut file = std::fs::File::open(path).unwrap();
+    file.seek(SeekFrom::Start(offset)).unwrap();
+    world.command(args).stdin(file).output().unwrap()
+}
+
+#[test]
+fn a_redirected_file_allows_what_a_named_one_allows() {
+    let world = World::new();
+    let path = world.path("table.csv");
+    let text = (0..300).fold("city,v\n".to_owned(), |text, i| text + &format!("c{},{i}\n", i % 3));
+    std::fs::write(&path, &text).unwrap();
+    for choice in [
+        &["--per", "city=10%"][..],
+        &["-n", "295", "--invert"],
+        &["-n", "5"],
+        &["-n", "5", "--shuffle"],
+        &["-n", "5", "--weight", "v"],
+    ] {
+        let args = [&["sample", "-f", "csv", "--header", "--seed", "1"], choice].concat();
+        let output = redirected(&world, &args, &path, 0);
+        let named = world.run(&[&args[..], &[path.to_str().unwrap()]].concat());
+        assert_eq!((output.status.code(), named.code), (Some(0), 0), "{}", named.stderr);
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), named.stdout, "{choice:?}");
+    }
+    // What another program has read already is no part of it.
+    let output = redirected(&world, &["sample", "-p", "1"], &path, 7);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), text[7..]);
+    let output = redirected(&world, &["sample", "-n", "1", "--index"], &path, 0);
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert_eq!(output.stdout, "line\n".repeat(100).as_bytes());
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("and named by a path, have an index"), "{stderr}");
+}
+
+#[test]
+fn a_file_that_grows_is_sampled_with_a_note() {
+    let world = World::new();
+    let path = world.path("log");
+    // More than the pipe holds, so that the program waits in the middle of its output.
+    std::fs::write(&path, "a line\n".repeat(400_000)).unwrap();
+    let fifo = world.path("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+    let child = world
+        .command(&["sample", path.to_str().unwrap(), "-p", "1", "-o", fifo.to_str().unwrap()])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reader = std::fs::File::open(&fifo).unwrap();
+    reader.read_exact(&mut [0; 7]).unwrap();
+    let mut log = std::fs::File::options().append(true).open(&path).unwrap();
+    log.write_all(b"later\n").unwrap();
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), rest.lines().count()), (Some(0), 399_999), "{stderr}");
+    let path = path.display();
+    let expected =
+        format!("bytelab sample: note: {path} has grown by 6 bytes, which are left out\n");
+    assert_eq!(stderr, expected);
 }

@@ -8,6 +8,7 @@ mod replacement;
 mod reservoir;
 mod rest;
 mod strata;
+mod systematic;
 mod weighted;
 
 #[cfg(test)]
@@ -21,6 +22,7 @@ pub use replacement::WithReplacement;
 pub use reservoir::Reservoir;
 pub(crate) use rest::Rest;
 pub(crate) use strata::{Quota, Sizes, Strata};
+pub use systematic::Systematic;
 pub use weighted::WeightedReservoir;
 
 use crate::{Error, ErrorKind, Result};

@@ -1,15 +1,15 @@
 //! A number of records of each stratum, which are the records with the same key. It knows keys, not
 //! where they come from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 
 use super::{Reservoir, shares};
 use crate::random::Rng;
 use crate::{Error, ErrorKind, Result};
 
-/// The ids of the keys.
-type Counts = BTreeMap<Box<[u8]>, u64>;
+/// A number for each key.
+type Counts = HashMap<Box<[u8]>, u64>;
 
 /// The number of records of each key.
 #[derive(Default)]
@@ -25,15 +25,13 @@ impl Sizes {
 
     /// The share `p` of all, in whole records of each stratum, by the largest remainders.
     pub(crate) fn quota(self, p: f64) -> Quota {
-        let Sizes(mut counts) = self;
-        let total: u64 = counts.values().sum();
+        let total: u64 = self.0.values().sum();
         let wanted = (p * total as f64).round() as u64;
+        // Of equal remainders the first key wins.
+        let counts: BTreeMap<Box<[u8]>, u64> = self.0.into_iter().collect();
         let sizes: Vec<f64> = counts.values().map(|count| *count as f64).collect();
-        for (count, share) in counts.values_mut().zip(shares(wanted, &sizes)) {
-            *count = share;
-        }
-        counts.retain(|_, share| *share > 0);
-        Quota::Of(counts)
+        let quotas = counts.into_keys().zip(shares(wanted, &sizes));
+        Quota::Of(quotas.filter(|(_, share)| *share > 0).collect())
     }
 }
 
@@ -48,48 +46,59 @@ pub(crate) enum Quota {
 pub(crate) struct Strata<T> {
     seed: u64,
     quota: Quota,
-    by_key: BTreeMap<Box<[u8]>, (u64, Reservoir<T>)>,
+    /// The index of the stratum with each key.
+    by_key: HashMap<Box<[u8]>, usize>,
+    list: Vec<Stratum<T>>,
+}
+
+struct Stratum<T> {
+    /// The number of its records so far.
+    seen: u64,
+    reservoir: Reservoir<T>,
 }
 
 impl<T> Strata<T> {
     pub(crate) fn new(seed: u64, quota: Quota) -> Strata<T> {
-        Strata { seed, quota, by_key: BTreeMap::new() }
+        Strata { seed, quota, by_key: HashMap::new(), list: Vec::new() }
     }
 
     /// Takes the next record of this key; it is materialised only if it is needed.
     pub(crate) fn offer(&mut self, key: &[u8], record: impl FnOnce() -> T) {
-        if !self.by_key.contains_key(key) {
-            let wanted = match &mut self.quota {
-                Quota::Each(0) => None,
-                Quota::Each(n) => Some((key.into(), *n)),
-                Quota::Of(counts) => counts.remove_entry(key),
-            };
-            let Some((key, n)) = wanted else { return };
-            let rng = Rng::new(self.seed ^ key_seed(&key));
-            self.by_key.insert(key, (0, Reservoir::new(rng, n as usize)));
+        let known = self.by_key.get(key).copied();
+        let Some(index) = known.or_else(|| self.begin(key)) else { return };
+        let stratum = &mut self.list[index];
+        if stratum.seen == stratum.reservoir.next_rank() {
+            stratum.reservoir.offer(record());
         }
-        let Some((seen, reservoir)) = self.by_key.get_mut(key) else { return };
-        if *seen == reservoir.next_rank() {
-            reservoir.offer(record());
-        }
-        *seen += 1;
+        stratum.seen += 1;
+    }
+
+    /// A new stratum, if any of its records are wanted.
+    fn begin(&mut self, key: &[u8]) -> Option<usize> {
+        let (key, n) = match &mut self.quota {
+            Quota::Each(0) => return None,
+            Quota::Each(n) => (key.into(), *n),
+            Quota::Of(counts) => counts.remove_entry(key)?,
+        };
+        let rng = Rng::new(self.seed ^ key_seed(&key));
+        self.list.push(Stratum { seen: 0, reservoir: Reservoir::new(rng, n as usize) });
+        self.by_key.insert(key, self.list.len() - 1);
+        Some(self.list.len() - 1)
     }
 
     /// All records that are held, in no order. It is an error if a stratum has fewer records than
     /// `least`.
     pub(crate) fn into_items(self, column: &dyn Display, least: u64) -> Result<Vec<T>> {
-        let mut items = Vec::new();
-        for (key, (seen, reservoir)) in self.by_key {
-            if seen < least {
-                let key = String::from_utf8_lossy(&key);
-                let text = format!(
-                    "{least} records of each {column} were requested, but {key:?} has {seen}"
-                );
-                return Err(Error::new(ErrorKind::TooFew, text));
-            }
-            items.extend(reservoir.into_items());
+        let seen = |index: &usize| self.list[*index].seen;
+        let few = self.by_key.iter().filter(|(_, index)| seen(index) < least);
+        if let Some((key, index)) = few.min() {
+            let (key, seen) = (String::from_utf8_lossy(key), seen(index));
+            let text =
+                format!("{least} records of each {column} were requested, but {key:?} has {seen}");
+            return Err(Error::new(ErrorKind::TooFew, text));
         }
-        Ok(items)
+        let items = self.list.into_iter();
+        Ok(items.flat_map(|stratum| stratum.reservoir.into_items()).collect())
     }
 }
 
@@ -127,7 +136,8 @@ mod tests {
             sizes.count(key.as_bytes());
         }
         let Quota::Of(quotas) = sizes.quota(0.5) else { panic!("not of each") };
-        let quotas: Vec<(&[u8], u64)> = quotas.iter().map(|(key, n)| (&**key, *n)).collect();
+        let mut quotas: Vec<(&[u8], u64)> = quotas.iter().map(|(key, n)| (&**key, *n)).collect();
+        quotas.sort_unstable();
         assert_eq!(quotas, [(b"a".as_slice(), 2), (b"b", 2)]);
     }
 

@@ -81,7 +81,8 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     Ok(window.bytes_read - before)
 }
 
-fn is_after_crlf(window: &mut Window<'_>, at: u64) -> Result<bool> {
+/// Whether CRLF precedes this offset.
+pub(super) fn is_after_crlf(window: &mut Window<'_>, at: u64) -> Result<bool> {
     let Some(before) = at.checked_sub(2) else { return Ok(false) };
     let first = window.at(before, 1)?.first() == Some(&b'\r');
     Ok(first && window.at(before + 1, 1)?.first() == Some(&b'\n'))

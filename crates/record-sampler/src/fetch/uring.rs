@@ -12,7 +12,7 @@ use io_uring::{IoUring, opcode, types::Fd};
 
 use super::part::{IN_FLIGHT, Part};
 use super::{Ranks, next_below};
-use crate::input::{Advice, PlainFile, advise, read_exactly};
+use crate::input::{Advice, Open, PlainFile, advise, read_exactly};
 use crate::sink::{Place, Sink};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
@@ -56,6 +56,7 @@ pub(super) fn fetch(
 struct Reads<'a> {
     ring: IoUring,
     file: &'a PlainFile,
+    open: Open<'a>,
     /// One buffer for each read in flight, used in turn.
     slots: Vec<Slot>,
     first: usize,
@@ -78,9 +79,10 @@ impl<'a> Reads<'a> {
             let text = "a ring is for records of up to 1 MiB";
             return Err(Error::new(ErrorKind::BadRequest, text));
         }
+        let open = file.handle.get().map_err(refused)?;
         let slot = || Slot { buffer: vec![0; len as usize].into(), offset: 0, result: None };
         let slots = (0..IN_FLIGHT).map(|_| slot()).collect();
-        Ok(Reads { ring, file, slots, first: 0, count: 0, in_flight: 0 })
+        Ok(Reads { ring, file, open, slots, first: 0, count: 0, in_flight: 0 })
     }
 
     fn has_room(&self) -> bool {
@@ -92,10 +94,10 @@ impl<'a> Reads<'a> {
         let slot = &mut self.slots[number];
         (slot.offset, slot.result) = (offset, None);
         let (buffer, len) = (slot.buffer.as_mut_ptr(), slot.buffer.len() as u32);
-        let read = opcode::Read::new(Fd(self.file.file.as_raw_fd()), buffer, len);
+        let read = opcode::Read::new(Fd(self.open.as_raw_fd()), buffer, len);
         let entry = read.offset(offset).build().user_data(number as u64);
         // SAFETY: the buffer is neither moved nor accessed before its completion, see `Drop`; the
-        // file is borrowed for longer.
+        // file stays open for longer.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.map_err(|_| refused(IoError::from(std::io::ErrorKind::OutOfMemory)))?;
         self.count += 1;

@@ -20,7 +20,9 @@ pub(crate) fn advise(file: &PlainFile, offset: u64, len: Option<NonZero<u64>>, a
         Advice::Random => rustix::fs::Advice::Random,
         Advice::WillNeed => rustix::fs::Advice::WillNeed,
     };
-    let _ = rustix::fs::fadvise(&file.file, offset, len, advice);
+    if let Ok(open) = file.handle.get() {
+        let _ = rustix::fs::fadvise(&*open, offset, len, advice);
+    }
 }
 
 /// Other systems do without it.

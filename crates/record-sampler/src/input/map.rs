@@ -24,9 +24,11 @@ pub(crate) fn map(file: &PlainFile, density: Density) -> Result<Mmap> {
         .map_err(|_| Error::new(ErrorKind::BadRequest, "is too large to be mapped"))?;
     let mut options = MmapOptions::new();
     options.len(len);
+    let mapping = |error| Error::caused(ErrorKind::Io, "mapping it", error);
+    let open = file.handle.get().map_err(mapping)?;
     // SAFETY: the bytes are only read as bytes; the danger of a truncated file is documented above.
-    let map = unsafe { options.map(&file.file) };
-    let map = map.map_err(|error| Error::caused(ErrorKind::Io, "mapping it", error))?;
+    let map = unsafe { options.map(&*open) };
+    let map = map.map_err(mapping)?;
     // Advice only: without it more is read than needed, or faults take longer.
     let _ = match density {
         Density::Sparse => map.advise(Advice::Random),

@@ -4,8 +4,11 @@ mod advice;
 mod cache;
 mod column;
 mod compressed;
+mod digest;
+mod handle;
 mod header;
 mod map;
+mod plain_file;
 mod records;
 mod scan;
 mod window;
@@ -13,7 +16,8 @@ mod window;
 use std::fmt::Write;
 use std::fs::{File, Metadata};
 use std::io::Read;
-use std::os::unix::fs::{FileExt, MetadataExt};
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use advice::{Advice, advise};
@@ -22,11 +26,20 @@ pub use column::Column;
 pub(crate) use column::Picker;
 #[cfg(feature = "parquet")]
 pub(crate) use column::weight;
+use compressed::Encoding;
+pub(crate) use digest::digest;
+use handle::Descriptors;
+pub(crate) use handle::Handle;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub(crate) use handle::Open;
 pub(crate) use header::Header;
 pub(crate) use map::{Density, fault_bytes, map};
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub(crate) use plain_file::read_exactly;
+pub(crate) use plain_file::{BOM, PlainFile, without_bom};
 pub(crate) use records::{Found, Records};
-pub(crate) use scan::{FileReader, Scan, Scanned};
-pub(crate) use window::{Access, PAGE_BYTES, Window, read_exactly};
+pub(crate) use scan::{Checkpoint, FileReader, Scan, Scanned};
+pub(crate) use window::{Access, PAGE_BYTES, Window};
 
 use crate::{Error, ErrorKind, Format, Result};
 
@@ -53,6 +66,7 @@ pub struct Population {
     /// The largest record that is held in memory.
     pub(crate) max_record: u64,
     pub(crate) inputs: Vec<Input>,
+    descriptors: Descriptors,
 }
 
 /// A longer record is more often the result of a missing quote.
@@ -66,26 +80,10 @@ pub(crate) struct Input {
 
 pub(crate) enum Source {
     File(PlainFile),
+    /// A compressed file, which is read from start to end, and can be read again.
+    Compressed(PlainFile, Encoding),
     /// Taken when it is read.
     Stream(Option<Box<dyn Read + Send>>),
-}
-
-/// A regular file, with its size and time when it was opened.
-pub(crate) struct PlainFile {
-    pub(crate) file: File,
-    pub(crate) size: u64,
-    pub(crate) modified_ns: i128,
-    edges: Option<[Vec<u8>; 2]>,
-}
-
-/// At each end of a file. To read them costs some microseconds a file.
-const EDGE_BYTES: u64 = 4096;
-
-/// The byte order mark of UTF-8, which some programs write at the start of a text.
-pub(crate) const BOM: &[u8; 3] = b"\xef\xbb\xbf";
-
-pub(crate) fn without_bom(text: &[u8]) -> &[u8] {
-    text.strip_prefix(BOM).unwrap_or(text)
 }
 
 impl std::fmt::Debug for Population {
@@ -97,7 +95,7 @@ impl std::fmt::Debug for Population {
             .field("mixed_headers", &self.mixed_headers)
             .field("max_record", &self.max_record)
             .field("inputs", &paths)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -109,11 +107,13 @@ impl Population {
             mixed_headers: false,
             max_record: MAX_RECORD,
             inputs: Vec::new(),
+            descriptors: Descriptors::new(),
         }
     }
 
-    /// Opens files. A regular file is read at any offset; a pipe or a device, and a file whose name
-    /// ends in `.gz`, `.zst` or `.br`, is read once from start to end.
+    /// Opens files. A regular file is read at any offset; one whose name ends in `.gz`, `.zst` or
+    /// `.br` from start to end, and again if needed; a pipe or a device once from start to end.
+    /// There may be more files than this process may have open.
     ///
     /// ```
     /// use record_sampler::{Format, Population};
@@ -127,11 +127,66 @@ impl Population {
         let mut population = Population::new(format);
         check_format(format)?;
         for path in paths {
-            population
-                .inputs
-                .push(Input::open(path.as_ref(), format).map_err(|e| e.with_path(path.as_ref()))?);
+            let path = path.as_ref();
+            let input = population.open_input(path).map_err(|error| error.with_path(path))?;
+            population.inputs.push(input);
         }
         Ok(population)
+    }
+
+    /// A file that is open already, such as a redirected standard input, from its start; the name
+    /// is used in error messages. What is not a regular file is a stream.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let file = std::fs::File::open("Cargo.toml")?;
+    /// let mut population = Population::from_file("standard input", file, Format::Lines)?;
+    /// let mut by_name = Population::open(["Cargo.toml"], Format::Lines)?;
+    /// let sampler = Sampler::exactly(3);
+    /// assert_eq!(sampler.records(&mut population)?, sampler.records(&mut by_name)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_file(name: impl Into<PathBuf>, file: File, format: Format) -> Result<Population> {
+        let mut population = Population::new(format);
+        let path = name.into();
+        let input = check_format(format).and_then(|()| population.input(&path, file, true));
+        population.inputs.push(input.map_err(|error| error.with_path(&path))?);
+        Ok(population)
+    }
+
+    fn open_input(&self, path: &Path) -> Result<Input> {
+        let file = File::open(path).map_err(|error| Error::caused(ErrorKind::Io, "", error))?;
+        self.input(path, file, false)
+    }
+
+    /// A file without a path can be opened neither again nor beside an index.
+    fn input(&self, path: &Path, file: File, has_no_path: bool) -> Result<Input> {
+        let io = |error| Error::caused(ErrorKind::Io, "", error);
+        let metadata = file.metadata().map_err(io)?;
+        if metadata.is_dir() {
+            return Err(Error::new(ErrorKind::BadRequest, "is a directory"));
+        }
+        let is_text = self.format.is_text();
+        let reader = |file: File| -> Box<dyn Read + Send> {
+            if is_text { compressed::sniffed(file) } else { Box::new(file) }
+        };
+        let named = Encoding::from_path(path);
+        let source = if metadata.is_file() && !may_hold_more(&metadata) {
+            // Records of a fixed size may begin with any bytes.
+            let sniffed = if is_text { compressed::sniff(&file)? } else { None };
+            let path = (!has_no_path).then_some(path);
+            let file = PlainFile::new(file, path, &metadata, &self.descriptors);
+            match named.or(sniffed) {
+                Some(encoding) => Source::Compressed(file, encoding),
+                None => Source::File(file),
+            }
+        } else {
+            Source::Stream(Some(match named {
+                Some(encoding) => compressed::decoder(encoding, file).map_err(io)?,
+                None => reader(file),
+            }))
+        };
+        Ok(Input { path: path.to_owned(), source })
     }
 
     /// A population that can be read only once.
@@ -222,20 +277,23 @@ impl Population {
         self
     }
 
-    /// The files, if none of the inputs is a stream.
+    /// The files, if each input is one that can be read at any offset.
     pub(crate) fn files(&self) -> Option<Vec<&PlainFile>> {
-        let file = |input: &'_ Input| match &input.source {
-            Source::File(_) => true,
-            Source::Stream(_) => false,
-        };
-        if !self.inputs.iter().all(file) {
-            return None;
-        }
-        let files = self.inputs.iter().filter_map(|input| match &input.source {
+        let files = self.inputs.iter().map(|input| match &input.source {
             Source::File(file) => Some(file),
-            Source::Stream(_) => None,
+            Source::Compressed(..) | Source::Stream(_) => None,
         });
-        Some(files.collect())
+        files.collect()
+    }
+
+    /// Whether each input is a plain file that has a path.
+    pub(crate) fn has_paths(&self) -> bool {
+        self.files().is_some_and(|files| files.iter().all(|file| file.handle.has_path()))
+    }
+
+    /// Whether all records can be read more than once.
+    pub(crate) fn can_be_reread(&self) -> bool {
+        self.inputs.iter().all(|input| !matches!(input.source, Source::Stream(_)))
     }
 
     /// Verifies that no file has changed since it was opened, but for bytes that were appended to
@@ -243,12 +301,15 @@ impl Population {
     pub(crate) fn check_unchanged(&self) -> Result<String> {
         let mut note = String::new();
         for input in &self.inputs {
-            if let Source::File(file) = &input.source {
+            if let Source::File(file) | Source::Compressed(file, _) = &input.source {
                 let growth = file.growth().map_err(|error| error.with_path(&input.path))?;
                 if growth > 0 {
                     let name = input.path.display();
-                    let _ =
-                        write!(note, "; {name} has grown by {growth} bytes, which are left out");
+                    let comma = if note.is_empty() { "" } else { "; " };
+                    let _ = write!(
+                        note,
+                        "{comma}{name} has grown by {growth} bytes, which are left out"
+                    );
                 }
             }
         }
@@ -268,27 +329,6 @@ fn check_format(format: Format) -> Result<()> {
     }
 }
 
-impl Input {
-    fn open(path: &Path, format: Format) -> Result<Input> {
-        let io = |error| Error::caused(ErrorKind::Io, "", error);
-        let file = File::open(path).map_err(io)?;
-        let metadata = file.metadata().map_err(io)?;
-        if metadata.is_dir() {
-            return Err(Error::new(ErrorKind::BadRequest, "is a directory"));
-        }
-        let is_file = metadata.is_file() && !may_hold_more(&metadata);
-        // Records of a fixed size may begin with any bytes.
-        let may_sniff = is_file && format.is_text();
-        let source = match compressed::decoder(path, &file, may_sniff).map_err(io)? {
-            Some(decoder) => Source::Stream(Some(decoder)),
-            None if is_file => Source::File(PlainFile::new(file, &metadata)),
-            None if format.is_text() => Source::Stream(Some(compressed::sniffed(file))),
-            None => Source::Stream(Some(Box::new(file))),
-        };
-        Ok(Input { path: path.to_owned(), source })
-    }
-}
-
 /// Whether an empty file may hold more than its size says: those of kernel file systems, which have
 /// no device.
 #[cfg(target_os = "linux")]
@@ -300,69 +340,4 @@ fn may_hold_more(metadata: &Metadata) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn may_hold_more(_: &Metadata) -> bool {
     false
-}
-
-impl PlainFile {
-    fn new(file: File, metadata: &Metadata) -> PlainFile {
-        let size = metadata.len();
-        let edges = edges(&file, size);
-        PlainFile { file, size, modified_ns: modified_ns(metadata), edges }
-    }
-
-    /// The length of a byte order mark before the first record.
-    pub(crate) fn bom_bytes(&self, format: Format) -> Result<u64> {
-        if !format.drops_bom() || self.size < BOM.len() as u64 {
-            return Ok(0);
-        }
-        let mut start = [0; BOM.len()];
-        read_exactly(self, &mut start, 0)?;
-        Ok(if start == *BOM { BOM.len() as u64 } else { 0 })
-    }
-
-    /// The number of bytes that were appended since the file was opened. It is an error if the file
-    /// was truncated, or written to and not appended to.
-    pub(crate) fn growth(&self) -> Result<u64> {
-        let metadata =
-            self.file.metadata().map_err(|error| Error::caused(ErrorKind::Io, "", error))?;
-        match metadata.len().checked_sub(self.size) {
-            Some(0) if modified_ns(&metadata) != self.modified_ns => Err(self.changed(self.size)),
-            // What was appended to still has the same bytes at both edges of what was there before.
-            Some(1..) if edges(&self.file, self.size) != self.edges => {
-                Err(self.changed(metadata.len()))
-            }
-            Some(growth) => Ok(growth),
-            None => Err(self.changed(metadata.len())),
-        }
-    }
-
-    fn changed(&self, size: u64) -> Error {
-        let text = if size == self.size {
-            "was written to while it was read".to_owned()
-        } else {
-            format!("changed from {} to {size} bytes while it was read", self.size)
-        };
-        Error::new(ErrorKind::Changed, text)
-    }
-
-    /// The error for a file that ended before its size.
-    pub(crate) fn cut(&self) -> Error {
-        let size = self.file.metadata().map_or(0, |metadata| metadata.len());
-        self.changed(size)
-    }
-}
-
-/// The first and the last bytes of a file of this size, by which one that was overwritten by a
-/// larger one is told from one that was appended to. None where they cannot be read.
-fn edges(file: &File, size: u64) -> Option<[Vec<u8>; 2]> {
-    let len = size.min(EDGE_BYTES);
-    let read = |offset| {
-        let mut bytes = vec![0; len as usize];
-        file.read_exact_at(&mut bytes, offset).ok().map(|()| bytes)
-    };
-    let last = if size > len { read(size - len)? } else { Vec::new() };
-    Some([read(0)?, last])
-}
-
-fn modified_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
 }

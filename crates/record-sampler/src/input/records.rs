@@ -57,6 +57,18 @@ impl<R: Read> Records<R> {
         self.offset + (self.end - self.start) as u64
     }
 
+    /// The offset behind the last record that was found or skipped, and the two bytes before it.
+    pub(crate) fn position(&self) -> (u64, [u8; 2]) {
+        (self.offset, self.last_two)
+    }
+
+    /// Continues behind a record that ends there, with another reader.
+    pub(crate) fn continue_at(&mut self, (offset, last_two): (u64, [u8; 2]), reader: R) {
+        self.splitter = Splitter::new(self.format, self.max);
+        (self.reader, self.offset, self.last_two) = (reader, offset, last_two);
+        (self.start, self.end, self.has_ended) = (0, 0, false);
+    }
+
     /// Finds the next record.
     pub(crate) fn find(&mut self) -> Result<Option<Found>> {
         let mut looked_at = 0;

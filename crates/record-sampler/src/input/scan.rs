@@ -1,10 +1,11 @@
 //! All records of a population in one pass, input after input.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
-use super::{Found, Header, Population, Records, Source};
+use super::compressed::decoder;
+use super::{Found, Handle, Header, PlainFile, Population, Records, Source};
 use crate::watch::{Watch, Watched};
 use crate::{Error, ErrorKind, Format, Result};
 
@@ -21,6 +22,16 @@ pub(crate) struct Scan<'a> {
     rank: u64,
     header: Header,
     bytes_before: u64,
+    /// The bytes that were left out by jumps.
+    jumped: u64,
+}
+
+/// Where a record begins.
+#[derive(Clone, Copy)]
+pub(crate) struct Checkpoint {
+    input: usize,
+    position: (u64, [u8; 2]),
+    pub(crate) rank: u64,
 }
 
 /// A record of the population.
@@ -44,6 +55,7 @@ impl<'a> Scan<'a> {
             rank: 0,
             header: Header::default(),
             bytes_before: 0,
+            jumped: 0,
         };
         scan.open_next()?;
         Ok(scan)
@@ -67,7 +79,48 @@ impl<'a> Scan<'a> {
     }
 
     pub(crate) fn bytes_read(&self) -> u64 {
-        self.bytes_before + self.current.as_ref().map_or(0, Records::bytes_read)
+        let bytes = self.bytes_before + self.current.as_ref().map_or(0, Records::bytes_read);
+        bytes - self.jumped
+    }
+
+    /// Where the next record begins, if it is in a file that can be read at any offset.
+    pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
+        let input = self.next_input.checked_sub(1)?;
+        let Source::File(_) = &self.population.inputs.get(input)?.source else { return None };
+        let position = self.current.as_ref()?.position();
+        Some(Checkpoint { input, position, rank: self.rank })
+    }
+
+    /// The number of bytes of the current input up to the next record.
+    pub(crate) fn offset(&self) -> u64 {
+        self.current.as_ref().map_or(0, |records| records.position().0)
+    }
+
+    /// Moves forward to a checkpoint, from which `piece` bytes are read at once, unless what is
+    /// before it was read already.
+    pub(crate) fn jump(&mut self, to: &Checkpoint, piece: usize) -> Result<()> {
+        let from = self.next_input;
+        while self.next_input <= to.input && self.current.is_some() {
+            self.open_next()?;
+        }
+        let (Some(records), Some(input)) =
+            (&mut self.current, self.population.inputs.get(to.input))
+        else {
+            return Ok(());
+        };
+        let (offset, read) = (to.position.0, records.bytes_read());
+        let Source::File(file) = &input.source else { return Ok(()) };
+        if self.next_input == from && offset <= read {
+            return Ok(());
+        }
+        let reader = FileReader { offset, piece, ..FileReader::new(file) };
+        let watch = self.watch.clone();
+        watch.advance(offset.saturating_sub(read))?;
+        records.continue_at(to.position, Box::new(Watched { reader, watch }));
+        self.jumped += offset.saturating_sub(read);
+        self.bytes_before += read.saturating_sub(offset);
+        self.rank = to.rank;
+        Ok(())
     }
 
     /// The next record.
@@ -145,12 +198,10 @@ impl<'a> Scan<'a> {
         let Some(input) = self.population.inputs.get_mut(self.next_input) else { return Ok(None) };
         self.next_input += 1;
         let reader: Box<dyn Read + Send> = match &mut input.source {
-            Source::File(file) => {
-                let copy = file.file.try_clone();
-                let copy = copy.map_err(|e| {
-                    Error::caused(ErrorKind::Io, "opening it again", e).with_path(&input.path)
-                })?;
-                Box::new(FileReader { file: copy, offset: 0, end: file.size })
+            Source::File(file) => Box::new(FileReader::new(file)),
+            Source::Compressed(file, encoding) => {
+                let reader = decoder(*encoding, FileReader::new(file));
+                reader.map_err(|e| Error::caused(ErrorKind::Io, "", e).with_path(&input.path))?
             }
             Source::Stream(stream) => stream.take().ok_or_else(|| {
                 Error::new(ErrorKind::BadRequest, "passes by only once, and has been read")
@@ -178,15 +229,23 @@ impl<'a> Scan<'a> {
 
 /// A file from its start to where it ended when it was opened, independent of other readers.
 pub(crate) struct FileReader {
-    pub(crate) file: File,
-    pub(crate) offset: u64,
-    pub(crate) end: u64,
+    file: Arc<Handle>,
+    offset: u64,
+    end: u64,
+    /// The most bytes that are read at once.
+    piece: usize,
+}
+
+impl FileReader {
+    pub(crate) fn new(file: &PlainFile) -> FileReader {
+        FileReader { file: Arc::clone(&file.handle), offset: 0, end: file.size, piece: usize::MAX }
+    }
 }
 
 impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = buffer.len().min((self.end - self.offset) as usize);
-        let n = self.file.read_at(&mut buffer[..left], self.offset)?;
+        let left = buffer.len().min(self.piece).min((self.end - self.offset) as usize);
+        let n = self.file.get()?.read_at(&mut buffer[..left], self.offset)?;
         self.offset += n as u64;
         Ok(n)
     }

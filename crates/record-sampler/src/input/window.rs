@@ -1,11 +1,9 @@
 //! Bytes at any offset of a file, through a mapping or through a small buffer.
 
-use std::os::unix::fs::FileExt;
-
 use memmap2::Mmap;
 
-use super::PlainFile;
-use crate::{Error, ErrorKind, Result};
+use super::plain_file::{PlainFile, read_exactly};
+use crate::Result;
 
 /// How bytes are accessed.
 #[derive(Clone, Copy)]
@@ -98,12 +96,4 @@ impl Aligned {
     fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[self.start..self.start + self.capacity]
     }
-}
-
-/// Reads all bytes at the offset, or returns the error.
-pub(crate) fn read_exactly(file: &PlainFile, buffer: &mut [u8], offset: u64) -> Result<()> {
-    file.file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => file.cut(),
-        _ => Error::caused(ErrorKind::Io, &format!("reading at offset {offset}"), error),
-    })
 }

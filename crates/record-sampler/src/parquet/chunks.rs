@@ -1,6 +1,5 @@
 //! Passes the bytes of a file to the Parquet library: counted, checked, and only those it requests.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +10,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::failure::unsound;
-use crate::input::PlainFile;
+use crate::input::{Handle, PlainFile};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
@@ -22,7 +21,7 @@ const HEADER_BYTES: usize = 256;
 pub(super) struct Chunks(Arc<Inner>);
 
 struct Inner {
-    file: File,
+    file: Arc<Handle>,
     size: u64,
     watch: Watch,
     bytes_read: AtomicU64,
@@ -31,11 +30,10 @@ struct Inner {
 }
 
 impl Chunks {
-    pub(super) fn new(file: &PlainFile, watch: Watch) -> Result<Chunks> {
-        let copy = file.file.try_clone();
-        let copy = copy.map_err(|e| Error::caused(ErrorKind::Io, "opening it again", e))?;
+    pub(super) fn new(file: &PlainFile, watch: Watch) -> Chunks {
         let (bytes_read, error) = (AtomicU64::new(0), Mutex::new(None));
-        Ok(Chunks(Arc::new(Inner { file: copy, size: file.size, watch, bytes_read, error })))
+        let (file, size) = (Arc::clone(&file.handle), file.size);
+        Chunks(Arc::new(Inner { file, size, watch, bytes_read, error }))
     }
 
     pub(super) fn bytes_read(&self) -> u64 {
@@ -52,7 +50,7 @@ impl Chunks {
 impl Inner {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let read = loop {
-            match self.file.read_at(buffer, offset) {
+            match self.file.get().and_then(|open| open.read_at(buffer, offset)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => break result,
             }

@@ -136,7 +136,7 @@ fn guarded<'b, P: AsRef<Path>, T>(
         // The footer that was read does not go with what a larger file holds.
         let note = population.check_unchanged()?;
         if !note.is_empty() {
-            let text = format!("the input changed while it was read{note}");
+            let text = format!("the input changed while it was read; {note}");
             return Err(Error::new(ErrorKind::Changed, text));
         }
     }
@@ -157,6 +157,7 @@ fn copy(
         bytes_read: sources.bytes_read(),
         method: Method::Pread,
         reason: format!("{reason}{} of {groups} row groups hold a chosen row", copied.groups),
+        note: None,
     };
     Ok(copied.taken.into_iter().map(stats).collect())
 }

@@ -53,7 +53,7 @@ impl<'a> Sources<'a> {
         let mut total = 0u64;
         for (file, input) in plain.iter().zip(&population.inputs) {
             let named = |error: Error| error.with_path(&input.path);
-            let chunks = Chunks::new(file, sampler.watch.clone()).map_err(named)?;
+            let chunks = Chunks::new(file, sampler.watch.clone());
             let reader =
                 ParquetMetaDataReader::new().with_offset_index_policy(PageIndexPolicy::Optional);
             let metadata = contained(|| reader.parse_and_finish(&chunks));

@@ -10,11 +10,17 @@ impl Sampler {
         let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
         self.check_amount()?;
         self.check_choices()?;
+        if self.is_systematic && (self.method == Method::Stream || !population.can_be_reread()) {
+            return bad("a systematic sample needs the number of records: give a file");
+        }
         if population.header && !population.format.is_text() {
             return bad("records of fixed size have no header");
         }
         if self.keeps_index && !population.format.is_lines() {
             return bad("only lines and JSON Lines have an index");
+        }
+        if self.keeps_index && !population.has_paths() {
+            return bad("only files that are not compressed, and named by a path, have an index");
         }
         #[cfg(all(feature = "uring", target_os = "linux"))]
         if self.method == Method::Uring
@@ -34,14 +40,15 @@ impl Sampler {
         Ok(())
     }
 
-    fn choices(&self) -> [bool; 4] {
-        let Sampler { weight, key, with_replacement, is_inverted, .. } = self;
-        [weight.is_some(), key.is_some(), *with_replacement, *is_inverted]
+    fn choices(&self) -> [bool; 5] {
+        let Sampler { weight, key, with_replacement, is_inverted, is_systematic, .. } = self;
+        [weight.is_some(), key.is_some(), *with_replacement, *is_inverted, *is_systematic]
     }
 
     pub(crate) fn check_choices(&self) -> Result<()> {
         if self.choices().iter().filter(|is_asked| **is_asked).count() > 1 {
-            let text = "weights, strata, replacement and inversion do not go together";
+            let text =
+                "weights, strata, replacement, inversion and systematic samples do not go together";
             return Err(Error::new(ErrorKind::BadRequest, text));
         }
         Ok(())
@@ -68,6 +75,9 @@ impl Sampler {
         if let Amount::Share(p) = self.amount {
             if !(0.0..=1.0).contains(&p) {
                 return bad("a probability must be from 0 to 1");
+            }
+            if self.is_systematic {
+                return bad("a systematic sample has a number of records, not a probability");
             }
             if self.weight.is_some() || self.with_replacement {
                 return bad("a probability goes neither with weights nor with replacement");

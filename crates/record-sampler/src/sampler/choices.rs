@@ -40,6 +40,45 @@ impl Sampler {
         self
     }
 
+    /// Sets the memory for records in random order, in bytes, instead of 256 MiB. What it does not
+    /// hold is kept in a temporary file without a name, in the directory that `TMPDIR` names. The
+    /// order does not depend on it.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let draw = |memory| {
+    ///     let mut population = Population::open(["Cargo.toml"], Format::Lines).unwrap();
+    ///     let sampler = Sampler::probability(1.0).shuffled().with_memory(memory);
+    ///     sampler.records(&mut population).unwrap()
+    /// };
+    /// assert_eq!(draw(100), draw(1 << 20));
+    /// ```
+    #[must_use]
+    pub fn with_memory(mut self, bytes: u64) -> Sampler {
+        self.memory = bytes;
+        self
+    }
+
+    /// Draws `n` records at equal distances, as nearly as whole numbers allow, from a random start.
+    /// Each record has the same probability, but neighbours are never drawn together. The records
+    /// must be counted, which is impossible for a stream.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// # let path = std::env::temp_dir().join(format!("systematic-{}", std::process::id()));
+    /// std::fs::write(&path, b"0123456789").unwrap();
+    /// let mut population = Population::open([&path], Format::Fixed(1))?;
+    /// let drawn = Sampler::exactly(5).seed(2).systematic().records(&mut population)?.concat();
+    /// assert!(drawn == b"02468" || drawn == b"13579");
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn systematic(mut self) -> Sampler {
+        self.is_systematic = true;
+        self
+    }
+
     /// Returns the records that would not have been chosen.
     ///
     /// ```

@@ -3,12 +3,13 @@
 use std::io::Write;
 
 use super::{Amount, Sampler, Stats};
-use crate::draw::{Partition, reserve, shares};
+use crate::draw::{Partition, shares};
 use crate::fetch::{Method, fetch_places, probe};
 use crate::input::Population;
-use crate::random::{Rng, shuffle};
+use crate::random::Rng;
 use crate::random_access::{self, Ranked};
-use crate::sink::{List, Output, Parts, Place, Places, Sink};
+use crate::shuffle::{Shuffle, Shuffler};
+use crate::sink::{List, Output, Parts, Place, Sink};
 use crate::streaming;
 use crate::{Error, ErrorKind, Result};
 
@@ -114,7 +115,13 @@ impl Sampler {
         self.key.is_some()
             || self.weight.is_some()
             || self.method == Method::Stream
-            || population.files().is_none()
+            || population.files().is_none() && !self.needs_ranks(population)
+    }
+
+    /// Whether the records must be counted first, and can be.
+    fn needs_ranks(&self, population: &Population) -> bool {
+        let is_rest = self.is_inverted && !matches!(self.amount, Amount::Share(_));
+        (is_rest || self.is_systematic) && population.can_be_reread()
     }
 
     fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
@@ -124,11 +131,15 @@ impl Sampler {
         if !self.is_shuffled {
             return ranked.fetch(population, ranks, expected, sink);
         }
-        let mut places = Places::default();
-        reserve(&mut places.0, expected)?;
-        let mut stats = ranked.fetch(population, ranks, expected, &mut places)?;
-        shuffle(&mut places.0, self.seed);
-        stats.bytes_read += fetch_places(population, &places.0, sink)?;
+        let records = match self.amount {
+            Amount::Share(_) => random_access::ranks(self, ranked.total)?.0.count() as u64,
+            _ => expected,
+        };
+        let (seed, memory) = (self.seed, self.memory);
+        let shuffle = Shuffle { records, bytes: ranked.bytes_of(records), seed, memory };
+        let mut shuffler = Shuffler::new(&shuffle, population.files().is_some())?;
+        let mut stats = ranked.fetch(population, ranks, expected, &mut shuffler)?;
+        stats.bytes_read += shuffler.finish(Some(population), sink)?;
         Ok(stats)
     }
 
@@ -142,7 +153,7 @@ impl Sampler {
         }
         let bytes_read = bytes_read + fetch_places(population, &places, sink)?;
         let reason = "requested; lines are not counted".to_owned();
-        Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason })
+        Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason, note: None })
     }
 }
 
@@ -155,5 +166,5 @@ fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stat
         return result;
     }
     let note = population.check_unchanged()?;
-    result.map(|stats| Stats { reason: stats.reason + &note, ..stats })
+    result.map(|stats| Stats { note: Some(note).filter(|note| !note.is_empty()), ..stats })
 }

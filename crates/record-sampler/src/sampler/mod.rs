@@ -31,12 +31,17 @@ pub struct Sampler {
     pub(crate) is_shuffled: bool,
     pub(crate) is_inverted: bool,
     pub(crate) with_replacement: bool,
+    pub(crate) is_systematic: bool,
     pub(crate) weight: Option<Weight>,
     pub(crate) key: Option<Column>,
     pub(crate) method: Method,
     pub(crate) keeps_index: bool,
+    pub(crate) memory: u64,
     pub(crate) watch: Watch,
 }
+
+/// The memory for records in random order.
+const MEMORY: u64 = 256 << 20;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Amount {
@@ -78,6 +83,8 @@ pub struct Stats {
     pub method: Method,
     /// The reason for the method.
     pub reason: String,
+    /// What the user should know about the inputs: files that have grown since they were opened.
+    pub note: Option<String>,
 }
 
 impl Sampler {
@@ -88,10 +95,12 @@ impl Sampler {
             is_shuffled: false,
             is_inverted: false,
             with_replacement: false,
+            is_systematic: false,
             weight: None,
             key: None,
             method: Method::Auto,
             keeps_index: false,
+            memory: MEMORY,
             watch: Watch::default(),
         }
     }

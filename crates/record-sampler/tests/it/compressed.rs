@@ -122,3 +122,58 @@ fn a_compressed_file_without_a_suffix_is_decoded() {
         assert_eq!(records.concat(), short);
     }
 }
+
+#[test]
+fn a_compressed_file_is_read_as_often_as_needed() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = (0..500).fold("city,v\n".to_owned(), |text, i| text + &format!("c{},{i}\n", i % 3));
+    let plain = file(dir.path(), "a.csv", &text);
+    for (name, bytes) in [("a.csv.gz", gzip(&text)), ("a.csv.zst", zstd(&text))] {
+        let path = file(dir.path(), name, &bytes);
+        for sampler in [
+            || Sampler::probability(0.1).per("city"),
+            || Sampler::exactly(490).inverted(),
+            || Sampler::at_most(1000).inverted(),
+            || Sampler::exactly(490).inverted().shuffled(),
+        ] {
+            let draw = |path: &Path| {
+                let mut population = Population::open([path], CSV).unwrap().with_header();
+                let mut out = Vec::new();
+                let stats = sampler().seed(3).write(&mut population, &mut out).unwrap();
+                (String::from_utf8(out).unwrap(), stats.seen)
+            };
+            assert_eq!(draw(&path), draw(&plain), "{name}");
+        }
+        let mut population = Population::open([&path], Format::Lines).unwrap();
+        assert_eq!(Sampler::exactly(3).records(&mut population).unwrap().len(), 3);
+        assert_eq!(Sampler::exactly(4).records(&mut population).unwrap().len(), 4, "again");
+    }
+}
+
+#[test]
+fn a_format_that_is_not_decoded_is_named_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    for (start, command) in [
+        (&b"\xfd7zXZ\0\0\x04"[..], "xz -dc"),
+        (b"BZh91AY&SY\x01\x02", "bzip2 -dc"),
+        (b"\x04\x22\x4d\x18\x64", "lz4 -dc"),
+    ] {
+        let path = file(dir.path(), "lines", start);
+        let text = format!(
+            "is compressed, and not by gzip, zstd or Brotli: pipe the output of `{command}`"
+        );
+        let error = Population::open([&path], Format::Lines).unwrap_err();
+        let expected = format!("{}: {text}", path.display());
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::BadRequest, expected));
+        let mut population = Population::stream(start, Format::Lines);
+        let error = Sampler::exactly(1).records(&mut population).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string()),
+            (ErrorKind::BadRequest, format!("-: {text}"))
+        );
+        let mut population = Population::open([&path], Format::Fixed(1)).unwrap();
+        assert_eq!(Sampler::exactly(1).records(&mut population).unwrap().len(), 1);
+    }
+    let path = file(dir.path(), "lines", "BZh9 is the start of a text\n");
+    assert!(Population::open([path], Format::Lines).is_ok());
+}

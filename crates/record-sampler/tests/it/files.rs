@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use record_sampler::{Format, Method, Population, Sampler};
+use record_sampler::{Format, Method, Population, Rng, Sampler, Systematic};
 
 pub(crate) const CSV: Format = Format::Csv { delimiter: b',' };
 
@@ -165,6 +165,27 @@ const GOLDEN: [&str; 8] = [
     "42 442 624 729 867 ",
     "319 322 375 932 947 ",
 ];
+
+#[test]
+fn a_systematic_sample_has_equal_distances_in_every_format() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = (0..1000).fold(String::new(), |text, i| text + &format!("{i:03}\n"));
+    let path = [file(dir.path(), "a", &text), file(dir.path(), "b", &text)];
+    for seed in 0..20 {
+        let sampler = Sampler::exactly(250).seed(seed).systematic();
+        let expected: String = Systematic::new(Rng::new(seed), 250, 2000)
+            .fold(String::new(), |text, rank| text + &format!("{:03}\n", rank % 1000));
+        for format in [Format::Lines, CSV, Format::Fixed(4)] {
+            assert_eq!(sample(&sampler, &path, format), expected);
+        }
+        let first: u64 = expected[..3].parse().unwrap();
+        assert!(first < 8 && expected.lines().count() == 250);
+    }
+    assert_eq!(
+        sample(&Sampler::at_most(9).systematic(), &[file(dir.path(), "c", "1")], CSV),
+        "1\n"
+    );
+}
 
 /// Texts with all kinds of line ends.
 fn text() -> impl Strategy<Value = String> {

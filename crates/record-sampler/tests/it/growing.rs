@@ -8,7 +8,7 @@ use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
 
 use crate::files::{CSV, file, sample};
 
-/// The sample of a file that grows at the first report of progress, and the reason.
+/// The sample of a file that grows at the first report of progress, and the note.
 fn drawn_while_growing(sampler: Sampler, format: Format, text: &str) -> (String, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "growing", text);
@@ -23,7 +23,7 @@ fn drawn_while_growing(sampler: Sampler, format: Format, text: &str) -> (String,
     });
     let mut out = Vec::new();
     let stats = sampler.write(&mut population, &mut out).unwrap();
-    (String::from_utf8(out).unwrap(), stats.reason)
+    (String::from_utf8(out).unwrap(), stats.note.unwrap())
 }
 
 #[test]
@@ -48,12 +48,9 @@ fn a_file_that_grows_gives_the_sample_of_what_was_there() {
             };
             std::fs::write(&path[0], text).unwrap();
             let expected = sample(&sampler(), &path, format);
-            let (got, reason) = drawn_while_growing(sampler(), format, text);
+            let (got, note) = drawn_while_growing(sampler(), format, text);
             assert!(got == expected, "{format:?} {method}");
-            assert!(
-                reason.ends_with("growing has grown by 24 bytes, which are left out"),
-                "{reason}"
-            );
+            assert!(note.ends_with("growing has grown by 24 bytes, which are left out"), "{note}");
         }
     }
 }

@@ -25,7 +25,11 @@ fn a_huge_number_of_draws_is_an_error() {
             let drawn = || Sampler::exactly(n).with_replacement();
             check(drawn(), Population::stream(&b"a\nb\n"[..], format));
             check(drawn().by(Method::Stream), Population::open([&path], format).unwrap());
-            check(drawn().shuffled(), Population::open([&path], format).unwrap());
+            let mut population = Population::open([&path], format).unwrap();
+            let error = drawn().shuffled().write(&mut population, &mut io::sink()).unwrap_err();
+            let text = format!("{n} records in random order need temporary files of about ");
+            assert_eq!(error.kind(), ErrorKind::BadRequest);
+            assert!(error.to_string().starts_with(&text), "{error}");
         }
     }
 }

@@ -6,6 +6,7 @@
 mod choices;
 #[cfg(feature = "decode")]
 mod compressed;
+mod csv;
 mod files;
 mod growing;
 mod headers;
@@ -13,6 +14,7 @@ mod huge;
 mod index;
 mod limits;
 mod many;
+mod many_files;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]

@@ -229,7 +229,8 @@ fn a_column_or_weight_that_cannot_be_is_told() {
     let few = "300 records were requested, but there are 257 with a weight above 0 among 300";
     check(&Sampler::exactly(300).weighted_by("w"), ErrorKind::TooFew, few);
     let request = ErrorKind::BadRequest;
-    let together = "weights, strata, replacement and inversion do not go together";
+    let together =
+        "weights, strata, replacement, inversion and systematic samples do not go together";
     check(&per("kind").weighted_by("w"), request, together);
     check(&per("kind").inverted(), request, together);
     let chance = "a probability goes neither with weights nor with replacement";

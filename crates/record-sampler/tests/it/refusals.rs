@@ -192,8 +192,13 @@ fn what_does_not_go_together_is_refused() {
     }
     let text = "a probability goes neither with weights nor with replacement";
     check(&Sampler::probability(0.5).with_replacement(), &path, Format::Lines, bad, text);
-    let text = "weights, strata, replacement and inversion do not go together";
+    let text = "weights, strata, replacement, inversion and systematic samples do not go together";
     check(&Sampler::exactly(1).per("a").weighted_by("b"), &path, CSV, bad, text);
+    check(&Sampler::exactly(1).systematic().inverted(), &path, Format::Lines, bad, text);
+    let text = "a systematic sample has a number of records, not a probability";
+    check(&Sampler::probability(0.5).systematic(), &path, Format::Lines, bad, text);
+    let text = "a systematic sample needs the number of records: give a file";
+    check(&Sampler::exactly(1).systematic().by(Method::Stream), &path, Format::Lines, bad, text);
     let text = "only lines and JSON Lines have an index";
     check(&Sampler::exactly(1).with_index(), &path, CSV, bad, text);
     let text = "probing gives exactly n lines of files without header, and nothing else";

@@ -17,11 +17,11 @@ pub(crate) struct SampleArgs {
     /// Files named .gz, .zst and .br are decompressed
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// Draw exactly N records, without repetition
-    #[arg(short = 'n', long, value_name = "N")]
+    /// Draw exactly N records, without repetition: `1000000` or `1e6`
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse_count)]
     pub(super) count: Option<u64>,
-    /// Draw each record with this probability
-    #[arg(short = 'p', long, value_name = "P")]
+    /// Draw each record with this probability: `0.1` or `10%`
+    #[arg(short = 'p', long, value_name = "P", value_parser = parse_share)]
     pub(super) probability: Option<f64>,
     /// Draw N records for each value of the column KEY, or a percentage of them: `city=10`,
     /// `city=5%`
@@ -55,12 +55,19 @@ pub(crate) struct SampleArgs {
     /// Write records in random order instead of the order of the files
     #[arg(long)]
     pub(super) shuffle: bool,
+    /// For --shuffle: the memory for records; others are kept in a temporary file in $TMPDIR
+    /// [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "shuffle")]
+    pub(super) memory: Option<u64>,
     /// Write the records that would not be drawn
     #[arg(long)]
     pub(super) invert: bool,
     /// Draw with replacement: each record is drawn from all of them
     #[arg(long, requires = "count")]
     pub(super) with_replacement: bool,
+    /// Draw records at equal distances from a random start
+    #[arg(long, requires = "count")]
+    pub(super) systematic: bool,
     /// Draw records with probabilities proportional to this column
     #[arg(long, value_name = "COLUMN", requires = "count")]
     pub(super) weight: Option<String>,
@@ -124,12 +131,8 @@ impl FromStr for Per {
     fn from_str(text: &str) -> Result<Per> {
         let (key, amount) = text.rsplit_once('=').context("not KEY=N")?;
         let amount = match amount.strip_suffix('%') {
-            Some(share) => {
-                let share: f64 = share.parse().ok().context("not a number of per cent")?;
-                ensure!((0.0..=100.0).contains(&share), "{share} % is not from 0 to 100");
-                PerAmount::Share(share / 100.0)
-            }
-            None => PerAmount::Count(amount.parse().ok().context("N is not a whole number")?),
+            Some(share) => PerAmount::Share(per_cent(share)?),
+            None => PerAmount::Count(parse_count(amount)?),
         };
         Ok(Per { key: non_empty(key, text)?.to_owned(), amount })
     }
@@ -218,11 +221,17 @@ impl SampleArgs {
         if self.shuffle {
             sampler = sampler.shuffled();
         }
+        if let Some(bytes) = self.memory {
+            sampler = sampler.with_memory(bytes);
+        }
         if self.invert {
             sampler = sampler.inverted();
         }
         if self.with_replacement {
             sampler = sampler.with_replacement();
+        }
+        if self.systematic {
+            sampler = sampler.systematic();
         }
         if self.index {
             sampler = sampler.with_index();
@@ -239,6 +248,33 @@ impl SampleArgs {
             _ => Column::from(text),
         }
     }
+}
+
+/// A whole number, also in scientific notation if it is exact: `1e6`, `2.5e6`.
+fn parse_count(text: &str) -> Result<u64> {
+    /// Above it not every whole number is a floating point number.
+    const MOST_EXACT: f64 = (1u64 << 53) as f64;
+    if let Ok(count) = text.parse() {
+        return Ok(count);
+    }
+    let number: Option<f64> = text.parse().ok().filter(|_| text.contains(['e', 'E']));
+    let count = number.filter(|number| number.fract() == 0.0);
+    let count = count.filter(|number| (0.0..=MOST_EXACT).contains(number));
+    count.map(|number| number as u64).context("N is not a whole number (examples: 1000, 1e6)")
+}
+
+/// A probability, also in per cent. Whether it is one is examined by the sampler.
+fn parse_share(text: &str) -> Result<f64> {
+    match text.strip_suffix('%') {
+        Some(share) => per_cent(share),
+        None => text.parse().ok().context("not a probability (examples: 0.1, 10%)"),
+    }
+}
+
+fn per_cent(text: &str) -> Result<f64> {
+    let share: f64 = text.parse().ok().context("not a number of per cent")?;
+    ensure!((0.0..=100.0).contains(&share), "{share} % is not from 0 to 100");
+    Ok(share / 100.0)
 }
 
 /// Fails if the share or number has no name.

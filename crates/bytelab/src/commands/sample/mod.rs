@@ -15,7 +15,6 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
@@ -53,7 +52,6 @@ pub(crate) fn run(args: &SampleArgs, _: &Context) -> ExitCode {
 fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(lab::clock::now_ns);
     sigbus::report()?;
-    raise_descriptor_limit();
     let bar = bar(source::progress_total_bytes(args));
     let on_progress = bar.clone();
     let sampler = args.sampler(seed).watched(move |bytes| {
@@ -66,17 +64,13 @@ fn draw(args: &SampleArgs) -> Result<()> {
     };
     bar.finish_and_clear();
     let stats = stats?;
+    if let Some(note) = stats.first().and_then(|stats| stats.note.as_ref()) {
+        writeln!(io::stderr(), "bytelab sample: note: {note}")?;
+    }
     if args.stats {
         print_stats(&stats, seed)?;
     }
     Ok(())
-}
-
-/// Every file stays open, and the soft limit is often 1024. If the limit cannot be raised, it stays
-/// unchanged.
-fn raise_descriptor_limit() {
-    let limits = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, ..limits });
 }
 
 fn records(

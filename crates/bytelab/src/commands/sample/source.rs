@@ -1,6 +1,8 @@
 //! The files of the command line as one population.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -25,7 +27,10 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
         // pipe, nothing changes.
         #[cfg(target_os = "linux")]
         let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), PIPE_BYTES);
-        Population::stream(io::stdin(), format)
+        match redirected() {
+            Some(file) => Population::from_file("-", file, format)?,
+            None => Population::stream(io::stdin(), format),
+        }
     } else {
         Population::open(&paths, format)?
     };
@@ -37,6 +42,14 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
         (true, false) => population.with_header(),
         (false, false) => population,
     })
+}
+
+/// Standard input, if it is a regular file that is at its start, which can be read as if it was
+/// named.
+fn redirected() -> Option<File> {
+    let mut file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let is_whole = file.metadata().ok()?.is_file() && file.stream_position().ok()? == 0;
+    is_whole.then_some(file)
 }
 
 /// Expands the arguments: a name without an existing file may be a pattern, whose matches are

@@ -1,0 +1,94 @@
+//! The same order with little memory and with much, and nothing lost.
+
+use super::*;
+use crate::random::{Rng, shuffle};
+use crate::sink::List;
+
+/// Records of all lengths, a few of them long.
+fn records(n: u64) -> Vec<Vec<u8>> {
+    let mut rng = Rng::new(8);
+    (0..n)
+        .map(|i| {
+            let len = if rng.below(50) == 0 { 3000 } else { rng.below(40) };
+            let mut record = i.to_string().into_bytes();
+            record.resize(record.len() + len as usize, b' ');
+            record
+        })
+        .collect()
+}
+
+fn feed(sink: &mut dyn Sink, records: &[Vec<u8>]) {
+    for record in records {
+        let (first, rest) = record.split_at(record.len() / 2);
+        sink.piece(first).unwrap();
+        sink.piece(rest).unwrap();
+        sink.end(Place { at: 0, len: 0 }, false).unwrap();
+    }
+}
+
+#[test]
+fn the_order_depends_on_the_seed_and_not_on_the_memory() {
+    for n in [0, 1, 2, 7, 3000] {
+        let records = records(n);
+        let mut expected = records.clone();
+        shuffle(&mut expected, 3);
+        for memory in [0, 1, 1000, 20_000, 300_000, 1 << 30] {
+            // The size is an estimate, and may be far from the truth.
+            for bytes in [0, 50_000, 1 << 30] {
+                let request = Shuffle { records: n, bytes, seed: 3, memory };
+                let mut shuffler = Shuffler::new(&request, false).unwrap();
+                feed(&mut shuffler, &records);
+                let is_spilled = shuffler.shelf.spill.is_some();
+                assert!(n < 3000 || memory > 20_000 || is_spilled, "{memory} {bytes}");
+                assert!(memory < 1 << 30 || !is_spilled, "{memory} {bytes}");
+                let mut list = List::default();
+                shuffler.finish(None, &mut list).unwrap();
+                assert!(list.records == expected, "{n} {memory} {bytes}");
+            }
+            let mut spool = Spool::new(3, memory);
+            feed(&mut spool, &records);
+            let mut list = List::default();
+            spool.finish(&mut list).unwrap();
+            assert!(list.records == expected, "{n} {memory}");
+        }
+    }
+}
+
+#[test]
+fn an_order_by_random_numbers_is_the_same_with_little_memory() {
+    let records = records(3000);
+    let drawn = |memory| {
+        let request = Shuffle { records: 3000, bytes: 80_000, seed: 3, memory };
+        let mut shuffler = Shuffler::new(&request, false).unwrap();
+        shuffler.order = Order::numbers(3);
+        shuffler.buckets = request.buckets(&shuffler.order);
+        feed(&mut shuffler, &records);
+        let mut list = List::default();
+        shuffler.finish(None, &mut list).unwrap();
+        list.records
+    };
+    let expected = drawn(1 << 30);
+    let mut sorted = expected.clone();
+    sorted.sort();
+    let mut all = records.clone();
+    all.sort();
+    assert!(sorted == all && expected != records);
+    for memory in [1, 1000, 20_000, 100_000] {
+        assert!(drawn(memory) == expected, "{memory}");
+    }
+}
+
+#[test]
+fn what_no_temporary_file_has_room_for_is_refused_before_it_is_read() {
+    // Long records of files are not stored.
+    let long = Shuffle { records: 9, bytes: 1 << 60, seed: 0, memory: 1 << 28 };
+    assert!(Shuffler::new(&long, true).is_ok() && Shuffler::new(&long, false).is_err());
+    let request = Shuffle { records: 1 << 45, bytes: 1 << 50, seed: 0, memory: 1 << 28 };
+    let error = Shuffler::new(&request, true).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::BadRequest);
+    let text = error.to_string();
+    assert!(
+        text.starts_with("35184372088832 records in random order need temporary files"),
+        "{text}"
+    );
+}
