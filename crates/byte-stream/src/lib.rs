@@ -33,7 +33,7 @@ pub use address::Address;
 pub use asynchronous::AsyncStream;
 pub use cancel::Cancel;
 pub use choice::{Cached, Choice, Kind, Strategy};
-pub use copy::{Copied, CopyMethod, CopyOptions, copy};
+pub use copy::{Copied, CopyMethod, CopyOptions, Output, copy};
 pub use error::{Error, ErrorKind, Result};
 pub use options::Options;
 pub use progress::Progress;

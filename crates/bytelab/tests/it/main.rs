@@ -6,6 +6,7 @@ mod against;
 mod arrows;
 mod bad_input;
 mod cat;
+mod cat_calls;
 mod cat_download;
 mod cat_resume;
 mod cat_show;

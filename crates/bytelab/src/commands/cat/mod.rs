@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use byte_stream::{Error, ErrorKind, Options, Stream};
+use byte_stream::{Error, ErrorKind, Options, Output, Stream};
 use clap::Args;
 use lab::param::parse_bytes;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -131,11 +131,18 @@ struct Cat {
 impl Cat {
     /// Copies one input after the other. A failed input does not stop the others.
     fn all(&self, output: BorrowedFd<'_>) -> ExitCode {
+        let mut output = match Output::new(&output) {
+            Ok(output) => output,
+            Err(error) => {
+                report(&error, &OsString::from("-"));
+                return ExitCode::FAILURE;
+            }
+        };
         let (mut exit, mut done) = (ExitCode::SUCCESS, 0);
         let mut shown = Shown::new(&self.args.show);
         for input in &self.args.inputs {
             let left = self.args.limit.map(|limit| limit.saturating_sub(done));
-            match self.one(input, left, &mut shown, output) {
+            match self.one(input, left, &mut shown, &mut output) {
                 Ok(bytes) => done += bytes,
                 Err(Failed::Input) => exit = ExitCode::FAILURE,
                 Err(Failed::Output) => return ExitCode::FAILURE,
@@ -148,7 +155,7 @@ impl Cat {
             }
         }
         let rest = shown.as_mut().map_or(&b""[..], Shown::end);
-        match write_all(output, rest) {
+        match write_all(output.as_fd(), rest) {
             Err(Failed::Output) => ExitCode::FAILURE,
             _ => exit,
         }
@@ -159,7 +166,7 @@ impl Cat {
         input: &OsString,
         limit: Option<u64>,
         shown: &mut Option<Shown>,
-        output: BorrowedFd<'_>,
+        output: &mut Output<'_>,
     ) -> Result<u64, Failed> {
         if input == "-"
             && let Err(error) = check(StandardStream::Input)
@@ -173,8 +180,8 @@ impl Cat {
             .and_then(|options| self.digested(options).open(input.as_os_str()))
             .map_err(|error| report(&error, input))
             .and_then(|mut stream| match shown {
-                None => stream.copy_to(output).map_err(|error| report(&error, input)),
-                Some(shown) => show(&mut stream, input, shown, output),
+                None => stream.copy_into(output).map_err(|error| report(&error, input)),
+                Some(shown) => show(&mut stream, input, shown, output.as_fd()),
             });
         if let Some(line) = line {
             line.end(copied.as_ref().ok().copied());
