@@ -10,6 +10,7 @@ mod cat_calls;
 mod cat_download;
 mod cat_resume;
 mod cat_show;
+mod cat_table;
 mod check;
 mod circles;
 mod compare;

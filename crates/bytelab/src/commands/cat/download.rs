@@ -13,16 +13,17 @@ use anyhow::{Context, Result, anyhow, ensure};
 use byte_stream::{ErrorKind, Stream};
 
 use super::line::Line;
+use super::name::quoted;
 use super::part::{Note, Noted, Part};
 use super::{Cat, report};
 use crate::atomic_file::{AtomicFile, Target};
 
 impl Cat {
     pub(super) fn download(&self, output: &Path) -> Result<ExitCode> {
-        let writing = || format!("writing {}", output.display());
+        let writing = || format!("writing {}", quoted(output));
         if let Some(url) = self.args.inputs.first().filter(|_| self.args.resume) {
             let target = Target::new(output).with_context(writing)?;
-            let name = output.display();
+            let name = quoted(output);
             ensure!(target.is_regular(), "--resume: {name} is no regular file; leave it out");
             return self.resumable(url, target).with_context(writing);
         }
@@ -146,7 +147,7 @@ impl Cat {
 
 /// Where the bytes are after the last step has failed, and what to do with them.
 fn kept(part: &Part) -> String {
-    let name = part.path.display();
+    let name = quoted(&part.path);
     let way = if part.has_version() {
         "try again with --resume"
     } else {

@@ -7,7 +7,7 @@ mod name;
 mod part;
 mod show;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
@@ -16,19 +16,21 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use byte_stream::{Error, ErrorKind, Options, Output, Stream};
-use clap::Args;
+use clap::{ArgAction, Args};
 use lab::param::parse_bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use self::line::Line;
-use self::name::name;
+use self::name::{name, quoted};
 use self::show::{ShowArgs, Shown};
 use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
 
 #[derive(Args)]
+#[command(version, display_name = "bytelab cat")]
+#[command(disable_version_flag = true, infer_long_args = true)]
 pub(crate) struct CatArgs {
     /// Files and URLs (http, https, file); `-` is standard input [default: -]
     #[arg(value_name = "FILE|URL")]
@@ -49,6 +51,9 @@ pub(crate) struct CatArgs {
     /// Show progress on standard error
     #[arg(long)]
     progress: bool,
+    /// Print the version
+    #[arg(long, action = ArgAction::Version)]
+    version: Option<bool>,
     #[command(flatten)]
     show: ShowArgs,
     #[command(flatten)]
@@ -107,7 +112,7 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
     ensure!(is_one_url || !args.resume, "--resume is of one URL; give one");
     let trusted = match &args.http.certificates {
         Some(path) => {
-            Some(std::fs::read(path).with_context(|| format!("reading {}", path.display()))?)
+            Some(std::fs::read(path).with_context(|| format!("reading {}", quoted(path)))?)
         }
         None => None,
     };
@@ -134,7 +139,7 @@ impl Cat {
         let mut output = match Output::new(&output) {
             Ok(output) => output,
             Err(error) => {
-                report(&error, &OsString::from("-"));
+                report(&error, OsStr::new("-"));
                 return ExitCode::FAILURE;
             }
         };
@@ -274,7 +279,7 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Failed> {
 }
 
 /// Prints one line on standard error, in the words of `cat`.
-fn report(error: &Error, input: &OsString) -> Failed {
+fn report(error: &Error, input: &OsStr) -> Failed {
     let system = error.io_error();
     if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return Failed::BrokenPipe;
