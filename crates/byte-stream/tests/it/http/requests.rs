@@ -90,6 +90,24 @@ fn a_redirect_to_a_space_or_a_letter_of_utf_8_is_followed() {
 }
 
 #[test]
+fn a_host_name_is_sent_in_ascii() {
+    let proxy = Server::new(|r, s| match r.line.as_str() {
+        "GET http://a/ HTTP/1.1" => {
+            head(s, "302 Found", &["Location: http://b\u{fc}cher.example/"])
+        }
+        _ => good(r, s, b"there", "\"v\""),
+    });
+    let by = format!("http://{}", proxy.address);
+    for url in ["http://B\u{dc}CHER.example/", "http://a/"] {
+        assert_eq!(get(once().proxy(Some(&by)), url).unwrap(), b"there");
+    }
+    for request in [&proxy.requests()[0], &proxy.requests()[2]] {
+        assert_eq!(request.line, "GET http://xn--bcher-kva.example/ HTTP/1.1");
+        assert_eq!(request.header("host"), Some("xn--bcher-kva.example"));
+    }
+}
+
+#[test]
 fn every_status_of_success_has_a_body() {
     for status in ["201 Created", "203 Non-Authoritative Information", "226 IM Used"] {
         let server = Server::new(move |_, s| {
