@@ -4,6 +4,7 @@
 mod base64;
 mod client;
 mod connection;
+mod connections;
 mod decoded;
 mod dial;
 mod encoding;
@@ -21,6 +22,7 @@ mod url;
 use crate::choice::Choice;
 use crate::{Cancel, Result};
 
+pub use self::connections::Connections;
 use self::decoded::Decoded;
 use self::encoding::ContentEncoding;
 use self::ranges::{Opened, Ranges};

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::base64::base64;
+use super::connections::Connections;
 use super::head::is_strong;
 use super::settings::Proxy;
 use super::tls;
@@ -161,6 +162,18 @@ impl Options {
     /// ```
     pub fn accept_unframed(mut self, accept: bool) -> Options {
         self.http.unframed = accept;
+        self
+    }
+
+    /// Keeps connections for later streams from the same server, and uses those that are kept, so
+    /// that many small resources need one connection. Without this, each stream has its own.
+    ///
+    /// ```
+    /// let connections = byte_stream::Connections::new();
+    /// let options = byte_stream::Stream::options().connections(&connections);
+    /// ```
+    pub fn connections(mut self, connections: &Connections) -> Options {
+        self.http.connections = Some(connections.clone());
         self
     }
 

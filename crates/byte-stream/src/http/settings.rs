@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustls::ClientConfig;
 
+use super::connections::Connections;
 use crate::{Error, ErrorKind, Result};
 
 /// Large enough to make the cost of a request negligible, small enough to hold several in memory.
@@ -30,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) unframed: bool,
     /// An invalid setting, reported when the stream is opened.
     pub(crate) wrong: Option<&'static str>,
+    /// Where idle connections are kept.
+    pub(crate) connections: Option<Connections>,
     /// The number of parts in flight, and their size.
     pub(crate) parallel: usize,
     pub(crate) part_bytes: usize,
@@ -61,6 +64,7 @@ impl Default for Settings {
             tls: None,
             unframed: false,
             wrong: None,
+            connections: None,
             parallel: 1,
             part_bytes: PART_BYTES,
             from: None,

@@ -12,7 +12,7 @@ use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
-use super::client::{Answer, Client, Spare};
+use super::client::{Answer, Client};
 use super::encoding::ContentEncoding;
 use super::framing::{Frame, Step};
 use super::settings::Settings;
@@ -75,7 +75,8 @@ impl Raw {
         cancel: Option<&Cancel>,
     ) -> Result<(Client, u64, Option<String>)> {
         settings.check()?;
-        let settings = std::mem::take(settings);
+        let mut settings = std::mem::take(settings);
+        let connections = settings.connections.take();
         let total = settings.total_limit.and_then(Deadline::after);
         let (first, etag) = match settings.from.clone() {
             Some((first, etag)) => (first, Some(etag)),
@@ -88,8 +89,7 @@ impl Raw {
             cancel: cancel.cloned(),
             total,
             retry_after_s: None,
-            keeps: false,
-            spare: Spare::default(),
+            connections,
         };
         Ok((client, first, etag))
     }
