@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use lab::analyze::{ROUNDS, SESSIONS};
 use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
@@ -18,6 +18,16 @@ use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
+
+/// Prints the version and ends the process, if nothing else is requested: describing the
+/// subcommands takes longer than starting the process.
+fn version() {
+    let mut arguments = std::env::args_os().skip(1);
+    let is_flag = arguments.next().is_some_and(|first| first == "--version" || first == "-V");
+    if is_flag && arguments.next().is_none() {
+        Command::new("bytelab").version(env!("CARGO_PKG_VERSION")).get_matches();
+    }
+}
 
 /// The subcommand, if it is one of the tools and its arguments are valid: describing all other
 /// subcommands takes longer than many samples. Invalid arguments and requests for help are left to
@@ -42,6 +52,7 @@ fn tool() -> Option<Cli> {
 /// Parses the process's arguments; help, version and wrong use end the process here. An experiment
 /// in a file is added to the others; the tools need none.
 pub(crate) fn parse() -> Result<(Cli, Catalogue)> {
+    version();
     let mut experiments = Vec::new();
     let cli = if let Some(cli) = tool() {
         cli
@@ -85,6 +96,7 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
     match &mut cli.task {
         Task::Run(run) => {
             run.output = OutputArgs::from_arg_matches(matches)?;
+            run.dry_run = matches.get_flag("dry_run");
             run.request = Some(request);
         }
         Task::Check(check) => {
@@ -159,7 +171,8 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
 }
 
 /// Flags of `run` that a check of two sides does not use.
-const NO_CHOICE: [&str; 5] = ["time", "workers", "reference", "trace", "languages"];
+const NO_CHOICE: [&str; 7] =
+    ["time", "until_decided", "margin", "workers", "reference", "trace", "languages"];
 
 fn ensure_fixed_design(matches: &ArgMatches) -> Result<()> {
     let typed = |id: &&&str| matches.value_source(id) == Some(ValueSource::CommandLine);
@@ -189,10 +202,7 @@ fn reserved_names() -> ReservedNames<'static> {
         long.into_iter().chain([arg.get_id().to_string()])
     });
     let builtin = ["help", "version", "resume"].map(str::to_owned);
-    ReservedNames {
-        experiments: experiments::all().iter().map(|experiment| experiment.name).collect(),
-        flags: flags.chain(builtin).collect(),
-    }
+    ReservedNames { experiments: experiments::names(), flags: flags.chain(builtin).collect() }
 }
 
 fn command(experiments: &[Experiment]) -> Command {
@@ -231,7 +241,11 @@ fn subcommand(experiment: &Experiment) -> Command {
     let command = Command::new(experiment.name)
         .next_help_heading("Params (a list `a,b` or a range `a..b` is a sweep)")
         .args(experiment.params.iter().map(flag));
-    let command = MeasureArgs::augment_args(command).next_help_heading("Output");
+    let dry_run = Arg::new("dry_run")
+        .long("dry-run")
+        .action(ArgAction::SetTrue)
+        .help("Print what would be measured and how long that may take, and measure nothing");
+    let command = MeasureArgs::augment_args(command).arg(dry_run).next_help_heading("Output");
     // The doc comments of the flags' structs do not describe the experiment.
     OutputArgs::augment_args(command).about(experiment.question).long_about(experiment.readme)
 }

@@ -41,6 +41,8 @@ pub enum WarningKind {
     Reference,
     NotCounted,
     NoVerdict,
+    /// What the run could have shown of its undecided methods.
+    Undecided,
     Waited,
     Steal,
     CountingSpeed,

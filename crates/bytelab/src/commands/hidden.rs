@@ -54,9 +54,7 @@ fn filter(name: &str) -> Result<ExitCode> {
 }
 
 fn worker(experiment: &str, method: &str) -> Result<ExitCode> {
-    let mut experiments = experiments::all();
-    experiments.push(experiments::self_test::experiment());
-    let experiment = experiments::find(&experiments, experiment)?;
+    let experiment = experiments::by_name(experiment)?;
     let found = experiment.methods.iter().find(|known| known.name == method);
     let found = found.with_context(|| format!("there is no method {method}"))?;
     lab::worker::serve(found, &experiment.params, "rust")?;

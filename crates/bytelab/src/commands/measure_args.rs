@@ -8,12 +8,16 @@ use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
 use super::keep_args::KeepArgs;
-use crate::measuring::{RunRequest, Selection};
+use crate::measuring::{RunRequest, Selection, Time};
 
 /// The maximum number of rounds, of all sessions together.
 pub(crate) const MOST_ROUNDS: i64 = 1_000_000;
 /// Also the maximum for warm-up rounds and for counting samples.
 pub(crate) const MOST_SESSIONS: i64 = 1000;
+
+/// The maximum margin, in percent.
+const MOST_MARGIN: f64 = 50.0;
+const TIME: Duration = Duration::from_secs(30);
 
 /// How an experiment is measured: the flags that every experiment has.
 #[derive(Args)]
@@ -37,10 +41,17 @@ pub(crate) struct MeasureArgs {
     /// thresholds]
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
-    /// Time limit for the rounds; a run takes at most three times as long, including counting and
-    /// the extra rounds that verdicts need
-    #[arg(short, long, default_value = "30s", value_parser = humantime::parse_duration)]
-    time: Duration,
+    /// Time limit for the whole run: starting and warming up methods, all points, and counting;
+    /// fewer than six sessions give no verdict [default: 30s for the rounds, and up to 90s in all
+    /// where six sessions need them; none with --rounds]
+    #[arg(short, long, value_parser = humantime::parse_duration)]
+    time: Option<Duration>,
+    /// Go on past --time until all is decided, up to ten times as long
+    #[arg(long, conflicts_with_all = ["rounds", "sessions", "trace"])]
+    until_decided: bool,
+    /// The difference up to which two methods are called the same [default: 1%]
+    #[arg(long, value_name = "N%", value_parser = margin)]
+    margin: Option<f64>,
     /// Warm-up rounds at the start of a session, which are not counted in the results
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     warm_up: u32,
@@ -57,8 +68,8 @@ pub(crate) struct MeasureArgs {
     /// Time limit for one sample; a method that takes longer is killed
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     sample_limit: Duration,
-    /// Samples per method, after all others, in which system calls and other events are counted; 0
-    /// disables counting
+    /// Most samples per method, after all others, in which system calls and other events are
+    /// counted, two where these agree; 0 disables counting
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process; show start-up, first touch and total separately
@@ -88,13 +99,30 @@ impl From<Cache> for CacheState {
     }
 }
 
+/// Parses a margin such as `2%`.
+fn margin(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let percent = percent.filter(|percent| *percent > 0.0 && *percent <= MOST_MARGIN);
+    percent.ok_or_else(|| format!("write N%, above 0 and up to {MOST_MARGIN}, such as 2%"))
+}
+
 impl MeasureArgs {
+    fn limit(&self) -> Time {
+        match self.time {
+            Some(time) => Time::All(time),
+            None if self.until_decided => Time::All(TIME),
+            None if self.rounds.is_some() => Time::Unlimited,
+            None => Time::Rounds(TIME),
+        }
+    }
+
     pub(crate) fn request(
         self,
         experiment: &str,
         points: Vec<Point>,
         definition: Option<Definition>,
     ) -> RunRequest {
+        let time = self.limit();
         let MeasureArgs { methods, languages, reference, workers, .. } = self;
         RunRequest {
             experiment: experiment.to_owned(),
@@ -102,7 +130,9 @@ impl MeasureArgs {
             definition,
             selection: Selection { methods, languages, reference, workers },
             rounds: self.rounds,
-            time: self.time,
+            time,
+            until_decided: self.until_decided,
+            margin_percent: self.margin,
             warm_up: self.warm_up,
             sessions: self.sessions,
             seed: self.seed,
@@ -114,6 +144,19 @@ impl MeasureArgs {
             label: self.keep.label,
             data_dir: self.keep.data_dir,
             keep: !self.keep.no_store,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_margin_is_a_percentage_above_0() {
+        assert_eq!([margin("2%"), margin("0.5 %"), margin("50%")], [Ok(2.0), Ok(0.5), Ok(50.0)]);
+        for wrong in ["2", "0%", "-1%", "51%", "NaN%", "inf%", "%", ""] {
+            assert!(margin(wrong).unwrap_err().ends_with("such as 2%"), "{wrong}");
         }
     }
 }

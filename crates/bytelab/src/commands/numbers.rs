@@ -16,7 +16,7 @@ use super::keep_args::KeepArgs;
 use super::measure_args::MOST_ROUNDS;
 use super::output::{OutputArgs, print};
 use super::run::measure;
-use crate::measuring::{RunRequest, Selection};
+use crate::measuring::{RunRequest, Selection, Time};
 use crate::report::numbers::{COLUMNS, Column};
 use crate::{numbers, report};
 
@@ -49,7 +49,7 @@ pub(crate) struct NumbersArgs {
 
 pub(crate) fn run(args: &NumbersArgs, context: &Context) -> Result<ExitCode> {
     let request = args.request(&context.experiments.experiments)?;
-    measure(request, context, |run| print_numbers(run, args))
+    measure(&request, context, |run| print_numbers(run, args))
 }
 
 fn column(name: &str) -> Result<Column, String> {
@@ -86,7 +86,9 @@ impl NumbersArgs {
             definition: None,
             selection: Selection::default(),
             rounds: Some(rounds),
-            time: Duration::from_secs(seconds),
+            time: Time::Rounds(Duration::from_secs(seconds)),
+            until_decided: false,
+            margin_percent: None,
             warm_up: 1,
             sessions: Some(sessions.min(rounds)),
             seed: None,

@@ -25,13 +25,22 @@ pub(crate) struct RunArgs {
     /// Set if an experiment is named.
     #[arg(skip)]
     pub(crate) request: Option<RunRequest>,
+    /// Whether only the plan is printed.
+    #[arg(skip)]
+    pub(crate) dry_run: bool,
 }
 
 pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
-    let RunArgs { resume: resumed, output, request } = args;
+    let RunArgs { resume: resumed, output, request, dry_run } = args;
     match (&resumed, request) {
+        (None, Some(request)) if dry_run => {
+            let store = context.store_if(request.keep)?;
+            let text = measuring::dry_run(&context.experiments, &request, store)?;
+            io::stdout().lock().write_all(text.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
         (Some(id), None) => resume(id, &output, context),
-        (None, Some(request)) => measure(request, context, |run| print(run, &output)),
+        (None, Some(request)) => measure(&request, context, |run| print(run, &output)),
         _ => anyhow::bail!("name an experiment, or --resume ID"),
     }
 }
@@ -45,7 +54,7 @@ fn resume(id: &str, output: &OutputArgs, context: &Context) -> Result<ExitCode> 
 
 /// Measures the request and prints the result.
 pub(super) fn measure(
-    request: RunRequest,
+    request: &RunRequest,
     context: &Context,
     print: impl FnOnce(&Run) -> Result<Analysis>,
 ) -> Result<ExitCode> {

@@ -44,9 +44,42 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
     })
 }
 
+/// Describing an experiment takes longer than many samples, so that a worker describes only its
+/// own.
+type Constructor = fn() -> Experiment;
+
+/// The built-in experiments, in the order in which they are listed.
+fn built_in() -> impl Iterator<Item = (&'static str, Constructor)> {
+    [("numbers", numbers::experiment as Constructor)].into_iter().chain(measuring::MEASURING)
+}
+
+/// The built-in experiment of this name, also the one that only `self-test` measures.
+pub(crate) fn by_name(name: &str) -> Result<Experiment> {
+    let self_test = (self_test::NAME, self_test::experiment as Constructor);
+    let found = built_in().chain([self_test]).find(|(known, _)| *known == name);
+    let found = found.with_context(|| {
+        format!("there is no experiment {name}; there are {}", names().join(", "))
+    });
+    found.map(|(_, experiment)| experiment())
+}
+
+pub(crate) fn names() -> Vec<&'static str> {
+    built_in().map(|(name, _)| name).collect()
+}
+
 /// All built-in experiments, in the order in which they are listed.
 pub(crate) fn all() -> Vec<Experiment> {
-    let mut all = vec![numbers::experiment()];
-    all.extend(measuring::measuring());
-    all
+    built_in().map(|(_, experiment)| experiment()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_experiment_is_listed_under_its_own_name() {
+        let described: Vec<&str> = super::all().iter().map(|experiment| experiment.name).collect();
+        assert_eq!(described, super::names());
+        for name in described.into_iter().chain([super::self_test::NAME]) {
+            assert_eq!(super::by_name(name).unwrap().name, name);
+        }
+    }
 }

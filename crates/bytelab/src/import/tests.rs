@@ -117,10 +117,10 @@ fn a_document_of_ours_that_is_wrong_is_told() {
         assert!(whole.contains(from), "{from}");
         check_refused(own, &whole.replacen(from, to, 1), expected);
     };
-    check("\"schema\":1", "\"schema\":99", "newer bytelab (schema 99, known here is 1): update");
-    check("\"schema\":1", "\"schema\":\"x\"", "\"schema\": invalid type");
-    check("\"schema\":1,", "", "missing field `schema`");
-    check("\"schema\":1", "\"schema\":1,\"families\":[]", "use `bytelab export --format json`");
+    check("\"schema\":2", "\"schema\":99", "newer bytelab (schema 99, known here is 2): update");
+    check("\"schema\":2", "\"schema\":\"x\"", "\"schema\": invalid type");
+    check("\"schema\":2,", "", "missing field `schema`");
+    check("\"schema\":2", "\"schema\":2,\"families\":[]", "use `bytelab export --format json`");
     check("1172578.0", "-1172578.0", "cells[0]: values[\"wall_ns\"][0]: -1172578 is below 0");
     check("1172578.0", "NaN", "NaN at line 1 column");
     check("1172578.0,", "", "cells[0]: values[\"wall_ns\"] has 9 values for 10 samples");

@@ -1,6 +1,7 @@
 //! How a run is measured: what is requested is decided here; [`record`] prepares and records it.
 
 mod choose;
+mod dry_run;
 mod plan;
 mod prepare;
 mod progress;
@@ -24,30 +25,36 @@ use crate::workers;
 
 pub(crate) use self::choose::choose;
 use self::choose::{ensure_one_side, leave_out, methods_of};
+pub(crate) use self::dry_run::dry_run;
 pub(crate) use self::plan::plan;
 use self::plan::{data_dir_text, fixed, seed};
 pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
 pub(crate) use self::progress::ProgressLine;
 pub(crate) use self::record::Measured;
 use self::record::{Output, record};
-pub(crate) use self::request::{RunRequest, Selection};
+pub(crate) use self::request::{RunRequest, Selection, Time};
 pub(crate) use self::run_lock::mark_imported;
 use self::trace_file::TraceFile;
 
-/// Measures what is requested: decides which methods are measured, at which points, by which plan.
-/// If there is a store, the run is stored while it grows.
+/// Measures what is requested. If there is a store, the run is stored while it grows.
 pub(crate) fn run(
     experiments: &Catalogue,
-    request: RunRequest,
+    request: &RunRequest,
     store: Option<Box<dyn Store>>,
     stop: &Stop,
 ) -> Result<Measured> {
-    let experiment = experiments.find(&request.experiment)?;
     let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
+    let (job, new) = chosen(experiments, request)?;
+    record(job, Start::New(new), Output { store, trace }, stop)
+}
+
+/// Which methods are measured, at which points, by which plan.
+fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Job<'a>, NewRun)> {
+    let experiment = experiments.find(&request.experiment)?;
     let selection = &request.selection;
     let mut methods = choose(experiment, selection)?;
-    let plan = plan(&request)?;
-    let points = experiment.points(request.points, &methods);
+    let plan = plan(request)?;
+    let points = experiment.points(request.points.clone(), &methods);
     let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
     if selection.methods.is_empty() && selection.languages.is_empty() {
         workers::tell_left_out(experiment.methods.iter().filter(|method| competes(method)))?;
@@ -58,8 +65,8 @@ pub(crate) fn run(
         "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
         experiment.name
     );
-    let new = NewRun { points, plan, label: request.label, notes };
-    record(Job { experiment, methods }, Start::New(new), Output { store, trace }, stop)
+    let new = NewRun { points, plan, label: request.label.clone(), notes };
+    Ok((Job { experiment, methods }, new))
 }
 
 /// Continues a run that was stopped or killed.

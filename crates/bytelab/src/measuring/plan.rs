@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use lab::clock;
 use lab::run::{Design, Plan};
 use lab::stats::LOOKS;
 
-use super::request::RunRequest;
+use super::request::{RunRequest, Time};
 
 /// The number of rounds of a fixed design if the request gives none.
 const ROUNDS: u32 = 100;
@@ -22,13 +22,18 @@ const LAST_LOOK: u32 = LOOKS[LOOKS.len() - 1] as u32;
 pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
     let data_dir = data_dir_text(request.data_dir.clone())?;
     let design = design(request);
+    ensure!(
+        !request.until_decided || !design.is_fixed(),
+        "--until-decided: this run has a fixed number of rounds, or limits to hold"
+    );
     let (sessions, rounds) = match design {
         Design::Fixed => sessions(request.rounds.unwrap_or(ROUNDS), request.sessions),
         Design::Sequential => (LAST_LOOK, ROUNDS_PER_SESSION),
     };
     Ok(Plan {
         rounds,
-        time_limit_ns: request.time.as_nanos() as u64,
+        time_limit_ns: time_limit_ns(request),
+        limits_all: matches!(request.time, Time::All(_)),
         warm_up: request.warm_up,
         sessions,
         design,
@@ -39,10 +44,22 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
         counting: request.counting,
         fresh: request.fresh,
         definition: request.definition.clone(),
-        metric_versions: std::collections::BTreeMap::new(),
-        measures: Vec::new(),
-        imported: None,
+        margin_percent: request.margin_percent,
+        ..Plan::default()
     })
+}
+
+/// A run that goes on until it is decided takes at most this multiple of its time.
+const TIMES_UNTIL_DECIDED: u32 = 10;
+
+fn time_limit_ns(request: &RunRequest) -> u64 {
+    let limit = match request.time {
+        Time::Unlimited => return Plan::NO_TIME_LIMIT_NS,
+        Time::Rounds(limit) | Time::All(limit) => limit,
+    };
+    let times = if request.until_decided { TIMES_UNTIL_DECIDED } else { 1 };
+    let limit_ns = limit.saturating_mul(times).as_nanos();
+    u64::try_from(limit_ns).unwrap_or(u64::MAX).min(Plan::NO_TIME_LIMIT_NS)
 }
 
 /// Who gives a number of rounds or sessions wants all methods in all of them. What a threshold or a
@@ -59,6 +76,8 @@ fn design(request: &RunRequest) -> Design {
 
 /// The plan by which a run is measured again: all methods in all sessions.
 pub(super) fn fixed(plan: Plan) -> Plan {
+    // A verdict matters more than the time.
+    let plan = Plan { limits_all: false, ..plan };
     match plan.design {
         Design::Fixed => plan,
         Design::Sequential => {
@@ -123,7 +142,9 @@ mod tests {
             definition: None,
             selection: Selection::default(),
             rounds: None,
-            time: Duration::from_secs(30),
+            time: Time::Rounds(Duration::from_secs(30)),
+            until_decided: false,
+            margin_percent: None,
             warm_up: 1,
             sessions: None,
             seed: None,
@@ -156,17 +177,41 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_one_for_the_rounds_or_for_all_or_there_is_none() {
+        let of = |time, until_decided| {
+            let plan = plan(&RunRequest {
+                time,
+                until_decided,
+                data_dir: Some(std::env::temp_dir()),
+                ..request()
+            });
+            plan.map(|plan| (plan.time_limit_ns, plan.limits_all)).unwrap()
+        };
+        let minute = Duration::from_mins(1);
+        assert_eq!(of(Time::Rounds(minute), false), (60_000_000_000, false));
+        assert_eq!(of(Time::All(minute), false), (60_000_000_000, true));
+        assert_eq!(of(Time::All(minute), true), (600_000_000_000, true));
+        let none = (Plan::NO_TIME_LIMIT_NS, false);
+        assert_eq!(of(Time::Unlimited, false), none);
+        assert_eq!(of(Time::All(Duration::MAX), true), (none.0, true));
+        let rounds = RunRequest { rounds: Some(9), until_decided: true, ..request() };
+        let refused = plan(&rounds).unwrap_err().to_string();
+        assert!(refused.starts_with("--until-decided: this run has a fixed"), "{refused}");
+    }
+
+    #[test]
     fn what_is_measured_again_has_a_fixed_design() {
         let decided = Plan {
             design: Design::Sequential,
             sessions: 240,
             rounds: 1,
+            limits_all: true,
             warm_up: 2,
             ..Plan::default()
         };
         let again = fixed(decided);
         assert_eq!((again.design, again.sessions, again.rounds), (Design::Fixed, 20, 5));
-        assert_eq!(again.warm_up, 2);
+        assert_eq!((again.warm_up, again.limits_all), (2, false));
         let few = Plan { sessions: 3, rounds: 7, ..Plan::default() };
         assert_eq!(fixed(few.clone()), few);
     }

@@ -79,7 +79,7 @@ fn take_over(run: &mut Run, store: Option<&mut (dyn Store + 'static)>) -> Result
 
 /// Describes what is measured and the time limit. The duration of a round is known only after the
 /// first rounds.
-fn at_most(job: &Job<'_>, plan: &Plan) -> String {
+pub(super) fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     let methods = match job.methods.len() {
         1 => "1 method".to_owned(),
         n => format!("{n} methods"),
@@ -94,9 +94,8 @@ fn at_most(job: &Job<'_>, plan: &Plan) -> String {
         );
     }
     let until = if plan.design.is_fixed() { "" } else { "until all is decided, " };
-    format!(
-        "measuring {methods} of {experiment}: {until}at most {seconds} s, or its first rounds if these take longer"
-    )
+    let longer = if plan.limits_all { "" } else { ", or its first rounds if these take longer" };
+    format!("measuring {methods} of {experiment}: {until}at most {seconds} s{longer}")
 }
 
 /// The errors of removing the data, each one once.

@@ -16,8 +16,11 @@ pub(crate) struct RunRequest {
     /// The maximum number of rounds, of all sessions together. `None`: as many as the verdicts
     /// need.
     pub(crate) rounds: Option<u32>,
-    /// The time limit for the rounds.
-    pub(crate) time: Duration,
+    pub(crate) time: Time,
+    /// Whether a run without a number of rounds may go on past its time.
+    pub(crate) until_decided: bool,
+    /// The difference, in percent, up to which two methods are the same.
+    pub(crate) margin_percent: Option<f64>,
     pub(crate) warm_up: u32,
     /// `None`: as many as the rounds need.
     pub(crate) sessions: Option<u32>,
@@ -34,6 +37,17 @@ pub(crate) struct RunRequest {
     pub(crate) data_dir: Option<PathBuf>,
     /// Whether the run is stored.
     pub(crate) keep: bool,
+}
+
+/// How long a run may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Time {
+    /// As long as its rounds take.
+    Unlimited,
+    /// This time for its rounds, and three times as long in all.
+    Rounds(Duration),
+    /// This time for all of it.
+    All(Duration),
 }
 
 /// Which methods take part; if none is named, the default ones.

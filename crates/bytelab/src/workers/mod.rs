@@ -8,11 +8,13 @@ mod toolchains;
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread::ScopedJoinHandle;
 
 use anyhow::{Context, Result, ensure};
 use lab::experiment::{How, Method};
 use lab::launch::Stop;
 
+use self::tool::Found;
 pub(crate) use self::tool::Tell;
 use self::toolchain::Toolchain;
 use self::toolchains::TOOLCHAINS;
@@ -147,14 +149,14 @@ pub(crate) fn make_ready(
             }
         }
     }
-    for toolchain in TOOLCHAINS {
-        let mut methods: Vec<&mut Method> =
-            methods.iter_mut().filter(|m| toolchain.runs(m)).collect();
-        if methods.is_empty() {
-            continue;
-        }
-        let built = toolchain.built(&dir.join("workers"), tell, stop)?;
-        for method in &mut methods {
+    let is_used = |toolchain: &&Toolchain| methods.iter().any(|method| toolchain.runs(method));
+    let used: Vec<&'static Toolchain> = TOOLCHAINS.iter().filter(is_used).collect();
+    for (toolchain, tools) in used.iter().zip(find_all(&used, stop)) {
+        let built = match tools? {
+            Ok(tools) => toolchain.make(&tools, &dir.join("workers"), tell, stop)?,
+            Err(reason) => Err(reason),
+        };
+        for method in methods.iter_mut().filter(|method| toolchain.runs(method)) {
             match (&built, &mut method.how) {
                 (Ok(built), How::Worker { argv }) => toolchain.fill_in(argv, &built.run),
                 (Err(reason), how) => *how = How::Unavailable { reason: reason.clone() },
@@ -169,6 +171,25 @@ pub(crate) fn make_ready(
         }));
     }
     Ok(toolchains)
+}
+
+/// Finds the tools of these toolchains at the same time: some take a second to tell their version.
+fn find_all(used: &[&'static Toolchain], stop: &Stop) -> Vec<Result<Result<Vec<Found>, String>>> {
+    std::thread::scope(|scope| {
+        let find = |toolchain: &&'static Toolchain| {
+            let toolchain = *toolchain;
+            let thread = std::thread::Builder::new();
+            (toolchain, thread.spawn_scoped(scope, move || toolchain.find_tools(stop)))
+        };
+        let threads: Vec<_> = used.iter().map(find).collect();
+        let found =
+            |(toolchain, thread): (&Toolchain, std::io::Result<ScopedJoinHandle<'_, _>>)| {
+                // Without a thread, or where one panicked, it is done here.
+                let found = thread.ok().and_then(|thread| thread.join().ok());
+                found.unwrap_or_else(|| toolchain.find_tools(stop))
+            };
+        threads.into_iter().map(found).collect()
+    })
 }
 
 fn toolchain_of(method: &Method) -> Option<&'static Toolchain> {

@@ -82,20 +82,8 @@ impl Toolchain {
         format!("{why}; to have it, {}", self.install)
     }
 
-    /// The worker, or the reason why there is none.
-    pub(super) fn built(
-        &self,
-        dir: &Path,
-        tell: Tell<'_>,
-        stop: &Stop,
-    ) -> Result<Result<Built, String>> {
-        match self.find_tools(stop)? {
-            Ok(tools) => self.make(&tools, dir, tell, stop),
-            Err(reason) => Ok(Err(reason)),
-        }
-    }
-
-    fn find_tools(&self, stop: &Stop) -> Result<Result<Vec<Found>, String>> {
+    /// Its tools with their versions, or the reason why one cannot be used.
+    pub(super) fn find_tools(&self, stop: &Stop) -> Result<Result<Vec<Found>, String>> {
         let mut all = Vec::new();
         for tool in self.tools {
             match tool.find(stop) {
@@ -107,7 +95,8 @@ impl Toolchain {
         Ok(Ok(all))
     }
 
-    fn make(
+    /// The worker, or the reason why it cannot be built.
+    pub(super) fn make(
         &self,
         tools: &[Found],
         dir: &Path,

@@ -179,7 +179,7 @@ fn a_hook_that_fails_is_named() {
 #[test]
 fn what_goes_wrong_with_a_command_is_its_own_matter() {
     let world = World::new();
-    let text = "answer.from = 'stdout'\nplan.sample_limit = '2s'\n\
+    let text = "answer.from = 'stdout'\nplan.sample_limit = '5s'\n\
                 [[method]]\nname = 'good'\ncommand = 'echo'\n\
                 [[method]]\nname = 'absent'\ncommand = '/no/such/program'\n\
                 [[method]]\nname = 'dies'\ncommand = 'echo reason >&2; kill -9 $$'\nshell = true\n\
@@ -195,7 +195,7 @@ fn what_goes_wrong_with_a_command_is_its_own_matter() {
         reason(&json, "dies", "failed"),
         "/bin/sh was ended by signal 9; stderr of /bin/sh: reason"
     );
-    assert!(reason(&json, "hangs", "failed").starts_with("no answer within 2 s, killed"));
+    assert!(reason(&json, "hangs", "failed").starts_with("no answer within 5 s, killed"));
     assert!(reason(&json, "no-input", "failed").contains("nothing: No such file"));
 }
 

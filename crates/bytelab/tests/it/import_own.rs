@@ -29,10 +29,10 @@ fn our_own_run_comes_back_with_a_new_id() {
     let renamed = import(&world, &[&file, "--format", "json", "--label", "copy"]);
     assert_eq!(json_of(&world, &["show", &renamed, "--json"])["label"], "copy");
 
-    let newer = exported.stdout.replacen("\"schema\":1", "\"schema\":2", 1);
-    let newer = newer.replacen("\"schema\": 1", "\"schema\": 2", 1);
+    let newer = exported.stdout.replacen("\"schema\":2", "\"schema\":3", 1);
+    let newer = newer.replacen("\"schema\": 2", "\"schema\": 3", 1);
     let newer = write(&world, "newer.json", newer);
-    refused(&world, &[&newer], "newer bytelab (schema 2, known here is 1): update bytelab");
+    refused(&world, &[&newer], "newer bytelab (schema 3, known here is 2): update bytelab");
     let shown = write(&world, "shown.json", measured.to_string());
     refused(&world, &[&shown], "use `bytelab export --format json`");
 }

@@ -7,7 +7,7 @@ fn the_json_document_has_the_keys_that_readers_rely_on() {
     let world = World::new();
     // If a state of the page cache is requested, an evicted page costs a sample.
     let (code, json) = world.reading(&["--label", "first", "--cache", "as-is"]);
-    assert_eq!(json["schema"], 1);
+    assert_eq!(json["schema"], 2);
     assert_eq!(json["experiment"], "reading");
     assert_eq!(json["label"], "first");
     assert_eq!(json["complete"], true);
@@ -123,10 +123,10 @@ fn help_lists_the_params_of_an_experiment() {
 fn without_a_number_of_rounds_verdicts_are_those_of_looks() {
     let world = World::new();
     let methods =
-        ["run", "reading", "--size", "4KiB", "-m", "read,mmap,read-to-vec", "--time", "300ms"];
+        ["run", "reading", "--size", "4KiB", "-m", "read,mmap,read-to-vec", "--time", "3s"];
     let ran = world.run(&[&methods[..], &["--counting", "0", "--json"]].concat());
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert!(ran.stderr.contains("until all is decided, at most 1 s"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("until all is decided, at most 3 s"), "{}", ran.stderr);
     assert_eq!(json["complete"], true);
     assert_eq!(json["plan"]["design"], "sequential");
     for found in json["comparisons"].as_array().unwrap() {
@@ -136,4 +136,62 @@ fn without_a_number_of_rounds_verdicts_are_those_of_looks() {
     let shown = world.run(&["show", "1"]);
     assert!(shown.stdout.contains("until all is decided"), "{}", shown.stdout);
     assert!(shown.stdout.contains("measured: "), "{}", shown.stdout);
+}
+
+#[test]
+fn a_time_is_the_limit_of_the_whole_run_and_one_that_is_too_short_gives_no_verdict() {
+    let world = World::new();
+    let of = ["run", "reading", "--size", "4KiB", "-m", "read,mmap"];
+    let ran = world.run(&[&of[..], &["--time", "1us"]].concat());
+    assert!(ran.stderr.contains("at most 1 s\n"), "{}", ran.stderr);
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = "note: no verdict: in 0.000001 s there was time for 0 of the 6 sessions";
+    assert!(words.contains(note), "{words}");
+    assert!(!words.contains("faster") && !words.contains("slower"), "{words}");
+    let ran = world.run(&[&of[..], &["--rounds", "6", "--counting", "0", "--json"]].concat());
+    assert!(ran.stderr.contains("whatever time that takes"), "{}", ran.stderr);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(crate::program::cell(&json, "read")["metrics"]["wall_ns"]["n"], 6);
+}
+
+#[test]
+fn what_counts_as_the_same_can_be_given_and_is_shown() {
+    let world = World::new();
+    let of = ["run", "reading", "--size", "4KiB", "-m", "read,mmap", "--rounds", "6"];
+    let ran = world.run(&[&of[..], &["--counting", "0", "--margin", "50%"]].concat());
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("· same: within 50 %"), "{words}");
+    let shown = world.run(&["show", "1", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(json["plan"]["margin_percent"], 50.0);
+    let decides = json["comparisons"].as_array().unwrap().iter().find(|c| c["decides"] == true);
+    let found = decides.unwrap();
+    let [low, high] = ["low", "high"].map(|bound| found[bound].as_f64().unwrap());
+    let is_same = low <= 1.0 && high >= 1.0 && low >= 1.0 / 1.5 && high <= 1.5;
+    assert_eq!(found["verdict"] == "same", is_same, "{found}");
+}
+
+#[test]
+fn a_dry_run_says_how_long_it_takes_by_the_last_run_and_measures_nothing() {
+    let world = World::new();
+    let of = ["run", "reading", "--size", "4KiB", "-m", "read,mmap,read-to-vec"];
+    let dry = |args: &[&str]| world.run(&[&of[..], args, &["--dry-run"]].concat());
+    let ran = dry(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let first = "measuring 3 methods of reading: until all is decided, at most 90 s, or its first \
+                 rounds if these take longer\n";
+    let rest = ran.stdout.strip_prefix(first).unwrap_or_else(|| panic!("{}", ran.stdout));
+    assert!(rest.starts_with("how long its samples take is not known"), "{rest}");
+    world.run(&["run", "reading", "--size", "4KiB", "-m", "read,mmap", "--rounds", "2"]);
+    let rest = dry(&[]).stdout;
+    let by_run = " s by run 1, in which 2 of 3 are known";
+    assert!(
+        rest.contains("\n6 sessions of a round take about ") && rest.contains(by_run),
+        "{rest}"
+    );
+    let fixed = dry(&["--rounds", "100"]).stdout;
+    assert!(fixed.contains("\n20 sessions of 5 rounds take about "), "{fixed}");
+    let history: serde_json::Value =
+        serde_json::from_str(&world.run(&["history", "--json"]).stdout).unwrap();
+    assert_eq!(history.as_array().unwrap().len(), 1);
 }

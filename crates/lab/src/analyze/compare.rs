@@ -6,11 +6,16 @@ use super::wait::waited;
 use super::{Comparison, Verdict};
 use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
-use crate::run::{Cell, Design, Run, Sample};
+use crate::run::{Cell, Design, Plan, Run, Sample};
 use crate::stats::{self, Shift, median};
 
 /// A smaller difference, in percent, is not relevant.
 pub const RELEVANT_PERCENT: f64 = 1.0;
+
+/// The same for the verdicts of a run whose plan may give another limit.
+pub fn margin_percent(plan: &Plan) -> f64 {
+    plan.margin_percent.unwrap_or(RELEVANT_PERCENT)
+}
 
 /// Two cells of a family, and the α at which they are compared.
 #[derive(Clone, Copy)]
@@ -23,17 +28,13 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// The wall time, and the other metrics that both have in all samples. The one in the family's
-    /// metric decides, or else the wall time.
+    /// The wall time, and the other metrics that both have. The one in the family's metric decides,
+    /// also where one of the two lacks it, or else the wall time.
     pub(super) fn comparisons(&self, deciding: &str) -> Vec<Comparison> {
-        let mut comparisons = vec![self.compare(WALL)];
-        let methods = [self.cell, self.reference].map(|cell| &self.run.cells[cell]);
-        if methods.iter().all(|cell| is_single_threaded(cell)) {
-            comparisons.push(self.compare(WALL_LESS_WAIT));
-        }
-        comparisons.push(self.compare(CPU));
-        // The wall time is kept, so that the pair has a verdict and its reason.
-        comparisons.retain(|c| c.metric == WALL || c.ratio.is_some());
+        let mut comparisons = [WALL, WALL_LESS_WAIT, CPU].map(|m| self.compare(m)).to_vec();
+        // The pair has a verdict and its reason also where there is no ratio.
+        let kept = if self.run.plan.design.is_fixed() { WALL } else { deciding };
+        comparisons.retain(|c| [WALL, kept].contains(&c.metric.as_str()) || c.ratio.is_some());
         let decides = comparisons.iter().position(|c| c.metric == deciding).unwrap_or(0);
         comparisons[decides].decides = true;
         if let [wall, rest @ ..] = &mut comparisons[..]
@@ -103,6 +104,9 @@ impl Pair<'_> {
         }
         let compared = look::compared(self.run, self.cells(), metric, self.alpha);
         let found = compared.and_then(|compared| {
+            if metric == WALL_LESS_WAIT {
+                self.ensure_without_wait(&compared)?;
+            }
             let alpha = compared.alpha.unwrap_or(self.alpha);
             let shift = stats::by_session(&compared.logs, alpha)
                 .ok_or_else(|| "there is no round in which both were measured".to_owned())?;
@@ -115,6 +119,22 @@ impl Pair<'_> {
         metric.clone_into(&mut comparison.metric);
         comparison.decides = false;
         comparison
+    }
+
+    /// Fails if one of the two lacks the time without the wait until the end of the last session
+    /// that is compared.
+    fn ensure_without_wait(&self, compared: &Compared) -> Result<(), String> {
+        let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
+        for cell in self.cells().map(|cell| &self.run.cells[cell]) {
+            let [known, of] = with_and_without_wait(cell, counts);
+            if !nearly_all(known, of) {
+                let method = &cell.method;
+                return Err(format!(
+                    "the time of {method} without the wait for a CPU is known of {known} of {of} samples"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The ratio of the medians, which includes the drift of the machine: it decides nothing.
@@ -142,7 +162,7 @@ impl Pair<'_> {
     fn judge(&self, shift: Shift, compared: &Compared) -> Comparison {
         let interval = shift.interval.filter(|_| compared.alpha.is_some());
         let alpha = compared.alpha.unwrap_or(self.alpha);
-        let (verdict, below_relevance) = verdict(interval);
+        let (verdict, below_relevance) = verdict(interval, margin_percent(&self.run.plan));
         let at_its_level = Pair { alpha, ..*self };
         let mut comparison = at_its_level.without_ratio(verdict, String::new());
         let needed = sessions_needed(self.run);
@@ -183,9 +203,9 @@ pub(super) fn at_level(run: &Run, found: &Comparison, alpha: f64) -> Comparison 
 }
 
 /// The verdict of an interval of logs, and whether a shown difference is too small to be relevant.
-pub(super) fn verdict(interval: Option<(f64, f64)>) -> (Verdict, bool) {
+pub(super) fn verdict(interval: Option<(f64, f64)>, margin_percent: f64) -> (Verdict, bool) {
     let Some((low, high)) = interval else { return (Verdict::Undecided, false) };
-    let limit = (RELEVANT_PERCENT / 100.0).ln_1p();
+    let limit = (margin_percent / 100.0).ln_1p();
     let within = -limit <= low && high <= limit;
     match (low, high) {
         (_, high) if high < 0.0 => (Verdict::Faster, within),
@@ -204,8 +224,17 @@ pub(super) fn too_few(sessions: usize, needed: usize) -> String {
 /// Whether the run-queue wait can be subtracted: the counted samples have the time without it. It
 /// may be missing in one sample of ten, where the two clocks contradict each other.
 pub(super) fn is_single_threaded(cell: &Cell) -> bool {
-    let n = cell.counted(WALL).count();
-    n > 0 && cell.counted(WALL_LESS_WAIT).count() >= n - n / 10
+    let [known, of] = with_and_without_wait(cell, |_| true);
+    nearly_all(known, of)
+}
+
+fn nearly_all(known: usize, of: usize) -> bool {
+    of > 0 && known >= of - of / 10
+}
+
+/// In how many of these samples that count the time without the wait is known, and their number.
+fn with_and_without_wait(cell: &Cell, counts: impl Fn(&Sample) -> bool) -> [usize; 2] {
+    [WALL_LESS_WAIT, WALL].map(|m| cell.counted(m).filter(|(sample, _)| counts(sample)).count())
 }
 
 #[cfg(test)]
@@ -214,7 +243,7 @@ mod tests {
 
     #[test]
     fn an_interval_gives_the_verdict() {
-        let of = |low: f64, high: f64| verdict(Some((low.ln(), high.ln())));
+        let of = |low: f64, high: f64| verdict(Some((low.ln(), high.ln())), 1.0);
         assert_eq!(of(0.8, 0.9), (Verdict::Faster, false));
         assert_eq!(of(0.98, 0.995), (Verdict::Faster, false));
         assert_eq!(of(0.992, 0.998), (Verdict::Faster, true));
@@ -223,6 +252,10 @@ mod tests {
         assert_eq!(of(0.995, 1.005), (Verdict::Same, false));
         assert_eq!(of(1.0, 1.0), (Verdict::Same, false));
         assert_eq!(of(0.98, 1.005), (Verdict::Undecided, false));
-        assert_eq!(verdict(None), (Verdict::Undecided, false));
+        assert_eq!(verdict(None, 1.0), (Verdict::Undecided, false));
+        let within_5 = |low: f64, high: f64| verdict(Some((low.ln(), high.ln())), 5.0);
+        assert_eq!(within_5(0.97, 1.04), (Verdict::Same, false));
+        assert_eq!(within_5(1.01, 1.04), (Verdict::Slower, true));
+        assert_eq!(within_5(0.94, 1.04), (Verdict::Undecided, false));
     }
 }

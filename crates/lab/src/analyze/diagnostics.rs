@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::compare::is_single_threaded;
 use super::found::{Found, percent, warn};
 use super::wait::{WAIT_SHARE, wait_share};
-use super::{Comparison, Family, noise};
-use crate::metric::{WALL, WALL_LESS_WAIT};
+use super::{Comparison, Family, noise, undecided};
+use crate::metric::{COUNTING_WALL, WALL, WALL_LESS_WAIT};
 use crate::run::{Imported, Pass, Role, Run, Sample, Status, Warning, WarningKind};
 use crate::stats;
 
@@ -18,7 +18,6 @@ const STEAL_SHARE: f64 = 0.01;
 /// A note is added if the wall time in the counting pass differs by more than this share, and by
 /// more than sessions differ.
 const COUNTING_SHARE: f64 = 0.02;
-const COUNTING_WALL: &str = "counting_wall_ns";
 
 pub(super) fn warnings(
     run: &Run,
@@ -35,6 +34,7 @@ pub(super) fn warnings(
     replaced_references(run, families, &mut notes);
     not_counted(run, &mut notes);
     no_interval(run, comparisons, &mut notes);
+    notes.extend(undecided::warning(run, comparisons));
     waiting(run, families, &mut notes);
     steal(run, &mut notes);
     counting_disturbs(run, &mut notes);
@@ -125,8 +125,12 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     let (mut taken_out, mut left_in) = (Found::new(), Found::new());
     for (i, cell) in run.cells.iter().enumerate() {
         let Some(share) = wait_share(cell).filter(|share| *share > WAIT_SHARE) else { continue };
-        let out = is_single_threaded(cell)
-            && families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&i));
+        let mut without = families.iter().filter(|f| f.metric == WALL_LESS_WAIT);
+        let out = is_single_threaded(cell) && without.clone().any(|f| f.cells.contains(&i));
+        if !out && without.any(|f| f.compared.contains(&i)) {
+            // It has no ratio, for which there is a reason.
+            continue;
+        }
         let list = if out { &mut taken_out } else { &mut left_in };
         list.push((i, waited(share)));
     }

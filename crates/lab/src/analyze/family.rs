@@ -1,14 +1,14 @@
 //! The cells of one point: which cells are compared, with which other cell, by which metric, and
 //! which method is best.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::best::{Best, best};
 use super::compare::{Pair, is_single_threaded};
 use super::look::sessions_since;
+use super::pareto::pareto;
 use super::wait::{WAIT_SHARE, wait_share};
-use super::{ALPHA, Comparison, Family, Verdict, summary};
+use super::{ALPHA, Comparison, Family, Verdict};
 use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
 use crate::run::{Cell, Measure, Role, Run, Status};
@@ -108,14 +108,15 @@ fn choose_measures(run: &Run, families: &mut [Family]) {
     }
 }
 
-/// The measure that the run has stored for these points. It decides as long as all of these cells
-/// have it; else the wall time does. None for a run that has stored nothing.
+/// The measure that the run has stored for these points; none for a run that has stored nothing. In
+/// a fixed design it decides if all of these cells have it; else the wall time does. In a
+/// sequential one it decides in any case: another measure after a look would be another test.
 pub(super) fn kept(run: &Run, points: &[usize], cells: &[&Cell]) -> Option<(&'static str, String)> {
     let mut kept = points.iter().filter_map(|point| run.plan.measures.get(*point)).peekable();
     let first = (*kept.peek()?).clone();
     match kept.find(|measure| measure.metric == WALL_LESS_WAIT) {
         None => Some((WALL, first.why)),
-        Some(measure) => Some(match lacking(cells) {
+        Some(measure) => Some(match lacking(cells).filter(|_| run.plan.design.is_fixed()) {
             None => (WALL_LESS_WAIT, measure.why.clone()),
             Some(cell) => (WALL, unknown_without_wait(cell)),
         }),
@@ -243,49 +244,5 @@ fn correct(comparisons: &mut [Comparison], family: &[usize]) {
             let before = comparisons[*i].p_holm.unwrap_or_default();
             comparisons[*i].p_holm = Some(before.max(p));
         }
-    }
-}
-
-/// The limits of what counts as equal in time and in memory when methods are compared in three
-/// metrics at once. The peak of a small process varies by some pages between starts.
-const EQUAL_TIME: f64 = 0.01;
-const EQUAL_MEMORY: f64 = 0.05;
-
-/// The methods for which no other is at least as good in all metrics and better in one, by p50. A
-/// method that lacks a metric of another one is not among them, and beats no method that has it.
-fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
-    let middle = |cell: usize, metric: &str| summary::middle(&run.cells[cell], metric);
-    let middles: Vec<[(Option<f64>, f64); 3]> = compared
-        .iter()
-        .map(|cell| {
-            [
-                (middle(*cell, time), EQUAL_TIME),
-                (middle(*cell, CPU), EQUAL_TIME),
-                (middle(*cell, "peak_rss_bytes"), EQUAL_MEMORY),
-            ]
-        })
-        .collect();
-    let beaten = |one: usize| {
-        middles.iter().any(|other| {
-            let orders: Vec<Ordering> = (middles[one].iter().zip(other))
-                .map(|((one, equal), (other, _))| order(*one, *other, *equal))
-                .collect();
-            orders.contains(&Ordering::Greater) && !orders.contains(&Ordering::Less)
-        })
-    };
-    let is_known = |one: &usize| {
-        let lacks = |metric: usize, cell: &[(Option<f64>, f64); 3]| cell[metric].0.is_none();
-        (0..3).all(|m| !lacks(m, &middles[*one]) || middles.iter().all(|other| lacks(m, other)))
-    };
-    let unbeaten = (0..compared.len()).filter(is_known).filter(|one| !beaten(*one));
-    unbeaten.map(|one| compared[one]).collect()
-}
-
-fn order(one: Option<f64>, other: Option<f64>, equal: f64) -> Ordering {
-    match (one, other) {
-        (Some(one), Some(other)) if (one - other).abs() <= equal * other.abs() => Ordering::Equal,
-        (Some(one), Some(other)) => one.total_cmp(&other),
-        (Some(_), None) => Ordering::Less,
-        (None, _) => Ordering::Equal,
     }
 }

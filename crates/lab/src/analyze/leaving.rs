@@ -50,7 +50,7 @@ pub fn decided(run: &Run) -> Decided {
 fn leaves(tables: &Tables, family: &Family, best: &Best, cell: usize) -> bool {
     best.beaten.contains(&cell)
         && family.reference != Some(cell)
-        && verdict(tables, family, cell).is_some_and(|verdict| verdict != Verdict::Undecided)
+        && verdict(tables, family, cell).is_some_and(|verdict| !is_open(verdict))
 }
 
 fn is_decided(run: &Run, tables: &Tables, family: &Family, best: &Best) -> bool {
@@ -59,11 +59,16 @@ fn is_decided(run: &Run, tables: &Tables, family: &Family, best: &Best) -> bool 
         return died || sessions(&run.cells[*cell]) >= ALONE;
     }
     // A method that died takes no more samples.
-    let is_open = |cell: &usize| {
+    let goes_on = |cell: &usize| {
         run.cells[*cell].status == Status::Measured
-            && verdict(tables, family, *cell) == Some(Verdict::Undecided)
+            && verdict(tables, family, *cell).is_some_and(is_open)
     };
-    !best.is_open && !family.compared.iter().any(is_open)
+    !best.is_open && !family.compared.iter().any(goes_on)
+}
+
+/// Whether further samples may give a verdict: also to a method that lacks the measure until now.
+fn is_open(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Undecided | Verdict::Missing)
 }
 
 fn verdict(tables: &Tables, family: &Family, cell: usize) -> Option<Verdict> {

@@ -15,10 +15,12 @@ pub mod latency;
 mod leaving;
 mod look;
 mod noise;
+mod pareto;
 mod sides;
 pub mod size_sweep;
 mod summary;
 mod thresholds;
+mod undecided;
 mod values;
 mod wait;
 
@@ -33,7 +35,7 @@ pub use self::check::{
     Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,
     check_pairs, foresee, foresee_pairs,
 };
-pub use self::compare::RELEVANT_PERCENT;
+pub use self::compare::{RELEVANT_PERCENT, margin_percent};
 use self::family::Tables;
 pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, series};
 pub use self::leaving::{Decided, decided, is_look};

@@ -80,7 +80,7 @@ impl Launch for Launcher {
         } else {
             let known = [(DIGEST_VARIABLE, "known".to_owned())];
             let variables = if has_digest { &known[..] } else { &[] };
-            Box::new(WorkerClient::start(&argv, variables, limits)?)
+            Box::new(WorkerClient::spawn(&argv, variables, limits)?)
         })
     }
 

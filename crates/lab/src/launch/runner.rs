@@ -39,6 +39,12 @@ pub trait Launch {
 
 /// A started method that is set up for one point.
 pub trait Runner {
+    /// Waits until its process has started, so that the processes of a session can start at the
+    /// same time.
+    fn started(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
     /// Called directly before a sample, and before the cache is brought into its state.

@@ -44,6 +44,10 @@ impl<R: ?Sized> WithHooks<R> {
 }
 
 impl Runner for WithHooks<dyn Runner> {
+    fn started(&mut self) -> Result<(), RunError> {
+        self.inner.started()
+    }
+
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.setup(arguments)?;
         self.inner.prepare(arguments)

@@ -26,13 +26,26 @@ pub(super) struct WorkerClient {
     buffer: Vec<u8>,
     counters: Counters,
     language: Option<String>,
+    /// 0 until its hello was received.
     hello_ns: u64,
     limits: Limits,
     is_built_in: bool,
 }
 
 impl WorkerClient {
+    /// Starts the process and waits for its hello.
     pub(super) fn start(
+        argv: &[String],
+        variables: &[(&str, String)],
+        limits: Limits,
+    ) -> Result<WorkerClient, RunError> {
+        let mut worker = WorkerClient::spawn(argv, variables, limits)?;
+        worker.started()?;
+        Ok(worker)
+    }
+
+    /// Starts the process, whose hello is awaited later.
+    pub(super) fn spawn(
         argv: &[String],
         variables: &[(&str, String)],
         limits: Limits,
@@ -46,7 +59,7 @@ impl WorkerClient {
         set_nonblocking(&replies)
             .map_err(|error| RunError::Failed(format!("its output: {error}")))?;
         let counters = Counters::open(process.child.id());
-        let mut worker = WorkerClient {
+        Ok(WorkerClient {
             process,
             orders,
             replies,
@@ -56,15 +69,7 @@ impl WorkerClient {
             hello_ns: 0,
             limits,
             is_built_in: argv.get(1).is_some_and(|word| word == BUILT_IN),
-        };
-        match worker.receive()? {
-            Reply::Hello { language, .. } => worker.language = language,
-            other => return Err(out_of_turn("hello", &other)),
-        }
-        worker.hello_ns = clock::now_ns();
-        // Some counters of a process do not exist before its first turn on a CPU.
-        worker.counters = Counters::open(worker.process.child.id());
-        Ok(worker)
+        })
     }
 
     /// Takes one sample and no other action. A child that reports impossible values takes no more
@@ -154,7 +159,22 @@ impl WorkerClient {
 }
 
 impl Runner for WorkerClient {
+    fn started(&mut self) -> Result<(), RunError> {
+        if self.hello_ns > 0 {
+            return Ok(());
+        }
+        match self.receive()? {
+            Reply::Hello { language, .. } => self.language = language,
+            other => return Err(out_of_turn("hello", &other)),
+        }
+        self.hello_ns = clock::now_ns();
+        // Some counters of a process do not exist before its first turn on a CPU.
+        self.counters = Counters::open(self.pid());
+        Ok(())
+    }
+
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        self.started()?;
         self.send(&Order::prepare(arguments))?;
         match self.receive()? {
             Reply::Ready { digest } => Ok(Ready { language: self.language.clone(), digest }),

@@ -11,13 +11,15 @@ use super::schedule;
 use crate::clock;
 use crate::count::{ALLOCATION_METRICS, Sources};
 use crate::launch::{Counted, CountingRunner, RunError, Traced};
-use crate::metric::{PEAK_RSS, SYSCALLS, is_counted_apart, per_operation};
+use crate::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS, is_counted_apart, per_operation};
 use crate::run::{Cell, Pass, Run, Status};
 use crate::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
 /// All samples have numbers of four digits, because a worker that reads its orders byte by byte
 /// then makes the same number of system calls for each.
 const FIRST_NUMBER: u64 = 1000;
+/// What differs between samples that do the same.
+const VARYING: [&str; 2] = [COUNTING_WALL, PEAK_RSS];
 /// Tracing this many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
 
@@ -40,7 +42,23 @@ fn samples_left(run: &Run, index: usize) -> usize {
     if cell.status != Status::Measured || cell.n(Pass::Timing) == 0 {
         return 0;
     }
-    (run.plan.counting as usize).saturating_sub(cell.n(Pass::Counting))
+    let taken = cell.n(Pass::Counting);
+    if agree(cell) { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
+}
+
+/// Whether the last two samples of this pass have the same counts: then more samples add nothing.
+/// Times and the peak of a process vary between all samples.
+fn agree(cell: &Cell) -> bool {
+    let counted = cell.samples.iter().enumerate();
+    let counted = counted.filter(|(_, sample)| sample.counts_in(Pass::Counting));
+    let mut latest = counted.map(|(n, _)| n).rev();
+    let (Some(last), Some(before)) = (latest.next(), latest.next()) else { return false };
+    let counts = cell.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
+    let same = |column: &Vec<f64>| match (column.get(last), column.get(before)) {
+        (Some(last), Some(before)) => last.to_bits() == before.to_bits(),
+        _ => true,
+    };
+    counts.map(|(_, column)| column).all(same)
 }
 
 /// The cells that took part once per session: their counts would take minutes.
@@ -191,8 +209,14 @@ impl Counting<'_, '_> {
                 .progress(&Progress::Counting { round: i as u32, rounds: rounds as u32 });
             // The sessions of the timing pass are numbered from 0.
             let order = order(self.bench.run.plan.seed, u32::MAX, round, left.len());
-            for (slot, cell) in order.into_iter().filter(|cell| left[*cell] > i).enumerate() {
+            let takes_part =
+                |cell: &usize| left[*cell] > i && samples_left(self.bench.run, *cell) > 0;
+            let cells: Vec<usize> = order.into_iter().filter(takes_part).collect();
+            for (slot, cell) in cells.into_iter().enumerate() {
                 self.bench.check_stop()?;
+                if self.bench.run.plan.limits_all && clock::now_ns() >= self.ends_ns {
+                    break;
+                }
                 self.sample(cell, Position { round, slot: slot as u32, warm_up: false })?;
             }
         }
@@ -350,7 +374,7 @@ fn values(counted: &Counted) -> Vec<(&str, f64)> {
         }
     }
     if counted.same_interval {
-        values.push(("counting_wall_ns", done.wall_ns as f64 / ops));
+        values.push((COUNTING_WALL, done.wall_ns as f64 / ops));
     }
     values
 }

@@ -12,6 +12,7 @@ mod schedule;
 mod session;
 mod values;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -19,7 +20,7 @@ use anyhow::{Result, bail};
 pub(crate) use self::bench::{Bench, Halt, reason, unless_stopped};
 pub use self::job::{INTERRUPTED, Job, Progress, Record};
 pub(crate) use self::order::order;
-use self::resume::{sessions_left, set_aside};
+use self::resume::{sessions_had, sessions_left, set_aside};
 use self::schedule::Schedule;
 pub use self::schedule::at_most_ns;
 use self::session::{Live, Session};
@@ -33,7 +34,7 @@ use crate::launch::{Launch, Stop};
 use crate::metric;
 use crate::param::Point;
 use crate::run::{
-    CacheState, Cell, Design, Environment, Pass, Plan, Role, Run, SCHEMA, Status, Warning,
+    CacheState, Cell, Design, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status, Warning,
 };
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
@@ -115,6 +116,7 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         plan: Plan {
             metric_versions: metric::versions(),
             measures: Vec::new(),
+            looked_at: 0,
             ..in_units(job, plan)
         },
         points,
@@ -170,7 +172,6 @@ pub fn measure(
         set_aside(run, session, record)?;
     }
     let noise = Noise::start();
-    let ends_ns = clock::now_ns().saturating_add(at_most_ns(&run.plan));
     let stays = run.cells.iter().map(|cell| {
         let mut methods = job.methods.iter();
         let method = methods.find(|method| method.name == cell.method);
@@ -178,15 +179,17 @@ pub fn measure(
     });
     let spent_ns = spent_ns(run);
     let mut schedule = Schedule::new(&run.plan, sessions.len() as u32, stays.collect(), spent_ns);
+    let ends_ns = clock::now_ns().saturating_add(schedule.at_most_ns);
     let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
     let mut bench = Bench { job, run, data, launch, record, stop };
-    let mut finished = true;
+    let (mut finished, mut has_time) = (true, true);
     // Which methods had left a run that is resumed follows from its samples.
     let is_resumed = sessions.len() < bench.run.plan.sessions as usize;
     let mut is_decided =
         is_resumed && is_enough(bench.run) && look(&mut bench, &mut schedule, &mut live)?;
     for number in sessions {
-        if is_decided || !schedule.begins_session(clock::now_ns()) {
+        has_time = !is_decided && schedule.begins_session(clock::now_ns());
+        if !has_time {
             break;
         }
         let session =
@@ -208,6 +211,9 @@ pub fn measure(
     }
     for live in live.iter_mut().flatten() {
         live.bye();
+    }
+    if finished && !has_time && !is_decided {
+        note_short_time(bench.run, &schedule);
     }
     let mut between_ns = schedule.between_ns;
     let facts = &mut bench.run.environment.facts;
@@ -231,6 +237,9 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
         return Ok(false);
     }
     keep_measures(bench.run, bench.record)?;
+    // Before anybody leaves: where the run is resumed, the same sessions give the same look.
+    bench.run.plan.looked_at = sessions_had(bench.run, Sample::counts);
+    bench.record.planned(bench.run)?;
     let decided = decided(bench.run);
     schedule.leave(&decided.leaves);
     for (cell, live) in live.iter_mut().enumerate() {
@@ -241,6 +250,33 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
         }
     }
     Ok(decided.all)
+}
+
+/// Says which limit would do where the time was too short for a verdict.
+fn note_short_time(run: &mut Run, schedule: &Schedule) {
+    let had = sessions_of_two(run);
+    let Some((needed, limit_ns)) = schedule.too_short(had, clock::now_ns()) else { return };
+    let given_s = run.plan.time_limit_ns as f64 / 1e9;
+    let enough = match limit_ns {
+        Some(ns) => format!("--time {}s would do", ns.div_ceil(1_000_000_000)),
+        None => "give more --time".to_owned(),
+    };
+    run.notes.push(Warning::noted(format!(
+        "no verdict: in {given_s} s there was time for {had} of the {needed} sessions that one \
+         takes; {enough}"
+    )));
+}
+
+/// The number of sessions in which more than one cell has a sample that counts, or the only one.
+fn sessions_of_two(run: &Run) -> u32 {
+    let mut cells: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+    for (i, cell) in run.cells.iter().enumerate() {
+        for sample in cell.samples.iter().filter(|sample| sample.counts()) {
+            cells.entry(sample.session).or_default().insert(i);
+        }
+    }
+    let least = run.cells.len().min(2);
+    cells.values().filter(|cells| cells.len() >= least).count() as u32
 }
 
 /// About how long the samples took that a resumed run has already.

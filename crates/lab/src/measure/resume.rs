@@ -20,10 +20,13 @@ pub(super) fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
         return (Vec::new(), None);
     }
     let numbers = || of_pass(Pass::Timing).map(|sample| sample.session);
-    let Some(last) = numbers().map(|number| number % planned).max() else {
+    let Some(last) = sessions_had(run, |_| true).checked_sub(1) else {
         return ((0..planned).collect(), None);
     };
     let later = last + 1..planned;
+    if last < run.plan.looked_at {
+        return (later.collect(), None);
+    }
     let number = numbers().filter(|number| number % planned == last).max().unwrap_or(last);
     // In a sequential design the methods and rounds of a session follow from the results and the
     // time, so that a session that was interrupted cannot be distinguished from a whole one.
@@ -32,6 +35,14 @@ pub(super) fn sessions_left(run: &Run) -> (Vec<u32>, Option<u32>) {
     }
     let again = number.saturating_add(planned);
     (std::iter::once(again).chain(later).collect(), Some(number))
+}
+
+/// The number of sessions, in their order, from the first to the last one that has such a sample.
+pub(super) fn sessions_had(run: &Run, is_one: impl Fn(&Sample) -> bool) -> u32 {
+    let planned = run.plan.sessions.max(1);
+    let all = run.cells.iter().flat_map(|cell| &cell.samples);
+    let timed = all.filter(|sample| sample.pass == Pass::Timing && is_one(sample));
+    timed.map(|sample| sample.session % planned + 1).max().unwrap_or_default()
 }
 
 /// Whether each method took all rounds of this session, or its only one if the method is slow.

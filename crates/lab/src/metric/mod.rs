@@ -176,9 +176,11 @@ pub const METRICS: &[Metric] = &[
     apart(false, "cycles", "count", PMU),
     apart(false, "cache_misses", "count", PMU),
     apart(false, "branch_misses", "count", PMU),
-    apart(false, "counting_wall_ns", "ns", "wall_ns of the counting pass"),
+    apart(false, COUNTING_WALL, "ns", "wall_ns of the counting pass"),
 ];
 
+/// The wall time of a sample of the counting pass.
+pub const COUNTING_WALL: &str = "counting_wall_ns";
 pub const WALL: &str = "wall_ns";
 pub const WALL_LESS_WAIT: &str = "wall_less_wait_ns";
 pub const CPU: &str = "cpu_ns";

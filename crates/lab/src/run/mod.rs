@@ -11,7 +11,10 @@ use crate::param::Point;
 pub use crate::warning::{Cells, Warning, WarningKind};
 
 /// The version of the stored document and of the JSON.
-pub const SCHEMA: u32 = 1;
+///
+/// Version 2 has runs whose results decide when they end, which a program of version 1 would
+/// analyse as if all methods had taken part to the end.
+pub const SCHEMA: u32 = 2;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
@@ -49,8 +52,12 @@ pub struct Environment {
 pub struct Plan {
     /// Maximum number of rounds per session.
     pub rounds: u32,
-    /// Maximum time for the rounds of all sessions together.
+    /// Maximum time for the rounds of all sessions together, or for the whole run.
     pub time_limit_ns: u64,
+    /// Whether the limit is one for the whole run, from the start of the first process to the end
+    /// of counting.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub limits_all: bool,
     /// Rounds at the start of each session that are marked as warm-up.
     pub warm_up: u32,
     /// Maximum number of sessions.
@@ -58,6 +65,13 @@ pub struct Plan {
     /// What ends the run; older runs, which have stored nothing, have a fixed design.
     #[serde(default, skip_serializing_if = "Design::is_fixed")]
     pub design: Design,
+    /// The number of sessions, in their order, at which the last look was taken: they are not
+    /// measured again, because a look must not be repeated with other samples.
+    #[serde(default, skip_serializing_if = "is_0")]
+    pub looked_at: u32,
+    /// The difference, in percent, up to which two methods are called the same; none: 1 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_percent: Option<f64>,
     pub seed: u64,
     pub cache: CacheState,
     /// Maximum time for one sample or one preparation; after it the child is killed.
@@ -85,6 +99,16 @@ pub struct Plan {
     /// The origin of the figures, if another program measured them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "it is what serde gives")]
+fn is_0(n: &u32) -> bool {
+    *n == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "it is what serde gives")]
+fn is_no(value: &bool) -> bool {
+    !*value
 }
 
 impl Plan {

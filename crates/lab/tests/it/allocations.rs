@@ -70,16 +70,16 @@ fn the_allocations_of_a_worker_are_counted_to_the_byte() {
     }
     let less = |metric: &str| -> Vec<f64> {
         let [all, none] = ["all", "none"].map(|method| values(cell(&run, method), metric));
-        assert_eq!((all.len(), none.len()), (3, 3), "{metric}: {:?}", run.notes);
+        assert_eq!((all.len(), none.len()), (2, 2), "{metric}: {:?}", run.notes);
         all.iter().zip(&none).map(|(all, none)| all - none).collect()
     };
-    assert_eq!(less("allocations"), [1000.0; 3]);
-    assert_eq!(less("allocated_bytes"), [1_000_000.0; 3]);
+    assert_eq!(less("allocations"), [1000.0; 2]);
+    assert_eq!(less("allocated_bytes"), [1_000_000.0; 2]);
     // The allocator provides a little more than requested, and Python frees some buffers first.
     let peaks = values(cell(&run, "all"), "peak_live_bytes");
     assert!(peaks.iter().all(|peak| (980_000.0..1_050_000.0).contains(peak)), "{peaks:?}");
     // The calls of the library at the start of a process are in no other count.
-    assert_eq!(values(cell(&run, "a"), "syscalls"), [0.0; 3], "{:?}", run.notes);
+    assert_eq!(values(cell(&run, "a"), "syscalls"), [0.0; 2], "{:?}", run.notes);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn the_allocations_of_children_are_counted_apart_from_those_of_their_parent() {
     if measured(&run, "fork") {
         let found = values(cell(&run, "fork"), "allocated_bytes");
         let of_both = |bytes: &f64| (14e9..14.1e9).contains(bytes);
-        assert!(found.len() == 3 && found.iter().all(of_both), "{found:?} {:?}", run.notes);
+        assert!(found.len() >= 2 && found.iter().all(of_both), "{found:?} {:?}", run.notes);
     }
 }
 
@@ -113,7 +113,7 @@ fn a_program_without_the_library_is_not_countable() {
     }
     assert!(values(cell(&run, "static"), "allocations").is_empty());
     assert_eq!(why(&run, "true"), None, "{:?}", run.notes);
-    assert_eq!(values(cell(&run, "true"), "allocations").len(), 3);
+    assert_eq!(values(cell(&run, "true"), "allocations").len(), 2);
 }
 
 /// The smallest program: it ends with status 0 (x86-64).
@@ -183,5 +183,5 @@ fn a_worker_that_has_put_the_library_away_is_not_countable() {
     assert!(values(cell(&run, "b"), "allocations").is_empty());
     let told = why(&run, "b").unwrap();
     assert!(told.contains("it does not load the library that counts"), "{told}");
-    assert_eq!(values(cell(&run, "a"), "allocations").len(), 3, "{:?}", run.notes);
+    assert_eq!(values(cell(&run, "a"), "allocations").len(), 2, "{:?}", run.notes);
 }

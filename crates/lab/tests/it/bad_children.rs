@@ -4,7 +4,7 @@ use lab::analyze::{Analysis, analyze};
 use lab::experiment::{Command, How, Method};
 use lab::run::{Pass, Plan, Run, Status};
 
-use crate::script::{GOOD, cell, method, plan, run, script};
+use crate::script::{GOOD, HANG_LIMIT_NS, cell, method, plan, run, script};
 
 /// Measures the method beside a good one, which must not be affected.
 fn status_with(method: Method, plan: Plan) -> (Status, usize) {
@@ -106,10 +106,10 @@ fn a_child_that_closes_its_output_and_stays_is_killed() {
 
 #[test]
 fn a_child_that_hangs_is_killed_at_the_limit() {
-    let short = Plan { sample_limit_ns: 200_000_000, ..plan(2) };
+    let short = Plan { sample_limit_ns: HANG_LIMIT_NS, ..plan(2) };
     let hang = "echo hello 1; read -r x; echo ready; read -r x; echo stuck >&2; sleep 60";
     let (status, samples) = status_with(script("bad", hang), short);
-    let expected = "no answer within 0.2 s, killed; stderr of /bin/sh: stuck";
+    let expected = "no answer within 3 s, killed; stderr of /bin/sh: stuck";
     assert_eq!((status, samples), (Status::Failed(expected.to_owned()), 0));
 }
 
@@ -122,11 +122,11 @@ fn a_child_that_floods_stderr_is_measured_all_the_same() {
 
 #[test]
 fn a_child_that_floods_stderr_without_end_is_killed_at_the_limit() {
-    let short = Plan { sample_limit_ns: 300_000_000, ..plan(2) };
+    let short = Plan { sample_limit_ns: HANG_LIMIT_NS, ..plan(2) };
     let (status, _) = status_with(script("bad", "while :; do echo spam; done >&2"), short);
     let Status::Failed(reason) = status else { panic!("measured") };
     assert!(
-        reason.starts_with("no answer within 0.3 s, killed; stderr of /bin/sh: spam"),
+        reason.starts_with("no answer within 3 s, killed; stderr of /bin/sh: spam"),
         "{reason}"
     );
 }

@@ -147,7 +147,8 @@ fn the_peak_of_a_worker_that_starts_others_is_that_of_the_largest_of_them() {
     let peak = |method: &str| cell(&run, method).counted("peak_rss_bytes").map(|(_, value)| value);
     let known = |method: &str, least: f64| {
         let all: Vec<f64> = peak(method).collect();
-        assert!(all.len() == 2 && all.iter().all(|bytes| *bytes > least), "{method} {all:?}");
+        let found = all.len() == 2 && all.iter().all(|bytes| *bytes > least);
+        assert!(found, "{method} {all:?} {:?}", run.notes);
         all[0]
     };
     let [small, large] = [known("small", 100_000.0), known("large", 20e6)];

@@ -10,7 +10,9 @@ use lab::measure::{Job, new_run};
 use lab::param::Point;
 use lab::run::{Cell, Pass, Plan, Run, Status};
 
-use crate::script::{GOOD, cell, experiment, go, go_on, method, plan, run, run_with, script};
+use crate::script::{
+    GOOD, HANG_LIMIT_NS, cell, experiment, go, go_on, method, plan, run, run_with, script,
+};
 
 fn counted(methods: Vec<Method>, counting: u32) -> Run {
     run(methods, Plan { counting, ..plan(3) })
@@ -55,7 +57,7 @@ fn the_calls_of_the_protocol_are_not_those_of_the_job() {
     }
     for cell in [empty, two] {
         let sum: f64 = by_name(cell).values().sum();
-        assert_eq!(syscalls(cell), [sum; 5], "tracepoint and ptrace: {cell:?}");
+        assert_eq!(syscalls(cell), [sum; 2], "tracepoint and ptrace: {cell:?}");
     }
 }
 
@@ -73,7 +75,7 @@ fn the_calls_of_children_are_counted() {
     // How often the shell is notified that a child has ended varies at random.
     let near = |n: &f64| (n - sum).abs() <= 0.1 * sum;
     let all = syscalls(cell);
-    assert!(all.len() == 3 && all.iter().all(near), "{all:?} {sum}");
+    assert!(all.len() >= 2 && all.iter().all(near), "{all:?} {sum}");
 }
 
 #[test]
@@ -103,14 +105,14 @@ for line in sys.stdin:
     }
     assert_eq!(by_name(cell).get("getppid"), Some(&3000.0), "{cell:?}");
     let all = syscalls(cell);
-    assert!(all.len() == 3 && all.iter().all(|n| (3000.0..6000.0).contains(n)), "{all:?}");
+    assert!(all.len() >= 2 && all.iter().all(|n| (3000.0..6000.0).contains(n)), "{all:?}");
 }
 
 #[test]
 fn counts_and_times_do_not_mix() {
     let run = counted(vec![script("a", GOOD)], 4);
     let cell = cell(&run, "a");
-    assert_eq!((cell.n(Pass::Timing), cell.n(Pass::Counting)), (3, 4));
+    assert_eq!((cell.n(Pass::Timing), cell.n(Pass::Counting)), (3, 2));
     for metric in ["wall_ns", "cpu_ns", "peak_rss_bytes", "own_ns"] {
         assert_eq!(cell.counted(metric).count(), 3, "{metric}");
     }
@@ -119,7 +121,7 @@ fn counts_and_times_do_not_mix() {
         let timed = cell.samples.iter().zip(column).filter(|(_, value)| !value.is_nan());
         assert!(timed.into_iter().all(|(sample, _)| sample.pass == Pass::Timing), "{metric}");
     }
-    assert_eq!(cell.counted("counting_wall_ns").count(), 4);
+    assert_eq!(cell.counted("counting_wall_ns").count(), 2);
 }
 
 #[test]
@@ -131,6 +133,19 @@ fn a_worker_knows_that_it_is_counted_and_may_count_itself() {
     let allocations: Vec<f64> = cell.counted("allocations").map(|(_, n)| n).collect();
     assert_eq!(allocations, [12.0, 12.0], "{:?}", run.notes);
     assert_eq!(cell.values.get("cycles_of_its_own"), None, "no metric of this pass");
+}
+
+#[test]
+fn counts_that_agree_are_not_taken_again() {
+    let varies = GOOD.replace("prepare)", "prepare) i=0;").replace(
+        "go)",
+        "go) i=$((i + 1)); j=0; while [ $j -lt $i ]; do j=$((j + 1)); true </dev/null; done;",
+    );
+    let run = counted(vec![script("same", GOOD), script("varies", &varies)], 4);
+    if traced(&run) {
+        assert_eq!(cell(&run, "same").n(Pass::Counting), 2);
+        assert_eq!(cell(&run, "varies").n(Pass::Counting), 4);
+    }
 }
 
 #[test]
@@ -149,7 +164,9 @@ fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
         GOOD.replace("go)", &format!("go) {death};")).replace("prepare)", "prepare) i=0;")
     };
     let at_once = dies("true");
-    let later = dies("i=$((i + 1)) && [ $i = 5 ]");
+    // Counts that differ are taken again.
+    let more = "j=0; while [ $j -lt $i ]; do j=$((j + 1)); true </dev/null; done";
+    let later = dies(&format!("i=$((i + 1)) && {{ {more}; }} && [ $i = 5 ]"));
     let never =
         GOOD.replace("echo \"hello", "[ -n \"${BYTELAB_COUNTING+x}\" ] && exit 4; echo \"hello");
     let methods = [("good", GOOD), ("once", &at_once), ("later", &later), ("never", &never)];
@@ -163,7 +180,7 @@ fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
         let told = run.notes.iter().filter(told).any(|note| note.to_string().contains(reason));
         assert_eq!(told, name != "good", "{name}: {:?}", run.notes);
     }
-    assert_eq!(cell(&run, "good").n(Pass::Counting), 5);
+    assert_eq!(cell(&run, "good").n(Pass::Counting), 2);
     assert_eq!(cell(&run, "once").n(Pass::Counting), 0);
     assert!((1..5).contains(&cell(&run, "later").n(Pass::Counting)));
 }
@@ -171,12 +188,12 @@ fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
 #[test]
 fn a_child_that_hangs_while_it_is_watched_is_killed() {
     let hang = GOOD.replace("go)", "go) [ -n \"${BYTELAB_COUNTING+x}\" ] && sleep 60;");
-    let plan = Plan { counting: 2, sample_limit_ns: 300_000_000, ..plan(2) };
+    let plan = Plan { counting: 2, sample_limit_ns: HANG_LIMIT_NS, ..plan(2) };
     let run = run(vec![script("a", &hang)], plan);
     let cell = cell(&run, "a");
     assert_eq!((&cell.status, cell.n(Pass::Counting)), (&Status::Measured, 0));
     let about =
-        |note: &lab::run::Warning| note.to_string().contains("no answer within 0.3 s, killed");
+        |note: &lab::run::Warning| note.to_string().contains("no answer within 3 s, killed");
     assert!(run.notes.iter().any(about), "{:?}", run.notes);
 }
 
@@ -190,7 +207,7 @@ fn a_command_is_counted_from_its_first_call_to_its_last() {
     }
     let cat = cell(&run, "cat");
     let sum: f64 = by_name(cat).values().sum();
-    assert_eq!(syscalls(cat), [sum; 5], "{cat:?}");
+    assert_eq!(syscalls(cat), [sum; 2], "{cat:?}");
     assert_eq!(by_name(cat).get("exit_group"), Some(&1.0), "{cat:?}");
     let Some(expected) = strace(&argv) else {
         println!("skipped: strace is not installed, or may not trace");
@@ -238,7 +255,7 @@ fn a_run_that_was_stopped_while_counting_is_resumed_there() {
     let stop = Stop::default();
     let counting = Plan { counting: 4, ..plan(3) };
     let mut run = run_with(methods(), counting, &stop, |run, _| {
-        if cell(run, "a").n(Pass::Counting) == 2 {
+        if cell(run, "a").n(Pass::Counting) == 1 {
             stop.raise(2);
         }
     });
@@ -247,7 +264,7 @@ fn a_run_that_was_stopped_while_counting_is_resumed_there() {
     assert!(run.complete, "{:?}", run.notes);
     for name in ["a", "b"] {
         let cell = cell(&run, name);
-        assert_eq!((cell.n(Pass::Timing), cell.n(Pass::Counting)), (3, 4), "{name}");
+        assert_eq!((cell.n(Pass::Timing), cell.n(Pass::Counting)), (3, 2), "{name}");
         assert!(
             cell.samples.iter().all(|sample| sample.pass == Pass::Counting || sample.session == 0)
         );

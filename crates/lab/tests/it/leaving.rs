@@ -124,3 +124,28 @@ fn what_has_left_does_not_return_when_the_run_is_resumed() {
     assert!(aside.clone().count() > 0 && aside.clone().all(|sample| sample.not_counted.is_some()));
     assert!(cell(&run, "fast").samples.iter().any(|sample| sample.session == 19));
 }
+
+/// The run is stopped right after the look at its sixth session. That look is not taken again with
+/// other samples.
+#[test]
+fn a_look_is_taken_once_also_where_the_run_is_resumed_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let experiment = experiment();
+    let stop = Stop::default();
+    let of_sixth = |run: &Run, n: u32| {
+        let has_it =
+            |cell: &lab::run::Cell| cell.samples.iter().any(|s| s.counts() && s.session == n);
+        run.cells.iter().filter(|cell| has_it(cell)).count()
+    };
+    let run = run_with(methods(dir.path()), sequential(11), &stop, |run, _| {
+        if of_sixth(run, 5) == 4 {
+            stop.raise(2);
+        }
+    });
+    assert!(!run.complete);
+    let mut run: Run = serde_json::from_str(&serde_json::to_string(&run).unwrap()).unwrap();
+    go_on(&experiment, &mut run, methods(dir.path()));
+    assert!(run.complete);
+    assert_eq!((of_sixth(&run, 5), of_sixth(&run, 5 + 11)), (4, 0));
+    assert_eq!(all_sessions(&run), [11, 6, 11, 11]);
+}

@@ -37,6 +37,10 @@ pub(crate) fn script(name: &str, text: &str) -> Method {
     method(name, How::worker(["/bin/sh", "-c", text]))
 }
 
+/// A sample limit for a child that hangs: on a busy machine, a good shell script beside it needs
+/// most of a second for its answer.
+pub(crate) const HANG_LIMIT_NS: u64 = 3_000_000_000;
+
 pub(crate) fn plan(rounds: u32) -> Plan {
     Plan {
         rounds,

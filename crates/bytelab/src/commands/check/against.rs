@@ -3,7 +3,6 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
@@ -20,7 +19,7 @@ use crate::commands::context::{Context, layout};
 use crate::commands::exit;
 use crate::commands::limits::ensure_once;
 use crate::experiments::Catalogue;
-use crate::measuring::{NewRun, RunRequest, Selection, choose, measure_new, plan};
+use crate::measuring::{NewRun, RunRequest, Selection, Time, choose, measure_new, plan};
 use crate::report;
 
 #[derive(Args)]
@@ -124,8 +123,7 @@ fn fixed(request: RunRequest) -> Result<RunRequest> {
          larger, not smaller"
     );
     let rounds = Some(rounds.max(sessions * ROUNDS));
-    let time = Duration::from_nanos(Plan::NO_TIME_LIMIT_NS);
-    Ok(RunRequest { sessions: Some(sessions), rounds, time, ..request })
+    Ok(RunRequest { sessions: Some(sessions), rounds, time: Time::Unlimited, ..request })
 }
 
 /// The new methods and the points at which each would be measured.

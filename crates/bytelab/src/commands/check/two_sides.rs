@@ -107,8 +107,7 @@ pub(super) fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> 
 
 /// The two sides of a built-in experiment, whose built-in methods another bytelab also has.
 pub(super) fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoSides> {
-    let experiment = experiments::all().into_iter().find(|known| known.name == name);
-    let experiment = experiment.with_context(|| format!("there is no experiment {name}"))?;
+    let experiment = experiments::by_name(name)?;
     let mut launcher = Launcher { program: program.to_owned(), ..launcher(60_000_000_000, stop)? };
     let mut broken = None;
     let of_method = |method: &Method| {
@@ -141,11 +140,13 @@ pub(super) fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoS
 /// Whether the launcher's program has the method.
 fn has(launcher: &mut Launcher, experiment: &str, method: &Method) -> Result<bool> {
     let program = launcher.program.display().to_string();
-    match launcher.start(experiment, method, false) {
-        Ok(mut worker) => {
-            worker.bye();
-            Ok(true)
-        }
+    let started = launcher.start(experiment, method, false).and_then(|mut worker| {
+        worker.started()?;
+        worker.bye();
+        Ok(())
+    });
+    match started {
+        Ok(()) => Ok(true),
         Err(RunError::Stopped) => bail!("stopped by a signal"),
         Err(RunError::Failed(why)) if why.contains("there is no method") => Ok(false),
         Err(RunError::Failed(why) | RunError::Skipped(why)) => {

@@ -90,11 +90,7 @@ impl Bench {
             sample_limit_ns: 50_000_000_000,
             data_dir: Some(dir.to_owned()),
             counting,
-            fresh: false,
-            definition: None,
-            metric_versions: std::collections::BTreeMap::new(),
-            measures: Vec::new(),
-            imported: None,
+            ..Plan::default()
         };
         let points = vec![Point::default()];
         let new = NewRun { points, plan, label: None, notes: Vec::new() };

@@ -103,7 +103,7 @@ pub(super) struct PlanTable {
     pub(super) warm_up: Option<At<u32>>,
     /// Samples of the counting pass
     pub(super) counting: Option<At<u32>>,
-    /// Time for all rounds, such as `5s`
+    /// Time for the whole run, such as `5s`
     pub(super) time: Option<At<String>>,
     /// Time for one sample; a method that needs more is killed
     pub(super) sample_limit: Option<At<String>>,

@@ -9,6 +9,7 @@ use lab::experiment::{Data, Experiment, How, Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point, Value};
 use lab::stop::Stop;
 
+use super::measuring::MEASURING;
 use super::memory::announced;
 use crate::numbers::{EXPERIMENT, ROWS, Row, row};
 
@@ -67,9 +68,10 @@ fn row_of(point: &Point) -> Result<&'static Row> {
 }
 
 fn source(row: &Row) -> Result<Experiment> {
-    let all = super::measuring::measuring();
-    let found = all.into_iter().find(|experiment| experiment.name == row.experiment);
-    found.with_context(|| format!("row {}: there is no experiment {}", row.name, row.experiment))
+    let found = MEASURING.iter().find(|(name, _)| *name == row.experiment);
+    let found = found
+        .with_context(|| format!("row {}: there is no experiment {}", row.name, row.experiment));
+    found.map(|(_, experiment)| experiment())
 }
 
 fn declares(experiment: &Experiment, name: &str) -> bool {

@@ -23,9 +23,11 @@ pub(crate) const SWITCHES: u32 = 1000;
 pub(crate) const CALLS: u32 = 1_000_000;
 pub(crate) const CALLS_PER_THREAD: u32 = 10_000;
 
+pub(crate) const NAME: &str = "self-test";
+
 pub(crate) fn experiment() -> Experiment {
     Experiment {
-        name: "self-test",
+        name: NAME,
         question: "Does the lab measure what is known beforehand?",
         readme: "",
         params: Vec::new(),

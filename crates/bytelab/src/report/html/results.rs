@@ -7,6 +7,7 @@ use lab::run::Run;
 
 use super::Html;
 use super::table::{self, ROWS_MAX};
+use crate::report::model::measured::measured_for;
 use crate::report::model::rows::{
     self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL,
 };
@@ -41,6 +42,13 @@ pub(super) fn results(html: &mut Html, shown: &[(Run, Analysis)]) {
         let table = results_table(lines, &Varying::of_points(&points), shown.len() > 1);
         table::write(html, "results", caption, &table);
         table::left_out(html, left);
+    }
+    for (run, analysis) in shown {
+        if let Some(text) = measured_for(run, analysis, &Varying::of_run(run)) {
+            let of =
+                if shown.len() > 1 { format!(", {}", charts::name(run)) } else { String::new() };
+            html.element("<p class=\"small\">", &format!("Measured{of}: {text}"), "</p>\n");
+        }
     }
     not_measured(html, shown);
 }

@@ -1,7 +1,7 @@
 //! The page contains the data of the run, and no markup from a name.
 
 use lab::analyze::{Analysis, Verdict};
-use lab::run::{Run, Status};
+use lab::run::{Design, Run, Status};
 
 use super::html;
 use crate::report::tests::fixture::Fixture;
@@ -204,4 +204,18 @@ fn a_million_samples_make_a_page_of_eight_megabytes_at_most() {
     if let Some(path) = std::env::var_os("MILLION_REPORT") {
         std::fs::write(path, page).unwrap();
     }
+}
+
+#[test]
+fn the_page_of_a_run_that_ends_when_all_is_decided_says_what_each_was_measured_for() {
+    let mut f = Fixture::reading();
+    assert!(!html(&shown(&f)).contains("Measured: "));
+    f.run.plan.design = Design::Sequential;
+    for cell in &mut f.analysis.cells[3..5] {
+        (cell.metrics[0].n, cell.metrics[0].sessions) = (30, 6);
+    }
+    let page = html(&shown(&f));
+    let line = page.lines().find(|line| line.contains("Measured: read, mmap, ")).unwrap();
+    let of_left = "; read-4k, buf-reader in 6 sessions (30 rounds); what is decided leaves.</p>";
+    assert!(line.ends_with(of_left), "{line}");
 }

@@ -1,7 +1,7 @@
 //! The answer to the experiment's question, in one sentence: what is fastest, by how much, and with
 //! what certainty; or that there is no answer, and why.
 
-use lab::analyze::{Comparison, Family, RELEVANT_PERCENT, Verdict};
+use lab::analyze::{Comparison, Family, Verdict};
 
 use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
 use super::units::{amount, ns, percent, ratio as times};
@@ -82,10 +82,12 @@ impl<'r, 'a> Standing<'r, 'a> {
     /// The winner, if it is not the reference: the method with the lowest ratio of those that are
     /// faster and may be the best.
     fn faster(&self) -> Option<&(&'r Row<'a>, &'a Comparison, f64)> {
-        let faster = || self.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Faster);
         let winner = self.rows.family.best.first();
-        let wins = faster().find(|(row, ..)| winner == Some(&row.index));
-        wins.or_else(|| faster().next())
+        self.shown_faster().find(|(row, ..)| winner.is_none_or(|winner| *winner == row.index))
+    }
+
+    fn shown_faster(&self) -> impl Iterator<Item = &(&'r Row<'a>, &'a Comparison, f64)> {
+        self.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Faster)
     }
 
     fn all(&self, verdict: Verdict) -> bool {
@@ -138,7 +140,7 @@ fn compared(rows: &Rows<'_>) -> String {
             1 => next.name().to_owned() + " takes",
             n => format!("All {n} others take"),
         };
-        return format!("{all} the same time as {name}, within {RELEVANT_PERCENT} %.");
+        return format!("{all} the same time as {name}, within {} %.", rows.margin_percent);
     }
     if standing.all(Verdict::Undecided) {
         let found = would_have_been_found(&standing, "one");
@@ -146,6 +148,13 @@ fn compared(rows: &Rows<'_>) -> String {
     }
     let found = would_have_been_found(&standing, "a difference");
     let others = standing.beside_the_winner();
+    if let Some((row, ..)) = standing.shown_faster().next() {
+        return format!(
+            "No method is shown to be the fastest: {} is faster than {name}, the reference, and slower than \
+             another one{others}{found}.",
+            row.name()
+        );
+    }
     format!("No method is shown faster than {name}, the reference{others}{found}.")
 }
 
@@ -162,7 +171,7 @@ fn faster(
         format!("Fastest here: {} — {}", row.name(), difference(comparison, ratio, &than)),
         peak.map(|peak| format!(", in {peak} of memory")).unwrap_or_default(),
         if comparison.below_relevance {
-            format!("; a difference below {RELEVANT_PERCENT} %")
+            format!("; a difference below {} %", standing.rows.margin_percent)
         } else {
             String::new()
         },

@@ -69,6 +69,7 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     let machine = |side: &Side| side.runs[0].environment.fingerprint.clone();
     notes.extend(imported(a, b));
     notes.extend(of_older_definitions(a, b));
+    notes.extend(ended_when_decided(a, b));
     let order = |side: &Side| {
         let started = || side.runs.iter().map(|run| run.started.as_str());
         Some((started().min()?.to_owned(), started().max()?.to_owned()))
@@ -126,6 +127,20 @@ fn imported(a: &Side, b: &Side) -> Vec<String> {
         );
     }
     notes
+}
+
+/// Which runs ended because of their results, which makes small differences larger than they are.
+fn ended_when_decided(a: &Side, b: &Side) -> Option<String> {
+    let runs = a.runs.iter().chain(&b.runs).filter(|run| !run.plan.design.is_fixed());
+    let ids: Vec<&str> = runs.map(|run| run.id.as_str()).collect();
+    let runs = if ids.len() == 1 { "run" } else { "runs" };
+    (!ids.is_empty()).then(|| {
+        format!(
+            "{runs} {} ended when all was decided, where a small difference that is found early is \
+             shown larger than it is: measure the runs of both sides with --rounds",
+            ids.join(", ")
+        )
+    })
 }
 
 /// What is not compared because one side uses an older definition of the same metric.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
+use lab::analyze::{
+    Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict, margin_percent,
+};
 pub(crate) use lab::metric::{
     ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
 };
-use lab::run::{Cell, Role, Run};
+use lab::run::{Cell, Design, Role, Run};
 
 use super::standing::Standing;
 use super::table::{self, Look};
@@ -21,6 +23,8 @@ pub(crate) struct Rows<'a> {
     pub(crate) counts: Vec<&'static str>,
     /// The columns that the user requested.
     pub(crate) more: &'a [More],
+    /// The difference up to which two methods are the same.
+    pub(crate) margin_percent: f64,
 }
 
 /// A column that is shown on request.
@@ -136,7 +140,8 @@ impl<'a> Rows<'a> {
         let standing = self.standing(row);
         let shown = matches!(standing, Standing::Compared(Verdict::Faster | Verdict::Slower));
         let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
-        let relevance = if shown && small { " <1 %" } else { "" };
+        let relevance = format!(" <{} %", self.margin_percent);
+        let relevance = if shown && small { relevance.as_str() } else { "" };
         let text = format!("{}{relevance}", standing.word());
         table::Cell { look: Look::Verdict(standing), ..text.into() }
     }
@@ -202,32 +207,41 @@ fn rows<'a>(
             pareto: family.pareto.contains(&index),
         })
         .collect();
-    let rank = Rank::of(&rows, family);
+    let rank = Rank::of(&rows, family, run.plan.design);
     rows.sort_by(|a, b| a.wrong().cmp(&b.wrong()).then(rank.of_row(a).total_cmp(&rank.of_row(b))));
     let (yardsticks, contenders) =
         rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
-    Rows { family, contenders, yardsticks, counts: Vec::new(), more: &[] }
+    let margin_percent = margin_percent(&run.plan);
+    Rows { family, contenders, yardsticks, counts: Vec::new(), more: &[], margin_percent }
 }
 
 /// The sort key of rows: the deciding metric. A row without it is sorted by its wall time relative
-/// to the reference's.
+/// to the reference's. Where methods leave, those that were compared are sorted by the ratio: their
+/// p50s are of different sessions.
 struct Rank {
     metric: &'static str,
     per_wall: f64,
+    /// The p50 of the reference, by which a ratio is multiplied.
+    of_reference: Option<f64>,
 }
 
 impl Rank {
-    fn of(rows: &[Row<'_>], family: &Family) -> Rank {
+    fn of(rows: &[Row<'_>], family: &Family, design: Design) -> Rank {
         let reference = rows.iter().find(|row| Some(row.index) == family.reference);
         let p50 = |name| Some(reference?.p50(name)?.value);
         let per_wall = match (p50(family.metric), p50(WALL)) {
             (Some(deciding), Some(wall)) if wall > 0.0 => deciding / wall,
             _ => 1.0,
         };
-        Rank { metric: family.metric, per_wall }
+        let of_reference = p50(family.metric).filter(|_| !design.is_fixed());
+        Rank { metric: family.metric, per_wall, of_reference }
     }
 
     fn of_row(&self, row: &Row<'_>) -> f64 {
+        let ratio = row.comparison.and_then(|comparison| comparison.ratio);
+        if let Some((of_reference, ratio)) = self.of_reference.zip(ratio) {
+            return of_reference * ratio;
+        }
         let wall = || Some(row.p50(WALL)?.value * self.per_wall);
         row.p50(self.metric).map(|p50| p50.value).or_else(wall).unwrap_or(f64::INFINITY)
     }

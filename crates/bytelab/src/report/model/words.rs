@@ -55,12 +55,11 @@ pub(crate) fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String
 
 /// The plan of the measurement, or its source.
 pub(crate) fn measured(plan: &Plan) -> String {
-    match &plan.imported {
-        Some(Imported { tool, file }) => {
-            format!("measured by {tool}, not by bytelab · imported from {file}")
-        }
-        None => format!("{} · {}", cache(plan.cache), rounds(plan)),
+    if let Some(Imported { tool, file }) = &plan.imported {
+        return format!("measured by {tool}, not by bytelab · imported from {file}");
     }
+    let margin = plan.margin_percent.map(|n| format!(" · same: within {n} %"));
+    format!("{} · {}{}", cache(plan.cache), rounds(plan), margin.unwrap_or_default())
 }
 
 pub(crate) fn cache(state: CacheState) -> &'static str {
@@ -74,7 +73,8 @@ pub(crate) fn cache(state: CacheState) -> &'static str {
 pub(crate) fn rounds(plan: &Plan) -> String {
     if !plan.design.is_fixed() {
         let seconds = plan.time_limit_ns.div_ceil(1_000_000_000);
-        return format!("until all is decided, or {seconds} s of rounds");
+        let of = if plan.limits_all { "" } else { " of rounds" };
+        return format!("until all is decided, or {seconds} s{of}");
     }
     let sessions = match plan.sessions {
         0 | 1 => String::new(),

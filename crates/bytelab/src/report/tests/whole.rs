@@ -1,10 +1,11 @@
 //! From samples through the analysis to the page: tests that the two work together.
 
-use lab::analyze::analyze;
-use lab::run::Status;
+use lab::analyze::{Verdict, analyze};
+use lab::run::{Design, Status};
 
 use super::fixture::{self, Fixture};
 use super::{shown, text};
+use crate::report::model::rows;
 use crate::report::{Layout, json, percentiles};
 
 /// Thirty rounds in six sessions of a reference and of methods that take this share of its time.
@@ -69,4 +70,21 @@ fn all_metrics_of_all_cells_are_shown() {
     assert_eq!(document["cells"][1]["samples"]["wall_ns"].as_array().unwrap().len(), 30);
     assert_eq!(document["families"][0]["best"][0], "mmap");
     assert!(!text(&f.run, &f.analysis, &[], &layout).is_empty());
+}
+
+/// The p50 of what left early is of other sessions than the rest: the ratio orders the rows.
+#[test]
+fn the_rows_of_a_run_that_ends_when_all_is_decided_are_ordered_by_what_they_were_compared_in() {
+    let mut f = Fixture::new();
+    f.measured("read", [20.0, 20.0, 2.0]);
+    f.measured("left", [11.0, 11.0, 2.0]).versus(Verdict::Slower, [1.1, 1.05, 1.15]);
+    f.measured("stays", [18.0, 18.0, 2.0]).versus(Verdict::Faster, [0.9, 0.85, 0.95]);
+    f.measured("bare", [12.0, 12.0, 2.0]).yardstick();
+    let order = |f: &Fixture| {
+        let all = rows::all(&f.run, &f.analysis);
+        all[0].iter().map(|row| row.name().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(order(&f), ["left", "stays", "read", "bare"]);
+    f.run.plan.design = Design::Sequential;
+    assert_eq!(order(&f), ["stays", "read", "left", "bare"]);
 }

@@ -10,6 +10,7 @@ use lab::stats::{LOOKS, SESSIONS_NEEDED};
 
 use super::page::Page;
 use super::results::{Left, TOO_SMALL};
+use crate::report::model::measured::measured_for;
 use crate::report::model::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, missing};
 use crate::report::model::table::Style;
 use crate::report::model::units::{self, NONE};
@@ -181,24 +182,8 @@ impl Foot<'_> {
         }
     }
 
-    /// The sessions and rounds of each method, where not all have the same.
     fn measured_for(&self, page: &mut Page) {
-        if self.run.plan.design.is_fixed() {
-            return;
-        }
-        let mut groups: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
-        for (cell, summary) in self.run.cells.iter().zip(&self.analysis.cells) {
-            if let Some(wall) = rows::metric(Some(summary), WALL) {
-                let name = format!("{}{}", cell.method, self.varying.of(&cell.point));
-                groups.entry((wall.sessions, wall.n)).or_default().push(name);
-            }
-        }
-        let said = groups.iter().rev().map(|((sessions, rounds), names)| {
-            format!("{} in {sessions} sessions ({rounds} rounds)", names.join(", "))
-        });
-        let said: Vec<String> = said.collect();
-        if !said.is_empty() {
-            let text = format!("{}; what is decided leaves.", said.join("; "));
+        if let Some(text) = measured_for(self.run, self.analysis, self.varying) {
             page.paragraph(Style::Dim, "measured: ", &text);
         }
     }

@@ -51,6 +51,9 @@ pub(crate) fn new_run(experiment: &str) -> Run {
         }),
         metric_versions: lab::metric::versions(),
         measures: Vec::new(),
+        limits_all: true,
+        looked_at: 6,
+        margin_percent: Some(2.5),
         imported: Some(Imported { tool: "fio 3.33".to_owned(), file: "a b.json".to_owned() }),
     };
     Run {

@@ -16,7 +16,7 @@ pub use self::cells::Unmatched;
 use self::cells::{InRun, Match, matches};
 pub use self::gate::gate;
 pub use self::refuse::refusal;
-use super::compare::verdict;
+use super::compare::{RELEVANT_PERCENT, verdict};
 use super::family::{all_have_it, measures};
 use super::values::{self, absolute, mean, relative};
 use super::{ALPHA, Percentile, Verdict, summary};
@@ -241,7 +241,7 @@ impl Judge {
             let (low, high) = (self.sign * low, self.sign * high);
             (low.min(high), low.max(high))
         });
-        let mut change = self.without_ratio(verdict(turned).0, String::new());
+        let mut change = self.without_ratio(verdict(turned, RELEVANT_PERCENT).0, String::new());
         change.ratio = Some(estimate.exp());
         change.reason = interval.is_none().then(|| too_few(a.len(), b.len()));
         if let Some((low, high)) = interval {

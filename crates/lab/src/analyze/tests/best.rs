@@ -106,3 +106,26 @@ fn of_equal_methods_none_is_missing_from_the_best() {
         .count();
     assert!(lost * 100 <= 5 * tables as usize, "{lost} of {tables}");
 }
+
+/// The machine became three times slower after four sessions. What left after six was slower than
+/// the others in them, although the p50 of its own sessions is the lowest.
+#[test]
+fn a_star_is_given_by_the_sessions_that_two_methods_share() {
+    let method = |name, seed, factor: f64, n| {
+        let level = |i: usize| if i < 40 { factor } else { 3.0 * factor };
+        let noise = noisy(seed, 0.001).into_iter().take(n).enumerate();
+        with(cell(name, noise.map(|(i, ns)| ns * level(i))), "peak_rss_bytes", |_| 1e6)
+    };
+    let cells =
+        vec![method("a", 1, 1.0, 100), method("left", 2, 1.2, 60), method("b", 3, 1.0, 100)];
+    let analysis = analyze(&run(cells.clone()));
+    assert_eq!(analysis.families[0].pareto, [0, 2]);
+    // Counts are no times: those of a pass of their own are compared as they are.
+    let counted = |mut cell: Cell, peak| {
+        let sample = Sample { pass: Pass::Counting, session: 0, ..cell.samples[0].clone() };
+        cell.push(sample, &[("peak_rss_bytes", peak)]);
+        cell
+    };
+    let cells = cells.into_iter().zip([2e6, 1e6, 2e6]).map(|(cell, peak)| counted(cell, peak));
+    assert_eq!(analyze(&run(cells.collect())).families[0].pareto, [0, 1, 2]);
+}

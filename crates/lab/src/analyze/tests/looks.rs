@@ -213,3 +213,59 @@ fn a_method_that_died_keeps_no_run_going() {
     assert_eq!(wall(&run).verdict, Verdict::Undecided);
     assert!(decided(&run).all);
 }
+
+/// Of `b`, which left after six sessions, the time without the wait is half as much again as that
+/// of the others; its wall time is the same. `c` took part in all ten sessions.
+fn decided_without_the_wait() -> Run {
+    let method = |name, seed, n| waited(cell(name, noisy(seed, 0.01).into_iter().take(n)));
+    let b = with(method("b", 2, 60), "wall_less_wait_ns", |wall_ns| 1.2 * wall_ns);
+    let mut run = run(vec![method("a", 1, 100), b, method("c", 3, 100)]);
+    run.plan.design = Design::Sequential;
+    run.plan.sessions = 240;
+    run.plan.measures = vec![Measure { metric: "wall_less_wait_ns".into(), why: "so".into() }];
+    run
+}
+
+fn lack_the_time_without_wait(cell: &mut Cell, lacks: impl Fn(usize) -> bool) {
+    let column = cell.values.get_mut("wall_less_wait_ns").unwrap().iter_mut().enumerate();
+    column.filter(|(n, _)| lacks(*n)).for_each(|(_, value)| *value = f64::NAN);
+}
+
+/// By cell: the metric that decides, the verdict, and the sessions in which it was found.
+fn deciding(run: &Run) -> Vec<(String, Verdict, usize)> {
+    let analysis = analyze(run);
+    let all = analysis.comparisons.into_iter().filter(|c| c.decides);
+    all.map(|c| (c.metric, c.verdict, c.sessions)).collect()
+}
+
+#[test]
+fn a_measure_that_later_samples_lack_still_decides() {
+    let of = |verdict, sessions| ("wall_less_wait_ns".to_owned(), verdict, sessions);
+    let mut run = decided_without_the_wait();
+    assert_eq!(deciding(&run), [of(Verdict::Slower, 6), of(Verdict::Undecided, 8)]);
+    assert_eq!(decided(&run).leaves, [false, true, false]);
+    // From the seventh session on neither the reference nor `c` has the measure.
+    for cell in [0, 2] {
+        lack_the_time_without_wait(&mut run.cells[cell], |n| n >= 60);
+    }
+    assert_eq!(deciding(&run), [of(Verdict::Slower, 6), of(Verdict::Undecided, 6)]);
+    assert_eq!(analyze(&run).families[0].metric, "wall_less_wait_ns");
+    assert_eq!(decided(&run).leaves, [false, true, false]);
+}
+
+#[test]
+fn a_method_that_lacks_the_measure_has_no_ratio_and_does_not_leave() {
+    let mut run = decided_without_the_wait();
+    lack_the_time_without_wait(&mut run.cells[2], |n| n % 5 == 0);
+    let found = analyze(&run).comparisons.into_iter().find(|c| c.decides && c.cell == 2).unwrap();
+    assert_eq!((found.metric.as_str(), found.ratio), ("wall_less_wait_ns", None));
+    assert_eq!(found.verdict, Verdict::Missing);
+    let why = "the time of c without the wait for a CPU is known of 64 of 80 samples";
+    assert_eq!(found.reason.as_deref(), Some(why));
+    let now = decided(&run);
+    assert_eq!(now.leaves, [false, true, false]);
+    assert!(!now.all, "its next samples may have the measure");
+    // What has no verdict stays, even if it is shown slower than another one.
+    lack_the_time_without_wait(&mut run.cells[0], |n| n % 5 == 0);
+    assert_eq!(decided(&run).leaves, [false; 3]);
+}

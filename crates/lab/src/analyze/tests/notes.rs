@@ -1,14 +1,16 @@
 //! A doubt is noted where there is a reason, and only there.
 
 use super::*;
-use crate::run::Warning;
+use crate::run::{Design, Warning, WarningKind};
 
+/// The doubts: that a method is undecided is none.
 fn notes(run: &Run) -> Vec<String> {
     let line = |note: Warning| match &note.method {
         Some(method) => format!("{method}: {note}"),
         None => note.to_string(),
     };
-    analyze(run).notes.into_iter().map(line).collect()
+    let all = analyze(run).notes.into_iter();
+    all.filter(|note| note.kind != WarningKind::Undecided).map(line).collect()
 }
 
 /// The notes are exactly those with these prefixes.
@@ -202,4 +204,48 @@ fn too_few_rounds_and_many_points_are_noted() {
     let notes = notes(&sweep);
     let last = notes.last().unwrap();
     assert!(last.starts_with("20 points were compared: chance alone"), "{notes:#?}");
+}
+
+#[test]
+fn what_an_undecided_method_takes_is_said_in_one_note() {
+    let method = |name, seed| cell(name, noisy(seed, 0.03).into_iter().take(80));
+    let mut run = run(vec![method("a", 1), method("b", 2), method("c", 3)]);
+    let note = |run: &Run| {
+        let analysis = analyze(run);
+        let found = |cell| {
+            let mut own = analysis.comparisons.iter().filter(|c| c.cell == cell && c.decides);
+            let own = own.next().unwrap();
+            assert_eq!(own.verdict, Verdict::Undecided);
+            (own.found_percent.unwrap(), own.sessions_for_1_percent.unwrap())
+        };
+        let mut open = [("b", found(1)), ("c", found(2))];
+        open.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
+        let all = analysis.notes.iter().filter(|note| note.kind == WarningKind::Undecided);
+        let all: Vec<String> = all.map(ToString::to_string).collect();
+        let [text] = &all[..] else { panic!("{all:?}") };
+        let (_, said) = text.split_once(" what 1 % takes: ").unwrap();
+        (said.to_owned(), open)
+    };
+    // Three methods take 30 ms in a session.
+    let takes = |sessions: u64| ((sessions * 30).div_ceil(1000), sessions);
+    let (said, open) = note(&run);
+    let of = |(name, (percent, sessions)): (&str, (f64, u64))| {
+        let (seconds, sessions) = takes(sessions);
+        format!("{name} {percent:.1} % ({sessions} sessions, about {seconds}s)")
+    };
+    assert_eq!(said, open.map(of).join(", "));
+    // Verdicts change at looks.
+    run.plan.design = Design::Sequential;
+    run.plan.sessions = 240;
+    let (said, open) = note(&run);
+    let of = |(name, (percent, sessions)): (&str, (f64, u64))| {
+        let look = crate::stats::LOOKS.into_iter().find(|look| *look as u64 >= sessions).unwrap();
+        format!("{name} {percent:.1} % (about --time {}s)", takes(look as u64).0)
+    };
+    assert_eq!(said, open.map(of).join(", "));
+    // What has a verdict is not named.
+    run.cells[1] = cell("b", times(&noisy(2, 0.03), 2.0).into_iter().take(80));
+    let notes = analyze(&run).notes;
+    let text = notes.iter().find(|n| n.kind == WarningKind::Undecided).unwrap().to_string();
+    assert!(text.contains(": c ") && !text.contains(" b "), "{text}");
 }

@@ -1,8 +1,10 @@
 //! How the time of a run is divided: how many sessions to start, when each of them ends, and which
 //! state one session passes to the next. The module reads no clock: the time is an argument.
 
+mod limit;
 mod sequential;
 
+pub use self::limit::at_most_ns;
 use super::job::Progress;
 use crate::run::{Design, Plan};
 
@@ -22,14 +24,6 @@ const MANY: usize = 8;
 /// In a sequential design the numbers of sessions that verdicts require are looks.
 const FIRST_LOOKS: &[u32] = &[6];
 const FIRST_LOOKS_OF_MANY: &[u32] = &[11, 8, 6];
-/// The whole run, including the counting pass, takes at most this multiple of its time limit.
-const TIMES_AT_MOST: u64 = 3;
-
-/// The maximum duration of a run. Its first rounds may take longer.
-pub fn at_most_ns(plan: &Plan) -> u64 {
-    plan.time_limit_ns.saturating_mul(TIMES_AT_MOST)
-}
-
 #[derive(Default)]
 pub(super) struct Schedule {
     /// By cell, the number of operations per sample: determined once, so that all samples are
@@ -51,7 +45,12 @@ pub(super) struct Schedule {
     /// The limit for all remaining rounds; the limit of what the verdicts require is a multiple of
     /// it.
     limit_ns: u64,
-    at_most_ns: u64,
+    /// The time of all that happens before the counting pass.
+    pub(super) at_most_ns: u64,
+    /// Whether the limit is one for the whole run, and what the counting pass has of it.
+    limits_all: bool,
+    counting: u32,
+    counting_ns: u64,
     sessions: u32,
     /// Sessions that a resumed run has already.
     had: u32,
@@ -120,7 +119,9 @@ impl Schedule {
             ops: vec![None; stays.len()],
             digests: vec![false; stays.len()],
             limit_ns,
-            at_most_ns: at_most_ns(plan),
+            at_most_ns: if plan.limits_all { limit_ns } else { at_most_ns(plan) },
+            limits_all: plan.limits_all,
+            counting: plan.counting,
             design: plan.design,
             left: vec![false; stays.len()],
             had: planned.saturating_sub(sessions),
@@ -158,6 +159,7 @@ impl Schedule {
         let needed = self.begun < self.needed_sessions();
         let begins = self.begun == 0
             || self.begun < self.worth_sessions()
+                && !self.is_over(now_ns)
                 && (in_time || needed)
                 && self.is_left(now_ns, session_ns);
         self.begun += u32::from(begins);
@@ -174,6 +176,9 @@ impl Schedule {
 
     /// Called when the first counted round is about to begin.
     pub(super) fn starts(&mut self, now_ns: u64) {
+        if self.started_ns.is_none() && self.limits_all {
+            self.limit_ns = self.at_most_left_ns(now_ns);
+        }
         self.started_ns.get_or_insert(now_ns);
     }
 
@@ -198,6 +203,7 @@ impl Schedule {
         if all_ns > 0 {
             self.warm_share = again_ns as f64 / all_ns as f64;
         }
+        self.leave_time_for_counting(all_ns);
     }
 
     /// Whether the cell takes part in the next round. Slow cells, and cells that stay, are not
@@ -253,17 +259,6 @@ impl Schedule {
         };
         let in_time = self.spent_ns(now_ns).saturating_add(round_ns / 2) <= end_ns;
         in_time && self.is_left(now_ns, round_ns)
-    }
-
-    /// Whether this much time remains of the maximum duration of the run.
-    fn is_left(&self, now_ns: u64, ns: u64) -> bool {
-        ns <= self.at_most_left_ns(now_ns)
-    }
-
-    fn at_most_left_ns(&self, now_ns: u64) -> u64 {
-        let began_ns = self.began_ns.unwrap_or(now_ns);
-        let taken_ns = now_ns.saturating_sub(began_ns);
-        self.at_most_ns.saturating_sub(taken_ns)
     }
 
     /// The state of the run before a round.
@@ -331,7 +326,8 @@ impl Schedule {
             // The first session also determines how long the samples take.
             let first_ns =
                 round_ns.saturating_add(self.start_ns.unwrap_or_default()).saturating_add(slow_ns);
-            let most_ns = self.limit_ns.saturating_mul(TIMES_AT_MOST).saturating_sub(first_ns);
+            let most_ns =
+                self.limit_ns.saturating_mul(self.times_at_most()).saturating_sub(first_ns);
             let mut least = self.least_sessions().iter().copied();
             let least = least.find(|n| fit(most_ns, 1) >= u64::from(*n));
             least.map(|least| whole.max(least))

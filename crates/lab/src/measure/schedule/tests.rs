@@ -1,3 +1,4 @@
+use super::limit::TIMES_AT_MOST;
 use super::*;
 
 const LIMIT_NS: u64 = 30_000_000_000;
@@ -310,4 +311,90 @@ fn what_has_left_does_not_return() {
     assert_eq!(left, [false, true, true]);
     assert!(!schedule.takes_part(1, false) && !schedule.takes_part(2, true));
     assert!(schedule.takes_part(0, false));
+}
+
+/// Simulates a run whose limit is for all of it or for its rounds, up to the counting pass: the
+/// number of sessions with a counted round of all cells, when it ended in ms, and its schedule.
+fn simulate_limited(limits_all: bool, limit_ms: u64, cells_ms: &[u64]) -> (u32, u64, Schedule) {
+    let plan = Plan {
+        rounds: 5,
+        sessions: 240,
+        design: Design::Sequential,
+        time_limit_ns: limit_ms * 1_000_000,
+        limits_all,
+        warm_up: 1,
+        counting: 5,
+        ..Plan::default()
+    };
+    let mut schedule = Schedule::new(&plan, 240, vec![false; cells_ms.len()], 0);
+    let samples_ns: Vec<u64> = cells_ms.iter().map(|ms| ms * 1_000_000).collect();
+    let reference: Vec<bool> = (0..cells_ms.len()).map(|cell| cell == 0).collect();
+    let (mut now_ns, mut whole) = (0, 0);
+    // Returns whether there was time for a sample of each cell.
+    let round = |schedule: &Schedule, now_ns: &mut u64| {
+        samples_ns.iter().all(|ns| {
+            let goes_on = !schedule.is_over(*now_ns);
+            *now_ns += if goes_on { *ns } else { 0 };
+            goes_on
+        })
+    };
+    while schedule.begins_session(now_ns) {
+        now_ns += 1_000_000;
+        if whole == 0 {
+            round(&schedule, &mut now_ns);
+        }
+        schedule.learn(&samples_ns, &reference, now_ns);
+        let mut rounds = 0;
+        for counts in [false, true, true, true, true, true] {
+            if counts {
+                schedule.starts(now_ns);
+            }
+            let is_last = rounds >= schedule.session_rounds();
+            if is_last || schedule.is_over(now_ns) || rounds > 0 && !schedule.has_time(now_ns) {
+                break;
+            }
+            let began_ns = now_ns;
+            let is_whole = round(&schedule, &mut now_ns);
+            schedule.took(now_ns - began_ns, counts);
+            rounds += u32::from(counts && is_whole);
+        }
+        whole += u32::from(rounds > 0);
+    }
+    (whole, now_ns / 1_000_000, schedule)
+}
+
+#[test]
+fn a_limit_for_the_whole_run_is_kept_but_for_one_sample() {
+    for limit_ms in [1, 100, 1000, 3000, 30_000] {
+        for cells_ms in [&[1, 1][..], &[10, 20, 30], &[100, 400], &[2000, 2000, 5000], &[40_000]] {
+            let case = format!("{limit_ms} ms, samples of {cells_ms:?}");
+            let (whole, took_ms, schedule) = simulate_limited(true, limit_ms, cells_ms);
+            let sample_ms = cells_ms.iter().max().unwrap();
+            assert!(took_ms <= limit_ms + sample_ms + 1, "{case}: {took_ms}");
+            let counting_ms = (schedule.counting_ns / 1_000_000).min(limit_ms / 4);
+            assert!(took_ms <= limit_ms + sample_ms + 1 - counting_ms, "{case}: {took_ms}");
+            let is_short = schedule.too_short(whole, took_ms * 1_000_000).is_some();
+            assert_eq!(is_short, whole < 6, "{case}: {whole}");
+        }
+    }
+}
+
+#[test]
+fn where_a_limit_is_too_short_for_a_verdict_that_which_would_do_does() {
+    for (limits_all, limit_ms, cells_ms) in [
+        (true, 3000, &[100, 400][..]),
+        (true, 10_000, &[500, 900, 1100]),
+        (false, 3000, &[500, 900, 1100]),
+    ] {
+        let (whole, took_ms, schedule) = simulate_limited(limits_all, limit_ms, cells_ms);
+        let (needed, enough) = schedule.too_short(whole, took_ms * 1_000_000).unwrap();
+        assert!(whole < 6 && needed == 6, "{whole} {needed}");
+        let enough_ms = enough.unwrap() / 1_000_000;
+        assert!(enough_ms > limit_ms && enough_ms < 20 * limit_ms, "{enough_ms}");
+        let (whole, took_ms, schedule) = simulate_limited(true, enough_ms, cells_ms);
+        assert!(whole >= 6, "{enough_ms} ms: {whole}");
+        assert_eq!(schedule.too_short(whole, took_ms * 1_000_000), None);
+    }
+    let (_, took_ms, schedule) = simulate_limited(true, 100, &[2000, 2000]);
+    assert_eq!(schedule.too_short(0, took_ms * 1_000_000), Some((6, None)));
 }

@@ -30,6 +30,9 @@ pub(super) struct Session<'a, 'b> {
     pub(super) schedule: &'a mut Schedule,
 }
 
+/// A process that was started, or why it could not be.
+type Started = Result<Box<dyn Runner>, RunError>;
+
 /// A started method.
 pub(super) struct Live {
     runner: Box<dyn Runner>,
@@ -67,21 +70,17 @@ impl Session<'_, '_> {
 
     fn prepare_all(&mut self) -> Result<(), Halt> {
         let of = self.bench.run.cells.len();
-        // In random order, because the process that starts first may get the better CPU or memory.
-        let starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
-        for (done, cell) in starts.into_iter().enumerate() {
+        for (done, (cell, runner)) in self.start_all().into_iter().enumerate() {
             self.bench.check_stop()?;
-            let takes_part = self.bench.run.cells[cell].status == Status::Measured
-                && !self.schedule.has_left(cell);
-            if !takes_part || self.live[cell].is_some() {
-                continue;
+            if self.schedule.is_over(clock::now_ns()) {
+                break;
             }
             if self.schedule.is_first() {
                 // Later sessions start quickly: the progress of the rounds stays on the screen.
                 let method = &self.bench.run.cells[cell].method;
                 self.bench.record.progress(&Progress::Preparing { method, done, of });
             }
-            match self.prepare(cell) {
+            match runner.and_then(|runner| self.prepare(cell, runner)) {
                 Ok(live) => self.live[cell] = Some(live),
                 Err(ended) => self.end(cell, ended)?,
             }
@@ -101,7 +100,24 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn prepare(&mut self, index: usize) -> Result<Live, RunError> {
+    /// Starts the processes of all cells that take part, in random order, because the process that
+    /// starts first may get the better CPU or memory. They start at the same time; all have started
+    /// before the first one prepares, because some measure how long their operation takes.
+    fn start_all(&mut self) -> Vec<(usize, Started)> {
+        let of = self.bench.run.cells.len();
+        let mut starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
+        starts.retain(|cell| {
+            let is_measured = self.bench.run.cells[*cell].status == Status::Measured;
+            is_measured && !self.schedule.has_left(*cell) && self.live[*cell].is_none()
+        });
+        let starting: Vec<_> = starts.into_iter().map(|cell| (cell, self.start(cell))).collect();
+        let started = |(cell, runner): (usize, Started)| {
+            (cell, runner.and_then(|mut runner| runner.started().map(|()| runner)))
+        };
+        starting.into_iter().map(started).collect()
+    }
+
+    fn start(&mut self, index: usize) -> Started {
         let (method, point) = self.bench.method(index)?;
         if let Some(reason) = &self.bench.data[point].unfit {
             return Err(RunError::Skipped(reason.clone()));
@@ -110,7 +126,11 @@ impl Session<'_, '_> {
         let is_old = |method: &Method| matches!(method.how, How::Old { .. });
         let has_digest = self.schedule.digests[index] && !self.bench.job.methods.iter().any(is_old);
         let experiment = self.bench.job.experiment.name;
-        let mut runner = self.bench.launch.start(experiment, method, has_digest)?;
+        self.bench.launch.start(experiment, method, has_digest)
+    }
+
+    fn prepare(&mut self, index: usize, mut runner: Box<dyn Runner>) -> Result<Live, RunError> {
+        let (method, point) = self.bench.method(index)?;
         let ready = runner.prepare(&self.bench.arguments(method, point))?;
         let cell = &mut self.bench.run.cells[index];
         cell.language = ready.language;
@@ -204,7 +224,8 @@ impl Session<'_, '_> {
             if counts {
                 self.schedule.starts(now_ns);
             }
-            if round > warm_up && !self.schedule.has_time(now_ns) {
+            let has_time = round <= warm_up || self.schedule.has_time(now_ns);
+            if !has_time || self.schedule.is_over(now_ns) {
                 break;
             }
             self.bench.record.progress(&self.schedule.progress(now_ns));
@@ -226,6 +247,9 @@ impl Session<'_, '_> {
         let alive: Vec<usize> = alive.collect();
         for (slot, cell) in alive.into_iter().enumerate() {
             self.bench.check_stop()?;
+            if self.schedule.is_over(clock::now_ns()) {
+                break;
+            }
             let position = Position { round, slot: slot as u32, warm_up };
             self.sample(cell, position)?;
         }

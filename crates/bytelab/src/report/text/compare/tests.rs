@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::compare_sides;
-use lab::run::{Pass, Sample};
+use lab::run::{Design, Pass, Sample};
 use serde_json::json;
 
 use super::*;
 use crate::report::json::compare::json;
+use crate::report::model::compare::notes;
 use crate::report::tests::fixture::Fixture;
 
 /// A run of `read` and `mmap`, with their times in ms; 20 samples each, with little variation.
@@ -114,4 +115,20 @@ fn the_document_has_what_the_text_has() {
     let ratio = json["comparisons"][0]["absolute"]["ratio"].as_f64().unwrap();
     assert!((ratio - 1.5).abs() < 0.01);
     assert!(json["notes"][0].as_str().unwrap().starts_with("no verdict"));
+}
+
+#[test]
+fn runs_that_ended_when_all_was_decided_are_named_once() {
+    let mut a = side("label ext4", (1..=5).map(|id| run(id, 10.0, 8.0)).collect());
+    let mut b = side("label btrfs", (6..=10).map(|id| run(id, 10.0, 6.0)).collect());
+    let of_them = |a: &Side, b: &Side| -> Vec<String> {
+        notes(a, b).into_iter().filter(|note| note.contains("all was decided")).collect()
+    };
+    assert_eq!(of_them(&a, &b), [""; 0]);
+    for run in a.runs[2..3].iter_mut().chain(&mut b.runs[1..3]) {
+        run.plan.design = Design::Sequential;
+    }
+    let expected = "runs 3, 7, 8 ended when all was decided, where a small difference that is found \
+                    early is shown larger than it is: measure the runs of both sides with --rounds";
+    assert_eq!(of_them(&a, &b), [expected]);
 }
