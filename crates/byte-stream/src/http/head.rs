@@ -82,7 +82,7 @@ impl Head {
 }
 
 /// A redirect. Many servers send UTF-8 as it is, and some send other bytes.
-fn location(values: &[&[u8]]) -> Result<Option<String>> {
+pub(crate) fn location(values: &[&[u8]]) -> Result<Option<String>> {
     match values {
         [] => Ok(None),
         [value] => Ok(Some(percent_encode(value, &AsciiSet::EMPTY).to_string())),

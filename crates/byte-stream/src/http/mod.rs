@@ -10,9 +10,11 @@ mod dial;
 mod encoding;
 mod framing;
 mod head;
+mod netrc;
 mod options;
 mod proxy;
 mod ranges;
+mod rate;
 mod raw;
 mod settings;
 mod timeouts;
@@ -33,7 +35,8 @@ pub(crate) use self::settings::Settings;
 pub(crate) use self::{
     client::has_empty_line,
     framing::{Frame, Part, Step},
-    head::{ContentRange, content_range, parse as parse_head},
+    head::{ContentRange, content_range, location, parse as parse_head},
+    netrc::find as find_credentials,
     url::Url,
 };
 

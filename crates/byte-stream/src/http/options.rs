@@ -45,6 +45,30 @@ impl Options {
         self
     }
 
+    /// Uses the user and the password that this text of a netrc file has for the host of the URL,
+    /// if neither the URL nor another option has any. Servers that it redirects to do not get
+    /// them.
+    ///
+    /// ```
+    /// let text = "machine example.org login user password secret";
+    /// let options = byte_stream::Stream::options().netrc(text);
+    /// ```
+    pub fn netrc(mut self, text: &str) -> Options {
+        self.http.netrc = Some(text.to_owned());
+        self
+    }
+
+    /// Receives at most this many bytes per second, apart from those of the first buffer. Not
+    /// together with [`parallel`](Options::parallel).
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().rate_limit(100 << 10);
+    /// ```
+    pub fn rate_limit(mut self, bytes_per_s: u64) -> Options {
+        self.http.rate = Some(bytes_per_s);
+        self
+    }
+
     /// Uses a bearer token.
     ///
     /// ```

@@ -1,5 +1,5 @@
-//! Parses URLs of HTTP and resolves redirects, both as browsers do (the URL Standard). Other schemes
-//! are errors.
+//! Parses URLs of HTTP and resolves redirects, both as browsers do (the URL Standard). Other
+//! schemes are errors.
 
 use url::{ParseError, Position};
 

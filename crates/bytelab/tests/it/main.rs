@@ -8,6 +8,7 @@ mod bad_input;
 mod cat;
 mod cat_calls;
 mod cat_download;
+mod cat_http;
 mod cat_resume;
 mod cat_show;
 mod cat_table;

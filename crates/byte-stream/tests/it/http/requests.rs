@@ -119,3 +119,35 @@ fn every_status_of_success_has_a_body() {
     let empty = Server::new(|_, s| head(s, "205 Reset Content", &["Content-Length: 0"]));
     assert_eq!(get(once(), &empty.url()).unwrap(), b"");
 }
+
+#[test]
+fn a_netrc_file_has_the_credentials_of_a_host() {
+    let other = Server::new(|r, s| good(r, s, b"there", "\"v\""));
+    let to = format!("Location: {}", other.url().replace("127.0.0.1", "localhost"));
+    let server = Server::new(move |_, s| head(s, "302 Found", &[&to]));
+    let text = "machine localhost login x password y\nmachine 127.0.0.1 login u password p";
+    let with = || once().netrc(text);
+    get(with(), &server.url()).unwrap();
+    get(with(), &server.url().replace("http://", "http://v:w@")).unwrap();
+    get(with().basic_auth("a", "b"), &server.url()).unwrap();
+    get(once().netrc("default login"), &server.url()).unwrap_err();
+    let requests = server.requests();
+    let sent: Vec<_> = requests.iter().map(|request| request.header("authorization")).collect();
+    assert_eq!(sent, [Some("Basic dTpw"), Some("Basic djp3"), Some("Basic YTpi")]);
+    // Another server gets none, not even its own.
+    assert!(other.requests().iter().all(|request| request.header("authorization").is_none()));
+}
+
+#[test]
+fn a_rate_limit_delays_the_rest() {
+    let server = Server::new(|r, s| good(r, s, &vec![1; 1 << 20], "\"v\""));
+    // More than the first buffer needs days.
+    let limited = once().rate_limit(1).total_limit(std::time::Duration::from_millis(300));
+    let error = get(limited, &server.url()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+    assert!(error.offset().is_none_or(|offset| offset < 1 << 20), "{error}");
+    assert_eq!(get(once().rate_limit(1 << 40), &server.url()).unwrap().len(), 1 << 20);
+    for options in [once().rate_limit(0), once().rate_limit(1).parallel(2)] {
+        assert_eq!(get(options, &server.url()).unwrap_err().kind(), ErrorKind::InvalidUse);
+    }
+}
