@@ -44,7 +44,7 @@ impl Sums {
             return Ok(*digest);
         }
         let last = last(input);
-        let is_same = |name: &[u8]| name.rsplit(is_slash).next() == Some(&last);
+        let is_same = |name: &[u8]| name.rsplit(|byte| *byte == b'/').next() == Some(&last);
         let mut found = self.lines.iter().filter(|(name, _)| is_same(name)).map(|(_, of)| of);
         let Some(digest) = found.next() else { bail!("{file} has no SHA-256 of this name") };
         ensure!(found.all(|other| other == digest), "{file} has several SHA-256 of this name");
@@ -52,13 +52,9 @@ impl Sums {
     }
 }
 
-fn is_slash(byte: &u8) -> bool {
-    *byte == b'/'
-}
-
 /// The last component of a path, or that of a URL, decoded.
 fn last(input: &[u8]) -> Vec<u8> {
-    let last = |path: &[u8]| path.rsplit(is_slash).next().unwrap_or_default().to_vec();
+    let last = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
     let Address::Url(url) = Address::from(OsStr::from_bytes(input)) else { return last(input) };
     let end = url.find(['?', '#']).unwrap_or(url.len());
     percent_encoding::percent_decode(&last(&url.as_bytes()[..end])).collect()
@@ -71,15 +67,12 @@ fn parsed(line: &[u8]) -> Option<(Vec<u8>, [u8; 32])> {
         Some(line) => (true, line),
         None => (false, line),
     };
-    let (name, hex) = match line.strip_prefix(b"SHA256 (") {
-        Some(tagged) => {
-            let (name, hex) = tagged.split_at_checked(tagged.len().checked_sub(64)?)?;
-            (name.strip_suffix(b") = ")?, hex)
-        }
-        None => {
-            let (hex, name) = line.split_at_checked(64)?;
-            (name.strip_prefix(b"  ").or_else(|| name.strip_prefix(b" *"))?, hex)
-        }
+    let (name, hex) = if let Some(tagged) = line.strip_prefix(b"SHA256 (") {
+        let (name, hex) = tagged.split_at_checked(tagged.len().checked_sub(64)?)?;
+        (name.strip_suffix(b") = ")?, hex)
+    } else {
+        let (hex, name) = line.split_at_checked(64)?;
+        (name.strip_prefix(b"  ").or_else(|| name.strip_prefix(b" *"))?, hex)
     };
     let name = if is_escaped { unescaped(name)? } else { name.to_vec() };
     Some((name, digest(std::str::from_utf8(hex).ok()?).ok()?))
