@@ -13,7 +13,9 @@ type Calls = BTreeMap<String, i64>;
 fn files(world: &World, n: usize, bytes: usize) -> Vec<String> {
     let name = |i| world.path(&format!("{bytes}-{i}")).to_str().unwrap().to_owned();
     let names: Vec<String> = (0..n).map(name).collect();
-    names.iter().for_each(|name| std::fs::write(name, vec![b'x'; bytes]).unwrap());
+    for name in &names {
+        std::fs::write(name, vec![b'x'; bytes]).unwrap();
+    }
     names
 }
 

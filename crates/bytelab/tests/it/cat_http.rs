@@ -58,10 +58,10 @@ fn sent(requests: &Requests) -> Option<String> {
 #[test]
 fn many_urls_of_one_server_need_one_connection() {
     let (world, (url, requests)) = (World::new(), server());
-    let urls: Vec<String> = (0..20).map(|i| format!("{url}/{i} ").trim().to_owned()).collect();
+    let urls: Vec<String> = (0..20).map(|i| format!("{url}/{i}")).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let (output, code, told) = cat(&world, &urls);
-    let expected: String = (0..20).map(|i| format!("/{i}")).collect();
+    let expected = (0..20).map(|i| format!("/{i}")).collect::<Vec<_>>().concat();
     assert_eq!((String::from_utf8(output).unwrap(), code, told), (expected, 0, String::new()));
     let requests = requests.lock().unwrap();
     assert_eq!(requests.len(), 20);

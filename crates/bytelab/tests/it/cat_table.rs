@@ -173,7 +173,7 @@ fn every_byte_and_every_size_around_the_buffers_is_as_gnu_has_it() {
     for flags in ["-v", "-A", "-e", "-t", "-E", "-T", "-n", "-b", "-s", "-u", "-bsA"] {
         check(&[flags, "all", "all", "return", "-"], b"\nin");
     }
-    let line = |i: usize| if i % 61 == 0 { b'\n' } else { (i % 251) as u8 };
+    let line = |i: usize| if i.is_multiple_of(61) { b'\n' } else { (i % 251) as u8 };
     for around in [0_usize, 512, 4096, 16 << 10, 64 << 10, 128 << 10, 256 << 10] {
         for len in [around, around + 1, around.max(1) - 1] {
             let input: Vec<u8> = (0..len).map(line).collect();
