@@ -13,7 +13,7 @@ fn check(target: &Target) {
     assert!(target.authority.trim_start_matches('[').starts_with(&target.host), "{target:?}");
 }
 
-fuzz_target!(|texts: (&str, &str)| {
+fuzz_target!(|texts: (&str, &[u8])| {
     let Some((first, next)) = url(texts.0, texts.1) else { return };
     check(&first);
     if let Some(next) = next {

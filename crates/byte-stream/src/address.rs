@@ -33,8 +33,13 @@ pub enum Address {
 }
 
 impl Address {
-    /// The name that error messages use.
-    pub(crate) fn name(&self) -> String {
+    /// The name that error messages use: a URL without its user and password.
+    ///
+    /// ```
+    /// use byte_stream::Address;
+    /// assert_eq!(Address::from("http://user:secret@host/x").name(), "http://host/x");
+    /// ```
+    pub fn name(&self) -> String {
         match self {
             Address::Path(path) => path.display().to_string(),
             Address::Stdin => "standard input".to_owned(),
@@ -49,14 +54,14 @@ impl Address {
     /// Opens a local input and returns its descriptor, or returns the URL of a remote one.
     pub(crate) fn resolve(self) -> Result<Place> {
         match self {
-            Address::Path(path) => Ok(Place::Fd(open(&path)?)),
+            Address::Path(path) => open(&path),
             Address::Stdin => {
                 let fd = std::io::stdin().as_fd().try_clone_to_owned().map_err(Error::io)?;
                 Ok(Place::Fd(fd))
             }
             Address::Fd(fd) => Ok(Place::Fd(fd)),
             Address::Url(url) => match scheme(&url) {
-                Some("file") => Ok(Place::Fd(open(&file_path(&url)?)?)),
+                Some("file") => open(&file_path(&url)?),
                 Some("http" | "https") => Ok(Place::Http(url)),
                 _ => Err(Error::new(
                     ErrorKind::InvalidUse,
@@ -70,13 +75,18 @@ impl Address {
 /// The target of an address.
 #[derive(Debug)]
 pub(crate) enum Place {
+    /// A descriptor at any position.
     Fd(OwnedFd),
+    /// A descriptor at its beginning.
+    New(OwnedFd),
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "needs the feature `http`"))]
     Http(String),
 }
 
-fn open(path: &Path) -> Result<OwnedFd> {
-    Ok(File::open(path).map_err(Error::io)?.into())
+fn open(path: &Path) -> Result<Place> {
+    let fd = File::open(path).map_err(Error::io)?.into();
+    // Elsewhere `/dev/fd/3` has the position of descriptor 3.
+    Ok(if cfg!(target_os = "linux") { Place::New(fd) } else { Place::Fd(fd) })
 }
 
 /// The scheme in lower case, if it is supported.

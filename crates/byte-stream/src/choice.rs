@@ -3,9 +3,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{FileType, Stat, fstat, fstatfs};
-
-use crate::{Error, Result};
+use rustix::fs::{FileType, Stat, fstatfs};
 
 /// The best buffer for one sequential reader: large enough to make the cost of the calls
 /// negligible, small enough to stay in the L2 cache (measured: 64 to 256 KiB; 4 KiB takes 1.6 × the
@@ -68,6 +66,13 @@ pub enum Kind {
     Http,
 }
 
+impl Kind {
+    /// Whether it is a file with a known size.
+    pub(crate) fn is_file(self) -> bool {
+        matches!(self, Kind::Regular | Kind::InMemory)
+    }
+}
+
 /// Whether a file's bytes are in the page cache. The first, the middle and the last byte are
 /// probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,13 +121,12 @@ pub(crate) struct Preferences {
 /// Chooses for a descriptor that stands at `position`.
 pub(crate) fn choose(
     fd: BorrowedFd<'_>,
+    stat: &Stat,
     position: u64,
     preferences: Preferences,
-) -> Result<Choice> {
-    let stat = fstat(fd).map_err(Error::io)?;
-    let kind = kind(fd, &stat);
-    let is_file = matches!(kind, Kind::Regular | Kind::InMemory);
-    let size_bytes = is_file.then(|| (stat.st_size as u64).saturating_sub(position));
+) -> Choice {
+    let kind = kind(fd, stat);
+    let size_bytes = kind.is_file().then(|| (stat.st_size as u64).saturating_sub(position));
     let cached = match (kind, size_bytes) {
         (Kind::InMemory, _) => Cached::Yes,
         (Kind::Regular, Some(size)) if size > BUFFER_BYTES as u64 => cached(fd, position, size),
@@ -139,7 +143,7 @@ pub(crate) fn choose(
         let enough = size_bytes.map_or(BUFFER_BYTES, buffer_for);
         Strategy::Read { buffer_bytes: preferences.buffer_bytes.unwrap_or(enough) }
     };
-    Ok(Choice { strategy, kind, size_bytes, cached })
+    Choice { strategy, kind, size_bytes, cached }
 }
 
 /// One byte more than the file, so that one call reads all of it, rounded up to whole pages.
@@ -198,10 +202,15 @@ mod tests {
 
     use super::*;
 
+    fn choose(fd: impl AsFd, preferences: Preferences) -> Choice {
+        let stat = rustix::fs::fstat(&fd).unwrap();
+        super::choose(fd.as_fd(), &stat, 0, preferences)
+    }
+
     fn check(size: u64, preferences: Preferences, expected: Strategy) {
         let file = tempfile::tempfile().unwrap();
         std::io::copy(&mut std::io::Read::take(std::io::repeat(7), size), &mut &file).unwrap();
-        let choice = choose(file.as_fd(), 0, preferences).unwrap();
+        let choice = choose(file, preferences);
         assert_eq!((choice.strategy, choice.size_bytes), (expected, Some(size)), "{size}");
     }
 
@@ -223,14 +232,11 @@ mod tests {
 
     #[test]
     fn what_a_descriptor_is_is_seen() {
-        let kind_of = |path: &str| {
-            let file = File::open(path).unwrap();
-            choose(file.as_fd(), 0, Preferences::default()).unwrap().kind
-        };
+        let kind_of = |path: &str| choose(File::open(path).unwrap(), Preferences::default()).kind;
         assert_eq!(kind_of("/proc/self/status"), Kind::Virtual);
         assert_eq!(kind_of("/dev/null"), Kind::Character);
         assert_eq!(kind_of("/proc/self/exe"), Kind::Regular);
         let (reader, _writer) = std::io::pipe().unwrap();
-        assert_eq!(choose(reader.as_fd(), 0, Preferences::default()).unwrap().kind, Kind::Pipe);
+        assert_eq!(choose(reader, Preferences::default()).kind, Kind::Pipe);
     }
 }

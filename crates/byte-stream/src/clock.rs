@@ -13,6 +13,11 @@ impl Deadline {
         now().checked_add(time).map(Deadline)
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn plus(self, time: Duration) -> Option<Deadline> {
+        self.0.checked_add(time).map(Deadline)
+    }
+
     pub(crate) fn left(self) -> Duration {
         self.0.saturating_duration_since(now())
     }

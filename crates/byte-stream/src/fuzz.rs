@@ -1,7 +1,9 @@
 //! Parsers of HTTP responses for the fuzz targets: not a public interface, and only there with the
 //! feature `fuzz`.
 
-use crate::http::{Frame, Part, Step, Url, content_range, has_empty_line, parse_head};
+use crate::http::{
+    Frame, Part, Step, Url, content_range, find_credentials, has_empty_line, location, parse_head,
+};
 
 /// Decodes the chunked body in `wire`, received in pieces of this length. Returns the body and the
 /// number of bytes behind it, or `None` if it is refused or truncated.
@@ -70,8 +72,8 @@ pub struct Target {
     pub target: String,
 }
 
-/// The target of a URL, and that of a redirect from it.
-pub fn url(text: &str, location: &str) -> Option<(Target, Option<Target>)> {
+/// The target of a URL, and that of a redirect from it with this value of `Location`.
+pub fn url(text: &str, value: &[u8]) -> Option<(Target, Option<Target>)> {
     let target = |url: &Url| Target {
         secure: url.secure,
         host: url.host.clone(),
@@ -79,6 +81,12 @@ pub fn url(text: &str, location: &str) -> Option<(Target, Option<Target>)> {
         target: url.target.clone(),
     };
     let url = Url::parse(text).ok()?;
-    let next = url.redirect(location).ok();
+    let next = location(&[value]).ok()??;
+    let next = url.redirect(&next).ok();
     Some((target(&url), next.as_ref().map(target)))
+}
+
+/// `login:password` for a host in the text of a netrc file; the outer `None` if it is refused.
+pub fn credentials(text: &str, host: &str) -> Option<Option<Vec<u8>>> {
+    find_credentials(text, host).ok()
 }

@@ -33,8 +33,10 @@ pub use address::Address;
 pub use asynchronous::AsyncStream;
 pub use cancel::Cancel;
 pub use choice::{Cached, Choice, Kind, Strategy};
-pub use copy::{Copied, CopyMethod, CopyOptions, copy};
+pub use copy::{Copied, CopyMethod, CopyOptions, Output, copy};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "http")]
+pub use http::Connections;
 pub use options::Options;
 pub use progress::Progress;
 pub use stream::Stream;

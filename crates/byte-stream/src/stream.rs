@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use crate::address::Place;
 use crate::check::Check;
@@ -92,7 +92,12 @@ impl Stream {
     fn named(mut options: Options, address: Address, name: &str) -> Result<Stream> {
         options.check()?;
         let (source, choice) = match address.resolve()? {
-            Place::Fd(fd) => local(fd, &options)?,
+            Place::New(fd) => local(fd, 0, &options)?,
+            Place::Fd(fd) => {
+                // A descriptor that cannot seek has no size either.
+                let position = rustix::fs::tell(&fd).unwrap_or(0);
+                local(fd, position, &options)?
+            }
             #[cfg(feature = "http")]
             Place::Http(url) => {
                 // A digest that is verified at the end also detects a body that was cut.
@@ -286,18 +291,17 @@ pub(crate) fn too_large(limit: u64, what: &str) -> Error {
     Error::new(ErrorKind::TooLarge, format!("{what} more than the limit of {limit} bytes"))
 }
 
-/// Opens the source of a descriptor.
-fn local(fd: std::os::fd::OwnedFd, options: &Options) -> Result<(Source, Choice)> {
-    // A descriptor that cannot seek has no size either.
-    let position = rustix::fs::tell(&fd).unwrap_or(0);
-    let choice = choose(fd.as_fd(), position, options.preferences)?;
+/// Opens the source of a descriptor that stands at `position`.
+fn local(fd: OwnedFd, position: u64, options: &Options) -> Result<(Source, Choice)> {
+    let stat = rustix::fs::fstat(&fd).map_err(Error::io)?;
+    let choice = choose(fd.as_fd(), &stat, position, options.preferences);
     let cancel = options.cancel.clone();
     let source = match (choice.strategy, choice.size_bytes) {
         (Strategy::Map { window_bytes }, Some(size)) => {
             Source::Map(options.map(fd, window_bytes, position, size)?)
         }
         (Strategy::Read { buffer_bytes }, _) => {
-            Source::Read(read::Read::new(fd, buffer_bytes, &choice, position, cancel))
+            Source::Read(read::Read::new(fd, stat, buffer_bytes, &choice, position, cancel))
         }
         _ => {
             return Err(Error::new(ErrorKind::InvalidUse, "this strategy does not fit this input"));

@@ -2,6 +2,7 @@
 //! from the experiment's params, or from a file.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -129,11 +130,13 @@ fn file_named(command: &Command) -> Option<(&'static str, String)> {
 /// POSIX.
 #[expect(clippy::exit, reason = "as clap itself does")]
 fn refuse(error: &clap::Error, command: Command) -> ! {
-    let _ = error.print();
+    // A reader that goes away has read what it wanted.
+    let printed = error.print();
+    let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
     let known = command.ignore_errors(true).try_get_matches();
     let is_cat = known.is_ok_and(|matches| matches.subcommand_name() == Some("cat"));
     let wrong_use = if is_cat { 1 } else { 2 };
-    std::process::exit(if error.use_stderr() { wrong_use } else { 0 })
+    std::process::exit(if error.use_stderr() { wrong_use } else { i32::from(is_lost) })
 }
 
 /// The experiment that a file declares, and its params as flags of the subcommand.

@@ -10,6 +10,7 @@ use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice as move_pages};
 
 use super::capacity::{Widened, grow, widen_pipes};
 use super::job::{Attempt, Job};
+use super::output::Pipe;
 use super::plain;
 use crate::{Error, Result};
 
@@ -86,23 +87,38 @@ fn refused(job: &Job<'_>, errno: Errno) -> Result<Attempt> {
     if job.from_socket && !is_refusal { Err(Error::io(errno)) } else { Ok(Attempt::Refused) }
 }
 
-/// Splices through a pipe that is created here.
+impl Pipe {
+    fn new() -> Option<Pipe> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).ok()?;
+        let size_bytes = grow(&writer);
+        Some(Pipe { reader, writer, size_bytes })
+    }
+}
+
+/// Splices through a pipe of ours, which later copies can use again if it is empty.
 pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
-    let Ok((reader, writer)) = pipe_with(PipeFlags::CLOEXEC) else { return Ok(Attempt::Refused) };
-    let size = grow(&writer);
+    let Some(pipe) = job.pipe.take().or_else(Pipe::new) else { return Ok(Attempt::Refused) };
     widen_pipes(job);
     let _widened = Widened::output(job);
+    let attempt = splice_through(job, &pipe)?;
+    if attempt == Attempt::Finished {
+        *job.pipe = Some(pipe);
+    }
+    Ok(attempt)
+}
+
+fn splice_through(job: &mut Job<'_>, pipe: &Pipe) -> Result<Attempt> {
     let mut unready = 0;
     loop {
-        let step = job.next_step()?.min(size);
+        let step = job.next_step()?.min(pipe.size_bytes);
         if step == 0 {
             return Ok(Attempt::Finished);
         }
-        match move_pages(job.input, None, &writer, None, step, SpliceFlags::MOVE) {
+        match move_pages(job.input, None, &pipe.writer, None, step, SpliceFlags::MOVE) {
             Ok(0) => return Ok(Attempt::Finished),
             Ok(n) => {
                 unready = 0;
-                if drain(job, &reader, n)? == Attempt::Refused {
+                if drain(job, &pipe.reader, n)? == Attempt::Refused {
                     return Ok(Attempt::Refused);
                 }
             }

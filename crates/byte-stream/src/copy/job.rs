@@ -4,6 +4,8 @@ use std::os::fd::BorrowedFd;
 
 use rustix::event::PollFlags;
 
+#[cfg(target_os = "linux")]
+use super::output::Pipe;
 use crate::cancel::{self, Cancel};
 use crate::progress::{OnProgress, Progress};
 use crate::{Error, Result};
@@ -17,6 +19,9 @@ pub(super) const STEP_MAX: usize = 0x7fff_f000;
 pub(super) struct Job<'a> {
     pub(super) input: BorrowedFd<'a>,
     pub(super) output: BorrowedFd<'a>,
+    /// An empty pipe to splice through, if there is one.
+    #[cfg(target_os = "linux")]
+    pub(super) pipe: &'a mut Option<Pipe>,
     /// Bytes that have reached the output.
     pub(super) done: u64,
     pub(super) total: Option<u64>,

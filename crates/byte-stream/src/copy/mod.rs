@@ -8,6 +8,7 @@ mod capacity;
 mod fast;
 mod job;
 mod method;
+mod output;
 mod plain;
 mod plan;
 mod sparse;
@@ -18,11 +19,12 @@ use std::os::fd::AsFd;
 
 use crate::Result;
 use crate::cancel::Cancel;
-use crate::choice::Kind;
 use crate::progress::{OnProgress, Progress};
 
 use self::job::{Job, STEP, STEP_MAX};
 pub use self::method::CopyMethod;
+use self::output::Input;
+pub use self::output::Output;
 use self::plan::Plan;
 
 /// The result of a copy.
@@ -74,8 +76,6 @@ pub struct CopyOptions {
     cancel: Option<Cancel>,
     /// The largest number of bytes to copy.
     most_bytes: Option<u64>,
-    /// The kind of the input, if it is known.
-    kind: Option<Kind>,
 }
 
 impl CopyOptions {
@@ -158,13 +158,19 @@ impl CopyOptions {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn copy(&mut self, input: impl AsFd, output: impl AsFd) -> Result<Copied> {
-        let (input, output) = (input.as_fd(), output.as_fd());
-        let plan = Plan::new(input, self.kind, output)?;
+        let input = Input::new(input.as_fd())?;
+        self.copy_input(&input, &mut Output::new(&output)?)
+    }
+
+    fn copy_input(&mut self, input: &Input<'_>, output: &mut Output<'_>) -> Result<Copied> {
+        let plan = Plan::new(input, output)?;
         let mut job = Job {
-            input,
-            output,
+            input: input.fd,
+            output: output.fd,
+            #[cfg(target_os = "linux")]
+            pipe: &mut output.pipe,
             done: 0,
-            total: plan.size_bytes,
+            total: input.size_bytes,
             left: self.most_bytes.unwrap_or(u64::MAX),
             step: if self.on_progress.is_some() || self.cancel.is_some() { STEP } else { STEP_MAX },
             // A descriptor that can block is polled before each step.

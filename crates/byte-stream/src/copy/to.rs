@@ -4,10 +4,11 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::PollFlags;
+use rustix::fs::fstat;
 use rustix::io::Errno;
 
-use super::CopyOptions;
 use super::plan::refuse_endless;
+use super::{CopyOptions, Input, Output};
 use crate::source::Source;
 use crate::stream::{State, too_large};
 use crate::{Error, Result, Stream, cancel};
@@ -24,17 +25,35 @@ impl Stream {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn copy_to(&mut self, output: impl AsFd) -> Result<u64> {
-        let output = output.as_fd();
-        let before = self.offset();
-        let copied = self.copy_all(output);
-        if let Err(error) = copied {
-            self.state = State::Failed;
-            return Err(error.at(self.offset()).named(&self.name));
+        match Output::new(&output) {
+            Ok(mut output) => self.copy_into(&mut output),
+            Err(error) => self.failed(error),
         }
-        Ok(self.offset() - before)
     }
 
-    fn copy_all(&mut self, output: BorrowedFd<'_>) -> Result<()> {
+    /// The same with an output that several streams are copied to.
+    ///
+    /// ```
+    /// use byte_stream::{Output, Stream};
+    /// let null = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+    /// let mut output = Output::new(&null)?;
+    /// Stream::open("/proc/self/exe")?.copy_into(&mut output)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn copy_into(&mut self, output: &mut Output<'_>) -> Result<u64> {
+        let before = self.offset();
+        match self.copy_all(output) {
+            Ok(()) => Ok(self.offset() - before),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    fn failed(&mut self, error: Error) -> Result<u64> {
+        self.state = State::Failed;
+        Err(error.at(self.offset()).named(&self.name))
+    }
+
+    fn copy_all(&mut self, output: &mut Output<'_>) -> Result<()> {
         let has_chunk = self.taken < self.source.chunk().len();
         let is_unseen = matches!(self.source, Source::Read(_))
             && self.check.is_none()
@@ -43,16 +62,16 @@ impl Stream {
         if (has_chunk || !is_unseen)
             && let Some(input) = self.source.fd()
         {
-            refuse_endless(input, output)?;
+            refuse_endless(input, &fstat(input).map_err(Error::io)?, output)?;
         }
         // Bytes that were read already come first.
         if has_chunk {
-            self.write_chunk(output)?;
+            self.write_chunk(output.fd)?;
         }
         if is_unseen {
             return self.copy_unseen(output);
         }
-        while self.next_chunk_to(output)? {}
+        while self.next_chunk_to(output.fd)? {}
         Ok(())
     }
 
@@ -81,18 +100,23 @@ impl Stream {
         Ok(())
     }
 
-    fn copy_unseen(&mut self, output: BorrowedFd<'_>) -> Result<()> {
+    fn copy_unseen(&mut self, output: &mut Output<'_>) -> Result<()> {
+        let Source::Read(source) = &self.source else { return Ok(()) };
         let produced = self.produced;
         let most = self.limit_bytes.saturating_sub(produced);
         let mut options = CopyOptions {
             on_progress: self.on_progress.take(),
             cancel: self.cancel.clone(),
             most_bytes: (self.limit_bytes < u64::MAX).then_some(most),
-            kind: Some(self.choice.kind),
             ..CopyOptions::default()
         };
-        let Some(input) = self.source.fd() else { return Ok(()) };
-        let copied = options.copy(input, output);
+        let input = Input {
+            fd: source.fd(),
+            stat: source.stat(),
+            kind: self.choice.kind,
+            size_bytes: self.choice.size_bytes.map(|size| size.saturating_sub(produced)),
+        };
+        let copied = options.copy_input(&input, output);
         let done = copied.as_ref().map_or_else(|e| e.offset().unwrap_or(0), |copied| copied.bytes);
         self.on_progress = options.on_progress.take();
         (self.produced, self.taken) = (produced + done, self.source.chunk().len());

@@ -1,5 +1,7 @@
 //! Sends a request and follows redirects until there is a final response.
 
+use std::time::Duration;
+
 use crate::buffer::Buffer;
 use crate::cancel::Cancel;
 use crate::clock::Deadline;
@@ -7,6 +9,8 @@ use crate::{Error, ErrorKind, Result};
 
 use super::base64::base64;
 use super::connection::Connection;
+use super::connections::{Connections, Route};
+use super::framing::Frame;
 use super::head::{self, HEAD_LIMIT, Head};
 use super::settings::Settings;
 use super::timeouts::Timeouts;
@@ -27,20 +31,8 @@ pub(crate) struct Client {
     pub(crate) total: Option<Deadline>,
     /// `Retry-After` of the last refused request.
     pub(crate) retry_after_s: Option<u64>,
-    /// Connections are kept for the next request.
-    pub(crate) keeps: bool,
-    pub(crate) spare: Spare,
-}
-
-/// An idle connection to the server of this URL.
-#[derive(Default)]
-pub(crate) struct Spare(Option<(Url, Connection)>);
-
-impl Clone for Spare {
-    /// A connection belongs to one client.
-    fn clone(&self) -> Spare {
-        Spare::default()
-    }
+    /// Connections are kept here for later requests; without it, each request has its own.
+    pub(crate) connections: Option<Connections>,
 }
 
 /// A response. The next bytes of the connection are the body; the first of them are in the buffer
@@ -99,7 +91,10 @@ impl Client {
         for _ in 0..=self.settings.redirects {
             let answer = self.request_from(&url, wanted, buffer)?;
             match (answer.head.status, &answer.head.location) {
-                (301 | 302 | 303 | 307 | 308, Some(location)) => url = url.redirect(location)?,
+                (301 | 302 | 303 | 307 | 308, Some(location)) => {
+                    url = url.redirect(location)?;
+                    self.keep_if_over(answer);
+                }
                 (206 | 416, _) if wanted.is_some() => return Ok(answer),
                 (206, _) => {
                     let text = "the server sent a part (206) of a resource requested whole";
@@ -108,6 +103,7 @@ impl Client {
                 (200..=299, _) => return Ok(answer),
                 (status, _) => {
                     self.retry_after_s = answer.head.retry_after_s;
+                    self.keep_if_over(answer);
                     return Err(refusal(status));
                 }
             }
@@ -122,37 +118,42 @@ impl Client {
         wanted: Option<Wanted<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
-        if let Some((_, connection)) = self.spare.0.take_if(|(of, _)| of.same_origin(url))
-            // If this fails, the server has closed the idle connection, which it may do at any
-            // time.
-            && let Ok(answer) = self.exchange(connection, url, wanted, buffer)
-        {
-            return Ok(answer);
+        let route = self.route(url)?;
+        if let Some(connection) = self.connections.as_ref().and_then(|idle| idle.take(&route)) {
+            match self.exchange(connection, url, &route, wanted, buffer) {
+                Err(error) if is_final(&error) => return Err(error),
+                // A server may close an idle connection at any time.
+                Err(_) => {}
+                answer => return answer,
+            }
         }
-        let connection = self.connect(url, buffer)?;
-        self.exchange(connection, url, wanted, buffer)
+        let connection = self.connect(url, &route, buffer)?;
+        self.exchange(connection, url, &route, wanted, buffer)
     }
 
-    fn connect(&self, url: &Url, buffer: &mut Buffer) -> Result<Connection> {
-        let stage = Deadline::after(self.settings.connect_limit);
-        let timeouts = Timeouts {
-            cancel: self.cancel.clone(),
-            // Connecting has its own limit.
-            idle: self.settings.connect_limit,
-            stage,
-            total: self.total,
-        };
+    /// How the server of this URL is reached.
+    fn route(&self, url: &Url) -> Result<Route> {
         let proxy = proxy::for_url(url, &self.settings.proxy)?;
-        let to = proxy.as_ref().unwrap_or(url);
+        let tls = || self.settings.tls.clone().map_or_else(tls::system, Ok);
+        Ok(Route::new(url, proxy, url.secure.then(tls).transpose()?))
+    }
+
+    fn timeouts(&self, idle: Duration) -> Timeouts {
+        let stage = Deadline::after(idle);
+        Timeouts { cancel: self.cancel.clone(), idle, stage, total: self.total }
+    }
+
+    fn connect(&self, url: &Url, route: &Route, buffer: &mut Buffer) -> Result<Connection> {
+        let to = route.proxy.as_ref().unwrap_or(url);
+        // Connecting has its own limit.
+        let timeouts = self.timeouts(self.settings.connect_limit);
         let mut connection = Connection::open(&to.host, to.port, timeouts)?;
-        if url.secure {
-            if let Some(proxy) = &proxy {
+        if let Some(config) = &route.tls {
+            if let Some(proxy) = &route.proxy {
                 tunnel(&mut connection, url, proxy, buffer)?;
             }
-            let config = self.settings.tls.clone().map_or_else(tls::system, Ok)?;
-            connection.secure(&url.host, config)?;
+            connection.secure(&url.host, config.clone())?;
         }
-        connection.timeouts().idle = self.settings.idle_limit;
         Ok(connection)
     }
 
@@ -160,21 +161,30 @@ impl Client {
         &self,
         mut connection: Connection,
         url: &Url,
+        route: &Route,
         wanted: Option<Wanted<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
-        let proxy = proxy::for_url(url, &self.settings.proxy)?;
-        connection.timeouts().stage = Deadline::after(self.settings.idle_limit);
-        connection.write(self.request(url, proxy.as_ref(), wanted).as_bytes())?;
+        *connection.timeouts() = self.timeouts(self.settings.idle_limit);
+        connection.write(self.request(url, route.proxy.as_ref(), wanted).as_bytes())?;
         let mut answer = receive(connection, url, buffer)?;
         answer.connection.timeouts().stage = None;
         Ok(answer)
     }
 
-    /// Keeps the connection of a response that was received completely.
-    pub(crate) fn keep(&mut self, answer: Answer) {
-        if self.keeps && !answer.head.closes {
-            self.spare = Spare(Some((answer.url, answer.connection)));
+    /// Keeps the connection of an answer that was received completely.
+    pub(crate) fn keep(&self, answer: Answer) {
+        if let Some(connections) = self.connections.as_ref().filter(|_| !answer.head.closes)
+            && let Ok(route) = self.route(&answer.url)
+        {
+            connections.put(route, answer.connection);
+        }
+    }
+
+    /// The same for an answer whose body is not read, if it came with the head.
+    fn keep_if_over(&self, answer: Answer) {
+        if answer.head.frame == Frame::Length((answer.end - answer.start) as u64) {
+            self.keep(answer);
         }
     }
 
@@ -190,7 +200,7 @@ impl Client {
         let mut header = |name: &str, value: &str| {
             text.extend([name, ": ", value, "\r\n"]);
         };
-        if !self.keeps {
+        if self.connections.is_none() {
             header("Connection", "close");
         }
         if let Some(Wanted { from, last, etag }) = wanted {
@@ -220,6 +230,11 @@ impl Client {
         }
         text + "\r\n"
     }
+}
+
+/// Whether a request must not be sent again.
+fn is_final(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut)
 }
 
 /// Requests a tunnel to the server from a proxy.

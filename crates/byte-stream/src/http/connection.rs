@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::PollFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
@@ -68,6 +68,19 @@ impl Connection {
             Some(tls) => rustls::Stream::new(&mut **tls, &mut self.socket).read(buffer),
         };
         read.map_err(from_tls)
+    }
+
+    /// Whether nothing has been received since the last answer: neither the end nor bytes, which
+    /// would be taken for the next answer.
+    pub(crate) fn is_idle(&mut self) -> bool {
+        let none = |tls: &mut Box<ClientConnection>| {
+            let state = tls.process_new_packets();
+            state
+                .is_ok_and(|state| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed())
+        };
+        let mut polled = [PollFd::new(&self.socket.tcp, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        self.tls.as_mut().is_none_or(none) && poll(&mut polled, Some(&now)) == Ok(0)
     }
 
     pub(crate) fn is_secure(&self) -> bool {
@@ -139,4 +152,31 @@ impl Write for Socket {
 /// Wraps our error so that it passes through rustls unchanged.
 fn wrapped(error: Error) -> io::Error {
     io::Error::other(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_connection_that_has_ended_or_has_bytes_is_not_idle() {
+        for ends in [false, true] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let idle = Duration::from_mins(1);
+            let timeouts = Timeouts { cancel: None, idle, stage: None, total: None };
+            let mut connection = Connection::open("127.0.0.1", port, timeouts.clone()).unwrap();
+            let (mut server, _) = listener.accept().unwrap();
+            assert!(connection.is_idle());
+            if ends {
+                drop(server);
+            } else {
+                server.write_all(b"HTTP/1.1 200 OK").unwrap();
+            }
+            timeouts.wait(&connection.socket.tcp, PollFlags::IN).unwrap();
+            assert!(!connection.is_idle());
+        }
+    }
 }

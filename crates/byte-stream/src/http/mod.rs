@@ -4,14 +4,17 @@
 mod base64;
 mod client;
 mod connection;
+mod connections;
 mod decoded;
 mod dial;
 mod encoding;
 mod framing;
 mod head;
+mod netrc;
 mod options;
 mod proxy;
 mod ranges;
+mod rate;
 mod raw;
 mod settings;
 mod timeouts;
@@ -21,6 +24,7 @@ mod url;
 use crate::choice::Choice;
 use crate::{Cancel, Result};
 
+pub use self::connections::Connections;
 use self::decoded::Decoded;
 use self::encoding::ContentEncoding;
 use self::ranges::{Opened, Ranges};
@@ -31,7 +35,8 @@ pub(crate) use self::settings::Settings;
 pub(crate) use self::{
     client::has_empty_line,
     framing::{Frame, Part, Step},
-    head::{ContentRange, content_range, parse as parse_head},
+    head::{ContentRange, content_range, location, parse as parse_head},
+    netrc::find as find_credentials,
     url::Url,
 };
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::base64::base64;
+use super::connections::Connections;
 use super::head::is_strong;
 use super::settings::Proxy;
 use super::tls;
@@ -41,6 +42,30 @@ impl Options {
     pub fn basic_auth(mut self, user: &str, password: &str) -> Options {
         let credentials = base64(format!("{user}:{password}").as_bytes());
         self.http.authorization = Some(format!("Basic {credentials}"));
+        self
+    }
+
+    /// Uses the user and the password that this text of a netrc file has for the host of the URL,
+    /// if neither the URL nor another option has any. Servers that it redirects to do not get
+    /// them.
+    ///
+    /// ```
+    /// let text = "machine example.org login user password secret";
+    /// let options = byte_stream::Stream::options().netrc(text);
+    /// ```
+    pub fn netrc(mut self, text: &str) -> Options {
+        self.http.netrc = Some(text.to_owned());
+        self
+    }
+
+    /// Receives at most this many bytes per second, apart from those of the first buffer. Not
+    /// together with [`parallel`](Options::parallel).
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().rate_limit(100 << 10);
+    /// ```
+    pub fn rate_limit(mut self, bytes_per_s: u64) -> Options {
+        self.http.rate = Some(bytes_per_s);
         self
     }
 
@@ -161,6 +186,18 @@ impl Options {
     /// ```
     pub fn accept_unframed(mut self, accept: bool) -> Options {
         self.http.unframed = accept;
+        self
+    }
+
+    /// Keeps connections for later streams from the same server, and uses those that are kept, so
+    /// that many small resources need one connection. Without this, each stream has its own.
+    ///
+    /// ```
+    /// let connections = byte_stream::Connections::new();
+    /// let options = byte_stream::Stream::options().connections(&connections);
+    /// ```
+    pub fn connections(mut self, connections: &Connections) -> Options {
+        self.http.connections = Some(connections.clone());
         self
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustls::ClientConfig;
 
+use super::connections::Connections;
 use crate::{Error, ErrorKind, Result};
 
 /// Large enough to make the cost of a request negligible, small enough to hold several in memory.
@@ -17,6 +18,10 @@ pub(crate) struct Settings {
     pub(crate) headers: Vec<(String, String)>,
     /// The whole value of `Authorization`.
     pub(crate) authorization: Option<String>,
+    /// The text of a netrc file.
+    pub(crate) netrc: Option<String>,
+    /// The largest number of bytes in a second.
+    pub(crate) rate: Option<u64>,
     pub(crate) redirects: u32,
     pub(crate) connect_limit: Duration,
     pub(crate) idle_limit: Duration,
@@ -30,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) unframed: bool,
     /// An invalid setting, reported when the stream is opened.
     pub(crate) wrong: Option<&'static str>,
+    /// Where idle connections are kept.
+    pub(crate) connections: Option<Connections>,
     /// The number of parts in flight, and their size.
     pub(crate) parallel: usize,
     pub(crate) part_bytes: usize,
@@ -49,6 +56,8 @@ impl Default for Settings {
         Settings {
             headers: Vec::new(),
             authorization: None,
+            netrc: None,
+            rate: None,
             redirects: 10,
             connect_limit: Duration::from_secs(10),
             idle_limit: Duration::from_secs(30),
@@ -61,6 +70,7 @@ impl Default for Settings {
             tls: None,
             unframed: false,
             wrong: None,
+            connections: None,
             parallel: 1,
             part_bytes: PART_BYTES,
             from: None,
@@ -78,6 +88,10 @@ impl Settings {
             }
             None if !(1..=PART_LIMIT_BYTES).contains(&part_bytes) => {
                 "the size of a part must be from 1 byte to 16 MiB"
+            }
+            None if self.rate == Some(0) => "the rate must be at least 1 byte per second",
+            None if self.rate.is_some() && parallel > 1 => {
+                "a rate limit cannot be combined with parallel parts"
             }
             None if from.is_some() && decode => "decoding cannot be combined with resuming",
             None if parallel > 1 && decode => "decoding cannot be combined with parallel parts",

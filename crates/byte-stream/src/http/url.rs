@@ -1,6 +1,7 @@
-//! Parses URLs of HTTP and resolves redirects. Other schemes are errors.
+//! Parses URLs of HTTP and resolves redirects, both as browsers do (the URL Standard). Other
+//! schemes are errors.
 
-use iri_string::types::{UriReferenceStr, UriStr, UriString};
+use url::{ParseError, Position};
 
 use super::base64::base64;
 use crate::{Error, ErrorKind, Result};
@@ -8,62 +9,52 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
     pub(crate) secure: bool,
-    /// Without brackets.
+    /// In lower case, in ASCII (IDNA), without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     /// Path and query, as sent.
     pub(crate) target: String,
     /// `user:password`, decoded.
     pub(crate) user: Option<Vec<u8>>,
-    text: UriString,
+    parsed: url::Url,
 }
 
 impl Url {
     pub(crate) fn parse(text: &str) -> Result<Url> {
-        let invalid = |what: &str| Error::new(ErrorKind::InvalidUse, format!("the URL {what}"));
-        let uri = UriStr::new(text)
-            .map_err(|_| invalid("is malformed; characters such as spaces are written as %20"))?;
-        let secure = match uri.scheme_str().to_ascii_lowercase().as_str() {
+        // The standard removes them, as they are often copied with a URL; here they show that the
+        // caller has not encoded its parts.
+        if text.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+            return Err(invalid("is malformed; characters such as spaces are written as %20"));
+        }
+        Url::from_parsed(url::Url::parse(text).map_err(|error| invalid(reason(error)))?)
+    }
+
+    fn from_parsed(parsed: url::Url) -> Result<Url> {
+        let secure = match parsed.scheme() {
             "https" => true,
             "http" => false,
             _ => return Err(invalid("is neither http:// nor https://")),
         };
-        let parts = uri.authority_components().ok_or_else(|| invalid("has no host"))?;
-        let host = parts.host().trim_start_matches('[').trim_end_matches(']');
-        if host.is_empty() {
-            return Err(invalid("has no host"));
-        }
-        let port = match parts.port() {
-            None | Some("") => {
-                if secure {
-                    443
-                } else {
-                    80
-                }
-            }
-            Some(port) => port.parse().map_err(|_| invalid("has a port above 65535"))?,
-        };
-        let path = if uri.path_str().is_empty() { "/" } else { uri.path_str() };
-        let query = uri.query_str().map(|query| format!("?{query}")).unwrap_or_default();
-        let decode = |user: &str| percent_encoding::percent_decode_str(user).collect();
+        let host = parsed.host_str().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let user = &parsed[Position::BeforeUsername..Position::AfterPassword];
+        let user = (!user.is_empty()).then(|| percent_encoding::percent_decode_str(user).collect());
         Ok(Url {
             secure,
-            host: host.to_owned(),
-            port,
-            target: format!("{path}{query}"),
-            user: parts.userinfo().map(decode),
-            text: uri.to_owned(),
+            host,
+            port: parsed.port_or_known_default().unwrap_or_default(),
+            target: parsed[Position::BeforePath..Position::AfterQuery].to_owned(),
+            user,
+            parsed,
         })
     }
 
     /// Resolves a `Location`. A redirect never leads from https to http, nor to another scheme.
     pub(crate) fn redirect(&self, location: &str) -> Result<Url> {
         let refuse = |text: String| Error::new(ErrorKind::Redirect, text);
-        let reference = UriReferenceStr::new(location)
-            .map_err(|_| refuse("a redirect to a malformed address".to_owned()))?;
-        let base = self.text.to_absolute();
-        let next = reference.resolve_against(base).to_string();
-        let next = Url::parse(&next)
+        let next = self.parsed.join(location);
+        let next = next.map_err(|_| refuse("a redirect to a malformed address".to_owned()))?;
+        let next = Url::from_parsed(next)
             .map_err(|error| refuse(format!("a redirect that is refused: {}", error.message())))?;
         if self.secure && !next.secure {
             return Err(refuse("a redirect from https to http is refused".to_owned()));
@@ -73,8 +64,7 @@ impl Url {
 
     /// Whether both have the same scheme, host and port: only that server may get credentials.
     pub(crate) fn same_origin(&self, other: &Url) -> bool {
-        (self.secure, self.port) == (other.secure, other.port)
-            && self.host.eq_ignore_ascii_case(&other.host)
+        (self.secure, self.port) == (other.secure, other.port) && self.host == other.host
     }
 
     /// The value of `Host`.
@@ -96,6 +86,22 @@ impl Url {
     }
 }
 
+fn invalid(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidUse, format!("the URL {what}"))
+}
+
+fn reason(error: ParseError) -> &'static str {
+    match error {
+        ParseError::EmptyHost => "has no host",
+        ParseError::InvalidPort => "has a port that is not a number up to 65535",
+        ParseError::IdnaError | ParseError::InvalidDomainCharacter => "has an invalid host name",
+        ParseError::InvalidIpv4Address | ParseError::InvalidIpv6Address => {
+            "has an invalid address as its host"
+        }
+        _ => "is malformed",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,8 +120,12 @@ mod tests {
         check("HTTPS://a:8443/b?c#d", "true a:8443 8443 /b?c");
         check("http://[::1]:80/x", "false [::1] 80 /x");
         check("http://a?q", "false a 80 /?q");
-        check("http:///x", "the URL has no host");
-        check("http://a:99999/", "the URL has a port above 65535");
+        check("http://", "the URL has no host");
+        check("http://a:99999/", "the URL has a port that is not a number up to 65535");
+        check("http://[::1/", "the URL has an invalid address as its host");
+        check("http://a|b/", "the URL has an invalid host name");
+        check("http://BÜCHER.example/ü?ß", "false xn--bcher-kva.example 80 /%C3%BC?%C3%9F");
+        check("http://127.1/", "false 127.0.0.1 80 /");
         check("ftp://a/", "the URL is neither http:// nor https://");
         check("http://a/ b", "the URL is malformed; characters such as spaces are written as %20");
         check(
@@ -126,7 +136,7 @@ mod tests {
 
     fn check_redirect(from: &str, location: &str, expected: &str) {
         let got = match Url::parse(from).unwrap().redirect(location) {
-            Ok(url) => url.text.to_string(),
+            Ok(url) => url.parsed.to_string(),
             Err(error) => error.to_string(),
         };
         assert_eq!(got, expected, "{from} {location}");
@@ -142,7 +152,18 @@ mod tests {
         check_redirect("https://a/", "http://a/", text);
         let text = "a redirect that is refused: the URL is neither http:// nor https://";
         check_redirect("http://a/", "file:///etc/passwd", text);
-        check_redirect("http://a/", "http://b/ c", "a redirect to a malformed address");
+        check_redirect("http://a/", "http://b:x/", "a redirect to a malformed address");
+    }
+
+    #[test]
+    fn a_redirect_is_read_as_browsers_do() {
+        check_redirect("http://a/b", " /c d ", "http://a/c%20d");
+        check_redirect("http://a/b", "\\c\\d", "http://a/c/d");
+        check_redirect("http://a/b", "/c[1]?d[2]={3}", "http://a/c[1]?d[2]={3}");
+        check_redirect("http://a/b", "//b%C3%BCcher.example", "http://xn--bcher-kva.example/");
+        check_redirect("http://a/b", "/%c3%bc%E9/ü", "http://a/%c3%bc%E9/%C3%BC");
+        check_redirect("http://a/b/c/d", "./../%2e%2e/e#f", "http://a/e#f");
+        check_redirect("http://[::1]:8080/b", "?c", "http://[::1]:8080/b?c");
     }
 
     #[test]

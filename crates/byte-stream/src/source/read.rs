@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::PollFlags;
-use rustix::fs::{fstat, tell};
+use rustix::fs::{Stat, fstat, tell};
 use rustix::io::Errno;
 
 use crate::buffer::Buffer;
@@ -13,6 +13,7 @@ use crate::{Error, ErrorKind, Result};
 
 pub(crate) struct Read {
     fd: OwnedFd,
+    stat: Stat,
     buffer: Buffer,
     /// The length of the current chunk in the buffer.
     len: usize,
@@ -25,6 +26,7 @@ pub(crate) struct Read {
 impl Read {
     pub(crate) fn new(
         fd: OwnedFd,
+        stat: Stat,
         buffer_bytes: usize,
         choice: &Choice,
         position: u64,
@@ -36,7 +38,8 @@ impl Read {
             let _ = rustix::fs::fadvise(&fd, position, None, rustix::fs::Advice::Sequential);
         }
         let end = choice.size_bytes.map(|size| position + size);
-        Read { fd, buffer: Buffer::new(buffer_bytes), len: 0, kind: choice.kind, end, cancel }
+        let buffer = Buffer::new(buffer_bytes);
+        Read { fd, stat, buffer, len: 0, kind: choice.kind, end, cancel }
     }
 
     pub(crate) fn advance(&mut self) -> Result<bool> {
@@ -63,6 +66,11 @@ impl Read {
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+
+    /// As it was when the stream was opened.
+    pub(crate) fn stat(&self) -> Stat {
+        self.stat
     }
 
     pub(crate) fn chunk(&self) -> &[u8] {

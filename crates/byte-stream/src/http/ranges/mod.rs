@@ -75,7 +75,8 @@ pub(crate) enum Opened {
 pub(crate) fn open(url: &str, settings: &mut Settings, cancel: Option<&Cancel>) -> Result<Opened> {
     let (connections, part_bytes) = (settings.parallel, settings.part_bytes as u64);
     let (mut client, first, etag) = Raw::client_for(url, settings, cancel)?;
-    client.keeps = true;
+    // Without a pool of the caller the parts have one of their own.
+    client.connections.get_or_insert_default();
     let single = client.clone();
     let until = first.saturating_add(part_bytes);
     let has_version = etag.is_some();

@@ -58,7 +58,7 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
     let url = served();
     let mut options = Stream::options().proxy(None);
     let (mut client, first, _) = Raw::client_for(&url, &mut options.http, None).expect("a client");
-    client.keeps = true;
+    client.connections.get_or_insert_default();
     let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
     let version = begun.version().clone();
     let (size, connections) = (PART * PARTS, PARTS as usize);

@@ -12,9 +12,11 @@ use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
 use crate::clock::Deadline;
 use crate::{Error, ErrorKind, Result};
 
-use super::client::{Answer, Client, Spare};
+use super::client::{Answer, Client};
 use super::encoding::ContentEncoding;
 use super::framing::{Frame, Step};
+use super::netrc;
+use super::rate::Rate;
 use super::settings::Settings;
 use super::url::Url;
 
@@ -43,6 +45,7 @@ pub(crate) struct Raw {
     /// The offset at which the retries were last reset.
     mark: u64,
     ended: bool,
+    rate: Option<Rate>,
 }
 
 /// What must be equal in all responses.
@@ -75,30 +78,36 @@ impl Raw {
         cancel: Option<&Cancel>,
     ) -> Result<(Client, u64, Option<String>)> {
         settings.check()?;
-        let settings = std::mem::take(settings);
+        let mut settings = std::mem::take(settings);
+        let connections = settings.connections.take();
         let total = settings.total_limit.and_then(Deadline::after);
         let (first, etag) = match settings.from.clone() {
             Some((first, etag)) => (first, Some(etag)),
             None => (0, None),
         };
+        let mut url = Url::parse(url)?;
+        if let Some(text) = settings.netrc.as_ref().filter(|_| url.user.is_none()) {
+            url.user = netrc::find(text, &url.host)?;
+        }
         let client = Client {
-            url: Url::parse(url)?,
+            url,
             resolved: None,
             settings,
             cancel: cancel.cloned(),
             total,
             retry_after_s: None,
-            keeps: false,
-            spare: Spare::default(),
+            connections,
         };
         Ok((client, first, etag))
     }
 
     /// A stream without a connection.
     fn new(client: Client, buffer: Buffer, first: u64, until: Option<u64>) -> Raw {
+        let rate = client.settings.rate.map(Rate::new);
         Raw {
             client,
             buffer,
+            rate,
             rest: 0..0,
             chunk: 0..0,
             answer: None,
@@ -243,10 +252,18 @@ impl Raw {
             self.rest = 0..self.rest.len();
         }
         let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
-        match answer.connection.read(&mut self.buffer[self.rest.end..])? {
+        let mut end = self.buffer.len();
+        if let Some(rate) = &self.rate {
+            rate.wait(self.client.cancel.as_ref(), self.client.total)?;
+            end = end.min(self.rest.end + rate.step());
+        }
+        match answer.connection.read(&mut self.buffer[self.rest.end..end])? {
             0 if answer.head.frame == Frame::Close => answer.head.frame = Frame::Length(0),
             0 => return Err(cut(self.next)),
-            n => self.rest.end += n,
+            n => {
+                self.rest.end += n;
+                self.rate.iter_mut().for_each(|rate| rate.took(n));
+            }
         }
         Ok(())
     }

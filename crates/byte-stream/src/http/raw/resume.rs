@@ -72,6 +72,7 @@ impl Raw {
         let wanted = is_part.then_some(Wanted { from: self.next, last, etag: etag.as_deref() });
         let answer = self.client.get(wanted, &mut self.buffer)?;
         self.rest = answer.start..answer.end;
+        self.rate.iter_mut().for_each(|rate| rate.took(answer.end - answer.start));
         let head = &answer.head;
         self.skip = 0;
         let length = if let Frame::Length(length) = head.frame { Some(length) } else { None };

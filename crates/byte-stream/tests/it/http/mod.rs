@@ -5,6 +5,7 @@ mod cost;
 mod hostile;
 mod requests;
 mod resume;
+mod reuse;
 
 use std::io::Write;
 use std::time::Duration;

@@ -90,6 +90,24 @@ fn a_redirect_to_a_space_or_a_letter_of_utf_8_is_followed() {
 }
 
 #[test]
+fn a_host_name_is_sent_in_ascii() {
+    let proxy = Server::new(|r, s| match r.line.as_str() {
+        "GET http://a/ HTTP/1.1" => {
+            head(s, "302 Found", &["Location: http://b\u{fc}cher.example/"])
+        }
+        _ => good(r, s, b"there", "\"v\""),
+    });
+    let by = format!("http://{}", proxy.address);
+    for url in ["http://B\u{dc}CHER.example/", "http://a/"] {
+        assert_eq!(get(once().proxy(Some(&by)), url).unwrap(), b"there");
+    }
+    for request in [&proxy.requests()[0], &proxy.requests()[2]] {
+        assert_eq!(request.line, "GET http://xn--bcher-kva.example/ HTTP/1.1");
+        assert_eq!(request.header("host"), Some("xn--bcher-kva.example"));
+    }
+}
+
+#[test]
 fn every_status_of_success_has_a_body() {
     for status in ["201 Created", "203 Non-Authoritative Information", "226 IM Used"] {
         let server = Server::new(move |_, s| {
@@ -100,4 +118,36 @@ fn every_status_of_success_has_a_body() {
     }
     let empty = Server::new(|_, s| head(s, "205 Reset Content", &["Content-Length: 0"]));
     assert_eq!(get(once(), &empty.url()).unwrap(), b"");
+}
+
+#[test]
+fn a_netrc_file_has_the_credentials_of_a_host() {
+    let other = Server::new(|r, s| good(r, s, b"there", "\"v\""));
+    let to = format!("Location: {}", other.url().replace("127.0.0.1", "localhost"));
+    let server = Server::new(move |_, s| head(s, "302 Found", &[&to]));
+    let text = "machine localhost login x password y\nmachine 127.0.0.1 login u password p";
+    let with = || once().netrc(text);
+    get(with(), &server.url()).unwrap();
+    get(with(), &server.url().replace("http://", "http://v:w@")).unwrap();
+    get(with().basic_auth("a", "b"), &server.url()).unwrap();
+    get(once().netrc("default login"), &server.url()).unwrap_err();
+    let requests = server.requests();
+    let sent: Vec<_> = requests.iter().map(|request| request.header("authorization")).collect();
+    assert_eq!(sent, [Some("Basic dTpw"), Some("Basic djp3"), Some("Basic YTpi")]);
+    // Another server gets none, not even its own.
+    assert!(other.requests().iter().all(|request| request.header("authorization").is_none()));
+}
+
+#[test]
+fn a_rate_limit_delays_the_rest() {
+    let server = Server::new(|r, s| good(r, s, &vec![1; 1 << 20], "\"v\""));
+    // More than the first buffer needs days.
+    let limited = once().rate_limit(1).total_limit(std::time::Duration::from_millis(300));
+    let error = get(limited, &server.url()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+    assert!(error.offset().is_none_or(|offset| offset < 1 << 20), "{error}");
+    assert_eq!(get(once().rate_limit(1 << 40), &server.url()).unwrap().len(), 1 << 20);
+    for options in [once().rate_limit(0), once().rate_limit(1).parallel(2)] {
+        assert_eq!(get(options, &server.url()).unwrap_err().kind(), ErrorKind::InvalidUse);
+    }
 }

@@ -13,16 +13,17 @@ use anyhow::{Context, Result, anyhow, ensure};
 use byte_stream::{ErrorKind, Stream};
 
 use super::line::Line;
+use super::name::quoted;
 use super::part::{Note, Noted, Part};
-use super::{Cat, report};
+use super::{Cat, report, with_digest};
 use crate::atomic_file::{AtomicFile, Target};
 
 impl Cat {
     pub(super) fn download(&self, output: &Path) -> Result<ExitCode> {
-        let writing = || format!("writing {}", output.display());
+        let writing = || format!("writing {}", quoted(output));
         if let Some(url) = self.args.inputs.first().filter(|_| self.args.resume) {
             let target = Target::new(output).with_context(writing)?;
-            let name = output.display();
+            let name = quoted(output);
             ensure!(target.is_regular(), "--resume: {name} is no regular file; leave it out");
             return self.resumable(url, target).with_context(writing);
         }
@@ -38,12 +39,13 @@ impl Cat {
     }
 
     fn resumable(&self, url: &OsString, target: Target) -> Result<ExitCode> {
+        let digest = self.digest(url)?;
         let mut part = Part::open(&target)?;
         let mut ended = None;
         if let Some(left) = part.left.take() {
             let mut why = "has changed";
             if left.is_of(url) {
-                ended = self.go_on(url, &mut part, &left)?;
+                ended = self.go_on(url, &mut part, &left, digest)?;
             } else {
                 why = "is another URL than that of the part that is there";
             }
@@ -55,7 +57,7 @@ impl Cat {
         }
         if ended.is_none() {
             part.begin(url)?;
-            ended = self.body(url, &part, None);
+            ended = self.body(url, &part, None, digest);
         }
         let ended = ended.unwrap_or(ExitCode::FAILURE);
         if ended == ExitCode::SUCCESS {
@@ -72,13 +74,19 @@ impl Cat {
     }
 
     /// Resumes the download. Returns `None` if the server now has another version.
-    fn go_on(&self, url: &OsString, part: &mut Part, left: &Note) -> Result<Option<ExitCode>> {
+    fn go_on(
+        &self,
+        url: &OsString,
+        part: &mut Part,
+        left: &Note,
+        digest: Option<[u8; 32]>,
+    ) -> Result<Option<ExitCode>> {
         part.cut(left.len)?;
-        let Some(mut ended) = self.body(url, part, Some(left)) else {
+        let Some(mut ended) = self.body(url, part, Some(left), digest) else {
             return Ok(None);
         };
         // The digest is of the whole resource, and an earlier run received a part of it.
-        if let Some(digest) = self.args.sha256.filter(|_| ended == ExitCode::SUCCESS) {
+        if let Some(digest) = digest.filter(|_| ended == ExitCode::SUCCESS) {
             let stream = Stream::options().expect_sha256(digest).open(&part.path);
             let checked = stream
                 .and_then(|mut stream| stream.for_each_chunk(|_| ControlFlow::<()>::Continue(())));
@@ -92,7 +100,13 @@ impl Cat {
     }
 
     /// Opens the body. Returns `None` if the existing part is of another version.
-    fn body(&self, url: &OsString, part: &Part, from: Option<&Note>) -> Option<ExitCode> {
+    fn body(
+        &self,
+        url: &OsString,
+        part: &Part,
+        from: Option<&Note>,
+        digest: Option<[u8; 32]>,
+    ) -> Option<ExitCode> {
         let line = self.args.progress.then(|| Line::new(url));
         let at = from.map_or(0, |left| left.len);
         let limit = self.args.limit.map(|limit| limit.saturating_sub(at));
@@ -109,7 +123,7 @@ impl Cat {
             });
             let options = match from {
                 Some(Note { etag: Some(etag), .. }) => options.resume_from(at, etag),
-                _ => self.digested(options),
+                _ => with_digest(options, digest),
             };
             options.open(url.as_os_str())
         });
@@ -146,7 +160,7 @@ impl Cat {
 
 /// Where the bytes are after the last step has failed, and what to do with them.
 fn kept(part: &Part) -> String {
-    let name = part.path.display();
+    let name = quoted(&part.path);
     let way = if part.has_version() {
         "try again with --resume"
     } else {

@@ -2,33 +2,38 @@
 //! does all the I/O.
 
 mod download;
+mod http;
 mod line;
 mod name;
 mod part;
 mod show;
+mod sums;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
-use byte_stream::{Error, ErrorKind, Options, Stream};
-use clap::Args;
+use anyhow::{Result, ensure};
+use byte_stream::{Error, ErrorKind, Options, Output, Stream};
+use clap::{ArgAction, Args};
 use lab::param::parse_bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
+use self::http::{Http, HttpArgs};
 use self::line::Line;
 use self::name::name;
 use self::show::{ShowArgs, Shown};
+use self::sums::{Sums, digest};
 use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
 
 #[derive(Args)]
+#[command(version, display_name = "bytelab cat")]
+#[command(disable_version_flag = true, infer_long_args = true)]
 pub(crate) struct CatArgs {
     /// Files and URLs (http, https, file); `-` is standard input [default: -]
     #[arg(value_name = "FILE|URL")]
@@ -43,40 +48,23 @@ pub(crate) struct CatArgs {
     /// Fail unless the input has this SHA-256
     #[arg(long, value_name = "HEX", value_parser = digest)]
     sha256: Option<[u8; 32]>,
+    /// Fail unless each input has the SHA-256 that this file, written by sha256sum, has for its
+    /// name
+    #[arg(long, value_name = "SUMS", conflicts_with = "sha256")]
+    sha256_file: Option<PathBuf>,
     /// Fail if the inputs have more bytes than this in total
     #[arg(long, value_name = "BYTES", value_parser = |text: &str| parse_bytes(text))]
     limit: Option<u64>,
     /// Show progress on standard error
     #[arg(long)]
     progress: bool,
+    /// Print the version
+    #[arg(long, action = ArgAction::Version)]
+    version: Option<bool>,
     #[command(flatten)]
     show: ShowArgs,
     #[command(flatten)]
     http: HttpArgs,
-}
-
-#[derive(Args)]
-#[command(next_help_heading = "URLs")]
-struct HttpArgs {
-    /// Send this header as well; may be repeated
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
-    headers: Vec<(String, String)>,
-    /// Accept gzip, br or zstd, and decode it
-    #[arg(long, conflicts_with = "resume")]
-    decode: bool,
-    /// Download up to N parts of a large resource at once, if the server supports ranges [1 to 16]
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "decode")]
-    #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=16))]
-    parallel: usize,
-    /// Number of retries after failures
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    retries: u32,
-    /// Time limit for each URL [default: none]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-    time_limit: Option<Duration>,
-    /// Trust the certificates in this PEM file as well
-    #[arg(long, value_name = "FILE")]
-    certificates: Option<PathBuf>,
 }
 
 /// Why an input was not copied.
@@ -105,13 +93,10 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
     ensure!(single || args.sha256.is_none(), "--sha256 is of one input; give one");
     let is_one_url = single && is_url(&args.inputs[0]);
     ensure!(is_one_url || !args.resume, "--resume is of one URL; give one");
-    let trusted = match &args.http.certificates {
-        Some(path) => {
-            Some(std::fs::read(path).with_context(|| format!("reading {}", path.display()))?)
-        }
-        None => None,
-    };
-    let cat = Cat { args, trusted };
+    let urls = args.inputs.iter().filter(|input| is_url(input)).count();
+    let http = Http::new(&args.http, urls)?;
+    let sums = args.sha256_file.as_deref().map(Sums::read).transpose()?;
+    let cat = Cat { args, http, sums };
     if let Some(path) = &cat.args.output {
         return cat.download(path);
     }
@@ -125,21 +110,29 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
 /// The arguments and the values parsed from them.
 struct Cat {
     args: CatArgs,
-    trusted: Option<Vec<u8>>,
+    http: Http,
+    sums: Option<Sums>,
 }
 
 impl Cat {
     /// Copies one input after the other. A failed input does not stop the others.
     fn all(&self, output: BorrowedFd<'_>) -> ExitCode {
+        let mut output = match Output::new(&output) {
+            Ok(output) => output,
+            Err(error) => {
+                report(&error, OsStr::new("-"));
+                return ExitCode::FAILURE;
+            }
+        };
         let (mut exit, mut done) = (ExitCode::SUCCESS, 0);
         let mut shown = Shown::new(&self.args.show);
         for input in &self.args.inputs {
             let left = self.args.limit.map(|limit| limit.saturating_sub(done));
-            match self.one(input, left, &mut shown, output) {
+            match self.one(input, left, &mut shown, &mut output) {
                 Ok(bytes) => done += bytes,
                 Err(Failed::Input) => exit = ExitCode::FAILURE,
                 Err(Failed::Output) => return ExitCode::FAILURE,
-                Err(Failed::BrokenPipe) if self.args.sha256.is_some() => {
+                Err(Failed::BrokenPipe) if self.args.sha256.is_some() || self.sums.is_some() => {
                     let text = "the SHA-256 was not checked, as the reader of the output has ended";
                     cat_says(&name(input), text);
                     return ExitCode::FAILURE;
@@ -148,7 +141,7 @@ impl Cat {
             }
         }
         let rest = shown.as_mut().map_or(&b""[..], Shown::end);
-        match write_all(output, rest) {
+        match write_all(output.as_fd(), rest) {
             Err(Failed::Output) => ExitCode::FAILURE,
             _ => exit,
         }
@@ -159,7 +152,7 @@ impl Cat {
         input: &OsString,
         limit: Option<u64>,
         shown: &mut Option<Shown>,
-        output: BorrowedFd<'_>,
+        output: &mut Output<'_>,
     ) -> Result<u64, Failed> {
         if input == "-"
             && let Err(error) = check(StandardStream::Input)
@@ -167,14 +160,18 @@ impl Cat {
             cat_says("-", &text_of(&error));
             return Err(Failed::Input);
         }
+        let digest = self.digest(input).map_err(|error| {
+            cat_says(&name(input), &format!("{error:#}"));
+            Failed::Input
+        })?;
         let line = self.args.progress.then(|| Line::new(input));
         let copied = self
             .options(limit, line.as_ref())
-            .and_then(|options| self.digested(options).open(input.as_os_str()))
+            .and_then(|options| with_digest(options, digest).open(input.as_os_str()))
             .map_err(|error| report(&error, input))
             .and_then(|mut stream| match shown {
-                None => stream.copy_to(output).map_err(|error| report(&error, input)),
-                Some(shown) => show(&mut stream, input, shown, output),
+                None => stream.copy_into(output).map_err(|error| report(&error, input)),
+                Some(shown) => show(&mut stream, input, shown, output.as_fd()),
             });
         if let Some(line) = line {
             line.end(copied.as_ref().ok().copied());
@@ -182,22 +179,9 @@ impl Cat {
         copied
     }
 
-    /// The options of a stream. They do not include the digest, which may be that of several
-    /// streams.
+    /// The options of a stream.
     fn options(&self, limit: Option<u64>, line: Option<&Line>) -> byte_stream::Result<Options> {
-        let http = &self.args.http;
-        let mut options =
-            Stream::options().decode(http.decode).retries(http.retries, Duration::from_millis(200));
-        options = options.parallel(http.parallel);
-        for (name, value) in &http.headers {
-            options = options.header(name, value);
-        }
-        if let Some(pem) = &self.trusted {
-            options = options.certificates(pem)?;
-        }
-        if let Some(time) = http.time_limit {
-            options = options.total_limit(time);
-        }
+        let mut options = self.http.options(&self.args.http)?;
         if let Some(limit) = limit {
             options = options.limit_bytes(limit);
         }
@@ -206,14 +190,20 @@ impl Cat {
         }
         Ok(options)
     }
+
+    /// The expected digest of an input.
+    fn digest(&self, input: &OsStr) -> Result<Option<[u8; 32]>> {
+        match &self.sums {
+            Some(sums) => sums.digest(input).map(Some),
+            None => Ok(self.args.sha256),
+        }
+    }
 }
 
-impl Cat {
-    fn digested(&self, options: Options) -> Options {
-        match self.args.sha256 {
-            Some(digest) => options.expect_sha256(digest),
-            None => options,
-        }
+fn with_digest(options: Options, digest: Option<[u8; 32]>) -> Options {
+    match digest {
+        Some(digest) => options.expect_sha256(digest),
+        None => options,
     }
 }
 
@@ -267,7 +257,7 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Failed> {
 }
 
 /// Prints one line on standard error, in the words of `cat`.
-fn report(error: &Error, input: &OsString) -> Failed {
+fn report(error: &Error, input: &OsStr) -> Failed {
     let system = error.io_error();
     if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return Failed::BrokenPipe;
@@ -295,21 +285,7 @@ fn cat_says(what: &str, text: &str) {
     let _ = writeln!(io::stderr(), "bytelab cat: {what}: {text}");
 }
 
-fn is_url(input: &OsString) -> bool {
+fn is_url(input: &OsStr) -> bool {
     let text = input.to_string_lossy().to_ascii_lowercase();
     text.starts_with("http://") || text.starts_with("https://")
-}
-
-fn digest(text: &str) -> Result<[u8; 32]> {
-    let mut digest = [0; 32];
-    ensure!(text.len() == 64 && text.is_ascii(), "a SHA-256 has 64 hex digits");
-    for (byte, at) in digest.iter_mut().zip((0..64).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).context("not hex digits")?;
-    }
-    Ok(digest)
-}
-
-fn header(text: &str) -> Result<(String, String)> {
-    let (name, value) = text.split_once(':').context("a header is NAME: VALUE")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

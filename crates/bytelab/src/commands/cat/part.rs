@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use sha2::{Digest, Sha256};
 
+use super::name::quoted;
 use crate::atomic_file::Target;
 
 /// The note is updated after this many bytes: at most these are fetched twice if the program is
@@ -95,7 +96,7 @@ impl Part {
             PathBuf::from(name)
         };
         let (path, note_path) = (with(".part"), with(".part.note"));
-        let (note, is_new) = locked(&note_path).with_context(|| note_path.display().to_string())?;
+        let (note, is_new) = locked(&note_path).with_context(|| quoted(&note_path))?;
         let known = known(&path, &note_path, &note, is_new);
         if is_new && known.is_err() {
             let _ = fs::remove_file(&note_path);
@@ -155,7 +156,7 @@ fn known(
         Ok(file) => return Ok((file, None)),
         error => error,
     };
-    let file = file.with_context(|| path.display().to_string())?;
+    let file = file.with_context(|| quoted(path))?;
     let len = file.metadata()?.len();
     let is_ours = match &left {
         Some(left) => len >= left.len && tail(&file, left.len)? == left.tail,
@@ -257,7 +258,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn not_ours(path: &Path) -> String {
-    let name = path.display();
+    let name = quoted(path);
     format!(
         "{name} is not as a download with --resume has left it; remove it, or name another output"
     )

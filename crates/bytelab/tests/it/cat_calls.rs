@@ -1,0 +1,86 @@
+//! How many system calls `bytelab cat` needs for each of many files: exact, as the rest of the
+//! program's calls are the same for any number of files.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use crate::program::World;
+
+type Calls = BTreeMap<String, i64>;
+
+/// The names of the first `n` files of this size.
+fn files(world: &World, n: usize, bytes: usize) -> Vec<String> {
+    let name = |i| world.path(&format!("{bytes}-{i}")).to_str().unwrap().to_owned();
+    let names: Vec<String> = (0..n).map(name).collect();
+    for name in &names {
+        std::fs::write(name, vec![b'x'; bytes]).unwrap();
+    }
+    names
+}
+
+/// The calls of a copy of these files, by name, as strace counts them.
+fn calls(world: &World, files: &[String], output: Stdio) -> Option<Calls> {
+    let summary = world.path("summary");
+    let cat = world.command(&["cat"]);
+    #[expect(clippy::disallowed_methods, reason = "strace is no method of an experiment")]
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-c", "-U", "calls,name", "-o"]).arg(&summary);
+    strace.arg(cat.get_program()).args(cat.get_args()).args(files).stdin(Stdio::null());
+    // The reader of a pipe is this process.
+    let ended = strace.stdout(output).spawn().ok()?.wait_with_output().ok()?;
+    let text = std::fs::read_to_string(&summary).ok()?;
+    let number = |line: &str| {
+        let (n, name) = line.trim().split_once(' ')?;
+        Some((name.trim().to_owned(), n.parse().ok()?))
+    };
+    let found: Calls = text.lines().filter_map(number).collect();
+    (ended.status.success() && !found.is_empty()).then_some(found)
+}
+
+/// The calls for each file, and for all files together.
+#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
+fn for_each_file(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Option<Calls> {
+    let (few, many) = (files(world, 10, bytes), files(world, 30, bytes));
+    let counted = |files: &[String]| calls(world, files, output());
+    let (Some(few), Some(many)) = (counted(&few), counted(&many)) else {
+        println!("skipped: strace is not installed, or may not trace");
+        return None;
+    };
+    let each = many.into_iter().map(|(name, n)| {
+        let more = n - few.get(&name).copied().unwrap_or(0);
+        assert_eq!(more % 20, 0, "{more} more {name} for 20 more files");
+        (name, more / 20)
+    });
+    Some(each.filter(|(_, n)| *n != 0).collect())
+}
+
+/// A build with debug assertions looks at a descriptor before it is closed.
+const OF_DEBUG: i64 = cfg!(debug_assertions) as i64;
+
+#[test]
+fn a_small_file_takes_seven_calls() {
+    let world = World::new();
+    let null = || File::options().write(true).open("/dev/null").unwrap().into();
+    for bytes in [1, 4096, 60_000] {
+        for output in [&null as &dyn Fn() -> Stdio, &Stdio::piped] {
+            let Some(mut calls) = for_each_file(&world, bytes, output) else { return };
+            // Open and close, the kind of the file and of its file system, the bytes, and the read
+            // that finds the end.
+            let total = calls.remove("total");
+            assert_eq!(total, Some(7 + OF_DEBUG), "{calls:?}");
+            assert_eq!((calls["read"], calls["write"]), (2, 1), "{calls:?}");
+        }
+    }
+    let file = || File::create(world.path("output")).unwrap().into();
+    let Some(calls) = for_each_file(&world, 4096, file) else { return };
+    assert!(calls["total"] <= 9 + OF_DEBUG, "{calls:?}");
+}
+
+#[test]
+fn one_pipe_serves_all_files() {
+    let world = World::new();
+    let Some(calls) = for_each_file(&world, 200_000, Stdio::piped) else { return };
+    assert!(calls.contains_key("splice"), "{calls:?}");
+    assert!(!calls.contains_key("pipe2") && calls["close"] == 1, "{calls:?}");
+}

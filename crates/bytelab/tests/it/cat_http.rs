@@ -1,0 +1,150 @@
+//! The options of `bytelab cat` for URLs: credentials, connections, the rate and digests.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use crate::cat::{Ended, ended};
+use crate::program::World;
+
+/// The connection of each request, and its head.
+type Requests = Arc<Mutex<Vec<(usize, String)>>>;
+
+/// Answers each request of a connection with its path.
+fn server() -> (String, Requests) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let requests = Requests::default();
+    let seen = requests.clone();
+    std::thread::spawn(move || {
+        for (n, socket) in listener.incoming().enumerate() {
+            let (socket, seen) = (socket.unwrap(), seen.clone());
+            std::thread::spawn(move || answer(n, socket, &seen));
+        }
+    });
+    (url, requests)
+}
+
+fn answer(n: usize, mut socket: TcpStream, seen: &Requests) {
+    loop {
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            if socket.read(&mut byte).unwrap_or(0) == 0 {
+                return;
+            }
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8(head).unwrap();
+        let path = head.split(' ').nth(1).unwrap().to_owned();
+        seen.lock().unwrap().push((n, head));
+        let body = if path == "/large" { "x".repeat(1 << 20) } else { path };
+        let len = body.len();
+        // The program may have ended.
+        let _ = write!(socket, "HTTP/1.1 200 OK\r\nContent-Length: {len}\r\n\r\n{body}");
+    }
+}
+
+fn cat(world: &World, args: &[&str]) -> Ended {
+    let mut command = world.command(&[&["cat"], args].concat());
+    ended(command.env("no_proxy", "*").current_dir(world.dir.path()), b"")
+}
+
+/// The credentials of the last request.
+fn sent(requests: &Requests) -> Option<String> {
+    let (_, head) = requests.lock().unwrap().pop()?;
+    head.lines().find_map(|line| line.strip_prefix("Authorization: ").map(str::to_owned))
+}
+
+#[test]
+fn many_urls_of_one_server_need_one_connection() {
+    let (world, (url, requests)) = (World::new(), server());
+    let urls: Vec<String> = (0..20).map(|i| format!("{url}/{i}")).collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let (output, code, told) = cat(&world, &urls);
+    let expected = (0..20).map(|i| format!("/{i}")).collect::<Vec<_>>().concat();
+    assert_eq!((String::from_utf8(output).unwrap(), code, told), (expected, 0, String::new()));
+    let requests = requests.lock().unwrap();
+    assert_eq!(requests.len(), 20);
+    assert!(requests.iter().all(|(connection, _)| *connection == 0), "{requests:?}");
+}
+
+#[test]
+fn credentials_come_from_an_option_or_from_a_netrc_file() {
+    let (world, (url, requests)) = (World::new(), server());
+    let check = |args: &[&str], expected: Option<&str>| {
+        let (_, code, told) = cat(&world, &[args, &[&url]].concat());
+        assert_eq!((code, told.as_str()), (0, ""), "{args:?}");
+        assert_eq!(sent(&requests).as_deref(), expected, "{args:?}");
+    };
+    std::fs::write(world.path(".netrc"), "machine 127.0.0.1 login u password p\n").unwrap();
+    std::fs::write(world.path("other"), "default login \"x y\" password z").unwrap();
+    check(&[], None);
+    check(&["--user", "me:pw:2"], Some("Basic bWU6cHc6Mg=="));
+    check(&["--netrc"], Some("Basic dTpw"));
+    check(&["--netrc-file", "other"], Some("Basic eCB5Ono="));
+    check(&["--netrc", "--user", "me:"], Some("Basic bWU6"));
+    std::fs::write(world.path("bad"), "machine\n").unwrap();
+    std::fs::write(world.path("binary"), b"machine \xff").unwrap();
+    for args in [
+        &["--user", "secret"][..],
+        &["--netrc-file", "missing"],
+        &["--netrc-file", "bad"],
+        &["--netrc-file", "binary"],
+        &["--netrc", "--netrc-file", "other"],
+    ] {
+        let (output, code, told) = cat(&world, &[args, &[&url]].concat());
+        assert!(output.is_empty() && code == 1, "{args:?}: {told}");
+        assert!(!told.contains("secret") && !told.is_empty(), "{args:?}: {told}");
+    }
+    assert_eq!(requests.lock().unwrap().len(), 0);
+}
+
+#[test]
+fn the_rate_is_limited() {
+    let (world, (url, _)) = (World::new(), server());
+    let large = format!("{url}/large");
+    let (output, code, told) =
+        cat(&world, &["--limit-rate", "1", "--time-limit", "300ms", "--retries", "0", &large]);
+    assert!(output.len() < 1 << 20 && code == 1, "{} bytes", output.len());
+    assert!(told.contains("not done within the total time limit"), "{told}");
+    let (output, code, told) = cat(&world, &["--limit-rate", "1GiB", &large]);
+    assert_eq!((output.len(), code, told.as_str()), (1 << 20, 0, ""));
+    for args in [&["--limit-rate", "0"][..], &["--limit-rate", "1", "--parallel", "2"]] {
+        let (_, code, told) = cat(&world, &[args, &[&url]].concat());
+        assert!(code == 1 && !told.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn every_input_has_the_digest_that_the_file_has_for_its_name() {
+    let (world, (url, _)) = (World::new(), server());
+    std::fs::write(world.path("hello"), "hello").unwrap();
+    std::fs::write(world.path("changed"), "changed").unwrap();
+    let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    // Of the text `/a+b`.
+    let path = "7db5603f9d70f765bac71506b6f0a28a9fd3ff7ed2433e2a91a880702a859ccf";
+    let sums = format!("{hello}  hello\n{hello} *./changed\n{path}  dist/a+b\n");
+    std::fs::write(world.path("sums"), sums).unwrap();
+    let with = |args: &[&str]| {
+        let (output, code, told) = cat(&world, &[&["--sha256-file", "sums"], args].concat());
+        (String::from_utf8(output).unwrap(), code, told)
+    };
+    let remote = format!("{url}/a+b");
+    assert_eq!(with(&["hello", &remote, "hello"]), ("hello/a+bhello".to_owned(), 0, String::new()));
+    let (_, code, told) = with(&["changed"]);
+    assert!(code == 1 && told.contains("changed: the SHA-256 is"), "{told}");
+    let (output, code, told) = with(&["other", "hello"]);
+    assert_eq!((output.as_str(), code), ("hello", 1));
+    assert_eq!(told, "bytelab cat: other: sums has no SHA-256 of this name\n");
+    let (_, code, told) = with(&["--resume", "-o", "down", &remote]);
+    assert_eq!((code, told.as_str()), (0, ""));
+    assert_eq!(std::fs::read(world.path("down")).unwrap(), b"/a+b");
+    let (_, code, told) = with(&["--resume", "-o", "down", &url]);
+    assert!(code == 1 && told.lines().count() == 1, "{told}");
+    std::fs::write(world.path("sums"), "no sums\n").unwrap();
+    let (output, code, told) = with(&["hello"]);
+    assert_eq!(
+        (output.as_str(), code, told.as_str()),
+        ("", 1, "bytelab cat: sums, line 1: no SHA-256\n")
+    );
+}
