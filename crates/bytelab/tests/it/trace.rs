@@ -245,7 +245,7 @@ fn a_worker_that_dies_is_a_note_and_the_rest_is_traced() {
     );
     let worker = world.worker("dying", &script);
     let path = world.path("t.json");
-    let all = ["run", "reading", "--method", "read", "--worker", &worker, "--trace"];
+    let all = ["run", "reading", "--notes", "-m", "read", "--worker", &worker, "--trace"];
     let ran = world.run(&[&all[..], &[path.to_str().unwrap()], ARGS].concat());
     assert!(ran.stdout.contains("timeline: ended with exit status 3"), "{}", ran.stdout);
     let trace = read(&path);

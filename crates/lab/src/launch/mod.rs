@@ -78,9 +78,8 @@ impl Launch for Launcher {
         Ok(if self.fresh {
             Box::new(fresh::FreshRunner::new(argv, limits))
         } else {
-            let known = [(DIGEST_VARIABLE, "known".to_owned())];
-            let variables = if has_digest { &known[..] } else { &[] };
-            Box::new(WorkerClient::spawn(&argv, variables, limits)?)
+            let variables = Vec::from_iter(digest_variable(has_digest));
+            Box::new(WorkerClient::spawn(&argv, &variables, limits)?)
         })
     }
 
@@ -89,9 +88,11 @@ impl Launch for Launcher {
         experiment: &str,
         method: &Method,
         sources: &Sources,
+        has_digest: bool,
     ) -> Result<Box<dyn CountingRunner>, RunError> {
         let limits = self.limits();
-        let variables = [(COUNTING_VARIABLE, sources.to_variable())];
+        let mut variables = vec![(COUNTING_VARIABLE, sources.to_variable())];
+        variables.extend(digest_variable(has_digest));
         let started = |argv: &[String]| WorkerClient::start(argv, &variables, limits.clone());
         Ok(match &method.how {
             How::BuiltIn(_) => {
@@ -109,12 +110,12 @@ impl Launch for Launcher {
             }
             How::Hooked { how, hooks } => {
                 let inner = Method { how: (**how).clone(), ..method.clone() };
-                let started = self.start_counting(experiment, &inner, sources)?;
+                let started = self.start_counting(experiment, &inner, sources, has_digest)?;
                 return Ok(Box::new(with_hooks::WithHooks::new(started, hooks, method, limits)));
             }
             How::Old { how, side } => {
                 let (mut launcher, method) = self.of_old_side(how, side, method);
-                return launcher.start_counting(experiment, &method, sources);
+                return launcher.start_counting(experiment, &method, sources, has_digest);
             }
             How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         })
@@ -147,6 +148,11 @@ impl Launch for Launcher {
         let worker = WorkerClient::start(&argv, &[], limits)?;
         Ok(Box::new(tracing::TracedWorker { worker, built_in }))
     }
+}
+
+/// Tells a worker that the digest of its bytes is known.
+fn digest_variable(has_digest: bool) -> Option<(&'static str, String)> {
+    has_digest.then(|| (DIGEST_VARIABLE, "known".to_owned()))
 }
 
 impl Launcher {

@@ -27,6 +27,7 @@ pub trait Launch {
         experiment: &str,
         method: &Method,
         sources: &Sources,
+        has_digest: bool,
     ) -> Result<Box<dyn CountingRunner>, RunError>;
 
     /// Starts a method for the round that is recorded.

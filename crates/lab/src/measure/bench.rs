@@ -105,6 +105,13 @@ impl<'a> Bench<'a> {
         of_old.unwrap_or(&data.arguments).only(told)
     }
 
+    /// Whether a process of the cell need not compute the digest of its bytes again. An older
+    /// program does not know how to leave that out, and its new side must do the same work.
+    pub(super) fn has_digest(&self, cell: usize) -> bool {
+        let is_old = |method: &Method| matches!(method.how, How::Old { .. });
+        self.run.cells[cell].digest.is_some() && !self.job.methods.iter().any(is_old)
+    }
+
     /// Operations per sample of the cell in the timing pass.
     pub(crate) fn ops(&self, cell: usize) -> u64 {
         let samples = &self.run.cells[cell].samples;

@@ -151,7 +151,9 @@ impl Counting<'_, '_> {
     fn prepare(&mut self, cell: usize) -> Result<Live, RunError> {
         let (method, point) = self.bench.method(cell)?;
         let experiment = self.bench.job.experiment.name;
-        let mut runner = self.bench.launch.start_counting(experiment, method, &self.sources)?;
+        let has_digest = self.bench.has_digest(cell);
+        let launch = &mut self.bench.launch;
+        let mut runner = launch.start_counting(experiment, method, &self.sources, has_digest)?;
         runner.prepare(&self.bench.arguments(method, point))?;
         Ok(Live { runner, ops: self.bench.ops(cell), n: FIRST_NUMBER, point, untraced: None })
     }

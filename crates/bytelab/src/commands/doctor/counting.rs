@@ -143,7 +143,8 @@ fn started(method: &str, sources: &Sources) -> Result<Box<dyn CountingRunner>, S
     let found = found.ok_or_else(|| format!("the self-test has no method {method}"))?;
     let launcher = launcher(SAMPLE_LIMIT_NS, &Stop::default());
     let mut launcher = launcher.map_err(|error| format!("{error:#}"))?;
-    let mut runner = launcher.start_counting(experiment.name, found, sources).map_err(why)?;
+    let mut runner =
+        launcher.start_counting(experiment.name, found, sources, false).map_err(why)?;
     runner.prepare(&Point::default()).map_err(why)?;
     Ok(runner)
 }

@@ -62,8 +62,12 @@ pub(crate) fn measured(plan: &Plan) -> String {
     if let Some(Imported { tool, file }) = &plan.imported {
         return format!("measured by {tool}, not by bytelab · imported from {file}");
     }
-    let margin = plan.margin_percent.map(|n| format!(" · same: within {n} %"));
-    format!("{} · {}{}", cache(plan.cache), rounds(plan), margin.unwrap_or_default())
+    format!("{} · {}{}", cache(plan.cache), rounds(plan), margin(plan))
+}
+
+/// Up to which difference two methods are the same, if that was given.
+pub(crate) fn margin(plan: &Plan) -> String {
+    plan.margin_percent.map(|n| format!(" · same: within {n} %")).unwrap_or_default()
 }
 
 pub(crate) fn cache(state: CacheState) -> &'static str {

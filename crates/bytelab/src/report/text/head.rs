@@ -5,13 +5,13 @@ use lab::run::Run;
 use super::page::Page;
 use crate::report::model::table::Style;
 use crate::report::model::varying::Varying;
-use crate::report::model::words::{cache, measured, minute, taken};
+use crate::report::model::words::{cache, margin, measured, minute, taken};
 
 pub(crate) fn write(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
     let fact = match taken(run) {
         Some(taken) if run.plan.design.is_fixed() => {
-            format!("{} · {taken}", cache(run.plan.cache))
+            format!("{} · {taken}{}", cache(run.plan.cache), margin(&run.plan))
         }
         Some(taken) => format!("{} · {taken}", measured(&run.plan)),
         None => measured(&run.plan),

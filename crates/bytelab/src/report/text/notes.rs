@@ -81,6 +81,7 @@ impl Short {
                     "bytelab did not measure this: no verdict; import five such files a side";
                 (1, text.to_owned(), "")
             }
+            WarningKind::FailedRuns => (1, whole(note, varying), ""),
             WarningKind::NoVerdict => (2, "no verdict on ".to_owned(), ": give more --time"),
             WarningKind::Reference => (3, whole(note, varying), "; or name a --reference"),
             WarningKind::NotCounted => {

@@ -12,7 +12,6 @@ use super::schedule::Schedule;
 use super::values::{all_values, missing};
 use crate::cache;
 use crate::clock;
-use crate::experiment::{How, Method};
 use crate::launch::{RunError, Runner};
 use crate::metric;
 use crate::run::{CacheState, Cell, Pass, Role, Sample, Status};
@@ -125,9 +124,7 @@ impl Session<'_, '_> {
         if let Some(reason) = &self.bench.data[point].unfit {
             return Err(RunError::Skipped(reason.clone()));
         }
-        // An older program does not know this variable, and its new side must do the same work.
-        let is_old = |method: &Method| matches!(method.how, How::Old { .. });
-        let has_digest = self.schedule.digests[index] && !self.bench.job.methods.iter().any(is_old);
+        let has_digest = self.schedule.digests[index] && self.bench.has_digest(index);
         let experiment = self.bench.job.experiment.name;
         self.bench.launch.start(experiment, method, has_digest)
     }
