@@ -35,6 +35,8 @@ struct State {
     output: Output,
     /// The last look, and by cell whether it has left.
     look: Option<(Decided, Vec<bool>)>,
+    /// The last line of a look that was written.
+    said: String,
     /// Whether the rounds have begun.
     in_rounds: bool,
     /// The table is not drawn before this time.
@@ -62,7 +64,7 @@ impl ProgressDisplay {
             Shown::Json => Output::Json,
             Shown::Nothing => Output::Nothing,
         };
-        let state = State { output, look: None, in_rounds: false, next_ns: 0 };
+        let state = State { output, look: None, said: String::new(), in_rounds: false, next_ns: 0 };
         ProgressDisplay(RefCell::new(state))
     }
 
@@ -117,7 +119,12 @@ impl State {
         // A closed standard error must not end the run.
         match self.output {
             Output::Looks => {
-                let _ = writeln!(io::stderr(), "bytelab: {}", live::look(run, decided, left));
+                let line = live::look(run, decided, left);
+                // Each method has looks of its own: often nothing is new.
+                if line != self.said {
+                    let _ = writeln!(io::stderr(), "bytelab: {line}");
+                    self.said = line;
+                }
             }
             Output::Json => {
                 if let Ok(line) = live::json(run, decided, left) {
