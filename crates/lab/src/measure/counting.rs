@@ -311,10 +311,10 @@ impl Counting<'_, '_> {
                     let both = [general, untraced.clone()].into_iter().flatten();
                     Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
                 });
-                let told = |known: &&str| has(&self.bench.run.cells[index], known);
-                let tells_others = ALLOCATION_METRICS.iter().any(told);
-                let unknown = if ALLOCATION_METRICS.contains(metric) && tells_others {
-                    "the method tells what it allocates itself, but not this"
+                let is_reported = |known: &&str| has(&self.bench.run.cells[index], known);
+                let reports_others = ALLOCATION_METRICS.iter().any(is_reported);
+                let unknown = if ALLOCATION_METRICS.contains(metric) && reports_others {
+                    "the method reports its own allocations, but not this"
                 } else if ALLOCATION_METRICS.contains(metric) {
                     "the program was built without the allocator that counts"
                 } else {
