@@ -1,6 +1,7 @@
 //! The rounds: each round measures every method once, in a new random order, and appends every
 //! sample to the run.
 
+mod agreement;
 mod batch;
 mod bench;
 mod counting;
