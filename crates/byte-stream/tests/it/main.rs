@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 
 mod allocations;
+#[cfg(all(feature = "async", feature = "http"))]
+mod asynchronous;
 mod copy;
 #[cfg(feature = "decode")]
 mod decode;
