@@ -13,6 +13,8 @@ mod decoding;
 #[cfg(feature = "http")]
 mod faults;
 #[cfg(feature = "http")]
+mod hostile;
+#[cfg(feature = "http")]
 mod http;
 mod kinds;
 #[cfg(feature = "http")]
