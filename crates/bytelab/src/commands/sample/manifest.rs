@@ -75,7 +75,8 @@ fn described(path: &Path) -> Result<Value> {
         digest.update(&buffer[..n]);
         size += n as u64;
     }
-    let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = |text: String, byte: &u8| text + &format!("{byte:02x}");
+    let digest = digest.finalize().iter().fold(String::new(), hex);
     Ok(json!({ "path": name(), "size_bytes": size, "sha256": digest }))
 }
 
