@@ -1,4 +1,5 @@
-#![doc = include_str!("../README.md")]
+// The examples of the README need HTTP.
+#![cfg_attr(any(feature = "http", not(doctest)), doc = include_str!("../README.md"))]
 #![warn(missing_docs)]
 
 mod error;
@@ -27,6 +28,8 @@ mod cancel;
 mod check;
 mod clock;
 mod source;
+#[cfg(any(feature = "async", feature = "http"))]
+mod wait;
 
 pub use address::Address;
 #[cfg(feature = "async")]

@@ -17,16 +17,20 @@ mod ranges;
 mod rate;
 mod raw;
 mod settings;
+mod socket;
 mod timeouts;
 mod tls;
 mod url;
 
 use crate::choice::Choice;
+use crate::wait::Mode;
 use crate::{Cancel, Result};
 
 pub use self::connections::Connections;
 use self::decoded::Decoded;
 use self::encoding::ContentEncoding;
+#[cfg(feature = "async")]
+use self::ranges::TaskRanges;
 use self::ranges::{Opened, Ranges};
 use self::raw::Raw;
 pub(crate) use self::settings::Settings;
@@ -41,22 +45,25 @@ pub(crate) use self::{
 };
 
 /// Requests a resource and returns its body.
-pub(crate) fn open(
+pub(crate) async fn open(
     url: &str,
     settings: &mut Settings,
     buffer_bytes: Option<usize>,
     cancel: Option<&Cancel>,
+    mode: Mode,
 ) -> Result<Body> {
     let decode = settings.decode;
     if settings.parallel > 1 {
-        return Ok(match ranges::open(url, settings, cancel)? {
-            Opened::Parts(ranges) => Body::Ranges(ranges),
+        return Ok(match ranges::open(url, settings, cancel, mode).await? {
+            Opened::Threads(ranges) => Body::Ranges(ranges),
+            #[cfg(feature = "async")]
+            Opened::Task(ranges) => Body::TaskRanges(ranges),
             Opened::Whole(raw) => Body::Raw(raw),
         });
     }
-    let raw = Raw::open(url, settings, buffer_bytes, cancel)?;
+    let raw = Raw::open(url, settings, buffer_bytes, cancel, mode).await?;
     if decode && raw.version().encoding != ContentEncoding::Identity {
-        return Ok(Body::Decoded(Decoded::new(raw)?));
+        return Ok(Body::Decoded(Decoded::new(raw).await?));
     }
     Ok(Body::Raw(raw))
 }
@@ -66,14 +73,18 @@ pub(crate) enum Body {
     Raw(Raw),
     Decoded(Decoded),
     Ranges(Ranges),
+    #[cfg(feature = "async")]
+    TaskRanges(TaskRanges),
 }
 
 impl Body {
-    pub(crate) fn advance(&mut self) -> Result<bool> {
+    pub(crate) async fn advance(&mut self) -> Result<bool> {
         match self {
-            Body::Raw(raw) => raw.advance(),
-            Body::Decoded(decoded) => decoded.advance(),
+            Body::Raw(raw) => raw.advance().await,
+            Body::Decoded(decoded) => decoded.advance().await,
             Body::Ranges(ranges) => ranges.advance(),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => ranges.advance().await,
         }
     }
 
@@ -82,6 +93,8 @@ impl Body {
             Body::Raw(raw) => raw.chunk(),
             Body::Decoded(decoded) => decoded.chunk(),
             Body::Ranges(ranges) => ranges.chunk(),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => ranges.chunk(),
         }
     }
 
@@ -89,6 +102,8 @@ impl Body {
         match self {
             Body::Raw(raw) => raw.choice(),
             Body::Ranges(ranges) => ranges.choice(),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => ranges.choice(),
             // The decoded size is not known in advance.
             Body::Decoded(decoded) => Choice { size_bytes: None, ..decoded.raw().choice() },
         }
@@ -98,6 +113,8 @@ impl Body {
         match self {
             Body::Raw(raw) => raw.version().etag.as_deref(),
             Body::Ranges(ranges) => ranges.version().etag.as_deref(),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => ranges.version().etag.as_deref(),
             Body::Decoded(_) => None,
         }
     }

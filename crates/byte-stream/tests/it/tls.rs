@@ -9,25 +9,25 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::http::{get, once, patient};
-use crate::kinds::bytes;
-use crate::server::{Request, Server, good, head, partial, read_request, reset_on_close};
+use crate::kinds::{bytes, reset_on_close};
+use crate::server::{Request, Server, good, head, partial, read_request};
 
 const AUTHORITY: &[u8] = include_bytes!("../data/ca.pem");
 const CERTIFICATE: &[u8] = include_bytes!("../data/server.pem");
 const KEY: &[u8] = include_bytes!("../data/key.pem");
 
-type Tls = StreamOwned<ServerConnection, std::net::TcpStream>;
+pub(crate) type Tls = StreamOwned<ServerConnection, std::net::TcpStream>;
 
 /// How the connection ends.
 #[derive(Clone, Copy, PartialEq)]
-enum End {
+pub(crate) enum End {
     Proper,
     /// Without TLS's own end.
     Cut,
     Reset,
 }
 
-fn server(
+pub(crate) fn server(
     serve: impl Fn(&Request, &mut Tls) -> std::io::Result<End> + Send + Sync + 'static,
 ) -> (Server, String) {
     let certificates = CertificateDer::pem_slice_iter(CERTIFICATE).map(Result::unwrap).collect();
@@ -56,7 +56,7 @@ fn server(
     (server, url)
 }
 
-fn trusting(options: Options) -> Options {
+pub(crate) fn trusting(options: Options) -> Options {
     options.certificates(AUTHORITY).unwrap()
 }
 

@@ -8,7 +8,8 @@ use anyhow::Result;
 use lab::experiment::Data;
 use lab::launch::{Orphans, Stop};
 use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
-use lab::run::{Cell, Pass, Plan, Run, Status, Warning};
+use lab::run::{Cell, Design, Pass, Plan, Run, Status, Warning};
+use lab::stats::LOOKS;
 use lab::timeline::trace;
 
 use super::prepare::{PreparedRun, Start, prepare_run};
@@ -131,7 +132,13 @@ pub(super) fn at_most(job: &Job<'_>, plan: &Plan) -> String {
         );
     }
     let until = if plan.design.is_fixed() { "" } else { "until all is decided, " };
-    let longer = if plan.limits_all { "" } else { ", or its first rounds if these take longer" };
+    let longer = match plan {
+        Plan { limits_all: true, .. } => "".to_owned(),
+        Plan { design: Design::Fixed, .. } => {
+            ", or its first rounds if these take longer".to_owned()
+        }
+        _ => format!(", or {} sessions if these take longer", LOOKS[0]),
+    };
     format!("measuring {methods} of {experiment}: {until}at most {seconds} s{longer}")
 }
 

@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use super::{Plan, Shared};
 use crate::Stream;
 use crate::http::raw::{Raw, Version};
+use crate::wait::{Mode, now};
 
 const PART: u64 = 1000;
 const PARTS: u64 = 4;
@@ -57,9 +58,11 @@ fn served() -> String {
 fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (mut client, first, _) = Raw::client_for(&url, &mut options.http, None).expect("a client");
+    let (mut client, first, _) =
+        Raw::client_for(&url, &mut options.http, None, Mode::Thread).expect("a client");
     client.connections.get_or_insert_default();
-    let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
+    let begun =
+        now(Raw::part(client.clone(), first, PART, Version::default())).expect("a first part");
     let version = begun.version().clone();
     let (size, connections) = (PART * PARTS, PARTS as usize);
     let plan = Plan { version, first, size, part_bytes: PART, connections };
@@ -67,7 +70,7 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
 
     let (index, mut part) = shared.claim().expect("there are parts");
     assert_eq!(index, 1);
-    let fetched = shared.fetch(&mut None, &client, index, &mut part);
+    let fetched = now(shared.plan.fetch(&mut None, &client, index, &mut part));
     shared.put(index, fetched.map(|()| part));
     shared.work(Some(begun), &client);
 
@@ -80,8 +83,10 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
 fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (client, first, _) = Raw::client_for(&url, &mut options.http, None).expect("a client");
-    let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
+    let (client, first, _) =
+        Raw::client_for(&url, &mut options.http, None, Mode::Thread).expect("a client");
+    let begun =
+        now(Raw::part(client.clone(), first, PART, Version::default())).expect("a first part");
     let version = begun.version().clone();
     // The allocation for such a part is impossible, so that the thread panics.
     let plan = Plan { version, first, size: u64::MAX, part_bytes: 1 << 63, connections: 1 };

@@ -10,6 +10,7 @@ use crate::buffer::Buffer;
 use crate::cancel::Cancel;
 use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
 use crate::clock::Deadline;
+use crate::wait::Mode;
 use crate::{Error, ErrorKind, Result};
 
 use super::client::{Answer, Client};
@@ -57,17 +58,18 @@ pub(crate) struct Version {
 }
 
 impl Raw {
-    pub(crate) fn open(
+    pub(crate) async fn open(
         url: &str,
         settings: &mut Settings,
         buffer_bytes: Option<usize>,
         cancel: Option<&Cancel>,
+        mode: Mode,
     ) -> Result<Raw> {
-        let (client, first, etag) = Raw::client_for(url, settings, cancel)?;
+        let (client, first, etag) = Raw::client_for(url, settings, cancel, mode)?;
         let size = buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
         let mut raw = Raw::new(client, Buffer::new(size), first, None);
         raw.version.etag = etag;
-        raw.begin()?;
+        raw.begin().await?;
         Ok(raw)
     }
 
@@ -76,6 +78,7 @@ impl Raw {
         url: &str,
         settings: &mut Settings,
         cancel: Option<&Cancel>,
+        mode: Mode,
     ) -> Result<(Client, u64, Option<String>)> {
         settings.check()?;
         let mut settings = std::mem::take(settings);
@@ -93,6 +96,7 @@ impl Raw {
             url,
             resolved: None,
             settings,
+            mode,
             cancel: cancel.cloned(),
             total,
             retry_after_s: None,
@@ -122,34 +126,39 @@ impl Raw {
         }
     }
 
-    fn begin(&mut self) -> Result<()> {
-        match self.connect() {
+    async fn begin(&mut self) -> Result<()> {
+        match self.connect().await {
             Ok(()) => Ok(()),
-            Err(error) => self.try_again(error),
+            Err(error) => self.try_again(error).await,
         }
     }
 
     /// The part from `first` to `until` of this version, as far as that is known; or the whole
     /// resource from there on, if the server does not support ranges.
-    pub(crate) fn part(client: Client, first: u64, until: u64, version: Version) -> Result<Raw> {
+    pub(crate) async fn part(
+        client: Client,
+        first: u64,
+        until: u64,
+        version: Version,
+    ) -> Result<Raw> {
         let mut raw = Raw::new(client, Buffer::new(BUFFER_BYTES), first, Some(until));
         raw.version = version;
-        raw.begin()?;
+        raw.begin().await?;
         Ok(raw)
     }
 
     /// From `first` to the end.
-    pub(crate) fn whole(client: Client, first: u64) -> Result<Raw> {
+    pub(crate) async fn whole(client: Client, first: u64) -> Result<Raw> {
         let mut raw = Raw::new(client, Buffer::new(BUFFER_BYTES), first, None);
-        raw.begin()?;
+        raw.begin().await?;
         Ok(raw)
     }
 
     /// Requests another part of the same resource, with the same buffer and connection.
-    pub(crate) fn go_on_with(&mut self, first: u64, until: u64) -> Result<()> {
+    pub(crate) async fn go_on_with(&mut self, first: u64, until: u64) -> Result<()> {
         (self.first, self.next, self.mark, self.until) = (first, first, first, Some(until));
         (self.retries, self.ended, self.chunk) = (0, false, 0..0);
-        self.begin()
+        self.begin().await
     }
 
     /// Whether the response is partial (206).
@@ -195,18 +204,18 @@ impl Raw {
         &self.buffer[self.chunk.clone()]
     }
 
-    pub(crate) fn advance(&mut self) -> Result<bool> {
+    pub(crate) async fn advance(&mut self) -> Result<bool> {
         self.chunk = 0..0;
         loop {
-            match self.try_advance() {
+            match self.try_advance().await {
                 Ok(advanced) => return Ok(advanced),
-                Err(error) if error.is_retryable() => self.try_again(error)?,
+                Err(error) if error.is_retryable() => self.try_again(error).await?,
                 Err(error) => return Err(error),
             }
         }
     }
 
-    fn try_advance(&mut self) -> Result<bool> {
+    async fn try_advance(&mut self) -> Result<bool> {
         while !self.ended {
             let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
             match answer.head.frame.step(&self.buffer[self.rest.clone()])? {
@@ -227,8 +236,8 @@ impl Raw {
                         return Ok(true);
                     }
                 }
-                Step::More => self.receive()?,
-                Step::End => self.end()?,
+                Step::More => self.receive().await?,
+                Step::End => self.end().await?,
             }
         }
         Ok(false)
@@ -245,7 +254,7 @@ impl Raw {
         }
     }
 
-    fn receive(&mut self) -> Result<()> {
+    async fn receive(&mut self) -> Result<()> {
         if self.rest.start > 0 {
             // What is left is less than a line.
             self.buffer.copy_within(self.rest.clone(), 0);
@@ -254,10 +263,11 @@ impl Raw {
         let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
         let mut end = self.buffer.len();
         if let Some(rate) = &self.rate {
-            rate.wait(self.client.cancel.as_ref(), self.client.total)?;
+            let Client { mode, ref cancel, total, .. } = self.client;
+            rate.wait(mode, cancel.as_ref(), total).await?;
             end = end.min(self.rest.end + rate.step());
         }
-        match answer.connection.read(&mut self.buffer[self.rest.end..end])? {
+        match answer.connection.read(&mut self.buffer[self.rest.end..end]).await? {
             0 if answer.head.frame == Frame::Close => answer.head.frame = Frame::Length(0),
             0 => return Err(cut(self.next)),
             n => {
@@ -269,7 +279,7 @@ impl Raw {
     }
 
     /// The response has ended: so must the resource, and the connection if its close was announced.
-    fn end(&mut self) -> Result<()> {
+    async fn end(&mut self) -> Result<()> {
         if !self.rest.is_empty() {
             return Err(too_long());
         }
@@ -281,7 +291,7 @@ impl Raw {
         let Some(mut answer) = self.answer.take() else { return Ok(()) };
         if answer.head.closes {
             answer.connection.timeouts().stage = Deadline::after(END_LIMIT);
-            if let Ok(1..) = answer.connection.read(&mut self.buffer) {
+            if let Ok(1..) = answer.connection.read(&mut self.buffer).await {
                 return Err(too_long());
             }
         }

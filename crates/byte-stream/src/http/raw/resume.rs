@@ -4,8 +4,8 @@
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
-use crate::cancel;
 use crate::clock::Deadline;
+use crate::wait;
 use crate::{Error, ErrorKind, Result};
 
 use super::super::client::{Answer, Wanted};
@@ -20,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 impl Raw {
     /// Requests the missing bytes after a pause, up to the limit of retries.
-    pub(super) fn try_again(&mut self, mut error: Error) -> Result<()> {
+    pub(super) async fn try_again(&mut self, mut error: Error) -> Result<()> {
         loop {
             self.answer = None;
             if !error.is_retryable() {
@@ -39,9 +39,9 @@ impl Raw {
             if self.retries >= self.client.settings.retries {
                 return Err(error);
             }
-            self.pause()?;
+            self.pause().await?;
             self.retries += 1;
-            match self.connect() {
+            match self.connect().await {
                 Ok(()) => return Ok(()),
                 Err(new) => error = new,
             }
@@ -49,7 +49,7 @@ impl Raw {
     }
 
     /// Doubles each time, plus up to half at random, so that many clients do not retry at once.
-    fn pause(&self) -> Result<()> {
+    async fn pause(&self) -> Result<()> {
         let doubled = self.client.settings.back_off.saturating_mul(1 << self.retries.min(20));
         let random = std::hash::RandomState::new().build_hasher().finish() % 128;
         let mut pause = doubled.min(LONGEST_PAUSE) * (256 + random as u32) / 256;
@@ -60,17 +60,16 @@ impl Raw {
         if let Some(total) = self.client.total {
             until = until.map(|until| until.min(total));
         }
-        cancel::wait(None, rustix::event::PollFlags::empty(), self.client.cancel.as_ref(), until)?;
-        Ok(())
+        wait::until(self.client.mode, self.client.cancel.as_ref(), until).await
     }
 
-    pub(super) fn connect(&mut self) -> Result<()> {
+    pub(super) async fn connect(&mut self) -> Result<()> {
         self.rest = 0..0;
         let etag = self.version.etag.clone();
         let is_part = self.until.is_some() || etag.is_some() && self.next > 0;
         let last = self.until.map(|until| until.saturating_sub(1));
         let wanted = is_part.then_some(Wanted { from: self.next, last, etag: etag.as_deref() });
-        let answer = self.client.get(wanted, &mut self.buffer)?;
+        let answer = self.client.get(wanted, &mut self.buffer).await?;
         self.rest = answer.start..answer.end;
         self.rate.iter_mut().for_each(|rate| rate.took(answer.end - answer.start));
         let head = &answer.head;

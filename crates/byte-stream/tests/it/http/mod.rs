@@ -12,6 +12,9 @@ use std::time::Duration;
 
 use byte_stream::{ErrorKind, Options, Stream};
 
+#[cfg(feature = "async")]
+pub(crate) use self::reuse::keeping;
+
 use crate::server::{Server, head};
 
 /// Options for a server on this machine that may fail often.
