@@ -206,8 +206,8 @@ impl<'a> StudyReport<'a> {
         })
     }
 
-    /// The methods of the study that were not measured, by reason; none where only published results
-    /// are compared.
+    /// The methods of the study that were not measured, by reason; none where only published
+    /// results are compared.
     pub(crate) fn not_measured(&self) -> Vec<(String, Vec<&'a str>)> {
         let mut found: Vec<(String, Vec<&str>)> = Vec::new();
         let only_published = self.runs.is_empty() && self.absent.is_empty();

@@ -163,21 +163,22 @@ impl<'a> StudyReport<'a> {
         });
         let tests: Vec<Tested<'_>> = tests.collect();
         let is_whole = plan.missing.is_empty();
-        let verdict = combined(claim.any, is_whole, tests.iter().map(|tested| tested.verdict));
+        let verdicts: Vec<Claimed> = tests.iter().map(|tested| tested.verdict).collect();
+        let verdict = combined(claim.any, is_whole, &verdicts);
         Outcome::Judged { verdict, tests, missing: plan.missing }
     }
 }
 
 /// All tests are needed, or one of them; those that are missing are open.
-fn combined(any: bool, is_whole: bool, tests: impl Iterator<Item = Claimed> + Clone) -> Claimed {
+fn combined(any: bool, is_whole: bool, tests: &[Claimed]) -> Claimed {
     let (decides, needs_all) = if any {
         (Claimed::Confirmed, Claimed::Refuted)
     } else {
         (Claimed::Refuted, Claimed::Confirmed)
     };
-    if tests.clone().any(|verdict| verdict == decides) {
+    if tests.contains(&decides) {
         decides
-    } else if is_whole && tests.clone().all(|verdict| verdict == needs_all) {
+    } else if is_whole && tests.iter().all(|verdict| *verdict == needs_all) {
         needs_all
     } else {
         Claimed::Undecided
@@ -192,12 +193,12 @@ mod tests {
 
     #[test]
     fn a_claim_needs_all_of_its_tests_or_one() {
-        let all = |whole, tests: &[Claimed]| combined(false, whole, tests.iter().copied());
+        let all = |whole, tests: &[Claimed]| combined(false, whole, tests);
         assert_eq!(all(true, &[Confirmed, Confirmed]), Confirmed);
         assert_eq!(all(false, &[Confirmed, Confirmed]), Undecided);
         assert_eq!(all(true, &[Confirmed, Undecided]), Undecided);
         assert_eq!(all(false, &[Undecided, Refuted]), Refuted);
-        let any = |whole, tests: &[Claimed]| combined(true, whole, tests.iter().copied());
+        let any = |whole, tests: &[Claimed]| combined(true, whole, tests);
         assert_eq!(any(true, &[Refuted, Refuted]), Refuted);
         assert_eq!(any(false, &[Refuted, Refuted]), Undecided);
         assert_eq!(any(false, &[Refuted, Confirmed]), Confirmed);
