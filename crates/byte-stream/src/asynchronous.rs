@@ -16,7 +16,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::task::spawn_blocking;
 
-use crate::choice::Kind;
+use crate::choice::{Choice, Kind};
 use crate::stream::State;
 use crate::wait::task::{race, watch};
 use crate::{Cancel, Error, ErrorKind, Result, Stream};
@@ -44,6 +44,9 @@ pub struct AsyncStream {
     /// Only one thread ever has access; the lock is for `Sync`.
     reading: Mutex<Reading>,
     state: State,
+    choice: Choice,
+    #[cfg(feature = "http")]
+    response: Option<crate::Response>,
     /// The rest of a chunk of which `AsyncRead` has returned a part.
     rest: Bytes,
 }
@@ -105,8 +108,47 @@ impl AsyncStream {
     }
 
     fn new(reader: Reader) -> AsyncStream {
-        let reading = Mutex::new(Reading::Idle(Box::new(reader)));
-        AsyncStream { reading, state: State::Open, rest: Bytes::new() }
+        AsyncStream {
+            choice: reader.stream.choice(),
+            #[cfg(feature = "http")]
+            response: reader.stream.response().cloned(),
+            reading: Mutex::new(Reading::Idle(Box::new(reader))),
+            state: State::Open,
+            rest: Bytes::new(),
+        }
+    }
+
+    /// How the stream is read, and its size if it is known.
+    ///
+    /// ```
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    /// # runtime.block_on(async {
+    /// let options = byte_stream::Stream::options();
+    /// let stream = byte_stream::AsyncStream::open(options, "/proc/self/exe").await?;
+    /// assert!(stream.choice().size_bytes > Some(0));
+    /// # byte_stream::Result::Ok(())
+    /// # })?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn choice(&self) -> Choice {
+        self.choice
+    }
+
+    /// The URL, the status and the headers of the server's answer; `None` for a local input.
+    ///
+    /// ```
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    /// # runtime.block_on(async {
+    /// let options = byte_stream::Stream::options();
+    /// let stream = byte_stream::AsyncStream::open(options, "/dev/null").await?;
+    /// assert_eq!(stream.response(), None);
+    /// # byte_stream::Result::Ok(())
+    /// # })?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn response(&self) -> Option<&crate::Response> {
+        self.response.as_ref()
     }
 }
 

@@ -39,7 +39,7 @@ pub use choice::{Cached, Choice, Kind, Strategy};
 pub use copy::{Copied, CopyMethod, CopyOptions, Output, copy};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "http")]
-pub use http::Connections;
+pub use http::{Connections, Response};
 pub use options::Options;
 pub use progress::Progress;
 pub use stream::Stream;

@@ -225,6 +225,20 @@ impl Stream {
         &self.name
     }
 
+    /// The URL, the status and the headers of the server's answer; `None` for a local input.
+    ///
+    /// ```
+    /// assert_eq!(byte_stream::Stream::open("/dev/null")?.response(), None);
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn response(&self) -> Option<&crate::Response> {
+        match &self.source {
+            Source::Http(body) => body.response(),
+            _ => None,
+        }
+    }
+
     /// The strong `ETag` of an HTTP resource that is not decoded: its version, for
     /// [`Options::resume_from`].
     ///

@@ -1,5 +1,6 @@
 //! Sends a request and follows redirects until there is a final response.
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use crate::buffer::Buffer;
@@ -11,9 +12,12 @@ use crate::{Error, ErrorKind, Result};
 use super::base64::base64;
 use super::connection::Connection;
 use super::connections::{Connections, Route};
+use super::dial::resolve;
 use super::framing::Frame;
 use super::head::{self, HEAD_LIMIT, Head};
+use super::proxy::{Socks, Via};
 use super::settings::Settings;
+use super::socks::{self, Target};
 use super::timeouts::Timeouts;
 use super::url::Url;
 use super::{proxy, tls};
@@ -44,6 +48,8 @@ pub(crate) struct Answer {
     pub(crate) url: Url,
     pub(crate) connection: Connection,
     pub(crate) head: Head,
+    /// The head as it was received.
+    pub(crate) text: Box<[u8]>,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
@@ -55,7 +61,7 @@ pub(crate) struct Wanted<'a> {
     /// To the end, if `None`.
     pub(crate) last: Option<u64>,
     /// Sent as `If-Range`: the server returns the whole resource if its version is another one.
-    pub(crate) etag: Option<&'a str>,
+    pub(crate) validator: Option<&'a str>,
 }
 
 impl Client {
@@ -147,14 +153,20 @@ impl Client {
     }
 
     async fn connect(&self, url: &Url, route: &Route, buffer: &mut Buffer) -> Result<Connection> {
-        let to = route.proxy.as_ref().unwrap_or(url);
         // Connecting has its own limit.
         let timeouts = self.timeouts(self.settings.connect_limit);
-        let mut connection = Connection::open(&to.host, to.port, timeouts).await?;
-        if let Some(config) = &route.tls {
-            if let Some(proxy) = &route.proxy {
-                tunnel(&mut connection, url, proxy, buffer).await?;
+        let mut connection = match &route.proxy {
+            None => Connection::open(&url.host, url.port, timeouts).await?,
+            Some(Via::Socks(proxy)) => through_socks(url, proxy, timeouts).await?,
+            Some(Via::Http(proxy)) => {
+                let mut connection = Connection::open(&proxy.host, proxy.port, timeouts).await?;
+                if route.tls.is_some() {
+                    tunnel(&mut connection, url, proxy, buffer).await?;
+                }
+                connection
             }
+        };
+        if let Some(config) = &route.tls {
             connection.secure(&url.host, config.clone()).await?;
         }
         Ok(connection)
@@ -169,7 +181,11 @@ impl Client {
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         *connection.timeouts() = self.timeouts(self.settings.idle_limit);
-        let request = self.request(url, route.proxy.as_ref(), wanted);
+        let proxy = match &route.proxy {
+            Some(Via::Http(proxy)) => Some(proxy),
+            _ => None,
+        };
+        let request = self.request(url, proxy, wanted);
         connection.write(request.as_bytes()).await?;
         let mut answer = receive(connection, url, buffer).await?;
         answer.connection.timeouts().stage = None;
@@ -208,11 +224,11 @@ impl Client {
         if self.connections.is_none() {
             header("Connection", "close");
         }
-        if let Some(Wanted { from, last, etag }) = wanted {
+        if let Some(Wanted { from, last, validator }) = wanted {
             let last = last.map(|last| last.to_string()).unwrap_or_default();
             header("Range", &format!("bytes={from}-{last}"));
-            if let Some(etag) = etag {
-                header("If-Range", etag);
+            if let Some(validator) = validator {
+                header("If-Range", validator);
             }
         }
         if let Some(credentials) = plain_proxy.and_then(Url::basic) {
@@ -240,6 +256,22 @@ impl Client {
 /// Whether a request must not be sent again.
 fn is_final(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut)
+}
+
+/// A connection to the server by a SOCKS proxy.
+async fn through_socks(url: &Url, proxy: &Socks, timeouts: Timeouts) -> Result<Connection> {
+    let target = if proxy.looks_up && url.host.parse::<IpAddr>().is_err() {
+        Target::Name(&url.host)
+    } else {
+        let addresses = resolve(&url.host, url.port, &timeouts).await?;
+        let first = addresses.first().map(SocketAddr::ip);
+        Target::Address(first.ok_or_else(|| {
+            Error::new(ErrorKind::Connect, format!("{} has no address", url.host))
+        })?)
+    };
+    let mut connection = Connection::open(&proxy.host, proxy.port, timeouts).await?;
+    socks::connect(&mut connection, &target, url.port, proxy.user.as_deref()).await?;
+    Ok(connection)
 }
 
 /// Requests a tunnel to the server from a proxy.
@@ -272,11 +304,15 @@ async fn receive(mut connection: Connection, url: &Url, buffer: &mut Buffer) -> 
     let (mut start, mut end) = (0, 0);
     for _ in 0..=INTERIM_LIMIT {
         let (head, n) = read_head(&mut connection, buffer, &mut start, &mut end).await?;
+        let text = start..start + n;
         start += n;
         match head.status {
             101 => return Err(Error::new(ErrorKind::Protocol, "the server changed the protocol")),
             100..=199 => {}
-            _ => return Ok(Answer { url: url.clone(), connection, head, start, end }),
+            _ => {
+                let (url, text) = (url.clone(), buffer[text].into());
+                return Ok(Answer { url, connection, head, text, start, end });
+            }
         }
     }
     Err(Error::new(ErrorKind::Protocol, "the server sent more than 16 interim responses"))

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustls::ClientConfig;
 
 use super::connection::Idle;
+use super::proxy::Via;
 use super::url::Url;
 
 /// The most connections that are kept; the oldest is closed first.
@@ -29,13 +30,13 @@ pub(crate) struct Route {
     secure: bool,
     host: String,
     port: u16,
-    pub(crate) proxy: Option<Url>,
+    pub(crate) proxy: Option<Via>,
     /// The trusted certificates.
     pub(crate) tls: Option<Arc<ClientConfig>>,
 }
 
 impl Route {
-    pub(crate) fn new(url: &Url, proxy: Option<Url>, tls: Option<Arc<ClientConfig>>) -> Route {
+    pub(crate) fn new(url: &Url, proxy: Option<Via>, tls: Option<Arc<ClientConfig>>) -> Route {
         Route { secure: url.secure, host: url.host.clone(), port: url.port, proxy, tls }
     }
 

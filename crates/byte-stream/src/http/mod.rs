@@ -5,6 +5,7 @@ mod base64;
 mod client;
 mod connection;
 mod connections;
+mod date;
 mod decoded;
 mod dial;
 mod encoding;
@@ -16,8 +17,10 @@ mod proxy;
 mod ranges;
 mod rate;
 mod raw;
+mod response;
 mod settings;
 mod socket;
+mod socks;
 mod timeouts;
 mod tls;
 mod url;
@@ -33,6 +36,7 @@ use self::encoding::ContentEncoding;
 use self::ranges::TaskRanges;
 use self::ranges::{Opened, Ranges};
 use self::raw::Raw;
+pub use self::response::Response;
 pub(crate) use self::settings::Settings;
 
 #[cfg(feature = "fuzz")]
@@ -109,13 +113,24 @@ impl Body {
         }
     }
 
-    pub(crate) fn etag(&self) -> Option<&str> {
+    pub(crate) fn response(&self) -> Option<&Response> {
         match self {
-            Body::Raw(raw) => raw.version().etag.as_deref(),
-            Body::Ranges(ranges) => ranges.version().etag.as_deref(),
+            Body::Raw(raw) => raw.response(),
+            Body::Decoded(decoded) => decoded.raw().response(),
+            Body::Ranges(ranges) => Some(ranges.response()),
             #[cfg(feature = "async")]
-            Body::TaskRanges(ranges) => ranges.version().etag.as_deref(),
-            Body::Decoded(_) => None,
+            Body::TaskRanges(ranges) => Some(ranges.response()),
         }
+    }
+
+    pub(crate) fn etag(&self) -> Option<&str> {
+        let version = match self {
+            Body::Raw(raw) => raw.version(),
+            Body::Ranges(ranges) => ranges.version(),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => ranges.version(),
+            Body::Decoded(_) => return None,
+        };
+        version.validator.as_deref().filter(|validator| head::is_strong(validator))
     }
 }

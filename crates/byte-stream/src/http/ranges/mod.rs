@@ -23,6 +23,7 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) use self::task::TaskRanges;
 use super::client::Client;
 use super::raw::{Raw, Version, changed};
+use super::response::Response;
 use super::settings::Settings;
 
 pub(crate) struct Ranges {
@@ -40,6 +41,8 @@ pub(crate) struct Ranges {
 /// What is fetched.
 struct Plan {
     version: Version,
+    /// The answer to the request for the first part.
+    response: Response,
     first: u64,
     size: u64,
     part_bytes: u64,
@@ -93,7 +96,7 @@ pub(crate) async fn open(
     let single = client.clone();
     let until = first.saturating_add(part_bytes);
     let has_version = etag.is_some();
-    let version = Version { etag, ..Version::default() };
+    let version = Version { validator: etag, ..Version::default() };
     let mut raw = match Raw::part(client, first, until, version).await {
         // The range is not satisfiable: the resource is empty, or must be requested as a whole.
         Err(error) if error.kind() == ErrorKind::Changed && !has_version => {
@@ -102,22 +105,22 @@ pub(crate) async fn open(
         raw => raw?,
     };
     let version = raw.version().clone();
-    match (raw.is_part(), version.size) {
-        (true, Some(size)) if version.etag.is_some() && size > until => {
-            let plan = Plan { version, first, size, part_bytes, connections };
+    match (raw.is_part(), version.size, raw.response().cloned()) {
+        (true, Some(size), Some(response)) if version.validator.is_some() && size > until => {
+            let plan = Plan { version, response, first, size, part_bytes, connections };
             match mode {
                 Mode::Thread => Ranges::start(raw, plan, cancel.cloned()).map(Opened::Threads),
                 #[cfg(feature = "async")]
                 Mode::Task => Ok(Opened::Task(TaskRanges::new(raw, plan))),
             }
         }
-        (true, Some(_)) if version.etag.is_some() => {
+        (true, Some(_), _) if version.validator.is_some() => {
             raw.unbounded();
             Ok(Opened::Whole(raw))
         }
         // Without a strong ETag, parts of two versions cannot be distinguished.
-        (true, _) => Raw::whole(single, first).await.map(Opened::Whole),
-        (false, _) => {
+        (true, ..) => Raw::whole(single, first).await.map(Opened::Whole),
+        (false, ..) => {
             raw.unbounded();
             Ok(Opened::Whole(raw))
         }
@@ -177,6 +180,10 @@ impl Ranges {
 
     pub(crate) fn version(&self) -> &Version {
         &self.shared.plan.version
+    }
+
+    pub(crate) fn response(&self) -> &Response {
+        &self.shared.plan.response
     }
 }
 

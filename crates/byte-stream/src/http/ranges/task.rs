@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 
 use super::super::client::Client;
 use super::super::raw::{Raw, Version};
+use super::super::response::Response;
 use super::Plan;
 use crate::Result;
 use crate::choice::Choice;
@@ -68,6 +69,10 @@ impl TaskRanges {
 
     pub(crate) fn version(&self) -> &Version {
         &self.plan.version
+    }
+
+    pub(crate) fn response(&self) -> &Response {
+        &self.plan.response
     }
 
     pub(crate) async fn advance(&mut self) -> Result<bool> {

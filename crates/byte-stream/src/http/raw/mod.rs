@@ -18,6 +18,7 @@ use super::encoding::ContentEncoding;
 use super::framing::{Frame, Step};
 use super::netrc;
 use super::rate::Rate;
+use super::response::Response;
 use super::settings::Settings;
 use super::url::Url;
 
@@ -35,6 +36,8 @@ pub(crate) struct Raw {
     chunk: Range<usize>,
     answer: Option<Answer>,
     version: Version,
+    /// The first answer.
+    response: Option<Response>,
     /// The offset in the resource at which the stream began, and that of its next byte.
     first: u64,
     next: u64,
@@ -52,7 +55,8 @@ pub(crate) struct Raw {
 /// What must be equal in all responses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Version {
-    pub(crate) etag: Option<String>,
+    /// A strong `ETag`, or a date that counts as one.
+    pub(crate) validator: Option<String>,
     pub(crate) size: Option<u64>,
     pub(crate) encoding: ContentEncoding,
 }
@@ -66,9 +70,10 @@ impl Raw {
         mode: Mode,
     ) -> Result<Raw> {
         let (client, first, etag) = Raw::client_for(url, settings, cancel, mode)?;
+        let (first, until) = client.settings.range.unwrap_or((first, None));
         let size = buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
-        let mut raw = Raw::new(client, Buffer::new(size), first, None);
-        raw.version.etag = etag;
+        let mut raw = Raw::new(client, Buffer::new(size), first, until);
+        raw.version.validator = etag;
         raw.begin().await?;
         Ok(raw)
     }
@@ -116,6 +121,7 @@ impl Raw {
             chunk: 0..0,
             answer: None,
             version: Version::default(),
+            response: None,
             first,
             next: first,
             until,
@@ -183,6 +189,10 @@ impl Raw {
         }
     }
 
+    pub(crate) fn response(&self) -> Option<&Response> {
+        self.response.as_ref()
+    }
+
     pub(crate) fn version(&self) -> &Version {
         &self.version
     }
@@ -191,7 +201,9 @@ impl Raw {
         Choice {
             strategy: Strategy::Receive { buffer_bytes: self.buffer.len() },
             kind: Kind::Http,
-            size_bytes: self.version.size.map(|size| size.saturating_sub(self.first)),
+            size_bytes: self.version.size.map(|size| {
+                self.until.map_or(size, |until| size.min(until)).saturating_sub(self.first)
+            }),
             cached: Cached::Unknown,
         }
     }
@@ -243,6 +255,15 @@ impl Raw {
         Ok(false)
     }
 
+    /// The end of the requested part, or of the resource if that comes first.
+    fn last_end(&self) -> Option<u64> {
+        match (self.until, self.version.size) {
+            // Chunks of unknown size have their own end, which may come first.
+            (Some(_), None) if self.client.settings.range.is_some() => None,
+            (until, size) => [until, size].into_iter().flatten().min(),
+        }
+    }
+
     /// A server that ignores the range sends more than was requested.
     fn cut_behind_the_part(&mut self) {
         if let Some(until) = self.until.filter(|until| self.next > *until) {
@@ -283,7 +304,7 @@ impl Raw {
         if !self.rest.is_empty() {
             return Err(too_long());
         }
-        if self.skip > 0 || self.until.or(self.version.size).is_some_and(|end| self.next < end) {
+        if self.skip > 0 || self.last_end().is_some_and(|end| self.next < end) {
             self.answer = None;
             return Err(cut(self.next));
         }

@@ -1,11 +1,13 @@
 //! URLs against good and hostile servers: the right bytes or an error, never wrong bytes.
 
+mod answers;
 mod bodies;
 mod cost;
 mod hostile;
 mod requests;
 mod resume;
 mod reuse;
+mod socks;
 
 use std::io::Write;
 use std::time::Duration;
