@@ -51,6 +51,9 @@ pub(crate) trait Store {
     /// All runs, the oldest first.
     fn list(&mut self) -> Result<Vec<Listed>>;
 
+    /// Gives a run another label, or none.
+    fn set_label(&mut self, id: &str, label: Option<&str>) -> Result<()>;
+
     /// Removes a run; a baseline is kept, and the error names it.
     fn delete(&mut self, id: &str) -> Result<()>;
 

@@ -163,7 +163,7 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     if shows_cpu(rows, shape) {
         columns.push(figures(rows, CPU, metric::heading(CPU)).0);
     }
-    for name in rows.more {
+    for name in rows.options.more {
         columns.push(figures(rows, name.metric(), metric::heading(name.metric())).0);
     }
     if shape.shows(Part::PeakRss) {
@@ -260,7 +260,8 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
 fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Filled, Option<Unit>) {
     let stored = metric::unit(name);
     let value = |row: &Row<'_>| row.p50(name).map(|p50| p50.value);
-    let unit = Unit::common(stored, rows.iter().filter_map(value));
+    let given = rows.options.time_unit.and_then(|unit| unit.of(stored));
+    let unit = given.or_else(|| Unit::common(stored, rows.iter().filter_map(value)));
     let text = |value: f64| unit.map_or_else(|| amount(stored, value), |unit| unit.number(value));
     let shown = unit.filter(|_| rows.iter().any(|row| value(row).is_some()));
     let column = Column::right(title).unit(shown.map_or("", |unit| unit.name));

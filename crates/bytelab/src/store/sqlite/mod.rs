@@ -155,6 +155,14 @@ impl Store for Sqlite {
         self.read(reading::list)
     }
 
+    fn set_label(&mut self, id: &str, label: Option<&str>) -> Result<()> {
+        self.write(|transaction| {
+            let run = existing(transaction, id)?;
+            transaction.execute("UPDATE run SET label = ?2 WHERE id = ?1", params![run, label])?;
+            Ok(())
+        })
+    }
+
     fn delete(&mut self, id: &str) -> Result<()> {
         self.write(|transaction| {
             let run = existing(transaction, id)?;
