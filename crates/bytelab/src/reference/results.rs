@@ -233,26 +233,26 @@ mod tests {
                 let p50 = |metric: &str| p50(&published, line[1], metric);
                 // Tolerances for the rounding to milliseconds and megabytes; 128 MiB in the wall
                 // time.
-                for (metric, got, told, slack) in [
+                for (metric, got, published, slack) in [
                     ("wall_ns", p50("wall_ns") / 1e6, line[2], 0.5),
                     ("cpu_ns", p50("cpu_ns") / 1e6, line[3], 0.5),
                     ("throughput", 128e9 / p50("wall_ns"), line[4], 0.01 * number(line[4])),
                     ("peak_rss_bytes", p50("peak_rss_bytes") / 1e6, line[5], 0.5),
                 ] {
                     compared += 1;
-                    if (got - number(told)).abs() > slack {
-                        misfits.push(format!("{} {metric} {got:.0} {told}", line[1]));
+                    if (got - number(published)).abs() > slack {
+                        misfits.push(format!("{} {metric} {got:.0} {published}", line[1]));
                     }
                 }
             }
         }
         assert_eq!(compared, 28 * 4);
         // These values were published in this form; the caveat mentions them.
-        let told = [
+        let published = [
             "dataTask(with:) and an incremental delegate with reduce throughput 181 167",
             "dataTask(with:completionHandler:) and reduce peak_rss_bytes 451 485",
         ];
-        assert_eq!(misfits, told);
+        assert_eq!(misfits, published);
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod report;
 mod sample;
 mod sample_choices;
 mod sample_input;
+mod sample_mergeable;
 #[cfg(feature = "parquet")]
 mod sample_parquet;
 mod signals;
