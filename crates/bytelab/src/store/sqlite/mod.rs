@@ -268,7 +268,7 @@ impl Store for Sqlite {
     fn set_label(&mut self, id: &str, label: Option<&str>) -> Result<()> {
         self.write(|transaction| {
             let run = existing(transaction, id)?;
-            transaction.execute("UPDATE run SET label = ?2 WHERE id = ?1", params![run, label])?;
+            transaction.execute("UPDATE run SET label = ?2 WHERE id = ?1", (run, label))?;
             Ok(())
         })
     }

@@ -388,16 +388,6 @@ impl Schedule {
     fn warm_ns(&self, round_ns: u64) -> u64 {
         (round_ns.saturating_mul(u64::from(self.warm_up)) as f64 * self.warm_share) as u64
     }
-
-    /// Whether the slow cells have not used their share of the time yet.
-    fn has_time_for_slow(&self) -> bool {
-        let taken = self.begun.div_ceil(self.stride());
-        let all_ns = self.slow_ns.saturating_mul(u64::from(taken));
-        match self.design {
-            Design::Fixed => all_ns <= self.limit_ns.saturating_mul(2),
-            Design::Sequential => self.leaves_time_for_others(all_ns),
-        }
-    }
 }
 
 #[cfg(test)]
