@@ -2,7 +2,7 @@
 //! from the experiment's params, or from a file.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -23,6 +23,7 @@ use crate::experiments::{self, Catalogue};
 use crate::pattern;
 use crate::preset_flags::preset;
 use crate::reference::{self, Part, Study};
+use crate::report;
 
 /// Prints the version and ends the process, if nothing else is requested: describing the
 /// subcommands takes longer than starting the process.
@@ -209,12 +210,24 @@ fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -
 #[expect(clippy::exit, reason = "as clap itself does")]
 fn refuse(error: &clap::Error, command: Command) -> ! {
     // A reader that goes away has read what it wanted.
-    let printed = error.print();
+    let printed = print(error);
     let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
     let known = command.ignore_errors(true).try_get_matches();
     let is_cat = known.is_ok_and(|matches| matches.subcommand_name() == Some("cat"));
     let wrong_use = if is_cat { 1 } else { 2 };
     std::process::exit(if error.use_stderr() { wrong_use } else { i32::from(is_lost) })
+}
+
+/// Prints the error or the help. What was typed must not control the terminal: then nothing has a
+/// colour.
+fn print(error: &clap::Error) -> io::Result<()> {
+    let mut typed = std::env::args_os().skip(1);
+    if !error.use_stderr() || !typed.any(|word| word.to_string_lossy().contains(char::is_control)) {
+        return error.print();
+    }
+    let text = error.render().to_string();
+    let lines: Vec<_> = text.lines().map(report::clean).collect();
+    writeln!(io::stderr(), "{}", lines.join("\n"))
 }
 
 /// The experiment that a file declares, and its params as flags of the subcommand.
@@ -232,7 +245,7 @@ fn declared(task: &str, file: &str) -> Result<(Command, custom::Loaded)> {
     let mut defaults = std::mem::take(&mut declared.defaults);
     // The design of a check is fixed.
     defaults.retain(|(id, _)| {
-        !is_check || !["rounds", "sessions", "max_sessions", "time"].contains(id)
+        !is_check || !["rounds", "sessions", "min_sessions", "max_sessions", "time"].contains(id)
     });
     let subcommand = defaults.into_iter().fold(subcommand, |command, (id, value)| {
         command.mut_arg(id, |arg| arg.default_value(value))
@@ -253,10 +266,11 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
 }
 
 /// Flags of `run` that a check of two sides does not use.
-const NO_CHOICE: [&str; 8] = [
+const NO_CHOICE: [&str; 9] = [
     "time",
     "until_decided",
     "margin",
+    "min_sessions",
     "max_sessions",
     "workers",
     "reference",

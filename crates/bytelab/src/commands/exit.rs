@@ -77,6 +77,9 @@ fn print(error: &Error, status: u8) -> ExitCode {
     if error.downcast_ref().is_some_and(broken_pipe) {
         return ExitCode::SUCCESS;
     }
-    let _ = writeln!(io::stderr(), "bytelab: {error:#}");
+    // Texts of the user, of files and of programs are in it.
+    let text = format!("{error:#}");
+    let lines: Vec<_> = text.lines().map(crate::report::clean).collect();
+    let _ = writeln!(io::stderr(), "bytelab: {}", lines.join("\n"));
     ExitCode::from(status)
 }

@@ -11,7 +11,8 @@ use lab::analyze::analyze;
 use lab::run::{Cell, Run};
 
 use super::context::Context;
-use crate::report::export::{self, FORMATS, Format, Kind};
+use crate::experiments::custom;
+use crate::report::export::{self, FORMATS, Format, Kind, Options, Parameters};
 use crate::{atomic_file, store};
 
 #[derive(Args)]
@@ -56,13 +57,17 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     };
     let run = store::load(store.as_mut(), &args.id)?;
     let analysis = analyze(&run);
+    let parameters = parameters(&run);
+    let options = Options { parameters: Some(&parameters), ..Options::default() };
     let left_out = match path {
-        Some(path) => atomic_file::write(path, |file| export::write(format, &run, &analysis, file))
-            .with_context(|| format!("-o {}", path.display()))?,
+        Some(path) => {
+            atomic_file::write(path, |file| export::write(format, &run, &analysis, options, file))
+                .with_context(|| format!("-o {}", path.display()))?
+        }
         None if format.kind == Kind::Binary && io::stdout().is_terminal() => {
             bail!("Parquet is nothing to look at: name a file with -o")
         }
-        None => export::write(format, &run, &analysis, io::stdout())?,
+        None => export::write(format, &run, &analysis, options, io::stdout())?,
     };
     tell(&run, &left_out)?;
     Ok(ExitCode::SUCCESS)
@@ -111,6 +116,12 @@ fn names(which: impl Fn(&Format) -> bool) -> String {
 
 /// More messages than this do not help the reader.
 const SENTENCES: usize = 20;
+
+/// Those of the commands of `bytelab bench`.
+pub(super) fn parameters(run: &Run) -> Parameters {
+    let text = run.plan.definition.as_ref().map(|definition| definition.text.as_str());
+    text.map(custom::parameters).unwrap_or_default()
+}
 
 pub(super) fn tell(run: &Run, left_out: &[String]) -> io::Result<()> {
     let mut err = io::stderr().lock();

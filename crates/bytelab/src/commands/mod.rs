@@ -16,6 +16,7 @@ pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
 mod keep_args;
+pub(crate) mod label;
 mod limits;
 pub(crate) mod list;
 pub(crate) mod measure_args;

@@ -12,7 +12,7 @@ use lab::run::Run;
 
 use super::context::{Context, warn_if_unoptimised};
 use super::exit;
-use super::output::{OutputArgs, print};
+use super::output::{OutputArgs, TableArgs, print};
 use super::study::{self, StudyRequest};
 use crate::measuring::{self, Measured, RunRequest, Shown};
 
@@ -83,9 +83,9 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         (Some(id), None) => resume(id, &output, shown, context),
-        (None, Some(request)) => {
-            measure(&RunRequest { shown, ..request }, context, |run| print(run, &output))
-        }
+        (None, Some(request)) => measure(&RunRequest { shown, ..request }, context, |run| {
+            print(run, &output, TableArgs::default())
+        }),
         _ => anyhow::bail!("name an experiment, or --resume ID"),
     }
 }
@@ -95,7 +95,7 @@ fn resume(id: &str, output: &OutputArgs, shown: Shown, context: &Context) -> Res
     let stop = Stop::on_signals()?;
     let store = context.open_store()?;
     let measured = measuring::resume(&context.experiments, id, store, shown, &stop);
-    conclude(measured, &stop, |run| print(run, output))
+    conclude(measured, &stop, |run| print(run, output, TableArgs::default()))
 }
 
 /// Measures the request and prints the result.

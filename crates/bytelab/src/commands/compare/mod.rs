@@ -23,7 +23,7 @@ use super::limits::{allowed, ensure_once};
 use crate::reference;
 use crate::report::Layout;
 use crate::report::compare::{self, Side};
-use crate::store::{Store, is_machine};
+use crate::store::{self, Store, is_machine};
 
 pub(crate) use self::published::named;
 
@@ -60,8 +60,10 @@ pub(crate) struct CompareArgs {
 
 pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     ensure_once("--fail", &args.fail)?;
+    let sides = args.sides.iter().map(|text| with_ids(text, context));
+    let sides: Vec<String> = sides.collect::<Result<_>>()?;
     let mut wanted: Vec<Wanted<'_>> =
-        args.sides.iter().map(|text| wanted(text)).collect::<Result<_>>()?;
+        sides.iter().map(|text| wanted(text)).collect::<Result<_>>()?;
     wanted.extend(args.label.iter().map(|label| Wanted::Label(label)));
     wanted.extend(args.machine.iter().map(|machine| Wanted::Machine(machine)));
     let [a, b] = &wanted[..] else {
@@ -151,6 +153,16 @@ enum Wanted<'a> {
         shown: String,
         run: Box<Run>,
     },
+}
+
+/// The text of a side with the id of the newest run in place of `latest`.
+fn with_ids(text: &str, context: &Context) -> Result<String> {
+    if text.split(',').all(|id| id != store::LATEST) {
+        return Ok(text.to_owned());
+    }
+    let mut store = context.open_store()?;
+    let ids = text.split(',').map(|id| store::id_of(store.as_mut(), id));
+    Ok(ids.collect::<Result<Vec<String>>>()?.join(","))
 }
 
 fn wanted(text: &str) -> Result<Wanted<'_>> {

@@ -12,6 +12,7 @@ use lab::run::{Cell, Design, Role, Run};
 
 use super::standing::Standing;
 use super::table::{self, Look};
+use super::units::Unit;
 
 pub(crate) struct Rows<'a> {
     pub(crate) family: &'a Family,
@@ -21,14 +22,54 @@ pub(crate) struct Rows<'a> {
     /// The columns of counts: those that a row has, or whose absence in all rows has a known
     /// reason.
     pub(crate) counts: Vec<&'static str>,
-    /// The columns that the user requested.
-    pub(crate) more: &'a [More],
+    pub(crate) options: TableOptions<'a>,
     /// The metrics that the experiment is about, of those that a row has.
     pub(crate) about: Vec<&'static str>,
     /// While the run is measured: by cell of the run, whether it has left.
     pub(crate) left: Option<&'a [bool]>,
     /// The difference up to which two methods are the same.
     pub(crate) margin_percent: f64,
+}
+
+/// How the user wants the tables.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TableOptions<'a> {
+    /// Further columns.
+    pub(crate) more: &'a [More],
+    /// The unit of all times; none: each column has the one that fits.
+    pub(crate) time_unit: Option<TimeUnit>,
+    pub(crate) order: Order,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TimeUnit {
+    Microsecond,
+    Millisecond,
+    Second,
+}
+
+impl TimeUnit {
+    /// None for a metric that is no time.
+    pub(crate) fn of(self, stored: &str) -> Option<Unit> {
+        let name = match self {
+            TimeUnit::Microsecond => "µs",
+            TimeUnit::Millisecond => "ms",
+            TimeUnit::Second => "s",
+        };
+        Unit::ladder(stored).iter().find(|unit| unit.name == name).copied()
+    }
+}
+
+/// The order of the lines of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Order {
+    /// By time, the best first
+    #[default]
+    Auto,
+    /// As the commands were given
+    Command,
+    /// By time, the best first
+    MeanTime,
 }
 
 /// A column that is shown on request.
@@ -119,6 +160,22 @@ pub(crate) fn metric<'a>(summary: Option<&'a CellSummary>, name: &str) -> Option
 
 pub(crate) fn percentile(summary: &Summary, p: u8) -> Option<&Percentile> {
     summary.percentiles.iter().find(|found| (found.p - f64::from(p)).abs() < 1e-9)
+}
+
+/// The same in this order, with these columns and units.
+pub(crate) fn arranged<'a>(
+    run: &'a Run,
+    analysis: &'a Analysis,
+    options: TableOptions<'a>,
+) -> Vec<Rows<'a>> {
+    let mut all = all(run, analysis);
+    for rows in &mut all {
+        rows.options = options;
+        if options.order == Order::Command {
+            rows.contenders.sort_by_key(|row| row.index);
+        }
+    }
+    all
 }
 
 impl<'a> Rows<'a> {
@@ -248,7 +305,8 @@ fn rows<'a>(
         rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
     let margin_percent = margin_percent(&run.plan);
     let (counts, about, left) = (Vec::new(), Vec::new(), None);
-    Rows { family, contenders, yardsticks, counts, more: &[], about, left, margin_percent }
+    let options = TableOptions::default();
+    Rows { family, contenders, yardsticks, counts, options, about, left, margin_percent }
 }
 
 /// The sort key of rows: the deciding metric. A row without it is sorted by its wall time relative

@@ -163,7 +163,7 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     if shows_cpu(rows, shape) {
         columns.push(figures(rows, CPU, metric::heading(CPU)).0);
     }
-    let more = rows.more.iter().map(|more| more.metric());
+    let more = rows.options.more.iter().map(|more| more.metric());
     let more = more.filter(|name| !rows.about.contains(name));
     let more = rows.about.iter().copied().chain(more);
     columns.extend(more.map(|name| figures(rows, name, heading(name)).0));
@@ -172,7 +172,7 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     }
     if shape.shows(Part::Fresh) && is_fresh(rows) {
         let fresh = ["startup_ns", "prepare_ns", "total_ns"].into_iter();
-        columns.extend(fresh.map(|name| figures(rows, name, metric::heading(name)).0));
+        columns.extend(fresh.map(|name| figures(rows, name, heading(name)).0));
     }
     let shown = rows.counts.iter().filter(|count| shape.shows(part_of(count)));
     columns.extend(shown.map(|count| counts(rows, count)));
@@ -261,7 +261,8 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
 fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Filled, Option<Unit>) {
     let stored = metric::unit(name);
     let value = |row: &Row<'_>| row.p50(name).map(|p50| p50.value);
-    let unit = Unit::common(stored, rows.iter().filter_map(value));
+    let given = rows.options.time_unit.and_then(|unit| unit.of(stored));
+    let unit = given.or_else(|| Unit::common(stored, rows.iter().filter_map(value)));
     let text = |value: f64| unit.map_or_else(|| amount(stored, value), |unit| unit.number(value));
     let shown = unit.filter(|_| rows.iter().any(|row| value(row).is_some()));
     let column = Column::right(title).unit(shown.map_or("", |unit| unit.name));

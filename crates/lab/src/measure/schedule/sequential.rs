@@ -72,6 +72,16 @@ impl Schedule {
         self.begun <= self.needed_sessions() || slow_ns <= self.limit_ns / 2
     }
 
+    /// Whether the slow cells have not used their share of the time yet.
+    pub(super) fn has_time_for_slow(&self) -> bool {
+        let taken = self.begun.div_ceil(self.stride());
+        let all_ns = self.slow_ns.saturating_mul(u64::from(taken));
+        match self.design {
+            Design::Fixed => all_ns <= self.limit_ns.saturating_mul(2),
+            Design::Sequential => self.leaves_time_for_others(all_ns),
+        }
+    }
+
     pub(super) fn time_of_slow_ns(&self) -> u64 {
         let of_cell = |(cell, ns): (usize, &u64)| {
             let counts = self.slow.get(cell) == Some(&true) && !self.has_left(cell);
