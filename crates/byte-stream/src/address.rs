@@ -51,6 +51,15 @@ impl Address {
         }
     }
 
+    /// The URL of a remote input.
+    #[cfg(all(feature = "async", feature = "http"))]
+    pub(crate) fn remote(&self) -> Option<&str> {
+        match self {
+            Address::Url(url) if matches!(scheme(url), Some("http" | "https")) => Some(url),
+            _ => None,
+        }
+    }
+
     /// Opens a local input and returns its descriptor, or returns the URL of a remote one.
     pub(crate) fn resolve(self) -> Result<Place> {
         match self {

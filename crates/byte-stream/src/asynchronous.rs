@@ -1,30 +1,36 @@
-//! The same stream for asynchronous programs: a blocking thread of tokio reads, and at most two
-//! chunks are queued.
+//! The same stream for asynchronous programs. What comes from a server, a pipe or a socket is
+//! awaited; files are read by the blocking threads of tokio, a chunk at a time.
 
 use std::fmt;
 use std::io;
+use std::mem::replace;
+use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::sync::mpsc::{Receiver, channel};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, Interest, ReadBuf};
+use tokio::task::spawn_blocking;
 
+use crate::choice::{Choice, Kind};
 use crate::stream::State;
+use crate::wait::task::{race, watch};
 use crate::{Cancel, Error, ErrorKind, Result, Stream};
 
-/// The capacity of the queue of chunks.
-const AHEAD: usize = 2;
-
 /// A [`Stream`] as a futures `Stream` of [`Bytes`] and as tokio's `AsyncRead`. Each chunk is copied
-/// once, out of the stream's buffer. Dropping it cancels a pending read if it was created by
-/// [`open`](AsyncStream::open).
+/// once, out of the stream's buffer. No thread waits for a server, a pipe or a socket, so that any
+/// number of streams can wait at the same time. Needs a tokio runtime with I/O and time
+/// (`enable_all`).
 ///
 /// ```
 /// use byte_stream::{AsyncStream, Stream};
 /// use tokio::io::AsyncReadExt;
 ///
-/// let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+/// let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 /// let text = runtime.block_on(async {
 ///     let mut stream = AsyncStream::open(Stream::options(), "/proc/self/comm").await?;
 ///     let mut text = String::new();
@@ -35,20 +41,49 @@ const AHEAD: usize = 2;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct AsyncStream {
-    /// The end of the stream is a message as well, because a thread that panics closes the channel
-    /// without one.
-    chunks: Receiver<Result<Option<Bytes>>>,
+    /// Only one thread ever has access; the lock is for `Sync`.
+    reading: Mutex<Reading>,
     state: State,
+    choice: Choice,
+    #[cfg(feature = "http")]
+    response: Option<crate::Response>,
     /// The rest of a chunk of which `AsyncRead` has returned a part.
     rest: Bytes,
-    cancel: Option<Cancel>,
+}
+
+enum Reading {
+    Idle(Box<Reader>),
+    Busy(Pin<Box<dyn Future<Output = Step> + Send>>),
+    /// The reader was lost in a panic.
+    Lost,
+}
+
+/// What reading a chunk returns: the reader, for the next one, and the chunk.
+type Step = (Option<Box<Reader>>, Result<Option<Bytes>>);
+
+struct Reader {
+    stream: Stream,
+    way: Way,
+}
+
+/// How the next chunk is waited for.
+enum Way {
+    /// Reading itself suspends the task.
+    #[cfg(feature = "http")]
+    Remote,
+    /// The task waits until the descriptor, a duplicate of the stream's, is ready.
+    Watched(AsyncFd<OwnedFd>),
+    /// Reading blocks a thread, but not for long.
+    Local,
 }
 
 impl AsyncStream {
-    /// Opens a stream and reads it in a blocking thread of the current runtime.
+    /// Opens a stream. Its options have the same effect as those of a [`Stream`].
+    ///
+    /// Panics outside a tokio runtime with I/O and time.
     ///
     /// ```
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     /// # runtime.block_on(async {
     /// let options = byte_stream::Stream::options();
     /// assert!(byte_stream::AsyncStream::open(options, "/no/such").await.is_err());
@@ -56,49 +91,136 @@ impl AsyncStream {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub async fn open(
-        mut options: crate::Options,
+        options: crate::Options,
         address: impl Into<crate::Address>,
     ) -> Result<AsyncStream> {
-        let cancel = match options.cancel.clone() {
-            Some(cancel) => cancel,
-            None => Cancel::new().map_err(Error::io)?,
-        };
-        options = options.cancel(&cancel);
         let address = address.into();
-        let opened = tokio::task::spawn_blocking(move || options.open(address)).await;
+        #[cfg(feature = "http")]
+        if let Some(url) = address.remote() {
+            let name = address.name();
+            let opened = Stream::open_in_task(options, url, &name).await;
+            let stream = opened.map_err(|error| error.named(&name))?;
+            return Ok(AsyncStream::new(Reader { stream, way: Way::Remote }));
+        }
+        let opened = spawn_blocking(move || options.open(address)).await;
         let stream = opened.map_err(|error| Error::io(io::Error::other(error)))??;
-        let mut stream = AsyncStream::from(stream);
-        stream.cancel = Some(cancel);
-        Ok(stream)
+        Ok(AsyncStream::from(stream))
+    }
+
+    fn new(reader: Reader) -> AsyncStream {
+        AsyncStream {
+            choice: reader.stream.choice(),
+            #[cfg(feature = "http")]
+            response: reader.stream.response().cloned(),
+            reading: Mutex::new(Reading::Idle(Box::new(reader))),
+            state: State::Open,
+            rest: Bytes::new(),
+        }
+    }
+
+    /// How the stream is read, and its size if it is known.
+    ///
+    /// ```
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    /// # runtime.block_on(async {
+    /// let options = byte_stream::Stream::options();
+    /// let stream = byte_stream::AsyncStream::open(options, "/proc/self/exe").await?;
+    /// assert!(stream.choice().size_bytes > Some(0));
+    /// # byte_stream::Result::Ok(())
+    /// # })?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn choice(&self) -> Choice {
+        self.choice
+    }
+
+    /// The URL, the status and the headers of the server's answer; `None` for a local input.
+    ///
+    /// ```
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    /// # runtime.block_on(async {
+    /// let options = byte_stream::Stream::options();
+    /// let stream = byte_stream::AsyncStream::open(options, "/dev/null").await?;
+    /// assert_eq!(stream.response(), None);
+    /// # byte_stream::Result::Ok(())
+    /// # })?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn response(&self) -> Option<&crate::Response> {
+        self.response.as_ref()
     }
 }
 
 impl From<Stream> for AsyncStream {
-    /// Panics outside a tokio runtime.
-    fn from(mut stream: Stream) -> AsyncStream {
-        let (sender, chunks) = channel(AHEAD);
-        tokio::task::spawn_blocking(move || {
-            loop {
-                let chunk = stream.next_chunk().map(|chunk| chunk.map(Bytes::copy_from_slice));
-                let is_last = !matches!(chunk, Ok(Some(_)));
-                // Sending fails if the receiver was dropped.
-                if sender.blocking_send(chunk).is_err() || is_last {
-                    return;
-                }
-            }
+    /// The stream of a URL that was opened before blocks a thread for each chunk;
+    /// [`open`](AsyncStream::open) does not.
+    ///
+    /// Panics outside a tokio runtime with I/O and time.
+    fn from(stream: Stream) -> AsyncStream {
+        let can_wait = matches!(stream.choice().kind, Kind::Pipe | Kind::Socket | Kind::Character);
+        let fd = stream.source.fd().filter(|_| can_wait);
+        let watched = fd.and_then(|fd| {
+            // Some devices, such as /dev/zero, are always ready and cannot be watched.
+            watch(fd.try_clone_to_owned().ok()?, Interest::READABLE).ok()
         });
-        AsyncStream { chunks, state: State::Open, rest: Bytes::new(), cancel: None }
+        AsyncStream::new(Reader { stream, way: watched.map_or(Way::Local, Way::Watched) })
     }
+}
+
+impl Reader {
+    async fn next(mut self: Box<Self>) -> Step {
+        let chunk = match &self.way {
+            #[cfg(feature = "http")]
+            Way::Remote => self.stream.next_in_task().await.map(copied),
+            Way::Watched(fd) => match readable(fd, self.stream.cancel.as_ref()).await {
+                Ok(()) => self.stream.next_chunk().map(copied),
+                Err(error) => Err(error.at(self.stream.offset()).named(self.stream.name())),
+            },
+            Way::Local => {
+                let read = spawn_blocking(move || {
+                    let chunk = self.stream.next_chunk().map(copied);
+                    (Some(self), chunk)
+                });
+                return read.await.unwrap_or_else(|_| (None, Err(lost())));
+            }
+        };
+        (Some(self), chunk)
+    }
+}
+
+fn copied(chunk: Option<&[u8]>) -> Option<Bytes> {
+    chunk.map(Bytes::copy_from_slice)
+}
+
+fn lost() -> Error {
+    let text = "reading has panicked, or the runtime is shutting down";
+    Error::new(ErrorKind::Truncated, text)
+}
+
+/// Waits until there are bytes or the end.
+async fn readable(fd: &AsyncFd<OwnedFd>, cancel: Option<&Cancel>) -> Result<()> {
+    let readable = async {
+        loop {
+            let mut guard = fd.readable().await?;
+            // What was ready once may have been read since.
+            let mut polled = [PollFd::new(fd.get_ref(), PollFlags::IN)];
+            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+            if poll(&mut polled, Some(&now))? > 0 {
+                return io::Result::Ok(());
+            }
+            guard.clear_ready();
+        }
+    };
+    let done = race(readable, cancel, None).await?;
+    done.map_or(Ok(()), |ready| ready.map_err(Error::io))
 }
 
 impl AsyncStream {
     /// Returns `None` at the end and on every later call. After an error every call is an error.
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
         let chunk = match self.state {
-            State::Open => ready!(self.chunks.poll_recv(context)).unwrap_or_else(|| {
-                let text = "the thread that reads has panicked, or the runtime is shutting down";
-                Err(Error::new(ErrorKind::Truncated, text))
-            }),
+            State::Open => ready!(self.poll_reading(context)),
             State::Ended => Ok(None),
             State::Failed => {
                 let text = "the stream has failed before and cannot go on";
@@ -111,6 +233,27 @@ impl AsyncStream {
             Err(_) => self.state = State::Failed,
         }
         Poll::Ready(chunk)
+    }
+
+    fn poll_reading(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
+        let reading = self.reading.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut future = match replace(reading, Reading::Lost) {
+            Reading::Idle(reader) => Box::pin(reader.next()),
+            Reading::Busy(future) => future,
+            Reading::Lost => return Poll::Ready(Err(lost())),
+        };
+        // A callback of the caller may panic, and the end that this looks like is an error.
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(Poll::Pending) => {
+                *reading = Reading::Busy(future);
+                Poll::Pending
+            }
+            Ok(Poll::Ready((reader, chunk))) => {
+                *reading = reader.map_or(Reading::Lost, Reading::Idle);
+                Poll::Ready(chunk)
+            }
+            Err(_) => Poll::Ready(Err(lost())),
+        }
     }
 }
 
@@ -151,14 +294,6 @@ impl AsyncRead for AsyncStream {
     }
 }
 
-impl Drop for AsyncStream {
-    fn drop(&mut self) {
-        if let Some(cancel) = &self.cancel {
-            cancel.cancel();
-        }
-    }
-}
-
 impl fmt::Debug for AsyncStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AsyncStream").finish_non_exhaustive()
@@ -175,7 +310,7 @@ mod tests {
     use super::*;
 
     fn run<T>(work: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
     }
 
     #[test]
@@ -206,9 +341,11 @@ mod tests {
                 stream.read(&mut [0]).await.unwrap_err().to_string().contains("Is a directory")
             );
             let (reader, _writer) = io::pipe().unwrap();
-            let fd = std::os::fd::OwnedFd::from(reader);
-            // The runtime waits for its threads: it would never end.
-            drop(AsyncStream::open(Stream::options(), fd).await.unwrap());
+            let mut stream =
+                AsyncStream::open(Stream::options(), OwnedFd::from(reader)).await.unwrap();
+            let first = poll_fn(|cx| Poll::Ready(Pin::new(&mut stream).poll_next(cx).is_ready()));
+            assert!(!first.await);
+            // The runtime waits for its threads: with one that reads it would never end.
         });
     }
 

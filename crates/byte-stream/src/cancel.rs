@@ -35,6 +35,9 @@ struct Inner {
     /// The writing end of `event`.
     #[cfg(not(target_os = "linux"))]
     writer: io::PipeWriter,
+    /// The tasks that wait.
+    #[cfg(feature = "async")]
+    tasks: tokio::sync::Notify,
 }
 
 impl Inner {
@@ -43,14 +46,25 @@ impl Inner {
         use rustix::event::{EventfdFlags, eventfd};
 
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Inner { cancelled: AtomicBool::new(false), event })
+        Ok(Inner {
+            cancelled: AtomicBool::new(false),
+            event,
+            #[cfg(feature = "async")]
+            tasks: tokio::sync::Notify::new(),
+        })
     }
 
     #[cfg(not(target_os = "linux"))]
     fn new() -> io::Result<Inner> {
         let (reader, writer) = io::pipe()?;
         rustix::io::ioctl_fionbio(&writer, true)?;
-        Ok(Inner { cancelled: AtomicBool::new(false), event: reader.into(), writer })
+        Ok(Inner {
+            cancelled: AtomicBool::new(false),
+            event: reader.into(),
+            writer,
+            #[cfg(feature = "async")]
+            tasks: tokio::sync::Notify::new(),
+        })
     }
 
     fn writer(&self) -> BorrowedFd<'_> {
@@ -84,6 +98,14 @@ impl Cancel {
         self.0.cancelled.store(true, Ordering::SeqCst);
         // The write fails only if the counter is full, and then the descriptor is readable already.
         let _ = rustix::io::write(self.0.writer(), &1u64.to_ne_bytes());
+        #[cfg(feature = "async")]
+        self.0.tasks.notify_waiters();
+    }
+
+    /// Ends when the handle is cancelled after this call.
+    #[cfg(feature = "async")]
+    pub(crate) fn cancelled(&self) -> impl Future<Output = ()> {
+        self.0.tasks.notified()
     }
 
     /// Whether [`cancel`](Cancel::cancel) was called.
@@ -115,11 +137,12 @@ fn cancelled() -> Error {
     Error::new(ErrorKind::Cancelled, "cancelled")
 }
 
-/// Waits until one of the descriptors is writable or has failed, and returns its index; `None` if
-/// the deadline passed first.
+/// Waits until one of the descriptors is ready or has failed, and returns its index; `None` if the
+/// deadline passed first.
 #[cfg(feature = "http")]
 pub(crate) fn wait_any(
-    fds: &[&OwnedFd],
+    fds: &[BorrowedFd<'_>],
+    events: PollFlags,
     cancel: Option<&Cancel>,
     deadline: Option<Deadline>,
 ) -> Result<Option<usize>> {
@@ -131,7 +154,7 @@ pub(crate) fn wait_any(
         }
         let left = left.and_then(|left| Timespec::try_from(left).ok());
         let event = cancel.map(|cancel| PollFd::new(&cancel.0.event, PollFlags::IN));
-        let fds = fds.iter().map(|fd| PollFd::new(*fd, PollFlags::OUT));
+        let fds = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, events));
         let mut polled: Vec<PollFd<'_>> = fds.chain(event).collect();
         match poll(&mut polled, left.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}

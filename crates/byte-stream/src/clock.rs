@@ -18,6 +18,11 @@ impl Deadline {
         self.0.checked_add(time).map(Deadline)
     }
 
+    #[cfg(feature = "async")]
+    pub(crate) fn instant(self) -> tokio::time::Instant {
+        self.0.into()
+    }
+
     pub(crate) fn left(self) -> Duration {
         self.0.saturating_duration_since(now())
     }

@@ -186,15 +186,6 @@ impl Error {
         self
     }
 
-    /// Unwraps our own error after it has passed through a `Read`; any other error gets this kind.
-    #[cfg(feature = "http")]
-    pub(crate) fn from_io(error: io::Error, kind: ErrorKind) -> Self {
-        match error.downcast::<Error>() {
-            Ok(error) => error,
-            Err(error) => Error::new(kind, error.to_string()),
-        }
-    }
-
     pub(crate) fn of_output(mut self) -> Self {
         self.0.written = true;
         self

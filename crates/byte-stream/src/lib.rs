@@ -1,4 +1,5 @@
-#![doc = include_str!("../README.md")]
+// The examples of the README need HTTP.
+#![cfg_attr(any(feature = "http", not(doctest)), doc = include_str!("../README.md"))]
 #![warn(missing_docs)]
 
 mod error;
@@ -27,6 +28,8 @@ mod cancel;
 mod check;
 mod clock;
 mod source;
+#[cfg(any(feature = "async", feature = "http"))]
+mod wait;
 
 pub use address::Address;
 #[cfg(feature = "async")]
@@ -36,7 +39,7 @@ pub use choice::{Cached, Choice, Kind, Strategy};
 pub use copy::{Copied, CopyMethod, CopyOptions, Output, copy};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "http")]
-pub use http::Connections;
+pub use http::{Connections, Response};
 pub use options::Options;
 pub use progress::Progress;
 pub use stream::Stream;

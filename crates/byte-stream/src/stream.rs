@@ -11,6 +11,8 @@ use crate::choice::{Choice, Strategy, choose};
 use crate::options::Options;
 use crate::progress::{OnProgress, Progress};
 use crate::source::{Source, read};
+#[cfg(feature = "http")]
+use crate::wait::{Mode, now};
 use crate::{Address, Cancel, Error, ErrorKind, Result};
 
 /// The bytes of a file, a pipe, a descriptor or a URL in order. Each chunk is lent until the next
@@ -89,6 +91,10 @@ impl Stream {
         Stream::named(options, address, &name).map_err(|error| error.named(&name))
     }
 
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(unused_mut, reason = "only those of HTTP are taken out")
+    )]
     fn named(mut options: Options, address: Address, name: &str) -> Result<Stream> {
         options.check()?;
         let (source, choice) = match address.resolve()? {
@@ -99,21 +105,29 @@ impl Stream {
                 local(fd, position, &options)?
             }
             #[cfg(feature = "http")]
-            Place::Http(url) => {
-                // A digest that is verified at the end also detects a body that was cut.
-                options.http.unframed |= options.sha256.is_some();
-                let (buffer_bytes, cancel) =
-                    (options.preferences.buffer_bytes, options.cancel.as_ref());
-                let body = crate::http::open(&url, &mut options.http, buffer_bytes, cancel)?;
-                let choice = body.choice();
-                (Source::Http(Box::new(body)), choice)
-            }
+            Place::Http(url) => now(remote(&url, &mut options, Mode::Thread))?,
             #[cfg(not(feature = "http"))]
             Place::Http(_) => {
                 let text = "byte-stream was built without its feature `http`";
                 return Err(Error::new(ErrorKind::InvalidUse, text));
             }
         };
+        Stream::new(source, choice, options, name)
+    }
+
+    /// Opens a URL; all its waits suspend the task.
+    #[cfg(all(feature = "async", feature = "http"))]
+    pub(crate) async fn open_in_task(
+        mut options: Options,
+        url: &str,
+        name: &str,
+    ) -> Result<Stream> {
+        options.check()?;
+        let (source, choice) = remote(url, &mut options, Mode::Task).await?;
+        Stream::new(source, choice, options, name)
+    }
+
+    fn new(source: Source, choice: Choice, mut options: Options, name: &str) -> Result<Stream> {
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
         if let Some(size) = choice.size_bytes.filter(|size| *size > limit_bytes) {
             return Err(too_large(limit_bytes, &format!("{size} bytes are")));
@@ -211,6 +225,20 @@ impl Stream {
         &self.name
     }
 
+    /// The URL, the status and the headers of the server's answer; `None` for a local input.
+    ///
+    /// ```
+    /// assert_eq!(byte_stream::Stream::open("/dev/null")?.response(), None);
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn response(&self) -> Option<&crate::Response> {
+        match &self.source {
+            Source::Http(body) => body.response(),
+            _ => None,
+        }
+    }
+
     /// The strong `ETag` of an HTTP resource that is not decoded: its version, for
     /// [`Options::resume_from`].
     ///
@@ -243,7 +271,24 @@ impl Stream {
     }
 
     fn advance(&mut self) -> Result<bool> {
-        let advanced = self.try_advance();
+        let advanced = self.source.advance();
+        self.advanced(advanced)
+    }
+
+    /// The next bytes of a URL that was opened in a task.
+    #[cfg(all(feature = "async", feature = "http"))]
+    pub(crate) async fn next_in_task(&mut self) -> Result<Option<&[u8]>> {
+        let Source::Http(body) = &mut self.source else { return self.next_chunk() };
+        let advanced = body.advance().await;
+        if !self.advanced(advanced)? {
+            return Ok(None);
+        }
+        self.next_chunk()
+    }
+
+    /// Takes the chunk that the source has advanced to.
+    fn advanced(&mut self, advanced: Result<bool>) -> Result<bool> {
+        let advanced = advanced.and_then(|advanced| self.check(advanced));
         self.taken = if advanced.is_ok() { 0 } else { self.source.chunk().len() };
         advanced.map_err(|error| {
             self.state = State::Failed;
@@ -251,8 +296,9 @@ impl Stream {
         })
     }
 
-    fn try_advance(&mut self) -> Result<bool> {
-        if !self.source.advance()? {
+    /// Checks the chunk, or the end.
+    fn check(&mut self, advanced: bool) -> Result<bool> {
+        if !advanced {
             self.state = State::Ended;
             if let Some(check) = self.check.take() {
                 check.end()?;
@@ -289,6 +335,16 @@ impl Options {
 
 pub(crate) fn too_large(limit: u64, what: &str) -> Error {
     Error::new(ErrorKind::TooLarge, format!("{what} more than the limit of {limit} bytes"))
+}
+
+#[cfg(feature = "http")]
+async fn remote(url: &str, options: &mut Options, mode: Mode) -> Result<(Source, Choice)> {
+    // A digest that is verified at the end also detects a body that was cut.
+    options.http.unframed |= options.sha256.is_some();
+    let (buffer_bytes, cancel) = (options.preferences.buffer_bytes, options.cancel.as_ref());
+    let body = crate::http::open(url, &mut options.http, buffer_bytes, cancel, mode).await?;
+    let choice = body.choice();
+    Ok((Source::Http(Box::new(body)), choice))
 }
 
 /// Opens the source of a descriptor that stands at `position`.

@@ -112,6 +112,13 @@ impl Error {
         self
     }
 
+    /// Adds where the record begins.
+    #[cold]
+    pub(crate) fn in_record_at(mut self, offset: u64) -> Error {
+        self.0.message = format!("the record at offset {offset}: {}", self.0.message);
+        self
+    }
+
     /// Adds the column.
     #[cfg(feature = "parquet")]
     #[cold]

@@ -8,12 +8,14 @@ mod index;
 mod input;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod part;
 mod random;
 mod random_access;
 mod sampler;
 mod shuffle;
 mod simd;
 mod sink;
+mod sketch;
 mod streaming;
 mod threads;
 mod watch;
@@ -25,8 +27,10 @@ pub use error::{Error, ErrorKind};
 pub use fetch::Method;
 pub use format::Format;
 pub use input::{Column, Population};
+pub use part::Part;
 pub use random::Rng;
 pub use sampler::{Sampler, Stats};
+pub use sketch::Sketch;
 
 #[cfg(fuzzing)]
 #[doc(hidden)]

@@ -24,6 +24,11 @@ impl<R: BufRead> Brotli<R> {
     pub(crate) fn get_ref(&self) -> &R {
         &self.input
     }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn get_mut(&mut self) -> &mut R {
+        &mut self.input
+    }
 }
 
 impl<R: BufRead> Read for Brotli<R> {

@@ -25,6 +25,11 @@ impl<R: BufRead> Gzip<R> {
         self.member.as_ref().expect(MEMBER).get_ref()
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn get_mut(&mut self) -> &mut R {
+        self.member.as_mut().expect(MEMBER).get_mut()
+    }
+
     /// Starts the next member, or ends. As with `gzip`, zeros may precede the end.
     fn next_member(&mut self) -> io::Result<()> {
         let input = self.member.as_mut().expect(MEMBER).get_mut();

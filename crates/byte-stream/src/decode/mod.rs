@@ -147,6 +147,18 @@ impl<R: BufRead> Decoder<R> {
     }
 }
 
+#[cfg(feature = "http")]
+impl<R: BufRead> Decoder<R> {
+    /// The encoded input. If it returns `WouldBlock`, reading can go on when there is more of it.
+    pub(crate) fn get_mut(&mut self) -> &mut R {
+        match &mut self.0 {
+            Format::Gzip(decoder) => decoder.get_mut(),
+            Format::Brotli(decoder) => decoder.get_mut(),
+            Format::Zstd(decoder) => decoder.get_mut(),
+        }
+    }
+}
+
 impl<R: BufRead> Read for Decoder<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // Otherwise reading 0 bytes would look like the end.

@@ -1,18 +1,23 @@
 //! Sends a request and follows redirects until there is a final response.
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use crate::buffer::Buffer;
 use crate::cancel::Cancel;
 use crate::clock::Deadline;
+use crate::wait::Mode;
 use crate::{Error, ErrorKind, Result};
 
 use super::base64::base64;
 use super::connection::Connection;
 use super::connections::{Connections, Route};
+use super::dial::resolve;
 use super::framing::Frame;
 use super::head::{self, HEAD_LIMIT, Head};
+use super::proxy::{Socks, Via};
 use super::settings::Settings;
+use super::socks::{self, Target};
 use super::timeouts::Timeouts;
 use super::url::Url;
 use super::{proxy, tls};
@@ -27,6 +32,7 @@ pub(crate) struct Client {
     /// The end of the redirects that were followed before, where further requests begin.
     pub(crate) resolved: Option<Url>,
     pub(crate) settings: Settings,
+    pub(crate) mode: Mode,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) total: Option<Deadline>,
     /// `Retry-After` of the last refused request.
@@ -42,6 +48,8 @@ pub(crate) struct Answer {
     pub(crate) url: Url,
     pub(crate) connection: Connection,
     pub(crate) head: Head,
+    /// The head as it was received.
+    pub(crate) text: Box<[u8]>,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
@@ -53,19 +61,19 @@ pub(crate) struct Wanted<'a> {
     /// To the end, if `None`.
     pub(crate) last: Option<u64>,
     /// Sent as `If-Range`: the server returns the whole resource if its version is another one.
-    pub(crate) etag: Option<&'a str>,
+    pub(crate) validator: Option<&'a str>,
 }
 
 impl Client {
     /// Returns a successful response. Received bytes of the body are in the buffer.
-    pub(crate) fn get(
+    pub(crate) async fn get(
         &mut self,
         wanted: Option<Wanted<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         self.retry_after_s = None;
         if let Some(url) = self.resolved.clone() {
-            match self.follow(url, wanted, buffer) {
+            match self.follow(url, wanted, buffer).await {
                 Ok(answer) => return Ok(answer),
                 // The target of a redirect may be valid for a limited time.
                 Err(error) if error.kind() == ErrorKind::Status && !error.is_retryable() => {}
@@ -76,20 +84,20 @@ impl Client {
             }
             self.resolved = None;
         }
-        let answer = self.follow(self.url.clone(), wanted, buffer)?;
+        let answer = self.follow(self.url.clone(), wanted, buffer).await?;
         self.resolved = (answer.url != self.url).then(|| answer.url.clone());
         Ok(answer)
     }
 
     /// Requests a URL, and what it redirects to.
-    fn follow(
+    async fn follow(
         &mut self,
         mut url: Url,
         wanted: Option<Wanted<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         for _ in 0..=self.settings.redirects {
-            let answer = self.request_from(&url, wanted, buffer)?;
+            let answer = self.request_from(&url, wanted, buffer).await?;
             match (answer.head.status, &answer.head.location) {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => {
                     url = url.redirect(location)?;
@@ -112,23 +120,24 @@ impl Client {
         Err(Error::new(ErrorKind::Redirect, text))
     }
 
-    fn request_from(
+    async fn request_from(
         &mut self,
         url: &Url,
         wanted: Option<Wanted<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         let route = self.route(url)?;
-        if let Some(connection) = self.connections.as_ref().and_then(|idle| idle.take(&route)) {
-            match self.exchange(connection, url, &route, wanted, buffer) {
+        if let Some(idle) = self.connections.as_ref().and_then(|idle| idle.take(&route)) {
+            let connection = Connection::from_idle(idle, self.timeouts(self.settings.idle_limit))?;
+            match self.exchange(connection, url, &route, wanted, buffer).await {
                 Err(error) if is_final(&error) => return Err(error),
                 // A server may close an idle connection at any time.
                 Err(_) => {}
                 answer => return answer,
             }
         }
-        let connection = self.connect(url, &route, buffer)?;
-        self.exchange(connection, url, &route, wanted, buffer)
+        let connection = self.connect(url, &route, buffer).await?;
+        self.exchange(connection, url, &route, wanted, buffer).await
     }
 
     /// How the server of this URL is reached.
@@ -140,24 +149,30 @@ impl Client {
 
     fn timeouts(&self, idle: Duration) -> Timeouts {
         let stage = Deadline::after(idle);
-        Timeouts { cancel: self.cancel.clone(), idle, stage, total: self.total }
+        Timeouts { mode: self.mode, cancel: self.cancel.clone(), idle, stage, total: self.total }
     }
 
-    fn connect(&self, url: &Url, route: &Route, buffer: &mut Buffer) -> Result<Connection> {
-        let to = route.proxy.as_ref().unwrap_or(url);
+    async fn connect(&self, url: &Url, route: &Route, buffer: &mut Buffer) -> Result<Connection> {
         // Connecting has its own limit.
         let timeouts = self.timeouts(self.settings.connect_limit);
-        let mut connection = Connection::open(&to.host, to.port, timeouts)?;
-        if let Some(config) = &route.tls {
-            if let Some(proxy) = &route.proxy {
-                tunnel(&mut connection, url, proxy, buffer)?;
+        let mut connection = match &route.proxy {
+            None => Connection::open(&url.host, url.port, timeouts).await?,
+            Some(Via::Socks(proxy)) => through_socks(url, proxy, timeouts).await?,
+            Some(Via::Http(proxy)) => {
+                let mut connection = Connection::open(&proxy.host, proxy.port, timeouts).await?;
+                if route.tls.is_some() {
+                    tunnel(&mut connection, url, proxy, buffer).await?;
+                }
+                connection
             }
-            connection.secure(&url.host, config.clone())?;
+        };
+        if let Some(config) = &route.tls {
+            connection.secure(&url.host, config.clone()).await?;
         }
         Ok(connection)
     }
 
-    fn exchange(
+    async fn exchange(
         &self,
         mut connection: Connection,
         url: &Url,
@@ -166,8 +181,13 @@ impl Client {
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         *connection.timeouts() = self.timeouts(self.settings.idle_limit);
-        connection.write(self.request(url, route.proxy.as_ref(), wanted).as_bytes())?;
-        let mut answer = receive(connection, url, buffer)?;
+        let proxy = match &route.proxy {
+            Some(Via::Http(proxy)) => Some(proxy),
+            _ => None,
+        };
+        let request = self.request(url, proxy, wanted);
+        connection.write(request.as_bytes()).await?;
+        let mut answer = receive(connection, url, buffer).await?;
         answer.connection.timeouts().stage = None;
         Ok(answer)
     }
@@ -176,8 +196,9 @@ impl Client {
     pub(crate) fn keep(&self, answer: Answer) {
         if let Some(connections) = self.connections.as_ref().filter(|_| !answer.head.closes)
             && let Ok(route) = self.route(&answer.url)
+            && let Ok(idle) = answer.connection.into_idle()
         {
-            connections.put(route, answer.connection);
+            connections.put(route, idle);
         }
     }
 
@@ -203,11 +224,11 @@ impl Client {
         if self.connections.is_none() {
             header("Connection", "close");
         }
-        if let Some(Wanted { from, last, etag }) = wanted {
+        if let Some(Wanted { from, last, validator }) = wanted {
             let last = last.map(|last| last.to_string()).unwrap_or_default();
             header("Range", &format!("bytes={from}-{last}"));
-            if let Some(etag) = etag {
-                header("If-Range", etag);
+            if let Some(validator) = validator {
+                header("If-Range", validator);
             }
         }
         if let Some(credentials) = plain_proxy.and_then(Url::basic) {
@@ -237,17 +258,38 @@ fn is_final(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut)
 }
 
+/// A connection to the server by a SOCKS proxy.
+async fn through_socks(url: &Url, proxy: &Socks, timeouts: Timeouts) -> Result<Connection> {
+    let target = if proxy.looks_up && url.host.parse::<IpAddr>().is_err() {
+        Target::Name(&url.host)
+    } else {
+        let addresses = resolve(&url.host, url.port, &timeouts).await?;
+        let first = addresses.first().map(SocketAddr::ip);
+        Target::Address(first.ok_or_else(|| {
+            Error::new(ErrorKind::Connect, format!("{} has no address", url.host))
+        })?)
+    };
+    let mut connection = Connection::open(&proxy.host, proxy.port, timeouts).await?;
+    socks::connect(&mut connection, &target, url.port, proxy.user.as_deref()).await?;
+    Ok(connection)
+}
+
 /// Requests a tunnel to the server from a proxy.
-fn tunnel(connection: &mut Connection, url: &Url, proxy: &Url, buffer: &mut Buffer) -> Result<()> {
+async fn tunnel(
+    connection: &mut Connection,
+    url: &Url,
+    proxy: &Url,
+    buffer: &mut Buffer,
+) -> Result<()> {
     let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
     let to = format!("{host}:{}", url.port);
     let credentials =
         proxy.user.as_ref().map(|user| format!("Proxy-Authorization: Basic {}\r\n", base64(user)));
     let credentials = credentials.unwrap_or_default();
-    connection
-        .write(format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n{credentials}\r\n").as_bytes())?;
+    let request = format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n{credentials}\r\n");
+    connection.write(request.as_bytes()).await?;
     let mut end = 0;
-    let (head, n) = read_head(connection, buffer, &mut 0, &mut end)?;
+    let (head, n) = read_head(connection, buffer, &mut 0, &mut end).await?;
     if head.status != 200 {
         return Err(refusal(head.status).and(" (the proxy)"));
     }
@@ -258,22 +300,26 @@ fn tunnel(connection: &mut Connection, url: &Url, proxy: &Url, buffer: &mut Buff
     Ok(())
 }
 
-fn receive(mut connection: Connection, url: &Url, buffer: &mut Buffer) -> Result<Answer> {
+async fn receive(mut connection: Connection, url: &Url, buffer: &mut Buffer) -> Result<Answer> {
     let (mut start, mut end) = (0, 0);
     for _ in 0..=INTERIM_LIMIT {
-        let (head, n) = read_head(&mut connection, buffer, &mut start, &mut end)?;
+        let (head, n) = read_head(&mut connection, buffer, &mut start, &mut end).await?;
+        let text = start..start + n;
         start += n;
         match head.status {
             101 => return Err(Error::new(ErrorKind::Protocol, "the server changed the protocol")),
             100..=199 => {}
-            _ => return Ok(Answer { url: url.clone(), connection, head, start, end }),
+            _ => {
+                let (url, text) = (url.clone(), buffer[text].into());
+                return Ok(Answer { url, connection, head, text, start, end });
+            }
         }
     }
     Err(Error::new(ErrorKind::Protocol, "the server sent more than 16 interim responses"))
 }
 
 /// Reads the head that begins at `start`, and returns it with its length.
-fn read_head(
+async fn read_head(
     connection: &mut Connection,
     buffer: &mut Buffer,
     start: &mut usize,
@@ -297,7 +343,7 @@ fn read_head(
             buffer.copy_within(*start..*end, 0);
             (seen, *end, *start) = (seen - *start, *end - *start, 0);
         }
-        match connection.read(&mut buffer[*end..])? {
+        match connection.read(&mut buffer[*end..]).await? {
             0 => {
                 let text = "the server closed the connection without an answer";
                 return Err(Error::new(ErrorKind::Truncated, text).retryable(true));

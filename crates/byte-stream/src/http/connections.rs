@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustls::ClientConfig;
 
-use super::connection::Connection;
+use super::connection::Idle;
+use super::proxy::Via;
 use super::url::Url;
 
 /// The most connections that are kept; the oldest is closed first.
@@ -21,7 +22,7 @@ const IDLE_LIMIT: usize = 16;
 /// let second = Stream::options().connections(&connections);
 /// ```
 #[derive(Clone, Default)]
-pub struct Connections(Arc<Mutex<Vec<(Route, Connection)>>>);
+pub struct Connections(Arc<Mutex<Vec<(Route, Idle)>>>);
 
 /// Where a connection leads, and how: only a request with the same route may use it.
 #[derive(Clone)]
@@ -29,13 +30,13 @@ pub(crate) struct Route {
     secure: bool,
     host: String,
     port: u16,
-    pub(crate) proxy: Option<Url>,
+    pub(crate) proxy: Option<Via>,
     /// The trusted certificates.
     pub(crate) tls: Option<Arc<ClientConfig>>,
 }
 
 impl Route {
-    pub(crate) fn new(url: &Url, proxy: Option<Url>, tls: Option<Arc<ClientConfig>>) -> Route {
+    pub(crate) fn new(url: &Url, proxy: Option<Via>, tls: Option<Arc<ClientConfig>>) -> Route {
         Route { secure: url.secure, host: url.host.clone(), port: url.port, proxy, tls }
     }
 
@@ -61,7 +62,7 @@ impl Connections {
     }
 
     /// The youngest connection with this route that is still open.
-    pub(crate) fn take(&self, route: &Route) -> Option<Connection> {
+    pub(crate) fn take(&self, route: &Route) -> Option<Idle> {
         let mut idle = self.lock();
         while let Some(at) = idle.iter().rposition(|(of, _)| of.is_same(route)) {
             let (_, mut connection) = idle.remove(at);
@@ -72,7 +73,7 @@ impl Connections {
         None
     }
 
-    pub(crate) fn put(&self, route: Route, connection: Connection) {
+    pub(crate) fn put(&self, route: Route, connection: Idle) {
         let mut idle = self.lock();
         idle.push((route, connection));
         if idle.len() > IDLE_LIMIT {
@@ -80,7 +81,7 @@ impl Connections {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Route, Connection)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Route, Idle)>> {
         // Every change is a single operation of the list, so it is valid even after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

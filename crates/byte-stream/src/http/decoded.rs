@@ -24,15 +24,16 @@ pub(crate) struct Decoded {
 }
 
 impl Decoded {
-    pub(crate) fn new(raw: Raw) -> Result<Decoded> {
-        let mut encoded = Encoded { raw, taken: 0, consumed: 0 };
+    pub(crate) async fn new(raw: Raw) -> Result<Decoded> {
+        let mut encoded = Encoded { raw, taken: 0, consumed: 0, ended: false };
         // An empty body is empty in every encoding.
-        let ended = encoded.fill_buf().map_err(damaged)?.is_empty();
+        encoded.receive().await?;
+        let ended = encoded.ended;
         let ContentEncoding::Known(encoding) = encoded.raw.version().encoding else {
             return Err(wrong("the encoding is not known"));
         };
         let decoder = Decoder::with_window_log(encoding, encoded, ZSTD_WINDOW_LOG);
-        let decoder = decoder.map_err(damaged)?;
+        let decoder = decoder.map_err(|error| damaged(&error))?;
         Ok(Decoded { decoder, buffer: Buffer::new(BUFFER_BYTES), len: 0, produced: 0, ended })
     }
 
@@ -40,13 +41,24 @@ impl Decoded {
         &self.buffer[..self.len]
     }
 
-    pub(crate) fn advance(&mut self) -> Result<bool> {
+    pub(crate) async fn advance(&mut self) -> Result<bool> {
         self.len = 0;
-        if self.ended {
-            return Ok(false);
+        while !self.ended {
+            match self.decoder.read(&mut self.buffer) {
+                Ok(len) => return self.take(len),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.decoder.get_mut().receive().await?;
+                }
+                Err(error) => return Err(damaged(&error)),
+            }
         }
-        self.len = self.decoder.read(&mut self.buffer).map_err(damaged)?;
-        self.produced += self.len as u64;
+        Ok(false)
+    }
+
+    /// Takes the decoded bytes in the buffer; none at the end.
+    fn take(&mut self, len: usize) -> Result<bool> {
+        self.len = len;
+        self.produced += len as u64;
         let times = self.raw().expansion();
         let allowed = self.decoder.get_ref().consumed.saturating_mul(times);
         if self.produced > allowed.max(ALWAYS_ALLOWED_BYTES) {
@@ -62,19 +74,28 @@ impl Decoded {
     }
 }
 
-/// The encoded bytes, as a `BufRead` for the decoders.
+/// The encoded bytes that were received, as a `BufRead` for the decoders: where they end before the
+/// body does, more must be received.
 struct Encoded {
     raw: Raw,
     /// Bytes consumed of the current chunk.
     taken: usize,
     consumed: u64,
+    ended: bool,
+}
+
+impl Encoded {
+    async fn receive(&mut self) -> Result<()> {
+        self.taken = 0;
+        self.ended = !self.raw.advance().await?;
+        Ok(())
+    }
 }
 
 impl BufRead for Encoded {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.taken == self.raw.chunk().len() {
-            self.taken = 0;
-            self.raw.advance().map_err(io::Error::other)?;
+        if self.taken == self.raw.chunk().len() && !self.ended {
+            return Err(io::ErrorKind::WouldBlock.into());
         }
         Ok(&self.raw.chunk()[self.taken..])
     }
@@ -93,13 +114,8 @@ impl Read for Encoded {
     }
 }
 
-/// An error of the connection, which some decoders wrap, or of the encoded data.
-fn damaged(error: io::Error) -> Error {
-    let mut error = Error::from_io(error, ErrorKind::Decode);
-    if error.kind() == ErrorKind::Decode {
-        error = wrong(error.message());
-    }
-    error
+fn damaged(error: &io::Error) -> Error {
+    wrong(&error.to_string())
 }
 
 fn wrong(text: &str) -> Error {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::PollFlags;
@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, connect, sockopt};
 
 use super::timeouts::Timeouts;
-use crate::cancel;
 use crate::clock::Deadline;
+use crate::wait;
 use crate::{Error, ErrorKind, Result};
 
 /// The time that an attempt has before the next address is tried as well (RFC 8305, section 5).
@@ -19,7 +19,7 @@ const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// Races the addresses of a host, as RFC 8305 describes it: an attempt that fails or takes long
 /// does not hold up the next one, and the first connection is used.
-pub(crate) fn dial_any(
+pub(crate) async fn dial_any(
     host: &str,
     addresses: &[SocketAddr],
     timeouts: &Timeouts,
@@ -47,8 +47,9 @@ pub(crate) fn dial_any(
         let limit = Deadline::after(left.time);
         let until =
             if waiting.len() > 0 { [next_at, limit].into_iter().flatten().min() } else { limit };
-        let sockets: Vec<&OwnedFd> = pending.iter().map(|attempt| &attempt.socket).collect();
-        match cancel::wait_any(&sockets, timeouts.cancel.as_ref(), until)? {
+        let sockets: Vec<_> = pending.iter().map(|attempt| attempt.socket.as_fd()).collect();
+        let (mode, cancel) = (timeouts.mode, timeouts.cancel.as_ref());
+        match wait::ready(mode, &sockets, PollFlags::OUT, cancel, until).await? {
             Some(ready) => match pending.remove(ready).finish() {
                 Ok(tcp) => return Ok(tcp),
                 Err(error) => (last, next_at) = (error, None),
@@ -110,7 +111,7 @@ fn failed(text: String) -> Error {
 }
 
 /// Resolves the host in a thread, because the system's resolver cannot be cancelled.
-pub(crate) fn resolve(host: &str, port: u16, timeouts: &Timeouts) -> Result<Vec<SocketAddr>> {
+pub(crate) async fn resolve(host: &str, port: u16, timeouts: &Timeouts) -> Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
@@ -125,7 +126,7 @@ pub(crate) fn resolve(host: &str, port: u16, timeouts: &Timeouts) -> Result<Vec<
         drop(writer);
     };
     thread.spawn(look_up).map_err(Error::io)?;
-    timeouts.wait(&done, PollFlags::IN)?;
+    timeouts.wait(&done, PollFlags::IN).await?;
     match receiver.recv() {
         Ok(Ok(addresses)) => Ok(addresses),
         Ok(Err(error)) => Err(failed(format!("the address of {host}: {error}"))),
@@ -155,9 +156,10 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener};
 
     use super::*;
+    use crate::wait::{Mode, now};
 
     fn timeouts(limit: Duration) -> Timeouts {
-        Timeouts { cancel: None, idle: limit, stage: None, total: None }
+        Timeouts { mode: Mode::Thread, cancel: None, idle: limit, stage: None, total: None }
     }
 
     /// An address that drops connection requests: a listener whose queue is full.
@@ -185,7 +187,8 @@ mod tests {
         let (_listener, _queued, dead) = dead();
         let good = TcpListener::bind("127.0.0.1:0").unwrap();
         let to = good.local_addr().unwrap();
-        let tcp = dial_any("host", &[dead, to], &timeouts(Duration::from_secs(5))).unwrap();
+        let limit = timeouts(Duration::from_secs(5));
+        let tcp = now(dial_any("host", &[dead, to], &limit)).unwrap();
         assert_eq!(tcp.peer_addr().unwrap(), to);
     }
 
@@ -203,7 +206,7 @@ mod tests {
         let cancel = crate::Cancel::new().unwrap();
         cancel.cancel();
         let limits = Timeouts { cancel: Some(cancel), ..timeouts(Duration::from_mins(1)) };
-        let error = dial_any("host", &[dead, dead], &limits).unwrap_err();
+        let error = now(dial_any("host", &[dead, dead], &limits)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
 
@@ -212,7 +215,7 @@ mod tests {
         let (_listener, _queued, dead) = dead();
         let limit = timeouts(Duration::from_millis(600));
         let kind =
-            |addresses: &[SocketAddr]| dial_any("host", addresses, &limit).unwrap_err().kind();
+            |addresses: &[SocketAddr]| now(dial_any("host", addresses, &limit)).unwrap_err().kind();
         assert_eq!(kind(&[]), ErrorKind::Connect);
         assert_eq!(kind(&[refusing(), refusing()]), ErrorKind::Connect);
         assert_eq!(kind(&[dead, refusing()]), ErrorKind::TimedOut);

@@ -3,19 +3,21 @@
 
 use percent_encoding::{AsciiSet, percent_encode};
 
+use super::date;
 use super::encoding::ContentEncoding;
 use super::framing::{Frame, Part};
 use crate::{Error, ErrorKind, Result};
 
 /// Limits for the length of a head and for its number of fields.
 pub(crate) const HEAD_LIMIT: usize = 64 << 10;
-const HEADERS: usize = 128;
+pub(crate) const HEADERS: usize = 128;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) status: u16,
     pub(crate) frame: Frame,
-    /// Strong validators only.
-    pub(crate) etag: Option<String>,
+    /// A strong `ETag`, or a date that counts as one.
+    pub(crate) validator: Option<String>,
     pub(crate) location: Option<String>,
     pub(crate) encoding: ContentEncoding,
     pub(crate) range: Option<ContentRange>,
@@ -67,18 +69,38 @@ impl Head {
             content_range(&value)
                 .ok_or_else(|| wrong(format!("the answer's Content-Range is malformed: {value}")))
         });
+        let date = |name| {
+            let text = one(name).ok().flatten()?;
+            date::parse(&text).map(|at| (text, at))
+        };
+        // The clock of the server counts, not ours.
+        let now = date("Date").map(|(_, at)| at);
         let closes = values("Connection").iter().any(|value| is_in_list(value, b"close"));
         Ok(Head {
             status,
             frame: frame(status, is_old, &values("Transfer-Encoding"), &values("Content-Length"))?,
-            etag: one("ETag")?.filter(|etag| is_strong(etag)),
+            validator: match one("ETag")? {
+                Some(etag) => Some(etag).filter(|etag| is_strong(etag)),
+                None => {
+                    date("Last-Modified").filter(|(_, at)| is_old_enough(*at, now)).map(|d| d.0)
+                }
+            },
             location: location(&values("Location"))?,
             encoding: ContentEncoding::from_values(&values("Content-Encoding")),
             range: range.transpose()?,
-            retry_after_s: one("Retry-After").ok().flatten().and_then(|value| value.parse().ok()),
+            retry_after_s: one("Retry-After").ok().flatten().and_then(|value| {
+                let until = || date::parse(&value)?.checked_sub(now?);
+                value.parse().ok().or_else(until)
+            }),
             closes: closes || is_old,
         })
     }
+}
+
+/// RFC 9110, 8.8.2.2: a date is a strong validator if the resource could not change again within
+/// its second. A minute allows for a clock of its own of the file server.
+fn is_old_enough(modified: u64, now: Option<u64>) -> bool {
+    now.and_then(|now| now.checked_sub(modified)).is_some_and(|age| age >= 60)
 }
 
 /// A redirect. Many servers send UTF-8 as it is, and some send other bytes.
@@ -177,7 +199,7 @@ mod tests {
         let got = match parse(wire.as_bytes()) {
             Ok(Some((head, n))) => {
                 assert_eq!(n, wire.len());
-                format!("{:?} {:?} {:?}", head.frame, head.etag, head.range)
+                format!("{:?} {:?} {:?}", head.frame, head.validator, head.range)
             }
             Ok(None) => "more".to_owned(),
             Err(error) => error.to_string(),
@@ -205,6 +227,36 @@ mod tests {
         check("ETag: W/\"a\"", "Close None None");
         check("ETag: a", "Close None None");
         check("ETag: \"a\"\nETag: \"b\"", "the answer has several ETag");
+    }
+
+    #[test]
+    fn a_date_counts_if_it_is_a_minute_old_and_there_is_no_etag() {
+        let modified = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT";
+        let at = |date: &str, more: &str, expected: &str| {
+            let date = format!("Date: Sun, 06 Nov 1994 {date} GMT");
+            check(&format!("{date}\n{modified}{more}"), &format!("Close {expected} None"));
+        };
+        at("08:50:37", "", "Some(\"Sun, 06 Nov 1994 08:49:37 GMT\")");
+        at("08:50:36", "", "None");
+        at("08:40:00", "", "None");
+        at("08:50:37", "\nETag: W/\"a\"", "None");
+        at("08:50:37", "\nETag: \"a\"", "Some(\"\\\"a\\\"\")");
+        at("08:50:37", "\nLast-Modified: x", "None");
+        check(modified, "Close None None");
+    }
+
+    #[test]
+    fn a_server_may_say_when_to_come_again_by_its_clock() {
+        let after = |lines: &str| {
+            let wire = format!("HTTP/1.1 503 X\r\n{}\r\n\r\n", lines.replace('\n', "\r\n"));
+            parse(wire.as_bytes()).unwrap().unwrap().0.retry_after_s
+        };
+        let until = "Retry-After: Sun, 06 Nov 1994 08:49:37 GMT";
+        assert_eq!(after("Retry-After: 7"), Some(7));
+        assert_eq!(after(&format!("{until}\nDate: Sun, 06 Nov 1994 08:49:07 GMT")), Some(30));
+        assert_eq!(after(&format!("{until}\nDate: Sun, 06 Nov 1994 09:00:00 GMT")), None);
+        assert_eq!(after(until), None);
+        assert_eq!(after("Retry-After: soon"), None);
     }
 
     #[test]

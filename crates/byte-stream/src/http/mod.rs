@@ -5,6 +5,7 @@ mod base64;
 mod client;
 mod connection;
 mod connections;
+mod date;
 mod decoded;
 mod dial;
 mod encoding;
@@ -16,19 +17,26 @@ mod proxy;
 mod ranges;
 mod rate;
 mod raw;
+mod response;
 mod settings;
+mod socket;
+mod socks;
 mod timeouts;
 mod tls;
 mod url;
 
 use crate::choice::Choice;
+use crate::wait::Mode;
 use crate::{Cancel, Result};
 
 pub use self::connections::Connections;
 use self::decoded::Decoded;
 use self::encoding::ContentEncoding;
+#[cfg(feature = "async")]
+use self::ranges::TaskRanges;
 use self::ranges::{Opened, Ranges};
 use self::raw::Raw;
+pub use self::response::Response;
 pub(crate) use self::settings::Settings;
 
 #[cfg(feature = "fuzz")]
@@ -41,22 +49,25 @@ pub(crate) use self::{
 };
 
 /// Requests a resource and returns its body.
-pub(crate) fn open(
+pub(crate) async fn open(
     url: &str,
     settings: &mut Settings,
     buffer_bytes: Option<usize>,
     cancel: Option<&Cancel>,
+    mode: Mode,
 ) -> Result<Body> {
     let decode = settings.decode;
     if settings.parallel > 1 {
-        return Ok(match ranges::open(url, settings, cancel)? {
-            Opened::Parts(ranges) => Body::Ranges(ranges),
+        return Ok(match ranges::open(url, settings, cancel, mode).await? {
+            Opened::Threads(ranges) => Body::Ranges(ranges),
+            #[cfg(feature = "async")]
+            Opened::Task(ranges) => Body::TaskRanges(ranges),
             Opened::Whole(raw) => Body::Raw(raw),
         });
     }
-    let raw = Raw::open(url, settings, buffer_bytes, cancel)?;
+    let raw = Raw::open(url, settings, buffer_bytes, cancel, mode).await?;
     if decode && raw.version().encoding != ContentEncoding::Identity {
-        return Ok(Body::Decoded(Decoded::new(raw)?));
+        return Ok(Body::Decoded(Decoded::new(raw).await?));
     }
     Ok(Body::Raw(raw))
 }
@@ -66,14 +77,18 @@ pub(crate) enum Body {
     Raw(Raw),
     Decoded(Decoded),
     Ranges(Ranges),
+    #[cfg(feature = "async")]
+    TaskRanges(TaskRanges),
 }
 
 impl Body {
-    pub(crate) fn advance(&mut self) -> Result<bool> {
+    pub(crate) async fn advance(&mut self) -> Result<bool> {
         match self {
-            Body::Raw(raw) => raw.advance(),
-            Body::Decoded(decoded) => decoded.advance(),
+            Body::Raw(raw) => raw.advance().await,
+            Body::Decoded(decoded) => decoded.advance().await,
             Body::Ranges(ranges) => ranges.advance(),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => ranges.advance().await,
         }
     }
 
@@ -82,6 +97,8 @@ impl Body {
             Body::Raw(raw) => raw.chunk(),
             Body::Decoded(decoded) => decoded.chunk(),
             Body::Ranges(ranges) => ranges.chunk(),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => ranges.chunk(),
         }
     }
 
@@ -89,16 +106,31 @@ impl Body {
         match self {
             Body::Raw(raw) => raw.choice(),
             Body::Ranges(ranges) => ranges.choice(),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => ranges.choice(),
             // The decoded size is not known in advance.
             Body::Decoded(decoded) => Choice { size_bytes: None, ..decoded.raw().choice() },
         }
     }
 
-    pub(crate) fn etag(&self) -> Option<&str> {
+    pub(crate) fn response(&self) -> Option<&Response> {
         match self {
-            Body::Raw(raw) => raw.version().etag.as_deref(),
-            Body::Ranges(ranges) => ranges.version().etag.as_deref(),
-            Body::Decoded(_) => None,
+            Body::Raw(raw) => raw.response(),
+            Body::Decoded(decoded) => decoded.raw().response(),
+            Body::Ranges(ranges) => Some(ranges.response()),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => Some(ranges.response()),
         }
+    }
+
+    pub(crate) fn etag(&self) -> Option<&str> {
+        let version = match self {
+            Body::Raw(raw) => raw.version(),
+            Body::Ranges(ranges) => ranges.version(),
+            #[cfg(feature = "async")]
+            Body::TaskRanges(ranges) => ranges.version(),
+            Body::Decoded(_) => return None,
+        };
+        version.validator.as_deref().filter(|validator| head::is_strong(validator))
     }
 }

@@ -1,11 +1,12 @@
 //! The part of `Options` that concerns HTTP.
 
+use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
 
 use super::base64::base64;
 use super::connections::Connections;
 use super::head::is_strong;
-use super::settings::Proxy;
+use super::proxy::Proxy;
 use super::tls;
 use crate::{Options, Result};
 
@@ -123,7 +124,8 @@ impl Options {
 
     /// Retries this often [3] after a failure of the network or a busy server, each time after
     /// twice the pause [200 ms]. Received bytes are kept: the rest is requested as a range if a
-    /// strong `ETag` shows that it is the same version. Each further mebibyte resets the count.
+    /// strong `ETag`, or without one an old enough `Last-Modified`, shows that it is the same
+    /// version. Each further mebibyte resets the count.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -155,7 +157,8 @@ impl Options {
         self
     }
 
-    /// Connects through this `http://` proxy, or directly with `None`. By default the environment
+    /// Connects through this proxy, or directly with `None`: `http://`, `socks5://`, or
+    /// `socks5h://`, which looks up the name of the host as well. By default the environment
     /// variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` decide.
     ///
     /// ```
@@ -174,7 +177,21 @@ impl Options {
     /// assert_eq!(error.kind(), byte_stream::ErrorKind::Tls);
     /// ```
     pub fn certificates(mut self, pem: &[u8]) -> Result<Options> {
-        self.http.tls = Some(tls::trusting(pem)?);
+        self.http.pem.trusted = Some(pem.to_owned());
+        self.http.tls = Some(tls::with(&self.http.pem)?);
+        Ok(self)
+    }
+
+    /// Identifies the caller to servers that require it: by the certificate in this PEM text, with
+    /// those that lead to its authority and its private key.
+    ///
+    /// ```
+    /// let error = byte_stream::Stream::options().client_certificate(b"nothing").unwrap_err();
+    /// assert_eq!(error.kind(), byte_stream::ErrorKind::Tls);
+    /// ```
+    pub fn client_certificate(mut self, pem: &[u8]) -> Result<Options> {
+        self.http.pem.identity = Some(pem.to_owned());
+        self.http.tls = Some(tls::with(&self.http.pem)?);
         Ok(self)
     }
 
@@ -216,11 +233,42 @@ impl Options {
         self
     }
 
+    /// Requests a part of the resource: the stream has the bytes of this range, as far as the
+    /// resource has them. A range that begins behind its end is an error. Offsets count from the
+    /// start of the range. If the server ignores the range, the bytes in front of it are discarded.
+    /// Not together with [`decode`](Options::decode), [`parallel`](Options::parallel) or
+    /// [`resume_from`](Options::resume_from).
+    ///
+    /// ```
+    /// let first_kilobyte = byte_stream::Stream::options().range(..1024);
+    /// let rest = byte_stream::Stream::options().range(1024..);
+    /// ```
+    pub fn range(mut self, range: impl RangeBounds<u64>) -> Options {
+        let first = match range.start_bound() {
+            Bound::Included(first) => Some(*first),
+            Bound::Excluded(before) => before.checked_add(1),
+            Bound::Unbounded => Some(0),
+        };
+        let until = match range.end_bound() {
+            Bound::Included(last) => last.checked_add(1),
+            Bound::Excluded(until) => Some(*until),
+            Bound::Unbounded => None,
+        };
+        match first {
+            Some(first) if until.is_none_or(|until| first < until) => {
+                self.http.range = Some((first, until));
+            }
+            _ => self.http.wrong = Some("the range is empty"),
+        }
+        self
+    }
+
     /// Requests a large resource in parts, this many at once [1], each by its own connection, for
     /// servers or networks that limit the rate of a connection. The memory needed is that of one
     /// part more than there are connections. Parts are returned in order, and all are of one
-    /// version, identified by a strong `ETag`. A server without ranges or without a strong `ETag`
-    /// is read as one stream. At most 16; not together with [`decode`](Options::decode).
+    /// version, identified as for [`retries`](Options::retries). A server without ranges, or
+    /// without that, is read as one stream. At most 16; not together with
+    /// [`decode`](Options::decode).
     ///
     /// ```
     /// let options = byte_stream::Stream::options().parallel(4);

@@ -2,11 +2,41 @@
 
 use std::net::IpAddr;
 
-use super::settings::Proxy;
+use percent_encoding::percent_decode_str;
+
 use super::url::Url;
 use crate::{Error, ErrorKind, Result};
 
-pub(crate) fn for_url(url: &Url, setting: &Proxy) -> Result<Option<Url>> {
+/// What the caller has set.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Proxy {
+    Environment,
+    None,
+    Url(String),
+}
+
+/// A proxy, and how it is requested to connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Via {
+    Http(Url),
+    Socks(Socks),
+}
+
+/// A SOCKS5 proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Socks {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// `user:password`.
+    pub(crate) user: Option<Vec<u8>>,
+    /// Whether the proxy looks names up.
+    pub(crate) looks_up: bool,
+}
+
+/// RFC 1928.
+const SOCKS_PORT: u16 = 1080;
+
+pub(crate) fn for_url(url: &Url, setting: &Proxy) -> Result<Option<Via>> {
     let text = match setting {
         Proxy::None => None,
         Proxy::Url(text) => Some(text.clone()),
@@ -15,12 +45,37 @@ pub(crate) fn for_url(url: &Url, setting: &Proxy) -> Result<Option<Url>> {
     let Some(text) = text else { return Ok(None) };
     // A bare `host:port` is accepted, as curl does.
     let text = if text.contains("://") { text } else { format!("http://{text}") };
-    let wrong = |what: &str| Error::new(ErrorKind::InvalidUse, format!("the proxy: {what}"));
+    if let Some(socks) = socks(&text)? {
+        return Ok(Some(Via::Socks(socks)));
+    }
     let proxy = Url::parse(&text).map_err(|error| wrong(error.message()))?;
     if proxy.secure {
-        return Err(wrong("only http:// proxies are known"));
+        return Err(wrong("only http:// and socks5:// proxies are known"));
     }
-    Ok(Some(proxy))
+    Ok(Some(Via::Http(proxy)))
+}
+
+/// The SOCKS proxy of such a URL; `None` for another URL.
+fn socks(text: &str) -> Result<Option<Socks>> {
+    let scheme = text.split("://").next().unwrap_or_default().to_ascii_lowercase();
+    // As for curl, the `h` says that the proxy looks names up.
+    let looks_up = match scheme.as_str() {
+        "socks5" => false,
+        "socks5h" => true,
+        _ => return Ok(None),
+    };
+    let malformed = || wrong("the URL is malformed");
+    let parsed = url::Url::parse(text).map_err(|_| malformed())?;
+    let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(malformed)?;
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let user = [parsed.username(), parsed.password().unwrap_or_default()].join(":");
+    let user = (user != ":").then(|| percent_decode_str(&user).collect());
+    let port = parsed.port().unwrap_or(SOCKS_PORT);
+    Ok(Some(Socks { host, port, user, looks_up }))
+}
+
+fn wrong(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidUse, format!("the proxy: {what}"))
 }
 
 fn from_variables(url: &Url, read: impl Fn(&str) -> Option<String>) -> Option<String> {
@@ -99,8 +154,26 @@ mod tests {
     #[test]
     fn a_proxy_of_another_kind_is_refused() {
         let url = Url::parse("http://a/").unwrap();
-        let error = for_url(&url, &Proxy::Url("socks5://p:1080".to_owned())).unwrap_err();
-        assert_eq!(error.to_string(), "the proxy: the URL is neither http:// nor https://");
-        assert!(for_url(&url, &Proxy::Url("p:3128".to_owned())).unwrap().is_some());
+        let via = |text: &str| for_url(&url, &Proxy::Url(text.to_owned()));
+        let error = |text: &str| via(text).unwrap_err().to_string();
+        assert_eq!(error("ftp://p"), "the proxy: the URL is neither http:// nor https://");
+        assert_eq!(error("https://p"), "the proxy: only http:// and socks5:// proxies are known");
+        assert_eq!(error("socks5://"), "the proxy: the URL is malformed");
+        assert_eq!(error("socks5://p:x"), "the proxy: the URL is malformed");
+        assert!(matches!(via("p:3128").unwrap(), Some(Via::Http(_))));
+    }
+
+    #[test]
+    fn a_socks_proxy_has_a_port_credentials_and_perhaps_names() {
+        let url = Url::parse("https://a/").unwrap();
+        let socks = |text: &str| match for_url(&url, &Proxy::Url(text.to_owned())).unwrap() {
+            Some(Via::Socks(socks)) => socks,
+            other => panic!("{other:?}"),
+        };
+        let plain = socks("socks5://p");
+        assert_eq!((plain.host.as_str(), plain.port, plain.looks_up), ("p", 1080, false));
+        let all = socks("SOCKS5H://u:p%3a@[::1]:80/");
+        assert_eq!((all.host.as_str(), all.port, all.looks_up), ("::1", 80, true));
+        assert_eq!(all.user.as_deref(), Some(b"u:p:".as_slice()));
     }
 }

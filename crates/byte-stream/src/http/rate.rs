@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use rustix::event::PollFlags;
-
 use crate::Result;
-use crate::cancel::{self, Cancel};
+use crate::cancel::Cancel;
 use crate::clock::Deadline;
+use crate::wait::{self, Mode};
 
 pub(crate) struct Rate {
     bytes_per_s: u64,
@@ -36,10 +35,15 @@ impl Rate {
     }
 
     /// Waits until the next bytes may be read, or until the total limit.
-    pub(crate) fn wait(&self, cancel: Option<&Cancel>, total: Option<Deadline>) -> Result<()> {
+    pub(crate) async fn wait(
+        &self,
+        mode: Mode,
+        cancel: Option<&Cancel>,
+        total: Option<Deadline>,
+    ) -> Result<()> {
         let Some(next) = self.next else { return Ok(()) };
         let until = total.map_or(next, |total| total.min(next));
-        cancel::wait(None, PollFlags::empty(), cancel, Some(until)).map(drop)
+        wait::until(mode, cancel, Some(until)).await
     }
 }
 

@@ -6,6 +6,8 @@ use std::time::Duration;
 use rustls::ClientConfig;
 
 use super::connections::Connections;
+use super::proxy::Proxy;
+use super::tls::Pem;
 use crate::{Error, ErrorKind, Result};
 
 /// Large enough to make the cost of a request negligible, small enough to hold several in memory.
@@ -31,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) decode: bool,
     pub(crate) expansion: u64,
     pub(crate) proxy: Proxy,
+    pub(crate) pem: Pem,
+    /// The configuration of `pem`.
     pub(crate) tls: Option<Arc<ClientConfig>>,
     pub(crate) unframed: bool,
     /// An invalid setting, reported when the stream is opened.
@@ -42,13 +46,8 @@ pub(crate) struct Settings {
     pub(crate) part_bytes: usize,
     /// What exists already: its length and its strong validator.
     pub(crate) from: Option<(u64, String)>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Proxy {
-    Environment,
-    None,
-    Url(String),
+    /// The requested part: its first byte, and the byte behind it.
+    pub(crate) range: Option<(u64, Option<u64>)>,
 }
 
 impl Default for Settings {
@@ -67,6 +66,7 @@ impl Default for Settings {
             decode: false,
             expansion: 200,
             proxy: Proxy::Environment,
+            pem: Pem::default(),
             tls: None,
             unframed: false,
             wrong: None,
@@ -74,13 +74,14 @@ impl Default for Settings {
             parallel: 1,
             part_bytes: PART_BYTES,
             from: None,
+            range: None,
         }
     }
 }
 
 impl Settings {
     pub(crate) fn check(&self) -> Result<()> {
-        let Settings { parallel, part_bytes, decode, ref from, .. } = *self;
+        let Settings { parallel, part_bytes, decode, ref from, range, .. } = *self;
         let wrong = match self.wrong {
             Some(wrong) => wrong,
             None if !(1..=CONNECTIONS_LIMIT).contains(&parallel) => {
@@ -95,6 +96,9 @@ impl Settings {
             }
             None if from.is_some() && decode => "decoding cannot be combined with resuming",
             None if parallel > 1 && decode => "decoding cannot be combined with parallel parts",
+            None if range.is_some() && (decode || parallel > 1 || from.is_some()) => {
+                "a range cannot be combined with decoding, parallel parts or resuming"
+            }
             None => return Ok(()),
         };
         Err(Error::new(ErrorKind::InvalidUse, wrong))

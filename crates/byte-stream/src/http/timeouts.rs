@@ -4,14 +4,20 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use rustix::event::PollFlags;
+#[cfg(feature = "async")]
+use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::cancel::{self, Cancel};
 use crate::clock::Deadline;
+#[cfg(feature = "async")]
+use crate::wait::task;
+use crate::wait::{self, Mode};
 use crate::{Error, ErrorKind, Result};
 
 /// The time limits of a connection, and its cancel handle.
 #[derive(Clone)]
 pub(crate) struct Timeouts {
+    pub(crate) mode: Mode,
     pub(crate) cancel: Option<Cancel>,
     /// Time without a byte.
     pub(crate) idle: Duration,
@@ -47,14 +53,33 @@ impl Timeouts {
         Ok(left)
     }
 
-    pub(crate) fn wait(&self, fd: &impl AsFd, events: PollFlags) -> Result<()> {
+    /// Waits until the descriptor is ready or has failed.
+    pub(crate) async fn wait(&self, fd: &impl AsFd, events: PollFlags) -> Result<()> {
         let left = self.left()?;
-        let deadline = Deadline::after(left.time);
-        let fd = Some(fd.as_fd());
-        if cancel::wait(fd, events, self.cancel.as_ref(), deadline)? {
-            Ok(())
+        let (deadline, cancel) = (Deadline::after(left.time), self.cancel.as_ref());
+        let is_ready = if self.mode == Mode::Thread {
+            cancel::wait(Some(fd.as_fd()), events, cancel, deadline)?
         } else {
-            Err((left.lost)())
+            wait::ready(self.mode, &[fd.as_fd()], events, cancel, deadline).await?.is_some()
+        };
+        if is_ready { Ok(()) } else { Err((left.lost)()) }
+    }
+
+    /// Calls until the descriptor, which is non-blocking, is ready for it.
+    #[cfg(feature = "async")]
+    pub(crate) async fn when_ready<Fd: AsFd + std::os::fd::AsRawFd>(
+        &self,
+        fd: &AsyncFd<Fd>,
+        interest: Interest,
+        mut call: impl FnMut(&Fd) -> rustix::io::Result<usize>,
+    ) -> Result<usize> {
+        let left = self.left()?;
+        let calls = fd.async_io(interest, |fd| {
+            rustix::io::retry_on_intr(|| call(fd)).map_err(std::io::Error::from)
+        });
+        match task::race(calls, self.cancel.as_ref(), Deadline::after(left.time)).await? {
+            Some(done) => done.map_err(|error| Error::io(error).retryable(true)),
+            None => Err((left.lost)()),
         }
     }
 }
@@ -78,8 +103,13 @@ mod tests {
         let retryable = limits.map(|(total, idle, stage)| {
             let after = |s| Deadline::after(Duration::from_secs(s));
             let idle = Duration::from_secs(idle);
-            let timeouts =
-                Timeouts { cancel: None, idle, stage: stage.and_then(after), total: after(total) };
+            let timeouts = Timeouts {
+                mode: Mode::Thread,
+                cancel: None,
+                idle,
+                stage: stage.and_then(after),
+                total: after(total),
+            };
             let left = timeouts.left().unwrap();
             assert!(left.time <= Duration::from_secs(1));
             (left.lost)().is_retryable()

@@ -77,6 +77,12 @@ impl Url {
         }
     }
 
+    /// The URL without its credentials and its fragment.
+    pub(crate) fn shown(&self) -> String {
+        let before = &self.parsed[..Position::BeforeUsername];
+        [before, &self.parsed[Position::BeforeHost..Position::AfterQuery]].concat()
+    }
+
     /// The credentials of `Basic …`, if the URL has a user.
     pub(crate) fn basic(&self) -> Option<String> {
         self.user.as_ref().map(|user| {

@@ -22,7 +22,7 @@ impl Source {
             Source::Read(source) => source.advance(),
             Source::Map(source) => source.advance(),
             #[cfg(feature = "http")]
-            Source::Http(source) => source.advance(),
+            Source::Http(source) => crate::wait::now(source.advance()),
         }
     }
 

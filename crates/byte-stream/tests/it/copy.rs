@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use byte_stream::{Cancel, CopyMethod, CopyOptions, ErrorKind, copy};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use crate::kinds::{FROM, From, Input, Output, TO, To, bytes};
-use crate::server::reset_on_close;
+use crate::kinds::{FROM, From, Input, Output, TO, To, bytes, reset_on_close};
 
 const METHODS: &[CopyMethod] = &[
     CopyMethod::CopyFileRange,

@@ -11,8 +11,8 @@ use byte_stream::{Options, Stream};
 use sha2::{Digest, Sha256};
 
 use crate::http::get;
-use crate::kinds::bytes;
-use crate::server::{Request, Server, chunk, good, head, partial, reset_on_close};
+use crate::kinds::{bytes, reset_on_close};
+use crate::server::{Request, Server, chunk, good, head, partial};
 
 /// xorshift64.
 #[derive(Clone)]
@@ -166,20 +166,38 @@ fn serve(resource: &Mutex<Resource>, request: &Request, s: &mut TcpStream) -> st
 
 #[test]
 fn under_any_faults_the_bytes_are_right_or_an_error() {
-    check(3, |_| Stream::options());
+    check(3, get, |_| Stream::options());
+}
+
+#[cfg(feature = "async")]
+#[test]
+fn under_any_faults_a_task_reads_what_is_right_or_an_error() {
+    check(3, crate::asynchronous::get, |_| Stream::options());
+}
+
+#[cfg(feature = "async")]
+#[test]
+fn under_any_faults_a_task_reads_parts_at_once_that_are_right_or_an_error() {
+    check(5, crate::asynchronous::get, in_parts);
 }
 
 #[test]
 fn under_any_faults_parts_at_once_are_right_or_an_error() {
     // A stream of several answers meets more of them.
-    check(5, |run| {
-        let part = [20_000, 50_000][run as usize % 2];
-        Stream::options().parallel(2 + run as usize % 4).part_bytes(part)
-    });
+    check(5, get, in_parts);
+}
+
+fn in_parts(run: u64) -> Options {
+    let part = [20_000, 50_000][run as usize % 2];
+    Stream::options().parallel(2 + run as usize % 4).part_bytes(part)
 }
 
 /// At least one of this many runs must return the bytes.
-fn check(one_of: u64, options: impl Fn(u64) -> Options) {
+fn check(
+    one_of: u64,
+    get: impl Fn(Options, &str) -> byte_stream::Result<Vec<u8>>,
+    options: impl Fn(u64) -> Options,
+) {
     let runs =
         std::env::var("BYTE_STREAM_FAULT_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
     let resource = Arc::new(Mutex::new(Resource::new(0)));

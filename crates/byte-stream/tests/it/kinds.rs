@@ -93,6 +93,12 @@ pub(crate) fn tcp() -> (TcpStream, TcpStream) {
     (client, listener.accept().unwrap().0)
 }
 
+/// The next close of this socket is a reset.
+pub(crate) fn reset_on_close(socket: &TcpStream) {
+    let linger = Some(std::time::Duration::ZERO);
+    rustix::net::sockopt::set_socket_linger(socket, linger).unwrap();
+}
+
 fn nonblocking(fd: OwnedFd) -> OwnedFd {
     fcntl_setfl(&fd, fcntl_getfl(&fd).unwrap() | OFlags::NONBLOCK).unwrap();
     fd

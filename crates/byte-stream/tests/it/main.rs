@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 
 mod allocations;
+#[cfg(all(feature = "async", feature = "http"))]
+mod asynchronous;
 mod copy;
 #[cfg(feature = "decode")]
 mod decode;
@@ -10,6 +12,8 @@ mod decode;
 mod decoding;
 #[cfg(feature = "http")]
 mod faults;
+#[cfg(feature = "http")]
+mod hostile;
 #[cfg(feature = "http")]
 mod http;
 mod kinds;

@@ -169,9 +169,3 @@ pub(crate) fn chunk(socket: &mut impl Write, size: usize, data: &[u8]) -> io::Re
     socket.write_all(data)?;
     socket.write_all(b"\r\n")
 }
-
-/// The next close of this socket is a reset.
-pub(crate) fn reset_on_close(socket: &TcpStream) {
-    let linger = Some(std::time::Duration::ZERO);
-    rustix::net::sockopt::set_socket_linger(socket, linger).unwrap();
-}

@@ -6,37 +6,58 @@ use std::sync::Arc;
 use byte_stream::{ErrorKind, Options};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::http::{get, once, patient};
-use crate::kinds::bytes;
-use crate::server::{Request, Server, good, head, partial, read_request, reset_on_close};
+use crate::kinds::{bytes, reset_on_close};
+use crate::server::{Request, Server, good, head, partial, read_request};
 
 const AUTHORITY: &[u8] = include_bytes!("../data/ca.pem");
 const CERTIFICATE: &[u8] = include_bytes!("../data/server.pem");
+const CLIENTS: &[u8] = include_bytes!("../data/client-ca.pem");
+const CLIENT: &[u8] = include_bytes!("../data/client.pem");
 const KEY: &[u8] = include_bytes!("../data/key.pem");
 
-type Tls = StreamOwned<ServerConnection, std::net::TcpStream>;
+pub(crate) type Tls = StreamOwned<ServerConnection, std::net::TcpStream>;
 
 /// How the connection ends.
 #[derive(Clone, Copy, PartialEq)]
-enum End {
+pub(crate) enum End {
     Proper,
     /// Without TLS's own end.
     Cut,
     Reset,
 }
 
-fn server(
+pub(crate) fn server(
+    serve: impl Fn(&Request, &mut Tls) -> std::io::Result<End> + Send + Sync + 'static,
+) -> (Server, String) {
+    server_for(false, serve)
+}
+
+/// A server that may require a certificate of its clients.
+fn server_for(
+    known_clients: bool,
     serve: impl Fn(&Request, &mut Tls) -> std::io::Result<End> + Send + Sync + 'static,
 ) -> (Server, String) {
     let certificates = CertificateDer::pem_slice_iter(CERTIFICATE).map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier: Arc<dyn ClientCertVerifier> = if known_clients {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(CLIENTS).unwrap()).unwrap();
+        let builder =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+        builder.build().unwrap()
+    } else {
+        WebPkiClientVerifier::no_client_auth()
+    };
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
-        .with_no_client_auth()
+        .with_client_cert_verifier(verifier)
         .with_single_cert(certificates, key)
         .unwrap();
     let config = Arc::new(config);
@@ -56,7 +77,7 @@ fn server(
     (server, url)
 }
 
-fn trusting(options: Options) -> Options {
+pub(crate) fn trusting(options: Options) -> Options {
     options.certificates(AUTHORITY).unwrap()
 }
 
@@ -72,6 +93,26 @@ fn a_certificate_is_checked() {
     let url = format!("https://localhost:{}/", plain.address.port());
     // What it answers is not TLS.
     assert!(get(trusting(once()), &url).is_err());
+}
+
+#[test]
+fn a_client_identifies_itself_by_its_certificate() {
+    let serve = |r: &Request, s: &mut Tls| good(r, s, b"secret", "\"v\"").map(|()| End::Proper);
+    let (_server, url) = server_for(true, serve);
+    let identified = trusting(once()).client_certificate(CLIENT).unwrap();
+    assert_eq!(get(identified, &url).unwrap(), b"secret");
+    // In either order.
+    let identified = trusting(once().client_certificate(CLIENT).unwrap());
+    assert_eq!(get(identified, &url).unwrap(), b"secret");
+    assert!(get(trusting(once()), &url).is_err());
+    // One that the server has not asked for is not sent.
+    let (_server, url) = server(serve);
+    let identified = trusting(once()).client_certificate(CLIENT).unwrap();
+    assert_eq!(get(identified, &url).unwrap(), b"secret");
+    for wrong in [CERTIFICATE, KEY, b"", &[CLIENTS, KEY].concat()] {
+        let error = once().client_certificate(wrong).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Tls, "{error}");
+    }
 }
 
 #[test]
@@ -149,4 +190,24 @@ fn a_chunk_over_tls_is_read_into_one_buffer() {
     let mut all = Vec::new();
     stream.read_to_end(&mut all).unwrap();
     assert!(all == bytes(3 << 20));
+}
+
+#[test]
+fn records_that_came_together_are_received_by_one_call() {
+    let (sent, is_sent) = std::sync::mpsc::channel();
+    let (_server, url) = server(move |r, s| {
+        good(r, s, &bytes(60_000), "\"v\"")?;
+        s.flush()?;
+        // The test ends if it has gone away.
+        let _ = sent.send(());
+        Ok(End::Proper)
+    });
+    let mut stream = trusting(once()).open(&url).unwrap();
+    is_sent.recv().unwrap();
+    // The first one may have come with the head.
+    let mut lengths = Vec::new();
+    while let Some(chunk) = stream.next_chunk().unwrap() {
+        lengths.push(chunk.len());
+    }
+    assert!(lengths.iter().any(|len| *len > 16_384), "{lengths:?}");
 }

@@ -66,8 +66,9 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         writeln!(io::stdout().lock(), "{text}")?;
         return Ok(ExitCode::SUCCESS);
     };
-    let runs = listed.iter().map(|run| store.load(&run.id)).collect::<Result<Vec<Run>>>()?;
     let metric = metric_named(&args.metric);
+    let load = |run: &Listed| store.load_method(&run.id, method, metric);
+    let runs = listed.iter().map(load).collect::<Result<Vec<Run>>>()?;
     let all = series(&runs, method, metric);
     let lacks = |run: &&Run| left_out(run).any(|lacking| lacking == (method.as_str(), metric));
     let older: Vec<&str> = runs.iter().filter(lacks).map(|run| run.id.as_str()).collect();

@@ -43,8 +43,8 @@ pub(crate) struct MeasureArgs {
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
     /// Time limit for the whole run: starting and warming up methods, all points, and counting;
-    /// fewer than six sessions give no verdict [default: 30s for the rounds, and up to 90s in all
-    /// where six sessions need them; none with --rounds]
+    /// fewer than six sessions give no verdict [default: 30s for the rounds, or what six sessions
+    /// take; none with --rounds]
     #[arg(short, long, value_parser = humantime::parse_duration)]
     time: Option<Duration>,
     /// Go on past --time until all is decided, up to ten times as long

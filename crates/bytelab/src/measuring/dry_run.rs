@@ -5,11 +5,11 @@ use std::fmt::Write;
 use anyhow::Result;
 use lab::environment;
 use lab::measure::Job;
-use lab::metric::WALL;
 use lab::param::Point;
-use lab::run::{Cell, Design, Pass, Plan, Run};
-use lab::stats::{LOOKS, median};
+use lab::run::{Design, Plan, Run};
+use lab::stats::LOOKS;
 
+use super::estimate::{Known, sample_ns, seconds, without_slowest};
 use super::prepare::NewRun;
 use super::record::at_most;
 use super::request::RunRequest;
@@ -18,9 +18,6 @@ use crate::store::Store;
 
 /// The number of stored runs that are searched for the methods, the newest first.
 const RUNS_SEARCHED: usize = 10;
-/// Up to two methods that take this share of the time are named.
-const LARGE_SHARE: f64 = 0.2;
-
 /// The plan of the request in words. Nothing is measured.
 pub(crate) fn dry_run(
     experiments: &Catalogue,
@@ -56,9 +53,6 @@ fn cells<'a>(job: &'a Job<'_>, new: &NewRun) -> Vec<Wanted<'a>> {
     cells
 }
 
-/// The time of a sample of a cell, in ns.
-type Known<'a> = (&'a str, f64);
-
 /// The newest run on this machine that has one of these cells, with the times of those that it has.
 fn past<'a>(
     mut store: Box<dyn Store>,
@@ -85,13 +79,6 @@ fn past<'a>(
     Ok(None)
 }
 
-fn sample_ns(cell: &Cell) -> Option<f64> {
-    let walls = cell.values.get(WALL)?;
-    let timed = cell.samples.iter().zip(walls).filter(|(s, _)| s.pass == Pass::Timing);
-    let times: Vec<f64> = timed.map(|(s, ns)| ns * s.ops as f64).filter(|ns| *ns > 0.0).collect();
-    (!times.is_empty()).then(|| median(&times))
-}
-
 fn estimate(
     text: &mut String,
     run: &Run,
@@ -105,36 +92,20 @@ fn estimate(
         Design::Sequential => (LOOKS[0] as u32, 1),
     };
     let samples = f64::from(sessions) * f64::from(rounds + plan.warm_up);
-    let seconds = |sample_ns: f64| samples * sample_ns / 1e9;
-    let all: f64 = known.iter().map(|(_, ns)| ns).sum();
+    let all_ns: f64 = known.iter().map(|(_, ns)| ns).sum();
     let of = if rounds == 1 { "a round".to_owned() } else { format!("{rounds} rounds") };
     write!(
         text,
         "{sessions} sessions of {of} take about {} s by run {}",
-        digits(seconds(all)),
+        seconds(samples * all_ns),
         run.id
     )?;
     if known.len() < cells {
         write!(text, ", in which {} of {cells} are known", known.len())?;
     }
-    let mut of_methods: Vec<Known<'_>> = Vec::new();
-    for (method, ns) in known {
-        match of_methods.iter_mut().find(|(name, _)| name == method) {
-            Some((_, sum)) => *sum += ns,
-            None => of_methods.push((method, *ns)),
-        }
-    }
-    of_methods.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let large = of_methods.iter().take(2).filter(|(_, ns)| *ns >= LARGE_SHARE * all);
-    let large: Vec<String> =
-        large.map(|(name, ns)| format!("without {name} {} s less", digits(seconds(*ns)))).collect();
-    if of_methods.len() > 2 && !large.is_empty() {
-        write!(text, "; {} (-m names those that take part)", large.join(", "))?;
+    let without = without_slowest(known, samples);
+    if !without.is_empty() {
+        write!(text, "; {without}")?;
     }
     Ok(writeln!(text)?)
-}
-
-fn digits(seconds: f64) -> String {
-    let seconds = seconds.max(0.1);
-    if seconds < 9.5 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
 }

@@ -2,6 +2,7 @@
 
 mod choose;
 mod dry_run;
+mod estimate;
 mod plan;
 mod prepare;
 mod progress;
@@ -63,7 +64,7 @@ fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Job<'
     let notes = leave_out(experiment, &mut methods, &points, selection)?;
     ensure!(
         methods.iter().any(|method| method.role == Role::Contender),
-        "none of the chosen methods does the chosen job; `bytelab list {}` tells which does",
+        "none of the chosen methods does the chosen job; `bytelab list {}` lists the jobs of each",
         experiment.name
     );
     let new = NewRun { points, plan, label: request.label.clone(), notes };

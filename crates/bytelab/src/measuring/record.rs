@@ -8,7 +8,8 @@ use anyhow::Result;
 use lab::experiment::Data;
 use lab::launch::{Orphans, Stop};
 use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
-use lab::run::{Cell, Pass, Plan, Run, Status, Warning};
+use lab::run::{Cell, Design, Pass, Plan, Run, Status, Warning};
+use lab::stats::LOOKS;
 use lab::timeline::trace;
 
 use super::prepare::{PreparedRun, Start, prepare_run};
@@ -18,7 +19,7 @@ use super::trace_file::TraceFile;
 use crate::store::{LOCK_LIMIT, Locked, Store};
 use crate::workers::ToolchainVersion;
 
-/// How long a sample waits for a locked store before the measuring continues.
+/// How long the end of a run waits for a locked store before it says so.
 const SHORT: Duration = Duration::from_millis(10);
 
 /// A run, and whether everything that it created was removed.
@@ -75,7 +76,7 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
         store,
         display,
         toolchains,
-        pending: Vec::new(),
+        is_locked: false,
         lock_limit: LOCK_LIMIT,
         needs_all,
     };
@@ -100,10 +101,16 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
         run.notes.extend(left);
         recorder.finish(&run)?;
     }
-    let lost = recorder.lost(&run);
-    let is_kept = lost.is_none();
-    run.notes.extend(lost);
-    measured.map(|()| Measured { run, tidy: tidy && is_kept })
+    run.notes.extend(recorder.is_locked.then(still_locked));
+    measured.map(|()| Measured { run, tidy })
+}
+
+/// The run is in a file beside the store.
+fn still_locked() -> Warning {
+    Warning::noted(
+        "another program keeps the store locked: this run is complete in a file beside it, and the \
+         next command that opens the store puts it there",
+    )
 }
 
 /// Marks a stored run as measured by this process from now on.
@@ -131,7 +138,13 @@ pub(super) fn at_most(job: &Job<'_>, plan: &Plan) -> String {
         );
     }
     let until = if plan.design.is_fixed() { "" } else { "until all is decided, " };
-    let longer = if plan.limits_all { "" } else { ", or its first rounds if these take longer" };
+    let longer = match plan {
+        Plan { limits_all: true, .. } => String::new(),
+        Plan { design: Design::Fixed, .. } => {
+            ", or its first rounds if these take longer".to_owned()
+        }
+        _ => format!(", or {} sessions if these take longer", LOOKS[0]),
+    };
     format!("measuring {methods} of {experiment}: {until}at most {seconds} s{longer}")
 }
 
@@ -155,50 +168,14 @@ struct Recorder {
     display: ProgressDisplay,
     /// The tools with which the run's workers were built.
     toolchains: Vec<ToolchainVersion>,
-    /// The changes not yet stored because another program has locked the store; the run already
-    /// contains them.
-    pending: Vec<Change>,
+    /// Whether another program kept the store locked until the end.
+    is_locked: bool,
     /// How long the end of the run waits for the store.
     lock_limit: Duration,
     needs_all: bool,
 }
 
-/// A change of the run that must be stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    Cell(usize),
-    /// The cell, and the index of its sample.
-    Sample(usize, usize),
-    /// The session whose samples are no longer counted.
-    Aside(u32),
-    Plan,
-    End,
-}
-
 impl Recorder {
-    /// Stores the changes in the order in which they occurred. Changes that a locked store refuses
-    /// are kept for the next attempt.
-    fn keep(&mut self, run: &Run, change: Change) -> Result<()> {
-        let Some(store) = &mut self.store else { return Ok(()) };
-        if change != Change::End || !self.pending.contains(&change) {
-            self.pending.push(change);
-        }
-        let mut kept = 0;
-        let mut ended = Ok(());
-        for change in &self.pending {
-            ended = put(store.as_mut(), run, *change);
-            if ended.is_err() {
-                break;
-            }
-            kept += 1;
-        }
-        self.pending.drain(..kept);
-        match ended {
-            Err(error) if error.is::<Locked>() => Ok(()),
-            ended => ended,
-        }
-    }
-
     /// Removes a run that has no sample to show.
     fn forget_if_empty(&mut self, run: &Run) -> Result<()> {
         match &mut self.store {
@@ -213,31 +190,12 @@ impl Recorder {
         self.store.as_mut().map_or(Ok(()), |store| store.set_lock_limit(limit))
     }
 
-    /// A warning about the changes that could not be stored.
-    fn lost(&self, run: &Run) -> Option<Warning> {
-        let samples = self.pending.iter().filter(|change| matches!(change, Change::Sample(..)));
-        let samples = samples.count();
-        (!self.pending.is_empty()).then(|| {
-            Warning::noted(format!(
-                "another program keeps the store locked: {samples} samples and the end of this run \
-                 are shown here and not kept there; when it is done, measure them again with \
-                 bytelab run --resume {}",
-                run.id
-            ))
-        })
-    }
-}
-
-fn put(store: &mut dyn Store, run: &Run, change: Change) -> Result<()> {
-    match change {
-        Change::Cell(cell) => store.put_cell(&run.id, cell, &run.cells[cell]),
-        Change::Sample(cell, n) => match run.cells[cell].nth(n) {
-            Some((sample, values)) => store.append(&run.id, cell, sample, &values),
-            None => Ok(()),
-        },
-        Change::Aside(session) => store.set_aside(&run.id, session, INTERRUPTED),
-        Change::Plan => store.put_plan(&run.id, &run.plan),
-        Change::End => store.finish(&run.id, run.complete, &run.environment, &run.notes),
+    /// Stores the end of the run, unless the store is locked.
+    fn try_finish(&mut self, run: &Run) -> Result<()> {
+        let Some(store) = &mut self.store else { return Ok(()) };
+        let ended = store.finish(&run.id, run.complete, &run.environment, &run.notes);
+        self.is_locked = ended.as_ref().is_err_and(anyhow::Error::is::<Locked>);
+        if self.is_locked { Ok(()) } else { ended }
     }
 }
 
@@ -255,7 +213,9 @@ impl Record for Recorder {
     }
 
     fn cell(&mut self, run: &Run, cell: usize) -> Result<()> {
-        self.keep(run, Change::Cell(cell))?;
+        if let Some(store) = &mut self.store {
+            store.put_cell(&run.id, cell, &run.cells[cell])?;
+        }
         let Cell { method, status, .. } = &run.cells[cell];
         if !self.needs_all || *status == Status::Measured {
             return Ok(());
@@ -265,15 +225,19 @@ impl Record for Recorder {
 
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
         let last = run.cells[cell].samples.len().saturating_sub(1);
-        self.keep(run, Change::Sample(cell, last))
+        match (&mut self.store, run.cells[cell].nth(last)) {
+            (Some(store), Some((sample, values))) => store.append(&run.id, cell, sample, &values),
+            _ => Ok(()),
+        }
     }
 
     fn set_aside(&mut self, run: &Run, session: u32) -> Result<()> {
-        self.keep(run, Change::Aside(session))
+        let store = self.store.as_mut();
+        store.map_or(Ok(()), |store| store.set_aside(&run.id, session, INTERRUPTED))
     }
 
     fn planned(&mut self, run: &Run) -> Result<()> {
-        self.keep(run, Change::Plan)
+        self.store.as_mut().map_or(Ok(()), |store| store.put_plan(&run.id, &run.plan))
     }
 
     fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
@@ -281,8 +245,8 @@ impl Record for Recorder {
     }
 
     fn finish(&mut self, run: &Run) -> Result<()> {
-        self.keep(run, Change::End)?;
-        if self.pending.is_empty() {
+        self.try_finish(run)?;
+        if !self.is_locked {
             return Ok(());
         }
         self.display.clear();
@@ -291,9 +255,8 @@ impl Record for Recorder {
             format!("another program keeps the store locked; waiting for it up to {seconds} s");
         let _ = writeln!(io::stderr(), "bytelab: {waiting}");
         self.set_lock_limit(self.lock_limit)?;
-        let ended = self.keep(run, Change::End);
-        self.set_lock_limit(SHORT)?;
-        ended
+        self.try_finish(run)?;
+        self.set_lock_limit(SHORT)
     }
 }
 
@@ -303,7 +266,7 @@ mod tests {
     use crate::store::{self, tests::suite};
 
     #[test]
-    fn what_a_locked_store_does_not_take_is_kept_later_or_said_to_be_lost() {
+    fn what_a_locked_store_does_not_take_is_kept_beside_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.sqlite");
         let store = Some(store::open(Some(path.clone().into())).unwrap());
@@ -311,7 +274,7 @@ mod tests {
             store,
             display: ProgressDisplay::new(Shown::Nothing),
             toolchains: Vec::new(),
-            pending: Vec::new(),
+            is_locked: false,
             lock_limit: Duration::ZERO,
             needs_all: false,
         };
@@ -325,18 +288,20 @@ mod tests {
         }
         run.complete = true;
         recorder.finish(&run).unwrap();
-        let lost = recorder.lost(&run).unwrap().to_string();
-        assert!(lost.contains("locked: 3 samples and the end of this run"), "{lost}");
-        assert!(lost.ends_with(&format!("bytelab run --resume {}", run.id)), "{lost}");
-
+        assert!(recorder.is_locked);
+        // The process ends while the store is still locked, and another one looks.
+        drop(recorder);
+        let check = || {
+            let kept = store::open(Some(path.clone().into())).unwrap().load(&run.id).unwrap();
+            assert!(kept.complete);
+            assert_eq!(kept.cells[0].samples, run.cells[0].samples);
+            assert_eq!(kept.cells[0].values, run.cells[0].values);
+            std::fs::read_dir(directory.path())
+                .unwrap()
+                .any(|entry| entry.unwrap().file_name().to_string_lossy().contains("-run-"))
+        };
+        assert!(check(), "the journal is read");
         other.execute_batch("ROLLBACK").unwrap();
-        recorder.finish(&run).unwrap();
-        assert_eq!(recorder.lost(&run), None);
-        let kept = recorder.store.as_mut().unwrap().load(&run.id).unwrap();
-        assert!(kept.complete);
-        assert_eq!(
-            (&kept.cells[0].samples, &kept.cells[0].values),
-            (&run.cells[0].samples, &run.cells[0].values)
-        );
+        assert!(!check(), "the journal is folded");
     }
 }

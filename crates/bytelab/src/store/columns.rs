@@ -32,13 +32,6 @@ pub(super) fn role(word: &str) -> Result<Role> {
     }
 }
 
-pub(super) fn pass_word(pass: Pass) -> &'static str {
-    match pass {
-        Pass::Timing => "timing",
-        Pass::Counting => "counting",
-    }
-}
-
 pub(super) fn pass(word: &str) -> Result<Pass> {
     match word {
         "timing" => Ok(Pass::Timing),

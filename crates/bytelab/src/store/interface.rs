@@ -13,8 +13,8 @@ pub(crate) trait Store {
     /// Stores a run that was measured elsewhere: all of it, or nothing.
     fn add(&mut self, run: &Run) -> Result<String>;
 
-    /// Sets how long each change waits while another program has locked the store. The error is
-    /// then a [`Locked`], and nothing was changed.
+    /// Sets how long a run that begins or ends waits while another program has locked the store.
+    /// The error is then a [`Locked`]; an end that was not stored is kept, and stored later.
     fn set_lock_limit(&mut self, limit: Duration) -> Result<()>;
 
     /// Adds the cell at the next position of the run, or replaces everything in a cell except its
@@ -22,6 +22,7 @@ pub(crate) trait Store {
     fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()>;
 
     /// Adds a sample to the cell at this position. Once it returns, a killed process loses nothing.
+    /// It waits for no lock.
     fn append(
         &mut self,
         id: &str,
@@ -48,10 +49,16 @@ pub(crate) trait Store {
     /// The whole run, with the samples of each cell in the order in which they were taken.
     fn load(&mut self, id: &str) -> Result<Run>;
 
+    /// What the history of a metric of a method needs of a run: the samples of this method with
+    /// this metric, and the answers of the others. The time that this takes depends on the samples
+    /// of the method, and not on those of the run.
+    fn load_method(&mut self, id: &str, method: &str, metric: &str) -> Result<Run>;
+
     /// All runs, the oldest first.
     fn list(&mut self) -> Result<Vec<Listed>>;
 
-    /// Removes a run; a baseline is kept, and the error names it.
+    /// Removes a run and gives its space back. A baseline is kept, and so is a run that another
+    /// process measures; the error says so.
     fn delete(&mut self, id: &str) -> Result<()>;
 
     /// Names a run that others are checked against; the name may have belonged to another run.

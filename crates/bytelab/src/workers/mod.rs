@@ -94,6 +94,25 @@ pub(crate) fn is_here(method: &Method) -> bool {
     toolchain_of(method).is_none_or(|toolchain| toolchain.looked_for().is_ok())
 }
 
+/// Why the method cannot be measured on this machine, as far as that can be found out without
+/// starting its tools: `Swift is not installed`.
+pub(crate) fn not_installed(method: &Method) -> Option<String> {
+    let toolchain = toolchain_of(method).filter(|toolchain| toolchain.looked_for().is_err())?;
+    Some(format!("{} is not installed", title(toolchain.language)))
+}
+
+/// The name of a language as people write it.
+fn title(language: &str) -> String {
+    match language {
+        "cpp" => "C++".to_owned(),
+        "node" => "Node.js".to_owned(),
+        other => {
+            let (first, rest) = other.split_at(other.len().min(1));
+            first.to_uppercase() + rest
+        }
+    }
+}
+
 /// Prints which languages a run omits because their tools are not installed.
 pub(crate) fn tell_left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Result<()> {
     let default: Vec<Method> = methods.filter(|method| method.default).cloned().collect();

@@ -39,11 +39,13 @@ mod numbers;
 mod older;
 mod output;
 mod program;
+mod published;
 mod readme;
 mod report;
 mod sample;
 mod sample_choices;
 mod sample_input;
+mod sample_mergeable;
 #[cfg(feature = "parquet")]
 mod sample_parquet;
 mod signals;

@@ -76,17 +76,17 @@ fn not_measured(run: &Run, notes: &mut Vec<Warning>) {
 }
 
 fn replaced_references(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for family in families {
         let contender = |i: &&usize| run.cells[**i].role == Role::Contender;
         let (Some(first), Some(now)) = (family.cells.iter().find(contender), family.reference)
         else {
             continue;
         };
-        if *first == now || told.contains(&(*first, now)) {
+        if *first == now || seen.contains(&(*first, now)) {
             continue;
         }
-        told.push((*first, now));
+        seen.push((*first, now));
         let [first, now] = [*first, now].map(|cell| run.cells[cell].method.as_str());
         let point = (families.len() > 1).then(|| family.point.clone());
         let text = format!("the reference cannot be compared with; {now} takes its place");

@@ -49,7 +49,8 @@ pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Tables {
 
 /// By point, with the measure of each.
 pub(super) fn families(run: &Run, wrong: &[Option<String>]) -> Vec<Family> {
-    let families = run.points.iter().map(|point| family(run, wrong, point));
+    let stay = stay(run);
+    let families = run.points.iter().map(|point| family(run, wrong, &stay, point));
     let mut families: Vec<Family> = families.collect();
     choose_measures(run, &mut families);
     families
@@ -61,7 +62,7 @@ pub(super) fn choose(run: &Run, wrong: &[Option<String>]) -> Vec<Measure> {
     families(run, wrong).into_iter().map(measure).collect()
 }
 
-fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
+fn family(run: &Run, wrong: &[Option<String>], stay: &[bool], point: &Point) -> Family {
     let cells: Vec<usize> =
         (0..run.cells.len()).filter(|i| run.cells[*i].point.is_part_of(point)).collect();
     let comparable = |i: &usize| {
@@ -74,7 +75,7 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
     let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
     // A method that died, or has left, shares few rounds with the others.
     let measured = || compared.iter().filter(|i| run.cells[**i].status == Status::Measured);
-    let staying = measured().find(|i| stays(run, &run.cells[**i]));
+    let staying = measured().find(|i| stay[**i]);
     let whole = staying.or_else(|| measured().next());
     Family {
         point: point.clone(),
@@ -89,10 +90,12 @@ fn family(run: &Run, wrong: &[Option<String>], point: &Point) -> Family {
     }
 }
 
-/// Whether the cell has not left a run of sequential design. It may lack the newest session, which
-/// may have been interrupted.
-fn stays(run: &Run, cell: &Cell) -> bool {
-    run.plan.design.is_fixed() || sessions_since(run, cell).is_some_and(|sessions| sessions <= 1)
+/// By cell, whether it has not left a run of sequential design. It may lack the newest session,
+/// which may have been interrupted.
+fn stay(run: &Run) -> Vec<bool> {
+    let stays = |since: Option<u32>| since.is_some_and(|sessions| sessions <= 1);
+    let is_fixed = run.plan.design.is_fixed();
+    sessions_since(run).into_iter().map(|since| is_fixed || stays(since)).collect()
 }
 
 /// One measure for all methods of a family, and for families that share a cell, because a pair is

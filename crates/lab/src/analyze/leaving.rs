@@ -38,8 +38,8 @@ impl Decided {
 /// Whether a cell that took part in the newest session has as many sessions as a look needs, so
 /// that verdicts may have changed.
 pub fn is_look(run: &Run) -> bool {
-    let took_part = |cell: &&Cell| sessions_since(run, cell) == Some(0);
-    run.cells.iter().filter(took_part).any(|cell| LOOKS.contains(&sessions(cell)))
+    let mut cells = run.cells.iter().zip(sessions_since(run));
+    cells.any(|(cell, since)| since == Some(0) && LOOKS.contains(&sessions(cell)))
 }
 
 /// What is decided now.

@@ -19,11 +19,21 @@ pub(super) struct Compared {
 /// fixed design.
 pub(super) fn compared(
     run: &Run,
-    [cell, reference]: [usize; 2],
+    cells: [usize; 2],
     metric: &str,
     alpha: f64,
 ) -> Result<Compared, String> {
-    let mut shared = numbered_log_ratios(&run.cells[cell], &run.cells[reference], metric)?;
+    compared_metrics(run, cells.map(|cell| (cell, metric)), alpha)
+}
+
+/// The same where each of the two cells has a metric of its own.
+pub(super) fn compared_metrics(
+    run: &Run,
+    [(cell, metric), (reference, of_reference)]: [(usize, &str); 2],
+    alpha: f64,
+) -> Result<Compared, String> {
+    let both = [(&run.cells[cell], metric), (&run.cells[reference], of_reference)];
+    let mut shared = numbered_log_ratios(both)?;
     let (mut level, mut last) = (Some(alpha), None);
     if !run.plan.design.is_fixed() {
         shared.sort_by_key(|(session, _)| place(run, *session));
@@ -50,15 +60,16 @@ pub(super) fn sessions_needed(run: &Run) -> usize {
     if run.plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
 }
 
-/// How many sessions before the newest one of the run the cell took part last; none for a cell
+/// By cell: how many sessions before the newest one of the run it took part last; none for a cell
 /// without samples.
-pub(super) fn sessions_since(run: &Run, cell: &Cell) -> Option<u32> {
+pub(super) fn sessions_since(run: &Run) -> Vec<Option<u32>> {
     let newest = |cell: &Cell| {
         let timed = cell.samples.iter().filter(|sample| sample.pass == Pass::Timing);
         timed.map(|sample| place(run, sample.session)).max()
     };
-    let of_run = run.cells.iter().filter_map(newest).max()?;
-    Some(of_run - newest(cell)?)
+    let newest: Vec<Option<u32>> = run.cells.iter().map(newest).collect();
+    let of_run = newest.iter().flatten().max().copied();
+    newest.into_iter().map(|newest| Some(of_run? - newest?)).collect()
 }
 
 /// When the session was measured, counted in sessions: one that was interrupted is taken again

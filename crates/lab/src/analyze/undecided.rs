@@ -84,6 +84,7 @@ fn session_ns(run: &Run) -> Option<f64> {
         sessions.dedup();
         (!sessions.is_empty()).then(|| ns / sessions.len() as f64)
     };
-    let stays = |cell: &&Cell| sessions_since(run, cell).is_some_and(|sessions| sessions <= 1);
-    run.cells.iter().filter(stays).filter_map(of_cell).reduce(|a, b| a + b)
+    let cells = run.cells.iter().zip(sessions_since(run));
+    let stays = cells.filter(|(_, since)| since.is_some_and(|sessions| sessions <= 1));
+    stays.filter_map(|(cell, _)| of_cell(cell)).reduce(|a, b| a + b)
 }

@@ -14,7 +14,7 @@ pub fn folio_share(path: &Path) -> Result<f64> {
 
 #[cfg(not(target_os = "linux"))]
 pub fn folio_share(_path: &Path) -> Result<f64> {
-    anyhow::bail!("only Linux tells how its page cache is made up")
+    anyhow::bail!("only Linux reports how its page cache is made up")
 }
 
 #[cfg(target_os = "linux")]

@@ -165,7 +165,7 @@ fn expect_truth(file: &File, metadata: &Metadata) -> Result<()> {
     if own.is_root() || own.as_raw() == metadata.uid() || kernel::may_write(file) {
         return Ok(());
     }
-    bail!("told only to the owner of the file and to who may write it")
+    bail!("the kernel reports it only to the owner of the file and to those who may write to it")
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) enum Tracer {}
 
 impl Tracer {
     pub(crate) fn attach(_root: u32, _window: Window) -> Result<Tracer, String> {
-        Err("only Linux tells the system calls of a process".to_owned())
+        Err("only Linux reports the system calls of a process".to_owned())
     }
 
     pub(crate) fn finish(self) -> Result<Calls, String> {

@@ -100,7 +100,7 @@ impl Watch {
 
     fn run(mut self, ready: &Sender<()>) -> Result<Calls, String> {
         self.seize_all()?;
-        let mut told = false;
+        let mut is_announced = false;
         let mut finishing_since_ns = None;
         loop {
             let news = ptrace::news().map_err(|error| format!("waiting for it: {error}"))?;
@@ -113,8 +113,8 @@ impl Watch {
                 Some(News::Stopped(task, stop)) => self.stopped(task, stop)?,
                 None => {}
             }
-            if !told && self.tasks.values().all(|task| !task.arriving) {
-                told = ready.send(()).is_ok();
+            if !is_announced && self.tasks.values().all(|task| !task.arriving) {
+                is_announced = ready.send(()).is_ok();
             }
             if news.is_some() {
                 self.quiet_since_ns = clock::now_ns();

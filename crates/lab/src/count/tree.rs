@@ -152,13 +152,13 @@ mod tests {
 
     #[test]
     fn threads_are_tasks() {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            sender.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
             ended.recv().unwrap_err();
         });
-        let thread_id = told.recv().unwrap();
+        let thread_id = receiver.recv().unwrap();
         let own = std::process::id();
         let found = tasks(own);
         assert!(found.contains(&own) && found.contains(&thread_id), "{found:?}");

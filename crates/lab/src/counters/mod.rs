@@ -78,9 +78,10 @@ impl Counters {
     }
 
     /// Called before a sample: waits until the process sleeps, up to the limit, and resets the
-    /// peak.
-    pub fn start(&mut self) -> Reading {
-        let reading = self.read_unless_on(|| NO_CPU);
+    /// peak. The switches of a process that reports its own are not read, because the kernel makes
+    /// a long text for them.
+    pub fn start(&mut self, has_own_switches: bool) -> Reading {
+        let reading = self.read_unless_on(|| NO_CPU, !has_own_switches);
         // Where that is not possible the peak is unknown; see `why`.
         let _ = self.reset_peak();
         reading
@@ -91,16 +92,17 @@ impl Counters {
     /// process.
     pub fn read(&mut self) -> Reading {
         // A process that waits for the CPU of the reader is not on it, so its times are exact.
-        self.read_unless_on(this_cpu)
+        self.read_unless_on(this_cpu, true)
     }
 
-    fn read_unless_on(&mut self, cpu: fn() -> u64) -> Reading {
+    fn read_unless_on(&mut self, cpu: fn() -> u64, with_status: bool) -> Reading {
         let mut buffer = [0u8; BUFFER_LEN];
         let mut reading = Reading::default();
         if let Some(text) = pread(self.io.as_ref(), &mut buffer) {
             parse::io(text, &mut reading);
         }
-        if let Some(text) = pread(self.status.as_ref(), &mut buffer) {
+        let status = self.status.as_ref().filter(|_| with_status);
+        if let Some(text) = pread(status, &mut buffer) {
             parse::status(text, &mut reading);
         }
         if self.clear_refs.is_none() {

@@ -32,7 +32,7 @@ fn every_counter_is_either_read_or_explained() {
     let cat = Cat::start();
     let mut counters = Counters::open(cat.0.id());
     let peak = counters.reset_peak();
-    let reading = counters.start();
+    let reading = counters.start(false);
     let check = |metrics: &[&str], value: Option<u64>| {
         for metric in metrics {
             assert_eq!(
@@ -50,6 +50,12 @@ fn every_counter_is_either_read_or_explained() {
     check(PEAK, reading.peak_rss_bytes);
     assert_eq!(peak.is_err(), counters.why().contains_key("peak_rss_bytes"));
     assert_eq!(reading.threads, Some(1));
+
+    let before = counters.start(true);
+    assert_eq!((before.voluntary_switches, before.peak_rss_bytes), (None, None));
+    let used = counters.read().since(&before);
+    assert_eq!(used.voluntary_switches, None);
+    assert_eq!((used.peak_rss_bytes.is_some(), used.threads), (peak.is_ok(), Some(1)));
 }
 
 #[test]

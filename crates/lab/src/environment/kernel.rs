@@ -109,10 +109,10 @@ fn container(tree: &Tree, release: &str) -> Option<String> {
 
 #[cfg(target_env = "gnu")]
 fn libc_version() -> Value {
-    #[expect(unsafe_code, reason = "the C library tells its version by a pointer")]
+    #[expect(unsafe_code, reason = "the C library returns its version as a pointer")]
     // SAFETY: takes no argument and returns a pointer to a constant string.
     let version = unsafe { libc::gnu_get_libc_version() };
-    #[expect(unsafe_code, reason = "the C library tells its version by a pointer")]
+    #[expect(unsafe_code, reason = "the C library returns its version as a pointer")]
     // SAFETY: the string is constant and ends with a zero byte.
     let version = unsafe { CStr::from_ptr(version) };
     format!("glibc {}", version.to_string_lossy()).into()

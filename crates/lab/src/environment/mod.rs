@@ -94,7 +94,7 @@ const SLOW: &[&str] = &[
 ];
 
 /// FNV-1a of the lines `fact=value` of the slow facts, in alphabetical order.
-fn fingerprint(facts: &Facts) -> String {
+pub fn fingerprint(facts: &Facts) -> String {
     let lines =
         SLOW.iter().map(|fact| format!("{fact}={}\n", facts.get(*fact).unwrap_or(&Value::Null)));
     digest(&lines.collect::<String>())
@@ -256,10 +256,10 @@ mod tests {
             ("same", 1.into()),
             ("gone", json!(null)),
         ]);
-        let told = differences(&a, &b);
-        let facts: Vec<&str> = told.iter().map(|difference| difference.fact.as_str()).collect();
+        let found = differences(&a, &b);
+        let facts: Vec<&str> = found.iter().map(|difference| difference.fact.as_str()).collect();
         assert_eq!(facts, ["libc", "aslr", "gone"]);
-        assert_eq!((&told[2].a, &told[2].b), (&json!(2), &json!(null)));
+        assert_eq!((&found[2].a, &found[2].b), (&json!(2), &json!(null)));
         assert_ne!(a.fingerprint, b.fingerprint);
         assert_eq!(differences(&a, &a), []);
     }

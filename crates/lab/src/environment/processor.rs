@@ -158,10 +158,10 @@ fn add_mitigations(tree: &Tree, facts: &mut Facts) {
     let (mut all, mut affected) = (String::new(), Vec::new());
     for name in tree.names(&folder) {
         let Some(line) = tree.line(&format!("{folder}/{name}")) else { continue };
-        let told = format!("{name}: {line}");
-        all = all + &told + "\n";
+        let fact = format!("{name}: {line}");
+        all = all + &fact + "\n";
         if line != "Not affected" {
-            affected.push(told);
+            affected.push(fact);
         }
     }
     let known = !all.is_empty();

@@ -30,6 +30,8 @@ pub(super) struct WorkerClient {
     hello_ns: u64,
     limits: Limits,
     is_built_in: bool,
+    /// Whether its last sample had them.
+    has_own_switches: bool,
 }
 
 impl WorkerClient {
@@ -69,6 +71,7 @@ impl WorkerClient {
             hello_ns: 0,
             limits,
             is_built_in: argv.get(1).is_some_and(|word| word == BUILT_IN),
+            has_own_switches: false,
         })
     }
 
@@ -185,8 +188,10 @@ impl Runner for WorkerClient {
     fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
         // The reading after the last sample cannot be used: runtimes compile, collect and write
         // between samples.
-        let before = self.counters.start();
+        let before = self.counters.start(self.has_own_switches);
         let done = self.ask(n, ops, false)?;
+        let mut told = done.metrics.iter().map(|(name, _)| name.as_str());
+        self.has_own_switches = self.is_built_in && told.any(|name| name == "voluntary_switches");
         let used = self.counters.read().since(&before);
         Ok(RawSample { done, used, ..RawSample::default() })
     }

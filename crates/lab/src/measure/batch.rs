@@ -28,5 +28,7 @@ pub(super) fn shared_ops(batches: &[Batch]) -> Vec<u64> {
     batches.iter().map(shared).collect()
 }
 
+/// Operations are batched until a sample is this many times the step of the clock.
+pub(super) const STEPS_PER_SAMPLE: u64 = 1000;
 /// A sample that takes longer holds no more operations than necessary.
 pub(super) const LONG_NS: u64 = 10_000_000;

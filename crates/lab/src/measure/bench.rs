@@ -100,9 +100,10 @@ impl<'a> Bench<'a> {
         let data = &self.data[point];
         let declared =
             |name: &str| self.job.experiment.params.iter().any(|param| param.name == name);
-        let told = |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
+        let is_given =
+            |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
         let of_old = data.old_arguments.as_ref().filter(|_| matches!(method.how, How::Old { .. }));
-        of_old.unwrap_or(&data.arguments).only(told)
+        of_old.unwrap_or(&data.arguments).only(is_given)
     }
 
     /// Whether a process of the cell need not compute the digest of its bytes again. An older

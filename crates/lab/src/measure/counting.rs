@@ -4,6 +4,7 @@
 
 use anyhow::Result;
 
+use super::agreement::{agree, has};
 use super::bench::{Bench, Halt, Position, reason};
 use super::job::Progress;
 use super::order::order;
@@ -18,8 +19,6 @@ use crate::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 /// All samples have numbers of four digits, because a worker that reads its orders byte by byte
 /// then makes the same number of system calls for each.
 const FIRST_NUMBER: u64 = 1000;
-/// What differs between samples that do the same.
-const VARYING: [&str; 2] = [COUNTING_WALL, PEAK_RSS];
 /// Tracing this many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
 
@@ -44,21 +43,6 @@ fn samples_left(run: &Run, index: usize) -> usize {
     }
     let taken = cell.n(Pass::Counting);
     if agree(cell) { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
-}
-
-/// Whether the last two samples of this pass have the same counts: then more samples add nothing.
-/// Times and the peak of a process vary between all samples.
-fn agree(cell: &Cell) -> bool {
-    let counted = cell.samples.iter().enumerate();
-    let counted = counted.filter(|(_, sample)| sample.counts_in(Pass::Counting));
-    let mut latest = counted.map(|(n, _)| n).rev();
-    let (Some(last), Some(before)) = (latest.next(), latest.next()) else { return false };
-    let counts = cell.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
-    let same = |column: &Vec<f64>| match (column.get(last), column.get(before)) {
-        (Some(last), Some(before)) => last.to_bits() == before.to_bits(),
-        _ => true,
-    };
-    counts.map(|(_, column)| column).all(same)
 }
 
 /// The cells that took part once per session: their counts would take minutes.
@@ -311,10 +295,10 @@ impl Counting<'_, '_> {
                     let both = [general, untraced.clone()].into_iter().flatten();
                     Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
                 });
-                let told = |known: &&str| has(&self.bench.run.cells[index], known);
-                let tells_others = ALLOCATION_METRICS.iter().any(told);
-                let unknown = if ALLOCATION_METRICS.contains(metric) && tells_others {
-                    "the method tells what it allocates itself, but not this"
+                let is_reported = |known: &&str| has(&self.bench.run.cells[index], known);
+                let reports_others = ALLOCATION_METRICS.iter().any(is_reported);
+                let unknown = if ALLOCATION_METRICS.contains(metric) && reports_others {
+                    "the method reports its own allocations, but not this"
                 } else if ALLOCATION_METRICS.contains(metric) {
                     "the program was built without the allocator that counts"
                 } else {
@@ -354,12 +338,6 @@ fn forget_known_peaks(run: &mut Run) {
 
 fn lost(ended: RunError) -> Result<State, Halt> {
     reason(ended).map(State::Lost)
-}
-
-fn has(cell: &Cell, metric: &str) -> bool {
-    let column = cell.values.get(metric).into_iter().flatten();
-    let mut values = cell.samples.iter().zip(column);
-    values.any(|(sample, value)| sample.counts_in(Pass::Counting) && !value.is_nan())
 }
 
 /// The metrics of this pass, per operation: those that were counted from outside, then those that

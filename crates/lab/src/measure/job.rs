@@ -53,6 +53,12 @@ pub enum Progress<'a> {
         /// Remaining time of the rounds; none before the first one has been taken.
         left_ns: Option<u64>,
     },
+    /// The time of the run is too short for its first look, after this number of sessions, and it
+    /// goes on for about this long until then.
+    Longer {
+        sessions: u32,
+        ns: u64,
+    },
     /// After a session of a run of sequential design in which verdicts may have changed.
     Looked {
         decided: &'a Decided,

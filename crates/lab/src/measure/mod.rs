@@ -1,6 +1,7 @@
 //! The rounds: each round measures every method once, in a new random order, and appends every
 //! sample to the run.
 
+mod agreement;
 mod batch;
 mod bench;
 mod counting;
@@ -36,6 +37,7 @@ use crate::param::Point;
 use crate::run::{
     CacheState, Cell, Design, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status, Warning,
 };
+use crate::stats::LOOKS;
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
 /// that state lasts. Values that are known only from the data, such as the size of a given file,
@@ -192,6 +194,7 @@ pub fn measure(
         if !has_time {
             break;
         }
+        announce_longer(&mut bench, &mut schedule);
         let session =
             Session { bench: &mut bench, number, live: &mut live, schedule: &mut schedule };
         finished = unless_stopped(session.run())?.is_some();
@@ -215,7 +218,7 @@ pub fn measure(
     if finished && !has_time && !is_decided {
         note_short_time(bench.run, &schedule);
     }
-    let mut between_ns = schedule.between_ns;
+    let mut between_ns = std::mem::take(&mut schedule.between_ns);
     let facts = &mut bench.run.environment.facts;
     let Shares { steal_share, busy_share_of_others } = noise.finish();
     facts.insert("steal_share".to_owned(), steal_share.into());
@@ -225,7 +228,9 @@ pub fn measure(
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
     }
     if finished {
-        finished = unless_stopped(counting::pass(&mut bench, ends_ns))?.is_some();
+        finished =
+            unless_stopped(counting::pass(&mut bench, ends_ns.saturating_add(schedule.extra_ns)))?
+                .is_some();
     }
     bench.run.complete = finished;
     bench.record.finish(bench.run)
@@ -252,6 +257,14 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
     let looked = Progress::Looked { decided: &decided, left: schedule.left() };
     bench.record.progress(bench.run, &looked);
     Ok(decided.all)
+}
+
+/// Says once how long a run goes on whose own time is too short for its first look.
+fn announce_longer(bench: &mut Bench<'_>, schedule: &mut Schedule) {
+    if let Some(ns) = schedule.said_ns.take() {
+        let longer = Progress::Longer { ns, sessions: LOOKS[0] as u32 };
+        bench.record.progress(bench.run, &longer);
+    }
 }
 
 /// Says which limit would do where the time was too short for a verdict.

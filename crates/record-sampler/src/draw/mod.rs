@@ -24,6 +24,7 @@ pub(crate) use rest::Rest;
 pub(crate) use strata::{Quota, Sizes, Strata};
 pub use systematic::Systematic;
 pub use weighted::WeightedReservoir;
+pub(crate) use weighted::check_weight;
 
 use crate::{Error, ErrorKind, Result};
 

@@ -35,6 +35,15 @@ pub struct WeightedReservoir<T> {
     weight: f64,
 }
 
+/// A weight that is negative or not finite is an error.
+pub(crate) fn check_weight(weight: f64) -> crate::Result<()> {
+    if weight.is_finite() && weight >= 0.0 {
+        return Ok(());
+    }
+    let text = format!("a weight of {weight}: it must be 0 or more, and finite");
+    Err(crate::Error::new(crate::ErrorKind::BadWeight, text))
+}
+
 /// A record and its key ln(u)/weight, which is at most 0; those with the largest keys stay.
 #[derive(Clone, Debug)]
 struct Keyed<T>(f64, T);
@@ -81,10 +90,7 @@ impl<T> WeightedReservoir<T> {
     /// assert!(reservoir.wants(-0.5).is_err());
     /// ```
     pub fn wants(&mut self, weight: f64) -> crate::Result<bool> {
-        if !weight.is_finite() || weight < 0.0 {
-            let text = format!("a weight of {weight}: it must be 0 or more, and finite");
-            return Err(crate::Error::new(crate::ErrorKind::BadWeight, text));
-        }
+        check_weight(weight)?;
         if weight == 0.0 || self.n == 0 {
             return Ok(false);
         }

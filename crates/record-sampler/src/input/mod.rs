@@ -70,7 +70,7 @@ pub struct Population {
 }
 
 /// A longer record is more often the result of a missing quote.
-const MAX_RECORD: u64 = 64 << 20;
+pub(crate) const MAX_RECORD: u64 = 64 << 20;
 
 /// One file or stream.
 pub(crate) struct Input {
@@ -294,6 +294,20 @@ impl Population {
     /// Whether all records can be read more than once.
     pub(crate) fn can_be_reread(&self) -> bool {
         self.inputs.iter().all(|input| !matches!(input.source, Source::Stream(_)))
+    }
+
+    /// Results from a file that has changed meanwhile are meaningless, whether a sample or an
+    /// error. Returns a note as well, if a file has grown.
+    pub(crate) fn unless_changed<T>(&self, result: Result<T>) -> Result<(T, Option<String>)> {
+        let is_finding = |error: &Error| {
+            !matches!(error.kind(), ErrorKind::Io | ErrorKind::Write | ErrorKind::Stopped)
+        };
+        let result = match result {
+            Err(error) if !is_finding(&error) => return Err(error),
+            result => result,
+        };
+        let note = self.check_unchanged()?;
+        result.map(|value| (value, Some(note).filter(|note| !note.is_empty())))
     }
 
     /// Verifies that no file has changed since it was opened, but for bytes that were appended to

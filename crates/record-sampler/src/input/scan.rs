@@ -40,6 +40,9 @@ pub(crate) struct Scanned<'a> {
     pub(crate) bytes: &'a [u8],
     /// Its offset, as if all inputs were one.
     pub(crate) at: u64,
+    /// The number of its input, and its offset in it.
+    pub(crate) input: usize,
+    pub(crate) offset: u64,
     pub(crate) is_after_crlf: bool,
 }
 
@@ -123,6 +126,22 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    /// Continues in the current input, if it is a file that can be read at any offset, behind a
+    /// record that ends there with these two bytes.
+    pub(crate) fn continue_at(&mut self, offset: u64, last_two: [u8; 2]) {
+        let input = self.next_input.checked_sub(1).and_then(|at| self.population.inputs.get(at));
+        let (Some(records), Some(Source::File(file))) =
+            (&mut self.current, input.map(|input| &input.source))
+        else {
+            return;
+        };
+        self.bytes_before += records.bytes_read();
+        self.jumped += offset;
+        let reader = FileReader { offset, ..FileReader::new(file) };
+        let watch = self.watch.clone();
+        records.continue_at((offset, last_two), Box::new(Watched { reader, watch }));
+    }
+
     /// The next record.
     pub(crate) fn next(&mut self) -> Result<Option<Scanned<'_>>> {
         let found = loop {
@@ -137,8 +156,8 @@ impl<'a> Scan<'a> {
         self.rank += 1;
         Ok(self.current.as_ref().map(|records| {
             let Found { offset, is_after_crlf, .. } = found;
-            let bytes = records.bytes(&found);
-            Scanned { rank, bytes, at: self.base + offset, is_after_crlf }
+            let (bytes, input) = (records.bytes(&found), self.next_input - 1);
+            Scanned { rank, bytes, at: self.base + offset, input, offset, is_after_crlf }
         }))
     }
 
@@ -166,8 +185,15 @@ impl<'a> Scan<'a> {
     }
 
     fn named(&self, error: Error) -> Error {
-        let input = self.next_input.checked_sub(1).and_then(|i| self.population.inputs.get(i));
-        match input {
+        match self.next_input.checked_sub(1) {
+            Some(input) => self.named_by(input, error),
+            None => error,
+        }
+    }
+
+    /// The error with the path of this input.
+    pub(crate) fn named_by(&self, input: usize, error: Error) -> Error {
+        match self.population.inputs.get(input) {
             Some(input) => error.with_path(&input.path),
             None => error,
         }

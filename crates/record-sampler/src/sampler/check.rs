@@ -10,6 +10,9 @@ impl Sampler {
         let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
         self.check_amount()?;
         self.check_choices()?;
+        if self.is_mergeable {
+            self.check_mergeable()?;
+        }
         if self.is_systematic && (self.method == Method::Stream || !population.can_be_reread()) {
             return bad("a systematic sample needs the number of records: give a file");
         }
@@ -64,7 +67,7 @@ impl Sampler {
         if !shares.iter().all(is_sound) || shares.iter().sum::<f64>() <= 0.0 {
             return bad("the shares of a split must be 0 or more, and not all 0");
         }
-        if self.is_shuffled || self.choices().contains(&true) {
+        if self.is_shuffled || self.is_mergeable || self.choices().contains(&true) {
             return bad("a split takes all records in order: it goes with no other choice");
         }
         Ok(())

@@ -139,8 +139,11 @@ impl Sampler {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     #[must_use]
-    pub fn weighted_with(mut self, weight: impl Fn(&[u8]) -> f64 + 'static) -> Sampler {
-        self.weight = Some(Weight::Function(Box::new(weight)));
+    pub fn weighted_with(
+        mut self,
+        weight: impl Fn(&[u8]) -> f64 + Send + Sync + 'static,
+    ) -> Sampler {
+        self.weight = Some(Weight::Function(Arc::new(weight)));
         self
     }
 

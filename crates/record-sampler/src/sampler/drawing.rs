@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::{Amount, Sampler, Stats};
+use crate::Result;
 use crate::draw::{Partition, shares};
 use crate::fetch::{Method, fetch_places, probe};
 use crate::input::Population;
@@ -11,7 +12,6 @@ use crate::random_access::{self, Ranked};
 use crate::shuffle::{Shuffle, Shuffler};
 use crate::sink::{List, Output, Parts, Place, Sink};
 use crate::streaming;
-use crate::{Error, ErrorKind, Result};
 
 impl Sampler {
     /// Writes the chosen records, and the header before them if there is one. Text that ends
@@ -36,12 +36,15 @@ impl Sampler {
         self.check(population)?;
         let result = if let Method::Probe { min_len } = self.method {
             self.probe(population, min_len, sink)
+        } else if self.is_mergeable {
+            self.write_mergeable(population, sink)
         } else if self.is_one_pass(population) {
             streaming::write(self, population, sink)
         } else {
             self.write_ranked(population, sink)
         };
-        unless_changed(population, result)
+        let (stats, note) = population.unless_changed(result)?;
+        Ok(Stats { note, ..stats })
     }
 
     /// The chosen records as a list.
@@ -87,7 +90,8 @@ impl Sampler {
         } else {
             self.split_ranked(population, weights, &mut outputs)
         };
-        let stats = unless_changed(population, result)?;
+        let (stats, note) = population.unless_changed(result)?;
+        let stats = Stats { note, ..stats };
         let finished = outputs.iter_mut().map(|output| {
             output.flush()?;
             Ok(Stats { taken: output.written, ..stats.clone() })
@@ -155,16 +159,4 @@ impl Sampler {
         let reason = "requested; lines are not counted".to_owned();
         Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason, note: None })
     }
-}
-
-/// Results from a file that has changed meanwhile are meaningless, whether a sample or an error.
-fn unless_changed(population: &Population, result: Result<Stats>) -> Result<Stats> {
-    let is_finding = |error: &Error| {
-        !matches!(error.kind(), ErrorKind::Io | ErrorKind::Write | ErrorKind::Stopped)
-    };
-    if result.as_ref().is_err_and(|error| !is_finding(error)) {
-        return result;
-    }
-    let note = population.check_unchanged()?;
-    result.map(|stats| Stats { note: Some(note).filter(|note| !note.is_empty()), ..stats })
 }

@@ -2,7 +2,10 @@
 
 mod check;
 mod choices;
+mod distributed;
 mod drawing;
+
+use std::sync::Arc;
 
 use crate::fetch::Method;
 use crate::input::Column;
@@ -12,7 +15,7 @@ use crate::watch::Watch;
 ///
 /// The same sampler on the same inputs gives the same records, on every machine and for ever. What
 /// is drawn from a stream is another sample than what is drawn from a file, because its length is
-/// not known.
+/// not known. A sampler can be cloned and sent to other threads.
 ///
 /// ```
 /// use record_sampler::{Format, Population, Sampler};
@@ -24,6 +27,7 @@ use crate::watch::Watch;
 /// assert_eq!(stats.seen, Some(4));
 /// # Ok::<(), record_sampler::Error>(())
 /// ```
+#[derive(Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub struct Sampler {
     pub(crate) amount: Amount,
@@ -32,6 +36,7 @@ pub struct Sampler {
     pub(crate) is_inverted: bool,
     pub(crate) with_replacement: bool,
     pub(crate) is_systematic: bool,
+    pub(crate) is_mergeable: bool,
     pub(crate) weight: Option<Weight>,
     pub(crate) key: Option<Column>,
     pub(crate) method: Method,
@@ -62,8 +67,9 @@ impl Amount {
 }
 
 /// Computes the weight of a record.
-pub(crate) type WeightOf = Box<dyn Fn(&[u8]) -> f64>;
+pub(crate) type WeightOf = Arc<dyn Fn(&[u8]) -> f64 + Send + Sync>;
 
+#[derive(Clone)]
 pub(crate) enum Weight {
     Column(Column),
     Function(WeightOf),
@@ -96,6 +102,7 @@ impl Sampler {
             is_inverted: false,
             with_replacement: false,
             is_systematic: false,
+            is_mergeable: false,
             weight: None,
             key: None,
             method: Method::Auto,

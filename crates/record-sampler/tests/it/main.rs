@@ -25,7 +25,9 @@ mod parquet_choices;
 mod parquet_codecs;
 #[cfg(feature = "parquet")]
 mod parquet_rows;
+mod ranks;
 mod refusals;
+mod sketch;
 mod streams;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 mod uring;

@@ -1,6 +1,9 @@
 //! Fetches a large resource in parts, several at once, and lends them in order. All parts are of
 //! one version; otherwise it is an error.
 
+mod plan;
+#[cfg(feature = "async")]
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -13,10 +16,16 @@ use std::thread::JoinHandle;
 use rustix::event::PollFlags;
 
 use crate::cancel::{self, Cancel};
-use crate::choice::{Cached, Choice, Kind, Strategy};
+use crate::choice::Choice;
+use crate::wait::{Mode, now};
 use crate::{Error, ErrorKind, Result};
 
-use super::raw::{Raw, Version, changed};
+use self::plan::Plan;
+#[cfg(feature = "async")]
+pub(crate) use self::task::TaskRanges;
+use super::client::Client;
+use super::raw::{Raw, Version};
+use super::response::Response;
 use super::settings::Settings;
 
 pub(crate) struct Ranges {
@@ -29,15 +38,6 @@ pub(crate) struct Ranges {
     part: Vec<u8>,
     /// The index of the next part.
     index: u64,
-}
-
-/// What is fetched.
-struct Plan {
-    version: Version,
-    first: u64,
-    size: u64,
-    part_bytes: u64,
-    connections: usize,
 }
 
 /// The state that the threads share. There are never more parts in flight or waiting than
@@ -66,41 +66,52 @@ struct State {
 /// How a resource is received.
 #[expect(clippy::large_enum_variant, reason = "it is moved once, into the body")]
 pub(crate) enum Opened {
-    Parts(Ranges),
+    Threads(Ranges),
+    #[cfg(feature = "async")]
+    Task(TaskRanges),
     Whole(Raw),
 }
 
 /// The response to a first part shows whether the server supports ranges, and the version. If not,
 /// the resource is read as one stream.
-pub(crate) fn open(url: &str, settings: &mut Settings, cancel: Option<&Cancel>) -> Result<Opened> {
+pub(crate) async fn open(
+    url: &str,
+    settings: &mut Settings,
+    cancel: Option<&Cancel>,
+    mode: Mode,
+) -> Result<Opened> {
     let (connections, part_bytes) = (settings.parallel, settings.part_bytes as u64);
-    let (mut client, first, etag) = Raw::client_for(url, settings, cancel)?;
+    let (mut client, first, etag) = Raw::client_for(url, settings, cancel, mode)?;
     // Without a pool of the caller the parts have one of their own.
     client.connections.get_or_insert_default();
     let single = client.clone();
     let until = first.saturating_add(part_bytes);
     let has_version = etag.is_some();
-    let version = Version { etag, ..Version::default() };
-    let mut raw = match Raw::part(client, first, until, version) {
+    let version = Version { validator: etag, ..Version::default() };
+    let mut raw = match Raw::part(client, first, until, version).await {
         // The range is not satisfiable: the resource is empty, or must be requested as a whole.
         Err(error) if error.kind() == ErrorKind::Changed && !has_version => {
-            return Raw::whole(single, first).map(Opened::Whole);
+            return Raw::whole(single, first).await.map(Opened::Whole);
         }
         raw => raw?,
     };
     let version = raw.version().clone();
-    match (raw.is_part(), version.size) {
-        (true, Some(size)) if version.etag.is_some() && size > until => {
-            let plan = Plan { version, first, size, part_bytes, connections };
-            Ranges::start(raw, plan, cancel.cloned()).map(Opened::Parts)
+    match (raw.is_part(), version.size, raw.response().cloned()) {
+        (true, Some(size), Some(response)) if version.validator.is_some() && size > until => {
+            let plan = Plan { version, response, first, size, part_bytes, connections };
+            match mode {
+                Mode::Thread => Ranges::start(raw, plan, cancel.cloned()).map(Opened::Threads),
+                #[cfg(feature = "async")]
+                Mode::Task => Ok(Opened::Task(TaskRanges::new(raw, plan))),
+            }
         }
-        (true, Some(_)) if version.etag.is_some() => {
+        (true, Some(_), _) if version.validator.is_some() => {
             raw.unbounded();
             Ok(Opened::Whole(raw))
         }
         // Without a strong ETag, parts of two versions cannot be distinguished.
-        (true, _) => Raw::whole(single, first).map(Opened::Whole),
-        (false, _) => {
+        (true, ..) => Raw::whole(single, first).await.map(Opened::Whole),
+        (false, ..) => {
             raw.unbounded();
             Ok(Opened::Whole(raw))
         }
@@ -155,17 +166,15 @@ impl Ranges {
     }
 
     pub(crate) fn choice(&self) -> Choice {
-        let Plan { part_bytes, connections, size, first, .. } = self.shared.plan;
-        Choice {
-            strategy: Strategy::Ranges { part_bytes: part_bytes as usize, connections },
-            kind: Kind::Http,
-            size_bytes: Some(size - first),
-            cached: Cached::Unknown,
-        }
+        self.shared.plan.choice()
     }
 
     pub(crate) fn version(&self) -> &Version {
         &self.shared.plan.version
+    }
+
+    pub(crate) fn response(&self) -> &Response {
+        &self.shared.plan.response
     }
 }
 
@@ -176,18 +185,6 @@ impl Drop for Ranges {
             // A panic was reported as the error of its part.
             let _ = thread.join();
         }
-    }
-}
-
-impl Plan {
-    fn parts(&self) -> u64 {
-        (self.size - self.first).div_ceil(self.part_bytes)
-    }
-
-    /// The first byte of a part, and the first byte behind it.
-    fn part(&self, index: u64) -> (u64, u64) {
-        let start = self.first + index * self.part_bytes;
-        (start, self.size.min(start.saturating_add(self.part_bytes)))
     }
 }
 
@@ -213,11 +210,12 @@ impl Shared {
     }
 
     /// The body of a thread: fetches parts until there are no more or one fails.
-    fn work(&self, mut raw: Option<Raw>, client: &super::client::Client) {
+    fn work(&self, mut raw: Option<Raw>, client: &Client) {
         let mut given = raw.is_some().then(|| (0, Vec::new()));
         while let Some((index, mut part)) = given.take().or_else(|| self.claim()) {
             // Without this, a panic would leave the reader waiting for this part.
-            let fetch = AssertUnwindSafe(|| self.fetch(&mut raw, client, index, &mut part));
+            let fetch =
+                AssertUnwindSafe(|| now(self.plan.fetch(&mut raw, client, index, &mut part)));
             let fetched = catch_unwind(fetch).unwrap_or_else(|_| {
                 let text = "the thread that fetched a part has panicked";
                 Err(Error::io(std::io::Error::other(text)))
@@ -228,39 +226,6 @@ impl Shared {
                 return;
             }
         }
-    }
-
-    fn fetch(
-        &self,
-        raw: &mut Option<Raw>,
-        client: &super::client::Client,
-        index: u64,
-        part: &mut Vec<u8>,
-    ) -> Result<()> {
-        let version = &self.plan.version;
-        let (start, end) = self.plan.part(index);
-        let raw = match raw {
-            // The request for part 0 was sent when the stream was opened.
-            Some(raw) if index == 0 => raw,
-            Some(raw) => {
-                raw.go_on_with(start, end)?;
-                raw
-            }
-            None => raw.insert(Raw::part(client.clone(), start, end, version.clone())?),
-        };
-        if raw.version() != version {
-            return Err(changed());
-        }
-        part.clear();
-        part.reserve_exact((end - start) as usize);
-        while raw.advance()? {
-            part.extend_from_slice(raw.chunk());
-        }
-        if part.len() as u64 != end - start {
-            let text = "a part does not have the requested length";
-            return Err(Error::new(ErrorKind::Protocol, text));
-        }
-        Ok(())
     }
 
     /// Claims a part and returns its index and a buffer for it; waits while all slots are in use.

@@ -6,6 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use super::{Plan, Shared};
 use crate::Stream;
 use crate::http::raw::{Raw, Version};
+use crate::http::response::Response;
+use crate::wait::{Mode, now};
 
 const PART: u64 = 1000;
 const PARTS: u64 = 4;
@@ -51,23 +53,29 @@ fn served() -> String {
     url
 }
 
+fn described(raw: &Raw) -> (Version, Response) {
+    (raw.version().clone(), raw.response().expect("an answer").clone())
+}
+
 /// Any thread could once claim the first part; the one whose connection had opened it then took its
 /// bytes for those of another part.
 #[test]
 fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (mut client, first, _) = Raw::client_for(&url, &mut options.http, None).expect("a client");
+    let (mut client, first, _) =
+        Raw::client_for(&url, &mut options.http, None, Mode::Thread).expect("a client");
     client.connections.get_or_insert_default();
-    let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
-    let version = begun.version().clone();
+    let begun =
+        now(Raw::part(client.clone(), first, PART, Version::default())).expect("a first part");
+    let (version, response) = described(&begun);
     let (size, connections) = (PART * PARTS, PARTS as usize);
-    let plan = Plan { version, first, size, part_bytes: PART, connections };
+    let plan = Plan { version, response, first, size, part_bytes: PART, connections };
     let (shared, _notify_rx) = Shared::new(plan).expect("a pipe");
 
     let (index, mut part) = shared.claim().expect("there are parts");
     assert_eq!(index, 1);
-    let fetched = shared.fetch(&mut None, &client, index, &mut part);
+    let fetched = now(shared.plan.fetch(&mut None, &client, index, &mut part));
     shared.put(index, fetched.map(|()| part));
     shared.work(Some(begun), &client);
 
@@ -80,11 +88,14 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
 fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
     let url = served();
     let mut options = Stream::options().proxy(None);
-    let (client, first, _) = Raw::client_for(&url, &mut options.http, None).expect("a client");
-    let begun = Raw::part(client.clone(), first, PART, Version::default()).expect("a first part");
-    let version = begun.version().clone();
+    let (client, first, _) =
+        Raw::client_for(&url, &mut options.http, None, Mode::Thread).expect("a client");
+    let begun =
+        now(Raw::part(client.clone(), first, PART, Version::default())).expect("a first part");
+    let (version, response) = described(&begun);
     // The allocation for such a part is impossible, so that the thread panics.
-    let plan = Plan { version, first, size: u64::MAX, part_bytes: 1 << 63, connections: 1 };
+    let plan =
+        Plan { version, response, first, size: u64::MAX, part_bytes: 1 << 63, connections: 1 };
     let (shared, _notify_rx) = Shared::new(plan).expect("a pipe");
     let work = || shared.work(Some(begun), &client);
     std::thread::scope(|scope| drop(scope.spawn(work).join()));

@@ -10,6 +10,7 @@ use crate::buffer::Buffer;
 use crate::cancel::Cancel;
 use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
 use crate::clock::Deadline;
+use crate::wait::Mode;
 use crate::{Error, ErrorKind, Result};
 
 use super::client::{Answer, Client};
@@ -17,6 +18,7 @@ use super::encoding::ContentEncoding;
 use super::framing::{Frame, Step};
 use super::netrc;
 use super::rate::Rate;
+use super::response::Response;
 use super::settings::Settings;
 use super::url::Url;
 
@@ -34,6 +36,8 @@ pub(crate) struct Raw {
     chunk: Range<usize>,
     answer: Option<Answer>,
     version: Version,
+    /// The first answer.
+    response: Option<Response>,
     /// The offset in the resource at which the stream began, and that of its next byte.
     first: u64,
     next: u64,
@@ -51,23 +55,26 @@ pub(crate) struct Raw {
 /// What must be equal in all responses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Version {
-    pub(crate) etag: Option<String>,
+    /// A strong `ETag`, or a date that counts as one.
+    pub(crate) validator: Option<String>,
     pub(crate) size: Option<u64>,
     pub(crate) encoding: ContentEncoding,
 }
 
 impl Raw {
-    pub(crate) fn open(
+    pub(crate) async fn open(
         url: &str,
         settings: &mut Settings,
         buffer_bytes: Option<usize>,
         cancel: Option<&Cancel>,
+        mode: Mode,
     ) -> Result<Raw> {
-        let (client, first, etag) = Raw::client_for(url, settings, cancel)?;
+        let (client, first, etag) = Raw::client_for(url, settings, cancel, mode)?;
+        let (first, until) = client.settings.range.unwrap_or((first, None));
         let size = buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
-        let mut raw = Raw::new(client, Buffer::new(size), first, None);
-        raw.version.etag = etag;
-        raw.begin()?;
+        let mut raw = Raw::new(client, Buffer::new(size), first, until);
+        raw.version.validator = etag;
+        raw.begin().await?;
         Ok(raw)
     }
 
@@ -76,6 +83,7 @@ impl Raw {
         url: &str,
         settings: &mut Settings,
         cancel: Option<&Cancel>,
+        mode: Mode,
     ) -> Result<(Client, u64, Option<String>)> {
         settings.check()?;
         let mut settings = std::mem::take(settings);
@@ -93,6 +101,7 @@ impl Raw {
             url,
             resolved: None,
             settings,
+            mode,
             cancel: cancel.cloned(),
             total,
             retry_after_s: None,
@@ -112,6 +121,7 @@ impl Raw {
             chunk: 0..0,
             answer: None,
             version: Version::default(),
+            response: None,
             first,
             next: first,
             until,
@@ -122,34 +132,39 @@ impl Raw {
         }
     }
 
-    fn begin(&mut self) -> Result<()> {
-        match self.connect() {
+    async fn begin(&mut self) -> Result<()> {
+        match self.connect().await {
             Ok(()) => Ok(()),
-            Err(error) => self.try_again(error),
+            Err(error) => self.try_again(error).await,
         }
     }
 
     /// The part from `first` to `until` of this version, as far as that is known; or the whole
     /// resource from there on, if the server does not support ranges.
-    pub(crate) fn part(client: Client, first: u64, until: u64, version: Version) -> Result<Raw> {
+    pub(crate) async fn part(
+        client: Client,
+        first: u64,
+        until: u64,
+        version: Version,
+    ) -> Result<Raw> {
         let mut raw = Raw::new(client, Buffer::new(BUFFER_BYTES), first, Some(until));
         raw.version = version;
-        raw.begin()?;
+        raw.begin().await?;
         Ok(raw)
     }
 
     /// From `first` to the end.
-    pub(crate) fn whole(client: Client, first: u64) -> Result<Raw> {
+    pub(crate) async fn whole(client: Client, first: u64) -> Result<Raw> {
         let mut raw = Raw::new(client, Buffer::new(BUFFER_BYTES), first, None);
-        raw.begin()?;
+        raw.begin().await?;
         Ok(raw)
     }
 
     /// Requests another part of the same resource, with the same buffer and connection.
-    pub(crate) fn go_on_with(&mut self, first: u64, until: u64) -> Result<()> {
+    pub(crate) async fn go_on_with(&mut self, first: u64, until: u64) -> Result<()> {
         (self.first, self.next, self.mark, self.until) = (first, first, first, Some(until));
         (self.retries, self.ended, self.chunk) = (0, false, 0..0);
-        self.begin()
+        self.begin().await
     }
 
     /// Whether the response is partial (206).
@@ -174,6 +189,10 @@ impl Raw {
         }
     }
 
+    pub(crate) fn response(&self) -> Option<&Response> {
+        self.response.as_ref()
+    }
+
     pub(crate) fn version(&self) -> &Version {
         &self.version
     }
@@ -182,7 +201,9 @@ impl Raw {
         Choice {
             strategy: Strategy::Receive { buffer_bytes: self.buffer.len() },
             kind: Kind::Http,
-            size_bytes: self.version.size.map(|size| size.saturating_sub(self.first)),
+            size_bytes: self.version.size.map(|size| {
+                self.until.map_or(size, |until| size.min(until)).saturating_sub(self.first)
+            }),
             cached: Cached::Unknown,
         }
     }
@@ -195,18 +216,18 @@ impl Raw {
         &self.buffer[self.chunk.clone()]
     }
 
-    pub(crate) fn advance(&mut self) -> Result<bool> {
+    pub(crate) async fn advance(&mut self) -> Result<bool> {
         self.chunk = 0..0;
         loop {
-            match self.try_advance() {
+            match self.try_advance().await {
                 Ok(advanced) => return Ok(advanced),
-                Err(error) if error.is_retryable() => self.try_again(error)?,
+                Err(error) if error.is_retryable() => self.try_again(error).await?,
                 Err(error) => return Err(error),
             }
         }
     }
 
-    fn try_advance(&mut self) -> Result<bool> {
+    async fn try_advance(&mut self) -> Result<bool> {
         while !self.ended {
             let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
             match answer.head.frame.step(&self.buffer[self.rest.clone()])? {
@@ -227,11 +248,20 @@ impl Raw {
                         return Ok(true);
                     }
                 }
-                Step::More => self.receive()?,
-                Step::End => self.end()?,
+                Step::More => self.receive().await?,
+                Step::End => self.end().await?,
             }
         }
         Ok(false)
+    }
+
+    /// The end of the requested part, or of the resource if that comes first.
+    fn last_end(&self) -> Option<u64> {
+        match (self.until, self.version.size) {
+            // Chunks of unknown size have their own end, which may come first.
+            (Some(_), None) if self.client.settings.range.is_some() => None,
+            (until, size) => [until, size].into_iter().flatten().min(),
+        }
     }
 
     /// A server that ignores the range sends more than was requested.
@@ -245,7 +275,7 @@ impl Raw {
         }
     }
 
-    fn receive(&mut self) -> Result<()> {
+    async fn receive(&mut self) -> Result<()> {
         if self.rest.start > 0 {
             // What is left is less than a line.
             self.buffer.copy_within(self.rest.clone(), 0);
@@ -254,10 +284,11 @@ impl Raw {
         let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
         let mut end = self.buffer.len();
         if let Some(rate) = &self.rate {
-            rate.wait(self.client.cancel.as_ref(), self.client.total)?;
+            let Client { mode, ref cancel, total, .. } = self.client;
+            rate.wait(mode, cancel.as_ref(), total).await?;
             end = end.min(self.rest.end + rate.step());
         }
-        match answer.connection.read(&mut self.buffer[self.rest.end..end])? {
+        match answer.connection.read(&mut self.buffer[self.rest.end..end]).await? {
             0 if answer.head.frame == Frame::Close => answer.head.frame = Frame::Length(0),
             0 => return Err(cut(self.next)),
             n => {
@@ -269,11 +300,11 @@ impl Raw {
     }
 
     /// The response has ended: so must the resource, and the connection if its close was announced.
-    fn end(&mut self) -> Result<()> {
+    async fn end(&mut self) -> Result<()> {
         if !self.rest.is_empty() {
             return Err(too_long());
         }
-        if self.skip > 0 || self.until.or(self.version.size).is_some_and(|end| self.next < end) {
+        if self.skip > 0 || self.last_end().is_some_and(|end| self.next < end) {
             self.answer = None;
             return Err(cut(self.next));
         }
@@ -281,7 +312,7 @@ impl Raw {
         let Some(mut answer) = self.answer.take() else { return Ok(()) };
         if answer.head.closes {
             answer.connection.timeouts().stage = Deadline::after(END_LIMIT);
-            if let Ok(1..) = answer.connection.read(&mut self.buffer) {
+            if let Ok(1..) = answer.connection.read(&mut self.buffer).await {
                 return Err(too_long());
             }
         }

@@ -4,14 +4,15 @@
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
-use crate::cancel;
 use crate::clock::Deadline;
+use crate::wait;
 use crate::{Error, ErrorKind, Result};
 
 use super::super::client::{Answer, Wanted};
 use super::super::encoding::ContentEncoding;
 use super::super::framing::Frame;
 use super::super::head::ContentRange;
+use super::super::response::Response;
 use super::{Raw, Version, changed};
 
 /// Received bytes after which the count of retries is reset.
@@ -20,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 impl Raw {
     /// Requests the missing bytes after a pause, up to the limit of retries.
-    pub(super) fn try_again(&mut self, mut error: Error) -> Result<()> {
+    pub(super) async fn try_again(&mut self, mut error: Error) -> Result<()> {
         loop {
             self.answer = None;
             if !error.is_retryable() {
@@ -30,8 +31,8 @@ impl Raw {
             if self.next > self.first && self.version.size.is_none() {
                 return Err(error.and("; without a known length it cannot be resumed"));
             }
-            if self.next > self.first && self.version.etag.is_none() {
-                return Err(error.and("; without a strong ETag it cannot be resumed"));
+            if self.next > self.first && self.version.validator.is_none() {
+                return Err(error.and("; without a strong ETag or date it cannot be resumed"));
             }
             if self.next - self.mark >= GOOD_PROGRESS {
                 (self.retries, self.mark) = (0, self.next);
@@ -39,9 +40,9 @@ impl Raw {
             if self.retries >= self.client.settings.retries {
                 return Err(error);
             }
-            self.pause()?;
+            self.pause().await?;
             self.retries += 1;
-            match self.connect() {
+            match self.connect().await {
                 Ok(()) => return Ok(()),
                 Err(new) => error = new,
             }
@@ -49,7 +50,7 @@ impl Raw {
     }
 
     /// Doubles each time, plus up to half at random, so that many clients do not retry at once.
-    fn pause(&self) -> Result<()> {
+    async fn pause(&self) -> Result<()> {
         let doubled = self.client.settings.back_off.saturating_mul(1 << self.retries.min(20));
         let random = std::hash::RandomState::new().build_hasher().finish() % 128;
         let mut pause = doubled.min(LONGEST_PAUSE) * (256 + random as u32) / 256;
@@ -60,17 +61,17 @@ impl Raw {
         if let Some(total) = self.client.total {
             until = until.map(|until| until.min(total));
         }
-        cancel::wait(None, rustix::event::PollFlags::empty(), self.client.cancel.as_ref(), until)?;
-        Ok(())
+        wait::until(self.client.mode, self.client.cancel.as_ref(), until).await
     }
 
-    pub(super) fn connect(&mut self) -> Result<()> {
+    pub(super) async fn connect(&mut self) -> Result<()> {
         self.rest = 0..0;
-        let etag = self.version.etag.clone();
-        let is_part = self.until.is_some() || etag.is_some() && self.next > 0;
+        let validator = self.version.validator.clone();
+        let is_part = self.until.is_some() || self.next > 0;
         let last = self.until.map(|until| until.saturating_sub(1));
-        let wanted = is_part.then_some(Wanted { from: self.next, last, etag: etag.as_deref() });
-        let answer = self.client.get(wanted, &mut self.buffer)?;
+        let wanted =
+            is_part.then_some(Wanted { from: self.next, last, validator: validator.as_deref() });
+        let answer = self.client.get(wanted, &mut self.buffer).await?;
         self.rest = answer.start..answer.end;
         self.rate.iter_mut().for_each(|rate| rate.took(answer.end - answer.start));
         let head = &answer.head;
@@ -86,10 +87,16 @@ impl Raw {
                 }
                 size
             }
-            (416, Some(ContentRange::None(size))) if self.is_whole(size, head.etag.as_deref()) => {
+            (416, Some(ContentRange::None(size)))
+                if self.is_whole(size, head.validator.as_deref()) =>
+            {
                 self.version.size = Some(size);
                 self.ended = true;
                 return Ok(());
+            }
+            (416, _) if self.client.settings.range.is_some() && self.is_unknown() => {
+                let text = "the requested range begins behind the end of the resource";
+                return Err(Error::new(ErrorKind::InvalidUse, text).with_status(416));
             }
             (416, _) => return Err(changed()),
             (206, _) => {
@@ -101,17 +108,21 @@ impl Raw {
                 length
             }
         };
-        let new = Version { etag: head.etag.clone(), size, encoding: head.encoding };
+        let new = Version { validator: head.validator.clone(), size, encoding: head.encoding };
         let status = head.status;
         self.check_frame(&answer)?;
         self.check_version(new, status)?;
+        if self.response.is_none() {
+            let (url, head) = (answer.url.shown(), answer.text.clone());
+            self.response = Some(Response { url, status, head });
+        }
         self.answer = Some(answer);
         Ok(())
     }
 
     /// The range began at the end: everything was there before the stream was opened.
     fn is_whole(&self, size: u64, etag: Option<&str>) -> bool {
-        let same = etag.is_none() || etag == self.version.etag.as_deref();
+        let same = etag.is_none() || etag == self.version.validator.as_deref();
         size == self.next && self.next == self.first && self.version.size.is_none() && same
     }
 
@@ -128,21 +139,27 @@ impl Raw {
         Ok(())
     }
 
+    /// Nothing has been received, nor is there anything from before.
+    fn is_unknown(&self) -> bool {
+        self.version.validator.is_none() && self.version.size.is_none() && self.next == self.first
+    }
+
     fn check_version(&mut self, new: Version, status: u16) -> Result<()> {
         let known = &self.version;
-        let is_first = known.etag.is_none() && known.size.is_none() && self.next == 0;
         let size_differs = known.size.is_some() && new.size.is_some() && known.size != new.size;
         // A partial response may omit the encoding; if it is given, it must be the same.
         let encoding_differs = self.next > self.first
             && new.encoding != known.encoding
             && !(status == 206 && new.encoding == ContentEncoding::Identity);
-        if !is_first && (new.etag != known.etag || size_differs || encoding_differs) {
+        if !self.is_unknown()
+            && (new.validator != known.validator || size_differs || encoding_differs)
+        {
             return Err(changed());
         }
         if self.next == self.first {
             self.version.encoding = new.encoding;
         }
-        self.version.etag = new.etag;
+        self.version.validator = new.validator;
         self.version.size = self.version.size.or(new.size);
         Ok(())
     }

@@ -1,16 +1,21 @@
 //! URLs against good and hostile servers: the right bytes or an error, never wrong bytes.
 
+mod answers;
 mod bodies;
 mod cost;
 mod hostile;
 mod requests;
 mod resume;
 mod reuse;
+mod socks;
 
 use std::io::Write;
 use std::time::Duration;
 
 use byte_stream::{ErrorKind, Options, Stream};
+
+#[cfg(feature = "async")]
+pub(crate) use self::reuse::keeping;
 
 use crate::server::{Server, head};
 

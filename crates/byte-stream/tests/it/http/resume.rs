@@ -6,8 +6,8 @@ use std::net::TcpStream;
 use byte_stream::ErrorKind;
 
 use super::{get, kind, once, patient};
-use crate::kinds::bytes;
-use crate::server::{Request, Server, good, head, partial, reset_on_close};
+use crate::kinds::{bytes, reset_on_close};
+use crate::server::{Request, Server, good, head, partial};
 
 #[test]
 fn a_body_cut_anywhere_is_resumed_at_that_byte() {

@@ -9,7 +9,7 @@ use super::{get, once};
 use crate::server::{Request, Server, head, read_request};
 
 /// A server that answers on a connection for as long as `answer` returns true.
-fn keeping(
+pub(crate) fn keeping(
     answer: impl Fn(&Request, &mut TcpStream) -> std::io::Result<bool> + Send + Sync + 'static,
 ) -> Server {
     Server::raw(move |n, mut socket, requests| {

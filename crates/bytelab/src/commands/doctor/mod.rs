@@ -150,7 +150,7 @@ fn store(context: &Context) -> Finding {
     Finding {
         name: "store of runs",
         available: verified.is_ok(),
-        source: "PRAGMA quick_check of all of it",
+        source: "PRAGMA quick_check of all of it, and each run",
         exactness: "tried",
         reason: verified.err().map(|error| format!("{error:#}")),
     }

@@ -71,6 +71,10 @@ pub(crate) struct SampleArgs {
     /// Draw records with probabilities proportional to this column
     #[arg(long, value_name = "COLUMN", requires = "count")]
     pub(super) weight: Option<String>,
+    /// Draw the sample that record-sampler's sketches of parts of the files give when they are
+    /// merged, in whatever parts and order: another one than without this flag
+    #[arg(long, conflicts_with_all = ["probability", "split", "invert", "with_replacement", "systematic", "index"])]
+    pub(super) mergeable: bool,
     /// Write to this file, which appears when it is complete [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
@@ -235,6 +239,9 @@ impl SampleArgs {
         }
         if self.index {
             sampler = sampler.with_index();
+        }
+        if self.mergeable {
+            sampler = sampler.mergeable();
         }
         sampler
     }

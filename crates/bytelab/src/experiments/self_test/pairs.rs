@@ -37,6 +37,7 @@ pub(super) fn methods() -> Vec<Method> {
     let as_worker = How::worker([&*program, "__worker", "self-test", "same"]);
     let mut all = vec![
         shell("shell", "it becomes what works", &format!("/bin/true; exec {work}")),
+        shell("shell-again", "the same once more", &format!("/bin/true; exec {work}")),
         shell("child-of-shell", "it waits for what works", &format!("{work}; exec /bin/true")),
         shell("before-pipeline", "works, then a pipeline", &format!("{work}; /bin/true | cat")),
         shell("in-pipeline", "works in a pipeline", &format!("{work} | cat; /bin/true")),

@@ -13,6 +13,7 @@ use lab::measure::Progress;
 use lab::run::Run;
 
 use self::screen::Screen;
+use super::estimate::{Known, sample_ns, seconds, without_slowest};
 use crate::report::{Layout, live};
 
 /// What a command wants to be shown.
@@ -72,6 +73,7 @@ impl ProgressDisplay {
         let mut state = self.0.borrow_mut();
         match progress {
             Progress::Looked { decided, left } => state.looked(run, decided, left),
+            Progress::Longer { sessions, ns } => state.line(&longer(run, *sessions, *ns)),
             _ => state.show(run, progress),
         }
     }
@@ -82,15 +84,7 @@ impl ProgressDisplay {
     }
 
     pub(crate) fn clear(&self) {
-        match &mut self.0.borrow_mut().output {
-            Output::Table(screen) => screen.clear(),
-            Output::Bar(bar) => {
-                if let Some(bar) = bar.take() {
-                    bar.finish_and_clear();
-                }
-            }
-            Output::Looks | Output::Json | Output::Nothing => {}
-        }
+        self.0.borrow_mut().output.clear();
     }
 }
 
@@ -136,6 +130,14 @@ impl State {
         }
     }
 
+    /// A line that stays, above what is redrawn. JSON lines are of looks alone.
+    fn line(&mut self, line: &str) {
+        self.output.clear();
+        if !matches!(self.output, Output::Json | Output::Nothing) {
+            let _ = writeln!(io::stderr(), "bytelab: {line}");
+        }
+    }
+
     fn show(&mut self, run: &Run, progress: &Progress<'_>) {
         let (per_mille, message) = describe(progress);
         self.in_rounds |= matches!(progress, Progress::Round { .. });
@@ -160,6 +162,18 @@ impl State {
 }
 
 impl Output {
+    fn clear(&mut self) {
+        match self {
+            Output::Table(screen) => screen.clear(),
+            Output::Bar(bar) => {
+                if let Some(bar) = bar.take() {
+                    bar.finish_and_clear();
+                }
+            }
+            Output::Looks | Output::Json | Output::Nothing => {}
+        }
+    }
+
     /// Shows a step alone.
     fn step(&mut self, per_mille: u64, message: &str) {
         match self {
@@ -168,6 +182,21 @@ impl Output {
             Output::Looks | Output::Json | Output::Nothing => {}
         }
     }
+}
+
+/// The time until the first look of a run whose own time is too short for it, and what that would be
+/// without the slowest methods.
+fn longer(run: &Run, sessions: u32, ns: u64) -> String {
+    let cells = run.cells.iter();
+    let known: Vec<Known<'_>> =
+        cells.filter_map(|cell| Some((cell.method.as_str(), sample_ns(cell)?))).collect();
+    let all_ns: f64 = known.iter().map(|(_, ns)| ns).sum();
+    let without = without_slowest(&known, ns as f64 / all_ns.max(1.0));
+    let without = if without.is_empty() { without } else { format!("; {without}") };
+    format!(
+        "the {sessions} sessions of a verdict take about {} s more{without}",
+        seconds(ns as f64)
+    )
 }
 
 /// The table until now, and the step below it. One line of the terminal stays free, so that the
@@ -211,7 +240,7 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
             let share = *done as f64 / (*of).max(1) as f64;
             ((share * 1000.0) as u64, format!("timeline of {method} ({} of {of})", done + 1))
         }
-        Progress::Looked { .. } => (0, String::new()),
+        Progress::Looked { .. } | Progress::Longer { .. } => (0, String::new()),
         Progress::Preparing { method, done, of } => {
             (0, format!("preparing {method} ({} of {of})", done + 1))
         }

@@ -176,9 +176,10 @@ fn repetitions<W: Write>(
     let has_cpu = entry.finite(CPU).next().is_some();
     let counts = |(_, sample): &(usize, &Sample)| sample.counts_in(Pass::Timing);
     let all = || entry.cell.samples.iter().enumerate().filter(counts);
-    let told = |at: usize| value(wall, at).is_some() && (!has_cpu || value(cpu, at).is_some());
-    let repetitions = all().filter(|(at, _)| told(*at)).count();
-    for (index, (at, sample)) in all().filter(|(at, _)| told(*at)).enumerate() {
+    let is_complete =
+        |at: usize| value(wall, at).is_some() && (!has_cpu || value(cpu, at).is_some());
+    let repetitions = all().filter(|(at, _)| is_complete(*at)).count();
+    for (index, (at, sample)) in all().filter(|(at, _)| is_complete(*at)).enumerate() {
         let counters = others
             .iter()
             .filter_map(|(name, values)| Some((name.clone(), Number(value(*values, at)?))));

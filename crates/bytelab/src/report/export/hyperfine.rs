@@ -54,7 +54,7 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
     let mut left_out = exported.left_out();
     let together = |entry: &&Entry<'_>| matches!(cpu(entry), Some(Cpu { told_apart: false, .. }));
     if exported.measured().any(|entry| together(&entry)) {
-        left_out.push("all CPU time stands under user, as it was not told apart".to_owned());
+        left_out.push("all CPU time stands under user, because it is not known apart".to_owned());
     }
     Ok(left_out)
 }
@@ -84,11 +84,11 @@ fn timed<'a>(entry: &'a Entry<'_>) -> Option<Timed<'a>> {
 /// The exit codes of a command that may fail, and in a run imported from hyperfine; of all others a
 /// failed execution does not count.
 fn exit_codes(entry: &Entry<'_>) -> Vec<Option<i32>> {
-    let mut told = entry.finite(EXIT_CODE).peekable();
-    let is_told = told.peek().is_some();
+    let mut codes = entry.finite(EXIT_CODE).peekable();
+    let are_known = codes.peek().is_some();
     let code = |(sample, _): (&Sample, f64)| {
-        let own = told.next_if(|(of, _)| std::ptr::eq(*of, sample)).map(|(_, code)| code as i32);
-        if is_told { own } else { Some(0) }
+        let own = codes.next_if(|(of, _)| std::ptr::eq(*of, sample)).map(|(_, code)| code as i32);
+        if are_known { own } else { Some(0) }
     };
     entry.finite(WALL).map(code).collect()
 }

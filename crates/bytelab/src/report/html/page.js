@@ -1,5 +1,6 @@
-// The tables (sorting, the filter by method) and the choice between light and dark. What is drawn asks
-// this script which methods are wanted, and is told when that or the colours change.
+// The tables (sorting, the filter by method, the sign that columns are out of sight), what is unfolded on
+// paper, and the choice between light and dark. The charts read from this script which methods are wanted,
+// and it calls them when that or the colours change.
 'use strict';
 
 const page = { wanted: () => true, changed: [] };
@@ -60,6 +61,17 @@ const page = { wanted: () => true, changed: [] };
     input.addEventListener('input', apply);
   }
 
+  // The edge of a table fades where columns are out of sight behind it.
+  function fades(scroll) {
+    const update = () => {
+      const hidden = scroll.scrollWidth - scroll.clientWidth - scroll.scrollLeft;
+      scroll.classList.toggle('cut', hidden > 1);
+    };
+    scroll.addEventListener('scroll', update, { passive: true });
+    new ResizeObserver(update).observe(scroll);
+    update();
+  }
+
   function theme() {
     const button = document.getElementById('theme');
     const system = matchMedia('(prefers-color-scheme: dark)');
@@ -74,12 +86,15 @@ const page = { wanted: () => true, changed: [] };
     // Paper is white, and wants what is folded.
     let before = {};
     addEventListener('beforeprint', () => {
-      before = { theme: root.dataset.theme };
+      const folded = [...document.querySelectorAll('details:not([open])')];
+      for (const details of folded) details.open = true;
+      before = { theme: root.dataset.theme, folded };
       root.dataset.theme = 'light';
       page.printing = true;
       show();
     });
     addEventListener('afterprint', () => {
+      for (const details of before.folded ?? []) details.open = false;
       if (before.theme) root.dataset.theme = before.theme; else delete root.dataset.theme;
       page.printing = false;
       show();
@@ -89,6 +104,7 @@ const page = { wanted: () => true, changed: [] };
 
   document.getElementById('unscripted')?.remove();
   document.querySelectorAll('table').forEach(sortable);
+  document.querySelectorAll('.scroll').forEach(fades);
   filterable();
   theme();
 })();

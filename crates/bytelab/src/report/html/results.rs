@@ -9,7 +9,7 @@ use super::Html;
 use super::table::{self, ROWS_MAX};
 use crate::report::model::measured::measured_for;
 use crate::report::model::rows::{
-    self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL,
+    self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
 };
 use crate::report::model::table::{Cell, Column, Filled, Table};
 use crate::report::model::units::{Unit, amount, ratio};
@@ -21,6 +21,13 @@ struct Line<'a> {
     run: &'a Run,
     rows: &'a Rows<'a>,
     row: &'a Row<'a>,
+}
+
+impl Line<'_> {
+    /// The metric by which the methods of its table are compared.
+    fn judged(&self) -> &'static str {
+        if self.rows.less_wait() { WALL_LESS_WAIT } else { WALL }
+    }
 }
 
 pub(super) fn results(html: &mut Html, shown: &[(Run, Analysis)]) {
@@ -85,9 +92,8 @@ fn results_table(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Ta
         };
         columns.push(Column::left(name).filled(lines.iter(), value));
     }
-    columns.extend(figures(lines, WALL));
-    columns.push(interval(lines));
     columns.extend(ratios(lines));
+    columns.extend(judged(lines));
     for name in
         [CPU, PEAK_RSS, THROUGHPUT, SYSCALLS, ALLOCATIONS, "startup_ns", "prepare_ns", "total_ns"]
     {
@@ -105,6 +111,29 @@ fn p50(line: &Line<'_>, name: &str) -> Option<f64> {
     line.row.p50(name).map(|p50| p50.value)
 }
 
+/// The deciding metric with its interval, then the wall time where it is another one. Of several
+/// points that are decided by different metrics, each row names its own.
+fn judged(lines: &[Line<'_>]) -> Vec<Filled> {
+    let less_wait = lines.iter().filter(|line| line.rows.less_wait()).count();
+    let mut columns = Vec::new();
+    if less_wait > 0 && less_wait < lines.len() {
+        let name = |line: &Line<'_>| heading(line.judged());
+        columns.push(Column::left("judged by").filled(lines.iter(), name));
+    }
+    if less_wait > 0 {
+        columns.extend(figures(lines, WALL_LESS_WAIT));
+    }
+    let wall = figures(lines, WALL);
+    if less_wait == lines.len() {
+        columns.push(interval(lines));
+        columns.extend(wall);
+    } else {
+        columns.extend(wall);
+        columns.push(interval(lines));
+    }
+    columns
+}
+
 /// The column of a metric, if a row has it; in one unit unless some values would be unreadable.
 fn figures(lines: &[Line<'_>], name: &str) -> Option<Filled> {
     let values = lines.iter().filter_map(|line| p50(line, name));
@@ -119,10 +148,12 @@ fn figures(lines: &[Line<'_>], name: &str) -> Option<Filled> {
     Some(column.filled(lines.iter(), cell))
 }
 
+/// The interval of the deciding metric's p50.
 fn interval(lines: &[Line<'_>]) -> Filled {
-    let unit = Unit::common("ns", lines.iter().filter_map(|line| p50(line, WALL)));
+    let unit = Unit::common("ns", lines.iter().filter_map(|line| p50(line, line.judged())));
     let number = |value| unit.map_or_else(|| amount("ns", value), |unit| unit.number(value));
-    let cell = |line: &Line<'_>| match line.row.p50(WALL).map(|p50| (p50.low, p50.high)) {
+    let p50 = |line: &Line<'_>| line.row.p50(line.judged()).map(|p50| (p50.low, p50.high));
+    let cell = |line: &Line<'_>| match p50(line) {
         Some((Some(low), Some(high))) => {
             Cell::number(format!("{}–{}", number(low), number(high)), (high - low) / (high + low))
         }
@@ -132,7 +163,8 @@ fn interval(lines: &[Line<'_>]) -> Filled {
     column.filled(lines.iter(), cell)
 }
 
-/// The deciding values: the ratio to the reference, its interval, the verdict.
+/// The answer: the ratio to the reference, the verdict, and the interval of the ratio. On a narrow
+/// screen only the first of these columns are in sight.
 fn ratios(lines: &[Line<'_>]) -> [Filled; 3] {
     let value = |line: &Line<'_>| match line.row.comparison.and_then(|c| c.ratio) {
         _ if line.rows.is_reference(line.row) => Cell::number(ratio(1.0, 3), 1.0),
@@ -147,8 +179,8 @@ fn ratios(lines: &[Line<'_>]) -> [Filled; 3] {
     };
     [
         Column::right("ratio").filled(lines.iter(), value),
-        Column::right("interval of it").filled(lines.iter(), interval),
         Column::left("verdict").filled(lines.iter(), |line| line.rows.verdict(line.row)),
+        Column::right("interval of the ratio").filled(lines.iter(), interval),
     ]
 }
 

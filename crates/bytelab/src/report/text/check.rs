@@ -25,7 +25,7 @@ pub(crate) fn lines(page: &mut Page, checked: &Checked) {
     let points = points(checked);
     for line in &checked.lines {
         let (word, style) = word(line.outcome);
-        page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &told(line, points > 1))]);
+        page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &outcome(line, points > 1))]);
     }
 }
 
@@ -37,7 +37,7 @@ fn points(checked: &Checked) -> usize {
 }
 
 /// `mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 of read's (0.995–1.030; allowed 1.05)`
-fn told(line: &CheckLine, several: bool) -> String {
+fn outcome(line: &CheckLine, several: bool) -> String {
     let at = if several { format!(" ({})", shown(&line.point)) } else { String::new() };
     let unit = metric::unit(&line.metric);
     let mut text = format!("{}{at} {}", line.method, line.metric);
@@ -82,12 +82,13 @@ pub(crate) fn foreseen(found: &[Foreseen], layout: &Layout) -> String {
             if points.len() > 1 { format!(" ({})", shown(&line.point)) } else { String::new() };
         let Foreseen { method, metric, allowed_percent, runs, .. } = line;
         let runs = format!("{runs} run{}", if *runs == 1 { "" } else { "s" });
-        let told = match line.found_percent {
+        let difference = match line.found_percent {
             Some(percent) => format!("+{percent:.1} % would be found in four of five checks"),
             None => "what would be found is not known".to_owned(),
         };
         let why = line.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        let text = format!("{at} {metric}: {told} (allowed {allowed_percent} %; from {runs}){why}");
+        let text =
+            format!("{at} {metric}: {difference} (allowed {allowed_percent} %; from {runs}){why}");
         page.line(&[(Style::Bold, method), (Style::Plain, &text)]);
     }
     if found.is_empty() {

@@ -57,11 +57,11 @@ fn minute(started: &str) -> String {
 fn machine(machine: &Machine) -> String {
     let cpu = machine.cpu_model.as_deref().unwrap_or("").replace("(R)", "").replace("(TM)", "");
     let cpu = cpu.split(" @ ").next().unwrap_or("");
-    let tells = |word: &&str| {
+    let distinguishes = |word: &&str| {
         !matches!(*word, "AMD" | "CPU" | "Intel" | "Processor") && !word.ends_with("-Core")
     };
     let fingerprint: String = machine.fingerprint.chars().take(8).collect();
-    let words = cpu.split_whitespace().filter(tells).chain([&*fingerprint]);
+    let words = cpu.split_whitespace().filter(distinguishes).chain([&*fingerprint]);
     words.collect::<Vec<_>>().join(" ")
 }
 

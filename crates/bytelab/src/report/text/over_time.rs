@@ -32,7 +32,7 @@ pub(crate) fn text(method: &str, metric: &str, all: &[Series], layout: &Layout) 
         let about = format!(" · {}{at} · {cache}{fresh} · machine {machine}", place.experiment);
         page.line(&[(Style::Bold, &head), (Style::Plain, &about)]);
         plot(&mut page, series, metric::unit(metric));
-        told(&mut page, series);
+        write_changes(&mut page, series);
     }
     page.into_text()
 }
@@ -129,7 +129,7 @@ impl Axis {
     }
 }
 
-fn told(page: &mut Page, series: &Series) {
+fn write_changes(page: &mut Page, series: &Series) {
     let n = series.values.len();
     for change in &series.changes {
         let was = &series.values[change.at];

@@ -1,38 +1,54 @@
-//! Runs in an SQLite file: one row per run, cell and sample. `opening` opens, checks and creates
-//! the file; `reading` converts rows to runs.
+//! Runs in an SQLite file. `opening` opens, checks and creates the file; `writing` and `reading`
+//! convert runs to rows and back; `packed` describes the bytes of the samples. While a run is
+//! measured, its changes go to a `journal`.
 
 mod baselines;
+mod journal;
 mod opening;
+mod packed;
 mod reading;
 #[cfg(test)]
 mod tests;
+mod writing;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
-use lab::run::{Cell, Environment, Listed, Pass, Plan, Run, Sample, Warning};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use anyhow::{Context, Result, ensure};
+use lab::run::{Cell, Environment, Listed, Plan, Run, Sample, Warning};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::columns::{self, Values, to_json};
-use super::interface::{Baseline, Store};
+use self::journal::{Entry, Journal};
+use super::interface::{Baseline, LOCK_LIMIT, Store};
 use crate::older;
 
 pub(super) struct Sqlite {
     connection: Connection,
     path: PathBuf,
+    /// Of the run that was changed last.
+    journal: Option<Journal>,
 }
 
 impl Sqlite {
-    /// Opens the store in this file, or creates it.
+    /// Opens the store in this file, or creates it. Folds what killed processes have left.
     pub(super) fn open(path: &Path) -> Result<Sqlite> {
         let (connection, path) = opening::open(path)?;
-        Ok(Sqlite { connection, path })
+        let mut store = Sqlite { connection, path, journal: None };
+        store.fold_left()?;
+        Ok(store)
     }
 
     /// Reads the whole store.
     pub(super) fn verify(&mut self) -> Result<()> {
-        self.read(|transaction| opening::check_all(transaction))
+        self.read(|transaction| {
+            opening::check_all(transaction)?;
+            reading::list(transaction)?.iter().try_for_each(|run| {
+                reading::load(transaction, number(&run.id)?)
+                    .map(drop)
+                    .with_context(|| format!("run {}", run.id))
+            })
+        })
     }
 
     /// Does `work` in one transaction. It takes the write lock at its start: a lock that is
@@ -47,47 +63,150 @@ impl Sqlite {
                 transaction.commit()?;
                 Ok(value)
             });
-        result.map_err(|error| opening::explain(&self.path, error))
+        self.explained(result)
     }
 
     /// Does `work` on one snapshot of the store, whatever other processes write at the same time.
     fn read<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let result = self.connection.transaction().map_err(Into::into).and_then(|t| work(&t));
+        self.explained(result)
+    }
+
+    fn explained<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| opening::explain(&self.path, error))
+    }
+
+    fn load_by(
+        &mut self,
+        id: &str,
+        load: impl FnOnce(&Transaction<'_>, i64) -> Result<Run>,
+    ) -> Result<Run> {
+        // It is opened before the store is read: what is folded in between is in both.
+        let journal = number(id).and_then(|run| journal::open(&self.path, run));
+        let journal = self.explained(journal)?;
+        self.read(|transaction| {
+            let number = existing(transaction, id)?;
+            let loaded = match &journal {
+                Some(journal) => reading::load(transaction, number).and_then(|mut run| {
+                    journal::apply(&mut run, journal)?;
+                    Ok(run)
+                }),
+                None => load(transaction, number),
+            };
+            let mut run = loaded.with_context(|| format!("run {id}"))?;
+            older::leave_out(&mut run);
+            Ok(run)
+        })
+    }
+
+    /// The journal of this run, which is created if it has none.
+    fn journal(&mut self, id: &str) -> Result<&mut Journal> {
+        let run = self.explained(number(id))?;
+        if self.journal.as_ref().is_none_or(|journal| journal.run != run) {
+            self.fold_own()?;
+            let taken = journal::take(&self.path, run);
+            if let Some(left) = self.explained(taken)? {
+                self.fold(run, &left)?;
+            }
+            let (cells, samples) = self.read(|transaction| {
+                existing(transaction, id)?;
+                reading::size(transaction, run)
+            })?;
+            let created = Journal::create(&self.path, run, cells, samples);
+            self.journal = Some(self.explained(created)?);
+        }
+        self.journal.as_mut().context("no journal")
+    }
+
+    /// Adds a change to the journal of the run.
+    fn add_entry(
+        &mut self,
+        id: &str,
+        write: impl FnOnce(&mut Journal) -> Result<()>,
+    ) -> Result<()> {
+        let written = write(self.journal(id)?);
+        self.explained(written)
+    }
+
+    /// Folds the journal of the run that was changed last.
+    fn fold_own(&mut self) -> Result<()> {
+        let Some(journal) = self.journal.take() else { return Ok(()) };
+        let folded = self.fold(journal.run, journal.file());
+        if folded.is_err() {
+            self.journal = Some(journal);
+        }
+        folded
+    }
+
+    /// Moves the content of a journal into the store. The log of the store is on the device before
+    /// the journal is deleted.
+    fn fold(&mut self, run: i64, journal: &File) -> Result<()> {
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        let folded = self.write(|transaction| {
+            // Another process may have deleted the run.
+            if find(transaction, run)?.is_none() {
+                return Ok(());
+            }
+            let mut stored = reading::load(transaction, run)?;
+            if journal::apply(&mut stored, journal)? {
+                writing::put_cells(transaction, run, &stored)?;
+            }
+            writing::put_plan(transaction, run, &stored.plan)?;
+            let Run { complete, environment, notes, .. } = &stored;
+            writing::put_state(transaction, run, *complete, environment, notes)
+        });
+        self.connection.pragma_update(None, "synchronous", "NORMAL")?;
+        folded?;
+        let deleted = journal::delete(&self.path, run);
+        self.explained(deleted)
+    }
+
+    /// Folds the journals of processes that were killed. What cannot be folded now, because the
+    /// store is locked or its disk is full, is read from the journal and folded later.
+    fn fold_left(&mut self) -> Result<()> {
+        let runs = journal::runs(&self.path).unwrap_or_default();
+        if runs.is_empty() {
+            return Ok(());
+        }
+        self.set_lock_limit(Duration::ZERO)?;
+        for run in runs {
+            if let Ok(Some(left)) = journal::take(&self.path, run) {
+                let _ = self.fold(run, &left);
+            }
+        }
+        self.set_lock_limit(LOCK_LIMIT)
+    }
+}
+
+/// A run whose measuring ended by an error is folded; what fails now is done by the next process.
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        let _ = self.fold_own();
     }
 }
 
 impl Store for Sqlite {
     fn begin(&mut self, run: &Run) -> Result<String> {
-        self.write(|transaction| begin(transaction, run))
+        Ok(self.write(|transaction| writing::insert(transaction, run))?.to_string())
     }
 
     fn add(&mut self, run: &Run) -> Result<String> {
-        self.write(|transaction| {
-            let id = begin(transaction, run)?;
-            let complete = "UPDATE run SET complete = ?2 WHERE id = ?1";
-            transaction.execute(complete, params![number(&id)?, run.complete])?;
-            Ok(id)
-        })
+        let number = self.write(|transaction| {
+            let number = writing::insert(transaction, run)?;
+            let Run { complete, environment, notes, .. } = run;
+            writing::put_state(transaction, number, *complete, environment, notes)?;
+            Ok(number)
+        })?;
+        Ok(number.to_string())
     }
 
     fn set_lock_limit(&mut self, limit: Duration) -> Result<()> {
         let set = self.connection.busy_timeout(limit);
-        set.map_err(|error| opening::explain(&self.path, error.into()))
+        self.explained(set.map_err(Into::into))
     }
 
     fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()> {
-        self.write(|transaction| {
-            let run = existing(transaction, id)?;
-            let cells: i64 = transaction
-                .prepare_cached("SELECT count(*) FROM cell WHERE run = ?1")?
-                .query_one([run], |row| row.get(0))?;
-            ensure!(
-                position as i64 <= cells,
-                "run {id} has {cells} cells: the next is at {cells}, not at {position}"
-            );
-            put_cell(transaction, run, position, cell)
-        })
+        self.add_entry(id, |journal| journal.cell(position, cell))
     }
 
     fn append(
@@ -97,31 +216,15 @@ impl Store for Sqlite {
         sample: &Sample,
         values: &[(&str, f64)],
     ) -> Result<()> {
-        // A single statement is a transaction of its own.
-        number(id)
-            .and_then(|run| append(&self.connection, run, position, sample, values))
-            .map_err(|error| opening::explain(&self.path, error))
+        self.add_entry(id, |journal| journal.sample(position, sample, values))
     }
 
     fn set_aside(&mut self, id: &str, session: u32, reason: &str) -> Result<()> {
-        self.write(|transaction| {
-            let run = existing(transaction, id)?;
-            transaction.execute(
-                "UPDATE sample SET not_counted = ?3
-                 WHERE run = ?1 AND session = ?2 AND pass = ?4 AND not_counted IS NULL",
-                params![run, session, reason, columns::pass_word(Pass::Timing)],
-            )?;
-            Ok(())
-        })
+        self.add_entry(id, |journal| journal.set_aside(session, reason))
     }
 
     fn put_plan(&mut self, id: &str, plan: &Plan) -> Result<()> {
-        self.write(|transaction| {
-            let run = existing(transaction, id)?;
-            let replaced = "UPDATE run SET plan = ?2 WHERE id = ?1";
-            transaction.execute(replaced, params![run, to_json(plan)?])?;
-            Ok(())
-        })
+        self.add_entry(id, |journal| journal.write(&Entry::Plan(plan)))
     }
 
     fn finish(
@@ -131,39 +234,56 @@ impl Store for Sqlite {
         environment: &Environment,
         notes: &[Warning],
     ) -> Result<()> {
-        self.write(|transaction| {
-            let run = existing(transaction, id)?;
-            transaction.execute(
-                "UPDATE run SET complete = ?2, environment = ?3, notes = ?4 WHERE id = ?1",
-                params![run, complete, to_json(environment)?, to_json(notes)?],
-            )?;
-            Ok(())
-        })
+        let entry = Entry::Finish(complete, environment, notes);
+        self.add_entry(id, |journal| journal.write(&entry))?;
+        self.fold_own()
     }
 
     fn load(&mut self, id: &str) -> Result<Run> {
-        self.read(|transaction| {
-            let number = existing(transaction, id)?;
-            let mut run =
-                reading::load(transaction, number).with_context(|| format!("run {id}"))?;
-            older::leave_out(&mut run);
-            Ok(run)
+        self.load_by(id, reading::load)
+    }
+
+    fn load_method(&mut self, id: &str, method: &str, metric: &str) -> Result<Run> {
+        self.load_by(id, |transaction, number| {
+            reading::load_method(transaction, number, method, metric)
         })
     }
 
     fn list(&mut self) -> Result<Vec<Listed>> {
-        self.read(reading::list)
+        let journals = journal::runs(&self.path).unwrap_or_default().into_iter();
+        let journals: Vec<_> =
+            journals.filter_map(|run| Some((run, journal::open(&self.path, run).ok()??))).collect();
+        self.read(|transaction| {
+            let mut list = reading::list(transaction)?;
+            for (run, journal) in &journals {
+                let id = run.to_string();
+                if let Some(listed) = list.iter_mut().find(|listed| listed.id == id) {
+                    journal::apply_to_list(listed, journal)?;
+                }
+            }
+            Ok(list)
+        })
     }
 
     fn delete(&mut self, id: &str) -> Result<()> {
+        let run = self.explained(number(id))?;
+        if self.journal.as_ref().is_some_and(|journal| journal.run == run) {
+            self.journal = None;
+        }
+        let measured = journal::is_measured(&self.path, run);
+        let is_measured = self.explained(measured)?;
         self.write(|transaction| {
             let run = existing(transaction, id)?;
             baselines::refuse_if_named(transaction, run)?;
-            transaction.execute("DELETE FROM sample WHERE run = ?1", [run])?;
-            transaction.execute("DELETE FROM cell WHERE run = ?1", [run])?;
+            ensure!(!is_measured, "run {id} is being measured: stop that first");
+            writing::delete_cells(transaction, run)?;
             transaction.execute("DELETE FROM run WHERE id = ?1", [run])?;
             Ok(())
-        })
+        })?;
+        // If the store is locked or its disk is full, the next deletion does it.
+        let _ = opening::shrink(&self.connection);
+        let deleted = journal::delete(&self.path, run);
+        self.explained(deleted)
     }
 
     fn set_baseline(&mut self, name: &str, id: &str) -> Result<()> {
@@ -179,124 +299,14 @@ impl Store for Sqlite {
     }
 }
 
-fn begin(transaction: &Transaction<'_>, run: &Run) -> Result<String> {
-    let Run { schema, id: _, experiment, question, label, started, complete: _, .. } = run;
-    let Run { environment, plan, points, cells, notes, .. } = run;
-    transaction.execute(
-        "INSERT INTO run (schema, experiment, question, label, started, complete, environment,
-                          plan, points, notes)
-         VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)",
-        params![
-            schema,
-            experiment,
-            question,
-            label,
-            started,
-            to_json(environment)?,
-            to_json(plan)?,
-            to_json(points)?,
-            to_json(notes)?
-        ],
-    )?;
-    let number = transaction.last_insert_rowid();
-    for (position, cell) in cells.iter().enumerate() {
-        put_cell(transaction, number, position, cell)?;
-    }
-    let mut taken: Vec<(usize, usize)> = (cells.iter().enumerate())
-        .flat_map(|(position, cell)| (0..cell.samples.len()).map(move |i| (position, i)))
-        .collect();
-    // In the order in which they were taken: by pass, session, round and slot.
-    taken.sort_by_key(|(position, i)| {
-        let sample = &cells[*position].samples[*i];
-        (sample.pass == Pass::Counting, sample.session, sample.round, sample.slot)
-    });
-    for (position, i) in taken {
-        let columns = cells[position].values.iter();
-        let values: Vec<_> = columns.map(|(name, column)| (name.as_str(), column[i])).collect();
-        append(transaction, number, position, &cells[position].samples[i], &values)?;
-    }
-    Ok(number.to_string())
-}
-
-fn put_cell(transaction: &Transaction<'_>, run: i64, position: usize, cell: &Cell) -> Result<()> {
-    let Cell { method, about, role, language, point, status, digest, .. } = cell;
-    let syscalls_by_name = cell.syscalls_by_name.as_ref().map(to_json).transpose()?;
-    let (word, reason) = (status.word(), status.reason());
-    transaction
-        .prepare_cached(
-            "INSERT INTO cell (run, position, method, about, role, language, point, status, reason,
-                               digest, syscalls_by_name)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-             ON CONFLICT (run, position) DO UPDATE SET
-                 method = excluded.method, about = excluded.about, role = excluded.role,
-                 language = excluded.language, point = excluded.point, status = excluded.status,
-                 reason = excluded.reason, digest = excluded.digest,
-                 syscalls_by_name = excluded.syscalls_by_name",
-        )?
-        .execute(params![
-            run,
-            position,
-            method,
-            about,
-            columns::role_word(*role),
-            language,
-            to_json(point)?,
-            word,
-            reason,
-            digest,
-            syscalls_by_name
-        ])?;
-    Ok(())
-}
-
-fn append(
-    connection: &Connection,
-    run: i64,
-    position: usize,
-    sample: &Sample,
-    values: &[(&str, f64)],
-) -> Result<()> {
-    let Sample { pass, session, round, slot, warm_up, not_counted, ops, bytes, answer } = sample;
-    let added = connection
-        .prepare_cached(
-            "INSERT INTO sample (run, n, cell, pass, session, round, slot, warm_up, not_counted,
-                                 ops, bytes, answer, metrics)
-             VALUES (?1, (SELECT coalesce(max(n) + 1, 0) FROM sample WHERE run = ?1), ?2, ?3, ?4,
-                     ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?
-        .execute(params![
-            run,
-            position,
-            columns::pass_word(*pass),
-            session,
-            round,
-            slot,
-            warm_up,
-            not_counted,
-            // SQLite has signed integers only; the bits are preserved.
-            ops.cast_signed(),
-            bytes.cast_signed(),
-            answer,
-            to_json(&Values(values))?
-        ]);
-    match added {
-        Err(rusqlite::Error::SqliteFailure(cause, _))
-            if cause.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY =>
-        {
-            Err(anyhow!("run {run} has no cell {position}; was the run deleted meanwhile?"))
-        }
-        added => Ok(added.map(|_| ())?),
-    }
-}
-
 /// The number of the run with this id.
 fn existing(transaction: &Transaction<'_>, id: &str) -> Result<i64> {
-    let run = number(id)?;
-    transaction
-        .prepare_cached("SELECT id FROM run WHERE id = ?1")?
-        .query_one([run], |row| row.get(0))
-        .optional()?
-        .with_context(|| no_run(id))
+    find(transaction, number(id)?)?.with_context(|| no_run(id))
+}
+
+fn find(transaction: &Transaction<'_>, run: i64) -> Result<Option<i64>> {
+    let mut statement = transaction.prepare_cached("SELECT id FROM run WHERE id = ?1")?;
+    Ok(statement.query_one([run], |row| row.get(0)).optional()?)
 }
 
 fn number(id: &str) -> Result<i64> {

@@ -2,9 +2,10 @@
 //! refused file is left unchanged: nothing is written before all checks have passed.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
+use super::writing::pack_rows;
 use crate::store::interface::{LOCK_LIMIT, Locked};
 
 /// Marks an SQLite file as ours: "bylb".
@@ -20,7 +22,10 @@ const APPLICATION_ID: i32 = 0x6279_6c62;
 /// Each migration converts a store from the previous schema to the next one; their number is the
 /// schema version of this program. A released migration is never changed.
 pub(super) const MIGRATIONS: &[&str] =
-    &[include_str!("schema-1.sql"), include_str!("schema-2.sql")];
+    &[include_str!("schema-1.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
+
+/// The first schema that has the samples of a cell together.
+const PACKED: usize = 3;
 
 /// A run seldom writes more pages than this. So the log is written back into the file, which waits
 /// for the device, when the run ends and not between two samples.
@@ -33,6 +38,7 @@ const NOT_SQLITE: &str = "not an SQLite file: name another one with --store, or,
                           restore it from a copy";
 const NOT_WRITABLE: &str = "it or its directory cannot be written: change the permissions, copy it to \
                             another place, or name another one with --store";
+const FULL: &str = "no space left on its device: make some";
 const RESTORE: &str =
     "restore it from a copy, or move it and its -wal file away and a new one is made";
 
@@ -127,7 +133,9 @@ fn check_identity(connection: &Connection, known: usize) -> Result<()> {
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 fn connect(path: &Path, migrations: &[&str]) -> Result<Connection> {
-    let log_was_there = fs::metadata(beside(path, "-wal")).is_ok();
+    // Kept until this process has the store open, which the next one notices.
+    let log = lock_log(path)?;
+    let log_was_there = log.is_some();
     if log_was_there {
         check_after_kill(path, migrations.len())?;
     }
@@ -156,6 +164,23 @@ fn check(connection: &Connection, known: usize) -> Result<()> {
     connection.pragma_update(None, "cell_size_check", true)?;
     ensure!(!connection.is_readonly(MAIN_DB)?, NOT_WRITABLE);
     check_identity(connection, known)
+}
+
+/// The log of the store, if it is there, locked: of several processes that open the store after a
+/// kill, the first one checks it, and the others wait until they can see the result. SQLite itself
+/// does not lock this file.
+fn lock_log(path: &Path) -> Result<Option<File>> {
+    loop {
+        let log = match File::open(beside(path, "-wal")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            log => log.context("its log")?,
+        };
+        log.lock().context("its log")?;
+        // The process that had the lock may have closed the store, which deletes the log.
+        if log.metadata()?.nlink() > 0 {
+            return Ok(Some(log));
+        }
+    }
 }
 
 /// Reads the whole store if its log is there and no process has it open: the last one did not close
@@ -200,8 +225,12 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for migration in migrations.iter().skip(schema(&transaction)?) {
+    let before = schema(&transaction)?;
+    for migration in migrations.iter().skip(before) {
         transaction.execute_batch(migration)?;
+    }
+    if before < PACKED {
+        pack_rows(&transaction)?;
     }
     transaction.pragma_update(None, "user_version", migrations.len())?;
     Ok(transaction.commit()?)
@@ -245,13 +274,32 @@ fn fill(path: &Path, migrations: &[&str]) -> Result<()> {
     // No other process has access to this file yet, and it is synced as a whole.
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
     connection.pragma_update(None, "synchronous", "OFF")?;
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     migrate(&mut connection, migrations)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.close().map_err(|(_, error)| error.into())
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// Gives the space of deleted runs back to the file system. For a store that an older bytelab
+/// created this writes the whole store, once.
+pub(super) fn shrink(connection: &Connection) -> rusqlite::Result<()> {
+    let is_known: bool =
+        connection.pragma_query_value(None, "auto_vacuum", |row| row.get::<_, i32>(0))? != 0;
+    if is_known {
+        // Each step frees a page.
+        let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
+        let mut rows = statement.query([])?;
+        while rows.next()?.is_some() {}
+    } else {
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+        connection.execute_batch("VACUUM")?;
+    }
+    // The file gets shorter when the log is written back into it.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
@@ -271,7 +319,8 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             NOT_WRITABLE.to_owned()
         }
-        Some(ErrorCode::DiskFull) => "no space left on its device: make some".to_owned(),
+        Some(ErrorCode::DiskFull) => FULL.to_owned(),
+        _ if is_full(&error) => FULL.to_owned(),
         _ => return anyhow!("store {shown}: {text}"),
     };
     anyhow!("store {shown}: {meaning} ({text})")
@@ -290,6 +339,14 @@ fn one_line(error: &anyhow::Error) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
+}
+
+/// Whether a journal has no room on its device.
+fn is_full(error: &anyhow::Error) -> bool {
+    let mut kinds =
+        error.chain().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    kinds.any(|kind| full.contains(&kind))
 }
 
 fn code(error: &anyhow::Error) -> Option<ErrorCode> {

@@ -1,15 +1,55 @@
 //! Converts rows of the store to runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 use lab::run::{Cell, Listed, Machine, Run, SCHEMA, Sample};
-use rusqlite::{Row, Transaction};
+use rusqlite::{Row, Transaction, params};
 
+use super::packed;
 use crate::store::columns::{self, OwnedValues, from_json};
 
 /// The run of this number, which must exist.
 pub(super) fn load(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
+    let mut run = load_without_samples(transaction, number)?;
+    read_packed(transaction, number, &mut run)?;
+    read_rows(transaction, number, &mut run)?;
+    Ok(run)
+}
+
+/// The same with all samples of this method, but only this metric of it, and with one sample of
+/// each answer of the other methods. The two metrics of its start show what kind of method it is,
+/// by which older definitions of metrics differ.
+pub(super) fn load_method(
+    transaction: &Transaction<'_>,
+    number: i64,
+    method: &str,
+    metric: &str,
+) -> Result<Run> {
+    let mut run = load_without_samples(transaction, number)?;
+    if run.cells.iter().all(|cell| cell.method != method) {
+        return Ok(run);
+    }
+    read_samples(transaction, number, &mut run, |cell| cell.method == method)?;
+    let mut of_cell = transaction.prepare_cached(
+        "SELECT data FROM cell_metric WHERE run = ?1 AND cell = ?2 AND name = ?3",
+    )?;
+    let cells = run.cells.iter_mut().enumerate().filter(|(_, cell)| cell.method == method);
+    for (position, cell) in cells {
+        for name in BTreeSet::from([metric, "startup_ns", "prepare_ns"]) {
+            let mut rows = of_cell.query(params![number, position, name])?;
+            if let Some(row) = rows.next()? {
+                let values = packed::unpack_values(row.get_ref(0)?.as_blob()?, cell.samples.len());
+                let values = values.with_context(|| format!("cell {position}"))?;
+                cell.values.insert(name.to_owned(), values);
+            }
+        }
+    }
+    read_rows(transaction, number, &mut run)?;
+    Ok(run)
+}
+
+fn load_without_samples(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
     let mut run = transaction
         .prepare_cached(
             "SELECT schema, experiment, question, label, started, complete, environment, plan,
@@ -28,6 +68,64 @@ pub(super) fn load(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
         ensure!(row.get::<_, usize>(0)? == expected, "cell {expected} is missing");
         run.cells.push(read_cell(row).with_context(|| format!("cell {expected}"))?);
     }
+    Ok(run)
+}
+
+/// The number of cells and of samples of a run, which must exist.
+pub(super) fn size(transaction: &Transaction<'_>, number: i64) -> Result<(usize, u64)> {
+    let mut statement =
+        transaction.prepare_cached("SELECT cells, samples FROM run WHERE id = ?1")?;
+    Ok(statement.query_one([number], |row| Ok((row.get(0)?, row.get(1)?)))?)
+}
+
+/// Reads the samples of these cells, without their values, and one sample of each answer of the
+/// others.
+fn read_samples(
+    transaction: &Transaction<'_>,
+    number: i64,
+    run: &mut Run,
+    is_whole: impl Fn(&Cell) -> bool,
+) -> Result<()> {
+    let mut of_cell = transaction
+        .prepare_cached("SELECT reasons, data FROM cell_samples WHERE run = ?1 AND cell = ?2")?;
+    let mut statement = transaction.prepare_cached(
+        "SELECT position, answers FROM cell WHERE run = ?1 AND answers IS NOT NULL",
+    )?;
+    let mut rows = statement.query([number])?;
+    while let Some(row) = rows.next()? {
+        let position = row.get(0)?;
+        let cell = cell_at(run, position)?;
+        let answers: Vec<String> = from_json("answers", row.get_ref(1)?.as_str()?)?;
+        if !is_whole(cell) {
+            cell.samples = packed::one_of_each(answers);
+            continue;
+        }
+        let mut rows = of_cell.query(params![number, position])?;
+        let row = rows.next()?.with_context(|| format!("cell {position} has lost its samples"))?;
+        let reasons: Vec<String> = from_json("reasons", row.get_ref(0)?.as_str()?)?;
+        let samples = packed::unpack(&answers, &reasons, row.get_ref(1)?.as_blob()?);
+        cell.samples = samples.with_context(|| format!("cell {position}"))?;
+    }
+    Ok(())
+}
+
+fn read_packed(transaction: &Transaction<'_>, number: i64, run: &mut Run) -> Result<()> {
+    read_samples(transaction, number, run, |_| true)?;
+    let mut statement = transaction.prepare_cached(
+        "SELECT cell, name, data FROM cell_metric WHERE run = ?1 ORDER BY cell, name",
+    )?;
+    let mut rows = statement.query([number])?;
+    while let Some(row) = rows.next()? {
+        let (position, name): (_, String) = (row.get(0)?, row.get(1)?);
+        let cell = cell_at(run, position)?;
+        let values = packed::unpack_values(row.get_ref(2)?.as_blob()?, cell.samples.len());
+        cell.values.insert(name, values.with_context(|| format!("cell {position}"))?);
+    }
+    Ok(())
+}
+
+/// Reads the samples of a run that older schemas stored in a row each.
+fn read_rows(transaction: &Transaction<'_>, number: i64, run: &mut Run) -> Result<()> {
     let mut statement = transaction.prepare_cached(
         "SELECT n, cell, pass, session, round, slot, warm_up, not_counted, ops, bytes, answer,
                 metrics
@@ -37,11 +135,13 @@ pub(super) fn load(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
     while let Some(row) = rows.next()? {
         let (sample, OwnedValues(values)) =
             read_sample(row).with_context(|| format!("sample {:?}", row.get_ref(0)))?;
-        let position: usize = row.get(1)?;
-        let cell = run.cells.get_mut(position);
-        cell.with_context(|| format!("cell {position} is missing"))?.push(sample, &values);
+        cell_at(run, row.get(1)?)?.push(sample, &values);
     }
-    Ok(run)
+    Ok(())
+}
+
+fn cell_at(run: &mut Run, position: usize) -> Result<&mut Cell> {
+    run.cells.get_mut(position).with_context(|| format!("cell {position} is missing"))
 }
 
 /// All runs, the oldest first.
@@ -51,18 +151,15 @@ pub(super) fn list(transaction: &Transaction<'_>) -> Result<Vec<Listed>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The samples of a run are numbered from 0 without gaps: the last number gives the count.
+/// All of it is in the index, so that a list reads no run.
 const LIST: &str = "
-    SELECT id, experiment, label, started, complete,
-           environment ->> '$.fingerprint' AS fingerprint,
-           CAST(environment ->> '$.cpu_model' AS TEXT) AS cpu_model,
-           (SELECT count(*) FROM cell WHERE run = id) AS cells,
-           (SELECT coalesce(max(n) + 1, 0) FROM sample WHERE run = id) AS samples
-    FROM run ORDER BY id";
+    SELECT id, experiment, label, started, complete, fingerprint, cpu_model, cells, samples
+    FROM run INDEXED BY listed ORDER BY id";
 
 fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
-    let machine =
-        Machine { fingerprint: row.get("fingerprint")?, cpu_model: row.get("cpu_model")? };
+    let fingerprint: Option<String> = row.get("fingerprint")?;
+    let fingerprint = fingerprint.unwrap_or_default();
+    let machine = Machine { fingerprint, cpu_model: row.get("cpu_model")? };
     Ok(Listed {
         id: row.get::<_, i64>("id")?.to_string(),
         experiment: row.get("experiment")?,

@@ -145,7 +145,7 @@ pub fn foresee_pairs(
             found.beyond(factor.map(|factor| factor * mean(&variance).sqrt()));
             let is_rough = !used[0].is_of_pair;
             found.reason = is_rough.then(|| {
-                "roughly: from its rounds beside another method; a first check --against tells it better".to_owned()
+                "roughly: from its rounds beside another method; a first check --against gives a better estimate".to_owned()
             });
         }
         found

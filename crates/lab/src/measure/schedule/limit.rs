@@ -10,8 +10,8 @@ pub(super) const TIMES_AT_MOST: u64 = 3;
 /// The counting pass has at least and at most these parts of a limit for the whole run.
 const COUNTING_PARTS: [u64; 2] = [10, 4];
 
-/// The maximum duration of a run. Where the limit is one for its rounds, the first of them may take
-/// longer.
+/// The maximum duration of a run. Where the limit is one for its rounds, those that a verdict takes
+/// may take longer.
 pub fn at_most_ns(plan: &Plan) -> u64 {
     plan.time_limit_ns.saturating_mul(times(plan.limits_all))
 }
@@ -43,7 +43,26 @@ impl Schedule {
     pub(super) fn at_most_left_ns(&self, now_ns: u64) -> u64 {
         let began_ns = self.began_ns.unwrap_or(now_ns);
         let taken_ns = now_ns.saturating_sub(began_ns);
-        self.at_most_ns.saturating_sub(taken_ns)
+        self.at_most_ns.saturating_add(self.extra_ns).saturating_sub(taken_ns)
+    }
+
+    /// A run of sequential design without a limit for all of it goes on until its first look.
+    pub(super) fn make_time_for_first_look(&mut self, now_ns: u64) {
+        let first = LOOKS[0] as u32;
+        let has_looks = self.design == Design::Sequential && self.had + self.sessions >= first;
+        let goes_on = has_looks && !self.limits_all;
+        let missing = first.saturating_sub(self.had + self.begun);
+        if !goes_on || missing == 0 || self.round_ns.is_none() {
+            return;
+        }
+        let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
+        let sessions_ns = session_ns.saturating_mul(u64::from(missing));
+        let needed_ns = sessions_ns.saturating_add(self.counting_ns);
+        let lacks_ns = needed_ns.saturating_sub(self.at_most_left_ns(now_ns));
+        if lacks_ns > 0 && self.extra_ns == 0 {
+            self.said_ns = Some(sessions_ns);
+        }
+        self.extra_ns = self.extra_ns.saturating_add(lacks_ns);
     }
 
     /// Leaves time for the counting pass in a limit for the whole run: it starts two processes of
@@ -78,8 +97,7 @@ impl Schedule {
             Design::Fixed => SESSIONS_NEEDED as u32,
             Design::Sequential => LOOKS[0] as u32,
         };
-        let has_limit = self.limits_all || self.design == Design::Sequential;
-        if !has_limit || had >= needed || self.had + self.sessions < needed {
+        if !self.limits_all || had >= needed || self.had + self.sessions < needed {
             return None;
         }
         // One more, because sessions differ.

@@ -39,6 +39,8 @@ pub(super) struct Schedule {
     /// round per session.
     samples_ns: Vec<u64>,
     slow: Vec<bool>,
+    /// By cell, once known, whether it is not warmed up again in later sessions.
+    spared: Vec<bool>,
     /// The total sample time of the slow cells that have not left.
     slow_ns: u64,
     /// The limit for all remaining rounds; the limit of what the verdicts require is a multiple of
@@ -46,6 +48,9 @@ pub(super) struct Schedule {
     limit_ns: u64,
     /// The time of all that happens before the counting pass.
     pub(super) at_most_ns: u64,
+    /// What the first look takes beyond that, counting included, and the same until it is said.
+    pub(super) extra_ns: u64,
+    pub(super) said_ns: Option<u64>,
     /// Whether the limit is one for the whole run, and what the counting pass has of it.
     limits_all: bool,
     counting: u32,
@@ -152,6 +157,7 @@ impl Schedule {
     /// and to take one round. The slow cells take part in it if there is time for them as well.
     pub(super) fn begins_session(&mut self, now_ns: u64) -> bool {
         self.began_ns.get_or_insert(now_ns);
+        self.make_time_for_first_look(now_ns);
         let session_ns = self.session_ns(1);
         let in_time = self.spent_ns(now_ns).saturating_add(session_ns) <= self.limit_ns;
         // Sessions that the verdicts require are measured even after the time limit.
@@ -208,7 +214,8 @@ impl Schedule {
     /// Whether the cell takes part in the next round. Slow cells, and cells that stay, are not
     /// warmed up again in each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
-        if self.has_left(cell) || warm_up && self.begun > 1 && self.stays(cell) {
+        let is_spared = || self.stays(cell) || self.spared.get(cell) == Some(&true);
+        if self.has_left(cell) || warm_up && self.begun > 1 && is_spared() {
             return false;
         }
         if !self.slow.get(cell).is_some_and(|slow| *slow) {

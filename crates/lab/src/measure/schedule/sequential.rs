@@ -1,6 +1,6 @@
 //! The schedule of a sequential design: methods leave, and sessions are taken until all is decided.
 
-use super::Schedule;
+use super::{FIRST_LOOKS, Schedule};
 use crate::run::Design;
 
 /// In a sequential design a session has fewer rounds where this number of sessions would not fit
@@ -16,6 +16,24 @@ impl Schedule {
         self.slow_ns = self.time_of_slow_ns();
     }
 
+    /// These cells are not warmed up in later sessions, so that more sessions fit into the time. In a
+    /// fixed design all are.
+    pub(in crate::measure) fn spare(&mut self, spared: Vec<bool>) {
+        if self.design == Design::Fixed {
+            return;
+        }
+        self.spared = spared;
+        let ns_of = |is: &dyn Fn(usize) -> bool| -> u64 {
+            let cells = self.samples_ns.iter().enumerate();
+            cells.filter(|(cell, _)| is(*cell)).map(|(_, ns)| *ns).sum()
+        };
+        let all_ns = ns_of(&|_| true);
+        let warmed_ns = ns_of(&|cell| !self.stays(cell) && self.spared.get(cell) != Some(&true));
+        if all_ns > 0 {
+            self.warm_share = warmed_ns as f64 / all_ns as f64;
+        }
+    }
+
     /// By cell, whether it has left.
     pub(in crate::measure) fn left(&self) -> &[bool] {
         &self.left
@@ -26,8 +44,8 @@ impl Schedule {
     }
 
     /// The number of sessions that are measured even after the time limit. In a sequential design
-    /// as many as fit into the maximum duration of the run: where none of the looks does, the time
-    /// limit alone ends it.
+    /// as many as fit into the maximum duration of the run; where none of the looks does, those of
+    /// the first one, but never beyond a limit for the whole run.
     pub(super) fn needed_sessions(&self) -> u32 {
         let least = self.least_sessions();
         if self.design == Design::Fixed {
@@ -35,7 +53,8 @@ impl Schedule {
         }
         let session_ns = self.session_ns(1).max(1);
         let fit = |n: &&u32| session_ns.saturating_mul(u64::from(**n)) <= self.at_most_ns;
-        least.iter().find(fit).map_or(0, |n| n.saturating_sub(self.had))
+        let first = if self.limits_all { 0 } else { FIRST_LOOKS[0] };
+        least.iter().find(fit).copied().unwrap_or(first).saturating_sub(self.had)
     }
 
     /// The number of rounds of a session in a sequential design: fewer than planned where too few

@@ -1,9 +1,14 @@
 //! One session: it starts a process per cell, warms up, and takes rounds until the plan is complete
 //! or the time is used up.
 
+mod spared;
+
+use std::collections::VecDeque;
+use std::thread::available_parallelism;
+
 use anyhow::Result;
 
-use super::batch::{Batch, LONG_NS, shared_ops};
+use super::batch::{Batch, LONG_NS, STEPS_PER_SAMPLE, shared_ops};
 use super::bench::{Bench, Halt, Position};
 use super::job::Progress;
 use super::order::order;
@@ -15,9 +20,6 @@ use crate::clock;
 use crate::launch::{RunError, Runner};
 use crate::metric;
 use crate::run::{CacheState, Cell, Pass, Role, Sample, Status};
-
-/// Operations are batched until a sample is this many times the step of the clock.
-const STEPS_PER_SAMPLE: u64 = 1000;
 
 /// The state of a session, and its processes.
 pub(super) struct Session<'a, 'b> {
@@ -41,11 +43,11 @@ pub(super) struct Live {
     /// Index into the points and their data.
     point: usize,
     bypasses_cache: bool,
-    /// Whether it is a plain command that has been run for the first warm-up round.
+    /// Whether the sample from which its time is known was that of the first warm-up round.
     is_warm: bool,
     /// Approximate time of one operation.
     op_ns: u64,
-    tells_device_bytes: bool,
+    reports_device_bytes: bool,
     /// Wall time and operations of the last sample.
     last: (u64, u64),
 }
@@ -59,6 +61,12 @@ impl Live {
 impl Session<'_, '_> {
     pub(super) fn run(mut self) -> Result<(), Halt> {
         let ended = self.prepare_all().and_then(|()| self.rounds());
+        if self.schedule.is_first() {
+            let run = &self.bench.run;
+            let of_reference = self.bench.are_of_reference();
+            let spared = spared::spared(&run.cells, &run.points, self.number, &of_reference);
+            self.schedule.spare(spared);
+        }
         for (cell, live) in self.live.iter_mut().enumerate() {
             if !self.schedule.stays(cell)
                 && let Some(mut live) = live.take()
@@ -92,10 +100,8 @@ impl Session<'_, '_> {
             }
         }
         self.share_ops();
-        let samples_ns = self.live.iter().map(|live| match live {
-            Some(live) => live.op_ns.saturating_mul(live.ops),
-            None => 0,
-        });
+        let sample_ns = |live: &Live| live.op_ns.saturating_mul(live.ops);
+        let samples_ns = self.live.iter().map(|live| live.as_ref().map_or(0, sample_ns));
         let samples_ns: Vec<u64> = samples_ns.collect();
         let reference = self.bench.are_of_reference();
         self.schedule.learn(&samples_ns, &reference, clock::now_ns());
@@ -103,8 +109,8 @@ impl Session<'_, '_> {
     }
 
     /// Starts the processes of all cells that take part, in random order, because the process that
-    /// starts first may get the better CPU or memory. They start at the same time; all have started
-    /// before the first one prepares, because some measure how long their operation takes.
+    /// starts first may get the better CPU or memory. All have started before the first one
+    /// prepares, because some measure how long their operation takes.
     fn start_all(&mut self) -> Vec<(usize, Started)> {
         let of = self.bench.run.cells.len();
         let mut starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
@@ -112,11 +118,8 @@ impl Session<'_, '_> {
             let is_measured = self.bench.run.cells[*cell].status == Status::Measured;
             is_measured && !self.schedule.has_left(*cell) && self.live[*cell].is_none()
         });
-        let starting: Vec<_> = starts.into_iter().map(|cell| (cell, self.start(cell))).collect();
-        let started = |(cell, runner): (usize, Started)| {
-            (cell, runner.and_then(|mut runner| runner.started().map(|()| runner)))
-        };
-        starting.into_iter().map(started).collect()
+        let at_once = available_parallelism().map_or(1, usize::from);
+        start_each(starts, at_once, |cell| self.start(cell))
     }
 
     fn start(&mut self, index: usize) -> Started {
@@ -158,14 +161,15 @@ impl Session<'_, '_> {
             bypasses_cache,
             is_warm: false,
             op_ns: 0,
-            tells_device_bytes: false,
+            reports_device_bytes: false,
             last: (0, 0),
         })
     }
 
     /// Increases the operations per sample until one is long enough for the clock. These samples
     /// are warm-up samples; of two with the same number of operations the shorter one decides,
-    /// because the first is a cold start.
+    /// because the first is a cold start. A long one is that of the first warm-up round, so that a
+    /// process is warmed up as often as in later sessions.
     fn find_ops(&mut self, cell: usize) -> Result<(), Halt> {
         if self.bench.run.plan.cache == CacheState::Cold {
             // A second operation would find the file cached.
@@ -193,6 +197,7 @@ impl Session<'_, '_> {
                 // number.
                 live.ops = ops.min(live.ops);
                 live.op_ns = shortest_ns / live.ops.max(1);
+                live.is_warm = shortest_ns > LONG_NS;
                 break;
             }
             let factor = (enough_ns * 5 / 4).div_ceil(shortest_ns.max(1)).clamp(2, 1000);
@@ -247,8 +252,8 @@ impl Session<'_, '_> {
                 break;
             }
             self.bench.record.progress(self.bench.run, &self.schedule.progress(now_ns));
-            let samples = self.round(round, !counts)?;
-            if counts || samples > 0 {
+            let is_whole = self.round(round, !counts)?;
+            if counts || is_whole {
                 self.schedule.took(clock::now_ns() - now_ns, counts);
             }
             if self.live.iter().all(Option::is_none) {
@@ -258,20 +263,21 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Returns the number of samples that were taken.
-    fn round(&mut self, round: u32, warm_up: bool) -> Result<usize, Halt> {
+    /// Returns whether samples were taken of all that take part, so that the round shows how long
+    /// one takes.
+    fn round(&mut self, round: u32, warm_up: bool) -> Result<bool, Halt> {
         self.keep_warm()?;
         let order = order(self.bench.run.plan.seed, self.number, round, self.bench.run.cells.len());
-        let alive: Vec<usize> =
-            order.into_iter().filter(|cell| self.live[*cell].is_some()).collect();
-        let alive = alive.into_iter().filter(|cell| self.schedule.takes_part(*cell, warm_up));
-        let needed = |cell: &usize| {
+        let takes_part =
+            |cell: &usize| self.live[*cell].is_some() && self.schedule.takes_part(*cell, warm_up);
+        let is_warm = |cell: &usize| {
             let is_warm = self.live[*cell].as_ref().is_some_and(|live| live.is_warm);
-            !(warm_up && round == 0 && is_warm)
+            warm_up && round == 0 && is_warm
         };
-        let alive: Vec<usize> = alive.filter(needed).collect();
-        let samples = alive.len();
-        for (slot, cell) in alive.into_iter().enumerate() {
+        let (warm, needed): (Vec<usize>, Vec<usize>) =
+            order.into_iter().filter(takes_part).partition(is_warm);
+        let is_whole = warm.is_empty() && !needed.is_empty();
+        for (slot, cell) in needed.into_iter().enumerate() {
             self.bench.check_stop()?;
             if self.schedule.is_over(clock::now_ns()) {
                 break;
@@ -279,7 +285,7 @@ impl Session<'_, '_> {
             let position = Position { round, slot: slot as u32, warm_up };
             self.sample(cell, position)?;
         }
-        Ok(samples)
+        Ok(is_whole)
     }
 
     /// Reads back what other programs evicted from the page cache, before a round.
@@ -310,7 +316,7 @@ impl Session<'_, '_> {
         let cache = self.bench.run.plan.cache;
         let start_ns = clock::now_ns();
         // A warm sample that reads no byte from the device is proved afterwards.
-        let proves_itself = cache == CacheState::Warm && live.tells_device_bytes;
+        let proves_itself = cache == CacheState::Warm && live.reports_device_bytes;
         let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
         let taken = match live.runner.go(live.n, live.ops) {
             Ok(taken) => taken,
@@ -335,7 +341,7 @@ impl Session<'_, '_> {
         }
         let wall_ns = taken.done.wall_ns;
         live.last = (wall_ns, taken.done.ops);
-        live.tells_device_bytes = taken.used.device_read_bytes.is_some();
+        live.reports_device_bytes = taken.used.device_read_bytes.is_some();
         let sample = position.sample(Pass::Timing, self.number, &taken.done);
         self.bench.push(index, Sample { not_counted, ..sample }, &all_values(&taken))?;
         self.schedule.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
@@ -355,6 +361,28 @@ impl Session<'_, '_> {
         };
         Ok(())
     }
+}
+
+/// Starts the process of each cell, at most `at_once` at the same time: if hundreds shared the CPUs
+/// while they start, each could exceed its time limit.
+fn start_each(
+    cells: Vec<usize>,
+    at_once: usize,
+    mut start: impl FnMut(usize) -> Started,
+) -> Vec<(usize, Started)> {
+    let wait = |(cell, runner): (usize, Started)| {
+        (cell, runner.and_then(|mut runner| runner.started().map(|()| runner)))
+    };
+    let mut starting = VecDeque::new();
+    let mut started = Vec::with_capacity(cells.len());
+    for cell in cells {
+        if starting.len() == at_once {
+            started.extend(starting.pop_front().map(wait));
+        }
+        starting.push_back((cell, start(cell)));
+    }
+    started.extend(starting.into_iter().map(wait));
+    started
 }
 
 /// The samples of a method before it died count.

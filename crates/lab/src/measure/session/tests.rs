@@ -1,6 +1,9 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::*;
 use crate::experiment::Data;
-use crate::launch::RawSample;
+use crate::launch::{RawSample, Ready};
 use crate::param::Point;
 
 /// The result for a file of 1000 bytes of which `payload_bytes` are delivered, if that is known.
@@ -89,4 +92,58 @@ fn a_payload_that_no_count_can_hold_is_wrong_too() {
     check(2, 2 << 40, None);
     check(2, 1 << 40, Some("handed over 1099511627776 bytes instead of 2199023255552"));
     check(1 << 40, 0, Some("handed over 0 bytes instead of 1208925819614629174706176"));
+}
+
+/// How many processes are starting, and the most that ever were.
+#[derive(Default)]
+struct Starting {
+    now: usize,
+    most: usize,
+}
+
+struct SlowStart(Rc<RefCell<Starting>>);
+
+impl Runner for SlowStart {
+    fn started(&mut self) -> Result<(), RunError> {
+        self.0.borrow_mut().now -= 1;
+        Ok(())
+    }
+
+    fn prepare(&mut self, _: &Point) -> Result<Ready, RunError> {
+        unreachable!("it is only started")
+    }
+
+    fn go(&mut self, _: u64, _: u64) -> Result<RawSample, RunError> {
+        unreachable!("it is only started")
+    }
+
+    fn has_died(&self) -> bool {
+        false
+    }
+
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn bye(&mut self) {}
+}
+
+#[test]
+fn no_more_processes_start_at_once_than_there_are_cpus() {
+    let starting = Rc::new(RefCell::new(Starting::default()));
+    let start = |cell: usize| -> Started {
+        if cell == 3 {
+            return Err(RunError::Skipped("is not there".into()));
+        }
+        let mut state = starting.borrow_mut();
+        state.now += 1;
+        state.most = state.most.max(state.now);
+        Ok(Box::new(SlowStart(starting.clone())))
+    };
+    let started = start_each((0..100).rev().collect(), 2, start);
+    let cells: Vec<usize> = started.iter().map(|(cell, _)| *cell).collect();
+    assert!(cells.into_iter().eq((0..100).rev()));
+    assert!(started.iter().all(|(cell, runner)| runner.is_err() == (*cell == 3)));
+    let starting = starting.borrow();
+    assert_eq!((starting.now, starting.most), (0, 2));
 }

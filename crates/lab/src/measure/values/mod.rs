@@ -66,7 +66,7 @@ fn unknown(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static st
     if !is_command {
         groups.push((
             PARTS_OF_CPU,
-            "of another process the kernel tells them in steps of 10 ms only",
+            "the kernel reports them for another process in steps of 10 ms only",
         ));
     }
     if used.has_children() && is_command {
@@ -97,12 +97,12 @@ const OF_ONE_PROCESS: &[&str] =
 
 /// The metrics that a sample lacks for a reason that only the sample shows, each once.
 pub(super) fn missing(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let told = |name: &str| taken.done.metrics.iter().any(|(told, _)| told == name);
+    let is_reported = |name: &str| taken.done.metrics.iter().any(|(reported, _)| reported == name);
     let mut said: Vec<&str> = Vec::new();
     unknown(taken).filter(move |(name, _)| {
         let is_new = !said.contains(name);
         said.push(name);
-        is_new && !told(name)
+        is_new && !is_reported(name)
     })
 }
 

@@ -121,7 +121,8 @@ struct Async {
 
 fn build_async(point: &Point, by_byte: bool) -> Result<Box<dyn Task>> {
     let each = |index| {
-        let runtime = Builder::new_current_thread().build().context("starting tokio")?;
+        let runtime =
+            Builder::new_current_thread().enable_all().build().context("starting tokio")?;
         Ok(Async { remote: Remote::from_point(point, index)?, runtime, by_byte })
     };
     Ok(Box::new(Reading::each(point, each)?))

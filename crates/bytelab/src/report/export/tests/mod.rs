@@ -49,7 +49,10 @@ fn what_has_no_place_is_said() {
         assert_eq!(said(format)[..2], cells, "{format}");
     }
     assert_eq!(said("csv").len(), 2);
-    assert_eq!(said("hyperfine")[2], "all CPU time stands under user, as it was not told apart");
+    assert_eq!(
+        said("hyperfine")[2],
+        "all CPU time stands under user, because it is not known apart"
+    );
     assert_eq!(said("google-benchmark"), ["mmap: samples without CPU time are left out: 1"]);
     for format in ["json", "go", "openmetrics", "markdown"] {
         assert!(said(format).is_empty(), "{format}");

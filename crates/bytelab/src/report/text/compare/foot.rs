@@ -16,15 +16,15 @@ pub(crate) fn write(page: &mut Page, a: &Side, b: &Side, sides: &RunComparison) 
         let text = format!("{} ({}){why}", alone.method, shown(&alone.point));
         page.paragraph(Style::Dim, &format!("only on {side}: "), &text);
     }
-    let mut told: Vec<&str> = Vec::new();
+    let mut written: Vec<&str> = Vec::new();
     for line in sides.lines.iter().filter(|line| line.decides) {
         let wrong =
             |change: &&Effect| matches!(change.verdict, Verdict::WrongAnswer | Verdict::Missing);
         let changes = [Some(&line.absolute), line.relative.as_ref()];
         for change in changes.into_iter().flatten().filter(wrong) {
             let reason = change.reason.as_deref().unwrap_or("not available");
-            if !told.contains(&reason) {
-                told.push(reason);
+            if !written.contains(&reason) {
+                written.push(reason);
                 page.paragraph(Style::Red, &format!("{}: ", line.method), reason);
             }
         }

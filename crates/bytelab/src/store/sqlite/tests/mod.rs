@@ -1,4 +1,6 @@
 mod checking;
+mod journals;
+mod large;
 mod refusals;
 
 use std::io::{BufRead, BufReader, Write};
@@ -36,9 +38,30 @@ fn a_run_that_is_measured_can_be_read_by_others() {
         assert_eq!(reader.list().unwrap()[0].samples, u64::from(round) + 1);
         check_samples(&reader.load(&id).unwrap(), round as usize + 1);
     }
+    let error = reader.delete(&id).unwrap_err();
+    assert!(format!("{error:#}").ends_with("is being measured: stop that first"), "{error:#}");
+    writer.finish(&id, false, &Environment::default(), &[]).unwrap();
+    check_samples(&reader.load(&id).unwrap(), 10);
     reader.delete(&id).unwrap();
     let error = writer.append(&id, 0, &suite::new_sample(0, 0), &[]).unwrap_err();
-    assert!(format!("{error:#}").contains("was the run deleted meanwhile?"), "{error:#}");
+    assert!(format!("{error:#}").contains("no run \"1\""), "{error:#}");
+}
+
+#[test]
+fn two_processes_do_not_measure_one_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    let (mut first, mut second) = (Sqlite::open(&path).unwrap(), Sqlite::open(&path).unwrap());
+    let id = first.begin(&suite::new_run("contested")).unwrap();
+    let append = |store: &mut Sqlite, round| {
+        store.append(&id, 0, &suite::new_sample(round, 0), &suite::new_values(round))
+    };
+    append(&mut first, 0).unwrap();
+    let error = format!("{:#}", append(&mut second, 1).unwrap_err());
+    assert!(error.contains("run 1 is being measured by another process: stop"), "{error}");
+    drop(first);
+    append(&mut second, 1).unwrap();
+    check_samples(&second.load(&id).unwrap(), 2);
 }
 
 #[test]
@@ -47,24 +70,32 @@ fn a_store_that_is_locked_or_full_says_so_and_goes_on_afterwards() {
     let path = directory.path().join("runs.sqlite");
     let (mut store, other) = (Sqlite::open(&path).unwrap(), Sqlite::open(&path).unwrap());
     let id = store.begin(&suite::new_run("hindered")).unwrap();
-    let append = |store: &mut Sqlite| {
-        let result = store.append(&id, 0, &suite::new_sample(0, 0), &suite::new_values(0));
+    let append_100 = |store: &mut Sqlite, from: u32| {
+        for round in from..from + 100 {
+            store.append(&id, 0, &suite::new_sample(round, 0), &suite::new_values(round)).unwrap();
+        }
+    };
+    let finish = |store: &mut Sqlite| {
+        let result = store.finish(&id, true, &Environment::default(), &[]);
         result.map_err(|error| format!("{error:#}"))
     };
     store.set_lock_limit(Duration::ZERO).unwrap();
     other.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let error = append(&mut store).unwrap_err();
+    append_100(&mut store, 0);
+    let error = finish(&mut store).unwrap_err();
     assert!(error.contains("another program keeps it locked: try again"), "{error}");
+    check_samples(&store.load(&id).unwrap(), 100);
     other.connection.execute_batch("COMMIT").unwrap();
+    finish(&mut store).unwrap();
 
     store.connection.pragma_update(None, "max_page_count", 1).unwrap();
-    // The last page has room for several more.
-    let error = (0..100).find_map(|_| append(&mut store).err()).unwrap();
+    append_100(&mut store, 100);
+    let error = finish(&mut store).unwrap_err();
     assert!(error.contains("no space left on its device: make some"), "{error}");
     store.connection.pragma_update(None, "max_page_count", 1000).unwrap();
-    append(&mut store).unwrap();
-    let stored = store.load(&id).unwrap().cells[0].samples.len() as u64;
-    assert_eq!(store.list().unwrap()[0].samples, stored);
+    finish(&mut store).unwrap();
+    check_samples(&store.load(&id).unwrap(), 200);
+    assert_eq!(store.list().unwrap()[0].samples, 200);
 }
 
 #[test]

@@ -36,8 +36,9 @@ pub(super) static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(path).unwrap()
 });
 
-/// The same, with three more samples that are in the log only, as a killed process leaves them.
-static KILLED: LazyLock<Files> = LazyLock::new(|| {
+/// The same, with three more runs as a killed process leaves them: two are in the log only, and one
+/// in its journal.
+pub(super) static KILLED: LazyLock<Files> = LazyLock::new(|| {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     fs::write(&path, &*STORE).unwrap();
@@ -137,7 +138,7 @@ fn a_newer_store_is_refused() {
         fs::write(path, &*STORE).unwrap();
         Connection::open(path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     };
-    let expected = "store DIR/store: it has schema 7, and this bytelab knows schemas up to 2: update \
+    let expected = "store DIR/store: it has schema 7, and this bytelab knows schemas up to 3: update \
                     bytelab, or name another one with --store";
     check(newer, expected);
     // The same while its newer program runs: the schema is in the log only.
@@ -154,7 +155,7 @@ fn a_newer_store_is_refused() {
     );
 }
 
-fn put(directory: &Path, files: &Files) {
+pub(super) fn put(directory: &Path, files: &Files) {
     for (name, bytes) in files {
         fs::write(directory.join(name), bytes).unwrap();
     }
@@ -178,8 +179,8 @@ fn a_damaged_store_is_refused() {
         "store DIR/store: damaged; restore it from a copy, or move it and its -wal file away and a \
          new one is made (malformed database schema (cell) - unrecognized token: \"`ethod TEXT NOT \
          NULL, about TEXT NOT NULL, role TEXT NOT NULL, language TEXT, point TEXT NOT NULL, status \
-         TEXT NOT NULL, reason TEXT, digest TEXT, syscalls_by_name TEXT, PRIMARY KEY (run, \
-         position) ) STRICT, WITHOUT ROWID\")",
+         TEXT NOT NULL, reason TEXT, digest TEXT, syscalls_by_name TEXT, answers TEXT, PRIMARY KEY \
+         (run, position) ) STRICT, WITHOUT ROWID\")",
     );
     let mut damaged = KILLED.clone();
     damage_the_middle(damaged.get_mut("store").unwrap());
@@ -218,12 +219,12 @@ fn an_older_store_is_brought_to_the_newest_schema() {
     });
     let (connection, _) = opening::open_with(&path, &more).unwrap();
     connection.prepare("SELECT more, a FROM run, other").unwrap();
-    let mut store = Sqlite { connection, path: path.clone() };
+    let mut store = Sqlite { connection, path: path.clone(), journal: None };
     assert_eq!(store.load("3").unwrap().cells[1].samples.len(), 100);
     drop((store, still_open));
 
     let before = files(directory.path());
-    assert!(error_of(&path).contains("it has schema 3"));
+    assert!(error_of(&path).contains("it has schema 4"));
     assert!(files(directory.path()) == before);
 }
 
@@ -362,6 +363,7 @@ proptest! {
     fn a_damaged_store_never_panics_and_is_untouched_if_refused(
         in_store in prop::collection::vec(damage(), 0..4),
         in_log in prop::collection::vec(damage(), 0..3),
+        in_journal in prop::collection::vec(damage(), 0..3),
         killed: bool,
     ) {
         let directory = tempfile::tempdir().unwrap();
@@ -369,7 +371,7 @@ proptest! {
         if !killed {
             damaged = Files::from([("store".to_owned(), STORE.clone())]);
         }
-        for (name, all) in [("store", in_store), ("store-wal", in_log)] {
+        for (name, all) in [("store", in_store), ("store-wal", in_log), ("store-run-6", in_journal)] {
             let Some(bytes) = damaged.get_mut(name) else { continue };
             for one in all {
                 one.apply(bytes);

@@ -1,0 +1,321 @@
+//! The journal of a run that is being measured: a file beside the store to which each change of the
+//! run is added by one system call, and which is folded into the store when the run ends. If its
+//! process is killed, the next one that opens the store folds it.
+//!
+//! The process that measures holds a lock on the file, which ends with the process. Samples are
+//! numbered, so that a journal that was folded and not yet deleted changes nothing.
+
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufReader, Read, Seek};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use flate2::Crc;
+use lab::run::{Cell, Environment, Listed, Pass, Plan, Run, Sample, Warning};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use super::opening::beside;
+use crate::store::columns::{OwnedValues, Values};
+
+/// A change of a run, as it is written.
+#[derive(Serialize)]
+pub(super) enum Entry<'a> {
+    /// The number of the sample in its run, its cell, and its values.
+    Sample(u64, usize, &'a Sample, Values<'a>),
+    /// The cell at this position, without samples.
+    Cell(usize, &'a Cell),
+    /// The number of the next sample, the session, and the reason.
+    SetAside(u64, u32, &'a str),
+    Plan(&'a Plan),
+    Finish(bool, &'a Environment, &'a [Warning]),
+}
+
+/// [`Entry`] after reading.
+#[derive(Deserialize)]
+enum OwnedEntry {
+    Sample(u64, usize, Sample, OwnedValues),
+    Cell(usize, Cell),
+    SetAside(u64, u32, String),
+    Plan(Plan),
+    Finish(bool, Environment, Vec<Warning>),
+}
+
+/// What the list of runs shows of an entry.
+#[derive(Deserialize)]
+enum BriefEntry {
+    Sample(u64, IgnoredAny, IgnoredAny, IgnoredAny),
+    Cell(u64, IgnoredAny),
+    SetAside(IgnoredAny, IgnoredAny, IgnoredAny),
+    Plan(IgnoredAny),
+    Finish(bool, IgnoredAny, IgnoredAny),
+}
+
+/// Before each entry stand its length and its checksum, of 4 bytes each.
+const HEAD: usize = 8;
+
+/// The journal of the run that this process measures.
+pub(super) struct Journal {
+    pub(super) run: i64,
+    path: PathBuf,
+    file: File,
+    /// The end of the last whole entry.
+    len: u64,
+    cells: usize,
+    samples: u64,
+    /// The last entry; its memory is used again.
+    record: Vec<u8>,
+}
+
+impl Journal {
+    /// Creates the journal of a run that has this many cells and samples.
+    pub(super) fn create(store: &Path, run: i64, cells: usize, samples: u64) -> Result<Journal> {
+        let path = path(store, run);
+        let cannot = || format!("{} cannot be made", path.display());
+        let directory = path.parent().context("the store has no directory")?;
+        // It is locked before other processes can find it, which would fold it otherwise.
+        let file = tempfile::Builder::new()
+            .prefix(".bytelab-run-")
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(directory)
+            .with_context(cannot)?;
+        file.as_file().try_lock().with_context(cannot)?;
+        match file.persist_noclobber(&path) {
+            Ok(file) => {
+                let record = Vec::new();
+                Ok(Journal { run, path, file, len: 0, cells, samples, record })
+            }
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                bail!("run {run} is being measured by another process: stop that first")
+            }
+            Err(error) => Err(error.error).with_context(cannot),
+        }
+    }
+
+    pub(super) fn sample(
+        &mut self,
+        cell: usize,
+        sample: &Sample,
+        values: &[(&str, f64)],
+    ) -> Result<()> {
+        ensure!(cell < self.cells, "run {} has no cell {cell}", self.run);
+        self.write(&Entry::Sample(self.samples, cell, sample, Values(values)))?;
+        self.samples += 1;
+        Ok(())
+    }
+
+    pub(super) fn cell(&mut self, position: usize, cell: &Cell) -> Result<()> {
+        let (run, cells) = (self.run, self.cells);
+        ensure!(
+            position <= cells,
+            "run {run} has {cells} cells: the next is at {cells}, not at {position}"
+        );
+        self.write(&Entry::Cell(position, &without_samples(cell)))?;
+        self.cells = cells.max(position + 1);
+        Ok(())
+    }
+
+    pub(super) fn set_aside(&mut self, session: u32, reason: &str) -> Result<()> {
+        self.write(&Entry::SetAside(self.samples, session, reason))
+    }
+
+    /// Adds an entry. After an error, such as that of a full disk, the next one takes its place.
+    pub(super) fn write(&mut self, entry: &Entry<'_>) -> Result<()> {
+        self.record.clear();
+        self.record.resize(HEAD, 0);
+        serde_json::to_writer(&mut self.record, entry)?;
+        let (head, text) = self.record.split_at_mut(HEAD);
+        let len = u32::try_from(text.len()).context("an entry of more than 4 GiB")?;
+        head[..4].copy_from_slice(&len.to_le_bytes());
+        head[4..].copy_from_slice(&checksum(text).to_le_bytes());
+        let written = self.file.write_all_at(&self.record, self.len);
+        written.with_context(|| format!("{} cannot be written", self.path.display()))?;
+        self.len += self.record.len() as u64;
+        Ok(())
+    }
+
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    #[cfg(test)]
+    pub(super) fn replace_file(&mut self, file: File) -> File {
+        std::mem::replace(&mut self.file, file)
+    }
+}
+
+/// The journal of a run, for reading; none if there is none.
+pub(super) fn open(store: &Path, run: i64) -> Result<Option<File>> {
+    let path = path(store, run);
+    match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        file => file.map(Some).with_context(|| path.display().to_string()),
+    }
+}
+
+/// The journal that a process has left that is no more, locked; none if there is none.
+pub(super) fn take(store: &Path, run: i64) -> Result<Option<File>> {
+    let Some(file) = open(store, run)? else { return Ok(None) };
+    // Another process may have folded and deleted it before the lock was taken.
+    let is_mine = !is_locked(&file)? && file.metadata()?.nlink() > 0;
+    Ok(is_mine.then_some(file))
+}
+
+/// Whether another process measures the run.
+pub(super) fn is_measured(store: &Path, run: i64) -> Result<bool> {
+    match open(store, run)? {
+        Some(file) => Ok(is_locked(&file)?),
+        None => Ok(false),
+    }
+}
+
+/// Takes the lock if it is free.
+fn is_locked(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// The runs that have a journal.
+pub(super) fn runs(store: &Path) -> io::Result<Vec<i64>> {
+    let prefix = beside(store, MARK);
+    let (Some(directory), Some(prefix)) = (store.parent(), prefix.file_name()) else {
+        return Ok(Vec::new());
+    };
+    let number = |name: OsString| {
+        let digits = name.as_bytes().strip_prefix(prefix.as_bytes())?;
+        str::from_utf8(digits).ok()?.parse::<i64>().ok()
+    };
+    let mut runs = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        runs.extend(number(entry?.file_name()));
+    }
+    Ok(runs)
+}
+
+/// Deletes the journal of a run, whose content is in the store.
+pub(super) fn delete(store: &Path, run: i64) -> Result<()> {
+    let path = path(store, run);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("{} cannot be deleted", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Applies the entries to a run as it is stored; returns whether there is anything but the state of
+/// the run to store again.
+pub(super) fn apply(run: &mut Run, journal: &File) -> Result<bool> {
+    let stored: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
+    let mut changed = false;
+    each(journal, |text| {
+        let entry: OwnedEntry = serde_json::from_slice(text)?;
+        changed |= !matches!(entry, OwnedEntry::Plan(_) | OwnedEntry::Finish(..));
+        apply_one(run, stored as u64, entry)
+    })?;
+    Ok(changed)
+}
+
+fn apply_one(run: &mut Run, stored: u64, entry: OwnedEntry) -> Result<()> {
+    match entry {
+        OwnedEntry::Sample(number, cell, sample, OwnedValues(values)) => {
+            let cell = run.cells.get_mut(cell).context("a sample of an unknown cell")?;
+            if number >= stored {
+                cell.push(sample, &values);
+            }
+        }
+        OwnedEntry::Cell(position, new) => match run.cells.get_mut(position) {
+            Some(cell) => {
+                let samples = std::mem::take(&mut cell.samples);
+                let values = std::mem::take(&mut cell.values);
+                *cell = Cell { samples, values, ..new };
+            }
+            None => run.cells.push(new),
+        },
+        // Of a journal that is folded already, it would affect the samples after it.
+        OwnedEntry::SetAside(number, ..) if number < stored => {}
+        OwnedEntry::SetAside(_, session, reason) => {
+            for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
+                if sample.pass == Pass::Timing && sample.session == session {
+                    sample.not_counted.get_or_insert_with(|| reason.clone());
+                }
+            }
+        }
+        OwnedEntry::Plan(plan) => run.plan = plan,
+        OwnedEntry::Finish(complete, environment, notes) => {
+            (run.complete, run.environment, run.notes) = (complete, environment, notes);
+        }
+    }
+    Ok(())
+}
+
+/// Applies the entries to the line of the run in a list.
+pub(super) fn apply_to_list(listed: &mut Listed, journal: &File) -> Result<()> {
+    each(journal, |text| {
+        match serde_json::from_slice(text)? {
+            BriefEntry::Sample(number, ..) => listed.samples = listed.samples.max(number + 1),
+            BriefEntry::Cell(position, _) => listed.cells = listed.cells.max(position + 1),
+            BriefEntry::Finish(complete, ..) => listed.complete = complete,
+            BriefEntry::SetAside(..) | BriefEntry::Plan(_) => {}
+        }
+        Ok(())
+    })
+}
+
+/// Reads the entries up to the first one that is not whole: a process can be killed, and a disk be
+/// full, in the middle of one.
+fn each(mut journal: &File, mut work: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    journal.rewind()?;
+    let mut left = journal.metadata()?.len();
+    let mut journal = BufReader::with_capacity(1 << 16, journal);
+    let mut text = Vec::new();
+    while left >= HEAD as u64 {
+        let mut head = [[0; 4]; 2];
+        journal.read_exact(head.as_flattened_mut())?;
+        let [len, expected] = head.map(u32::from_le_bytes);
+        left -= HEAD as u64;
+        // A machine that lost power may have left zeros.
+        if len == 0 || u64::from(len) > left {
+            break;
+        }
+        text.resize(len as usize, 0);
+        journal.read_exact(&mut text)?;
+        if checksum(&text) != expected {
+            break;
+        }
+        work(&text).context("the journal of the run")?;
+        left -= u64::from(len);
+    }
+    Ok(())
+}
+
+fn checksum(text: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(text);
+    crc.sum()
+}
+
+fn without_samples(cell: &Cell) -> Cell {
+    let Cell { method, about, role, language, point, status, digest, .. } = cell;
+    Cell {
+        about: about.clone(),
+        role: *role,
+        language: language.clone(),
+        status: status.clone(),
+        digest: digest.clone(),
+        syscalls_by_name: cell.syscalls_by_name.clone(),
+        ..Cell::new(method, point.clone())
+    }
+}
+
+const MARK: &str = "-run-";
+
+fn path(store: &Path, run: i64) -> PathBuf {
+    beside(store, &format!("{MARK}{run}"))
+}

@@ -1,0 +1,253 @@
+//! The samples of a cell as bytes, field by field, and the values of one metric. A field that is
+//! equal in all samples takes the space of one. All numbers are little-endian.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use lab::run::{Pass, Sample};
+
+const COUNTING: u8 = 1;
+const WARM_UP: u8 = 2;
+
+/// The first byte of a field: one value for all samples, or one for each.
+const ONE: u8 = 0;
+const EACH: u8 = 1;
+
+/// Samples as they are stored: the fields, and the texts to which these refer by number.
+pub(super) struct Packed<'a> {
+    pub(super) answers: Vec<&'a str>,
+    pub(super) reasons: Vec<&'a str>,
+    pub(super) data: Vec<u8>,
+}
+
+pub(super) fn pack(samples: &[Sample]) -> Packed<'_> {
+    let (mut answers, mut reasons) = (Texts::default(), Texts::default());
+    let mut data = (samples.len() as u64).to_le_bytes().to_vec();
+    data.extend(samples.iter().map(flags));
+    put(&mut data, samples.iter().map(|sample| sample.session.to_le_bytes()));
+    put(&mut data, samples.iter().map(|sample| sample.round.to_le_bytes()));
+    put(&mut data, samples.iter().map(|sample| sample.slot.to_le_bytes()));
+    put(&mut data, samples.iter().map(|sample| sample.ops.to_le_bytes()));
+    put(&mut data, samples.iter().map(|sample| sample.bytes.to_le_bytes()));
+    let of_answers: Vec<_> = samples.iter().map(|s| answers.number(s.answer.as_deref())).collect();
+    put(&mut data, of_answers.iter().map(|number| number.to_le_bytes()));
+    let of_reasons: Vec<_> =
+        samples.iter().map(|s| reasons.number(s.not_counted.as_deref())).collect();
+    put(&mut data, of_reasons.iter().map(|number| number.to_le_bytes()));
+    Packed { answers: answers.known, reasons: reasons.known, data }
+}
+
+pub(super) fn unpack(answers: &[String], reasons: &[String], data: &[u8]) -> Result<Vec<Sample>> {
+    let mut bytes = Bytes(data);
+    let n = u64::from_le_bytes(*bytes.take(8)?.first_chunk().context(SHORT)?);
+    // There is a byte of flags for each sample, so that damage cannot ask for much memory.
+    let n = usize::try_from(n).context(SHORT)?;
+    let flags = bytes.take(n)?;
+    let (session, round, slot) = (bytes.field(n)?, bytes.field(n)?, bytes.field(n)?);
+    let (ops, total) = (bytes.field(n)?, bytes.field(n)?);
+    let (answer, reason) = (bytes.field(n)?, bytes.field(n)?);
+    bytes.end()?;
+    let text = |texts: &[String], number: [u8; 4]| match u32::from_le_bytes(number) {
+        0 => Ok(None),
+        number => texts.get(number as usize - 1).cloned().map(Some).context("a text is missing"),
+    };
+    let sample = |(i, flags): (usize, &u8)| -> Result<Sample> {
+        Ok(Sample {
+            pass: if flags & COUNTING == 0 { Pass::Timing } else { Pass::Counting },
+            session: u32::from_le_bytes(session.get(i)),
+            round: u32::from_le_bytes(round.get(i)),
+            slot: u32::from_le_bytes(slot.get(i)),
+            warm_up: flags & WARM_UP != 0,
+            not_counted: text(reasons, reason.get(i))?,
+            ops: u64::from_le_bytes(ops.get(i)),
+            bytes: u64::from_le_bytes(total.get(i)),
+            answer: text(answers, answer.get(i))?,
+        })
+    };
+    flags.iter().enumerate().map(sample).collect()
+}
+
+/// A sample of each answer, or one without an answer. It has nothing else of a sample.
+pub(super) fn one_of_each(answers: Vec<String>) -> Vec<Sample> {
+    let sample = |answer| Sample {
+        pass: Pass::Timing,
+        session: 0,
+        round: 0,
+        slot: 0,
+        warm_up: true,
+        not_counted: None,
+        ops: 1,
+        bytes: 0,
+        answer,
+    };
+    if answers.is_empty() {
+        return vec![sample(None)];
+    }
+    answers.into_iter().map(|answer| sample(Some(answer))).collect()
+}
+
+pub(super) fn pack_values(values: &[f64]) -> Vec<u8> {
+    let mut data = Vec::new();
+    put(&mut data, values.iter().map(|value| value.to_le_bytes()));
+    data
+}
+
+/// The values of a metric in `n` samples.
+pub(super) fn unpack_values(data: &[u8], n: usize) -> Result<Vec<f64>> {
+    let mut bytes = Bytes(data);
+    let field = bytes.field(n)?;
+    bytes.end()?;
+    Ok((0..n).map(|i| f64::from_le_bytes(field.get(i))).collect())
+}
+
+fn flags(sample: &Sample) -> u8 {
+    let pass = match sample.pass {
+        Pass::Timing => 0,
+        Pass::Counting => COUNTING,
+    };
+    pass | if sample.warm_up { WARM_UP } else { 0 }
+}
+
+fn put<const W: usize>(data: &mut Vec<u8>, values: impl Iterator<Item = [u8; W]> + Clone) {
+    let first = values.clone().next();
+    if values.clone().all(|value| Some(value) == first) {
+        data.push(ONE);
+        data.extend(first.iter().flatten());
+    } else {
+        data.push(EACH);
+        values.for_each(|value| data.extend_from_slice(&value));
+    }
+}
+
+/// The distinct texts, in the order of their first occurrence.
+#[derive(Default)]
+struct Texts<'a> {
+    known: Vec<&'a str>,
+    numbers: BTreeMap<&'a str, u32>,
+}
+
+impl<'a> Texts<'a> {
+    /// From 1; 0 is no text.
+    fn number(&mut self, text: Option<&'a str>) -> u32 {
+        let Some(text) = text else { return 0 };
+        *self.numbers.entry(text).or_insert_with(|| {
+            self.known.push(text);
+            self.known.len() as u32
+        })
+    }
+}
+
+const SHORT: &str = "its samples are cut off";
+
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len).context(SHORT)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn field<const W: usize>(&mut self, n: usize) -> Result<Field<'a, W>> {
+        let stored = match self.take(1)? {
+            [ONE] => n.min(1),
+            [EACH] => n,
+            other => bail!("its samples have an unknown form ({other:?})"),
+        };
+        let (values, _) = self.take(stored.checked_mul(W).context(SHORT)?)?.as_chunks();
+        Ok(Field { values, step: usize::from(stored > 1) })
+    }
+
+    fn end(&self) -> Result<()> {
+        ensure!(self.0.is_empty(), "its samples are followed by {} bytes", self.0.len());
+        Ok(())
+    }
+}
+
+/// The value of each sample.
+struct Field<'a, const W: usize> {
+    values: &'a [[u8; W]],
+    /// 0 if all have the same one.
+    step: usize,
+}
+
+impl<const W: usize> Field<'_, W> {
+    fn get(&self, i: usize) -> [u8; W] {
+        self.values[i * self.step]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sample() -> impl Strategy<Value = Sample> {
+        let text = proptest::option::of("[ab]{0,2}");
+        let numbers = (any::<u32>(), any::<u32>(), 0..2_u32, any::<u64>(), 0..2_u64);
+        (any::<(bool, bool)>(), numbers, text.clone(), text).prop_map(
+            |((counting, warm_up), (session, round, slot, ops, bytes), not_counted, answer)| {
+                let pass = if counting { Pass::Counting } else { Pass::Timing };
+                Sample { pass, session, round, slot, warm_up, not_counted, ops, bytes, answer }
+            },
+        )
+    }
+
+    fn owned(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_equal_in_all_samples_is_stored_once() {
+        let sample = Sample {
+            pass: Pass::Timing,
+            session: 0,
+            round: 0,
+            slot: 0,
+            warm_up: false,
+            not_counted: None,
+            ops: 1,
+            bytes: 0,
+            answer: Some("9f1c".to_owned()),
+        };
+        let (few, many) = (vec![sample.clone(); 2], vec![sample; 1002]);
+        assert_eq!(pack(&many).data.len(), pack(&few).data.len() + 1000);
+        assert_eq!(pack_values(&[0.0; 1000]).len(), 9);
+        assert_eq!(pack_values(&[0.0, -0.0]).len(), 17);
+    }
+
+    proptest! {
+        #[test]
+        fn samples_come_back(samples in prop::collection::vec(sample(), 0..20)) {
+            let Packed { answers, reasons, data } = pack(&samples);
+            let back = unpack(&owned(&answers), &owned(&reasons), &data).unwrap();
+            prop_assert_eq!(back, samples);
+        }
+
+        #[test]
+        fn values_come_back_bit_by_bit(bits: Vec<u64>) {
+            let values: Vec<f64> = bits.iter().map(|bits| f64::from_bits(*bits)).collect();
+            let back = unpack_values(&pack_values(&values), values.len()).unwrap();
+            let back: Vec<u64> = back.iter().map(|value| value.to_bits()).collect();
+            prop_assert_eq!(back, bits);
+        }
+
+        #[test]
+        fn no_bytes_panic_or_take_much_memory(
+            samples in prop::collection::vec(sample(), 0..3),
+            damage in prop::collection::vec((any::<usize>(), any::<u8>()), 0..4),
+            cut: usize,
+        ) {
+            let Packed { answers, reasons, mut data } = pack(&samples);
+            let len = data.len();
+            for (at, byte) in damage {
+                data[at % len] = byte;
+            }
+            data.truncate(len - cut % 3);
+            if let Ok(back) = unpack(&owned(&answers), &owned(&reasons), &data) {
+                prop_assert!(back.len() <= data.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Stores with many samples.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use lab::run::{Run, Sample};
+use rusqlite::Connection;
+
+use super::super::{Sqlite, Store, reading};
+use crate::store::tests::suite;
+
+/// A complete run with this many rounds of 20 methods.
+fn run_of(rounds: u32, label: u32) -> Run {
+    let mut run = suite::new_run("reading");
+    run.label = Some(format!("run {label}"));
+    run.started =
+        format!("2026-01-02T{:02}:{:02}:{:02}Z", label / 3600, label / 60 % 60, label % 60);
+    run.complete = true;
+    let cell = run.cells.swap_remove(0);
+    run.cells =
+        (0..20).map(|i| lab::run::Cell { method: format!("m{i}"), ..cell.clone() }).collect();
+    for round in 0..rounds {
+        for (i, cell) in run.cells.iter_mut().enumerate() {
+            let session = round / 5;
+            let sample = suite::new_sample(round % 2 + 5, i as u32);
+            let sample = Sample { session, round: round % 5, warm_up: false, ..sample };
+            cell.push(sample, &suite::new_values(round % 97 + label % 7));
+        }
+    }
+    run
+}
+
+fn check_space(store: &mut Sqlite) {
+    let path = store.path.clone();
+    let len = || fs::metadata(&path).unwrap().len();
+    let kept = store.add(&run_of(50, 1)).unwrap();
+    let one = store.add(&run_of(1, 0)).unwrap();
+    store.delete(&one).unwrap();
+    let before = len();
+    let ids: Vec<String> = (0..5).map(|i| store.add(&run_of(100, i)).unwrap()).collect();
+    let last = store.add(&run_of(50, 2)).unwrap();
+    for id in ids {
+        store.delete(&id).unwrap();
+    }
+    assert!(len() < before * 3, "{before} {}", len());
+    for id in [kept, last] {
+        assert_eq!(store.load(&id).unwrap().cells[19].samples.len(), 50);
+        store.delete(&id).unwrap();
+    }
+    assert!(len() < before / 2, "{before} {}", len());
+}
+
+#[test]
+fn a_deleted_run_gives_its_space_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Sqlite::open(&directory.path().join("store")).unwrap();
+    check_space(&mut store);
+    // An older bytelab made stores of this kind.
+    store.connection.execute_batch("PRAGMA auto_vacuum = NONE; VACUUM").unwrap();
+    check_space(&mut store);
+}
+
+/// Its run and cell; its session, round and bytes; its answer; its metrics in JSON.
+type SampleRow = ((i64, usize), (u32, u32, i64), Option<String>, String);
+
+fn rows_of(store: &Path) -> Vec<SampleRow> {
+    let connection = Connection::open(store).unwrap();
+    let columns = "run, cell, session, round, bytes, answer, metrics";
+    let query = format!("SELECT {columns} FROM sample ORDER BY run, n");
+    let mut statement = connection.prepare(&query).unwrap();
+    let rows = statement.query_map([], |row| {
+        let sample = (row.get(2)?, row.get(3)?, row.get(4)?);
+        Ok(((row.get(0)?, row.get(1)?), sample, row.get(5)?, row.get(6)?))
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// Older schemas had a row for each sample.
+#[test]
+fn the_rows_of_an_older_store_come_back_as_samples() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("older.sqlite");
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/older.sqlite"), &path).unwrap();
+    let rows = rows_of(&path);
+    assert!(rows.len() > 50);
+
+    let mut store = Sqlite::open(&path).unwrap();
+    assert!(rows_of(&path).is_empty());
+    let list = store.list().unwrap();
+    assert_eq!(list.iter().map(|run| run.samples).sum::<u64>(), rows.len() as u64);
+    let mut next: BTreeMap<(i64, usize), usize> = BTreeMap::new();
+    let runs: Vec<Run> = (1..=list.len() as i64)
+        .map(|run| store.read(|transaction| reading::load(transaction, run)).unwrap())
+        .collect();
+    for ((run, cell), (session, round, bytes), answer, metrics) in rows {
+        let cell_read = &runs[run as usize - 1].cells[cell];
+        let i = next.entry((run, cell)).or_default();
+        let (sample, values) = cell_read.nth(*i).unwrap();
+        *i += 1;
+        assert_eq!((sample.session, sample.round, sample.bytes), (session, round, bytes as u64));
+        assert_eq!(sample.answer, answer);
+        let expected: BTreeMap<String, f64> = serde_json::from_str(&metrics).unwrap();
+        let values = values.into_iter().map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(values.collect::<BTreeMap<_, _>>(), expected);
+    }
+    for ((run, cell), n) in next {
+        assert_eq!(runs[run as usize - 1].cells[cell].samples.len(), n);
+    }
+}
+
+/// What the history needs of a run is equal to what it finds in all of it.
+#[test]
+fn a_method_is_loaded_as_it_is_in_the_whole_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Sqlite::open(&directory.path().join("store")).unwrap();
+    let mut run = run_of(20, 1);
+    run.cells[3].samples.iter_mut().for_each(|sample| sample.answer = Some("wrong".to_owned()));
+    run.cells[4].samples[7].answer = Some("another".to_owned());
+    run.cells[5].samples.iter_mut().for_each(|sample| sample.answer = None);
+    let id = store.add(&run).unwrap();
+    let whole = [store.load(&id).unwrap()];
+    for (cell, found) in [(0, 1), (2, 1), (3, 0), (4, 0), (5, 0)] {
+        let method = format!("m{cell}");
+        let part = [store.load_method(&id, &method, "wall_ns").unwrap()];
+        assert!(part[0].cells[cell].values.len() < 4 && part[0].cells[9].values.is_empty());
+        let [whole, part] =
+            [&whole, &part].map(|run| lab::analyze::series(run, &method, "wall_ns"));
+        assert_eq!(format!("{part:?}"), format!("{whole:?}"));
+        assert_eq!(whole.len(), found, "{method}");
+    }
+}
+
+/// Makes the store of a measurement by hand, if these variables name it: the number of runs, and
+/// that of rounds of 20 methods in each.
+#[test]
+fn large_store() {
+    let Some(task) = std::env::var_os("BYTELAB_TEST_LARGE") else { return };
+    let task = task.into_string().unwrap();
+    let [runs, rounds, path] = task.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+        panic!("{task}")
+    };
+    let mut store = Sqlite::open(Path::new(path)).unwrap();
+    for label in 0..runs.parse().unwrap() {
+        store.add(&run_of(rounds.parse().unwrap(), label)).unwrap();
+    }
+}

@@ -1,0 +1,251 @@
+//! Samples of parts that other processes read: sketches that are merged, or ranks of counted
+//! records.
+
+use super::{Amount, Sampler, Stats, Weight};
+use crate::draw::check_weight;
+use crate::fetch::Method;
+use crate::input::{Picker, Population, Scan, Scanned};
+use crate::part::{Part, PartScan, completed};
+use crate::random::shuffle;
+use crate::random_access;
+use crate::sink::{Place, Sink};
+use crate::sketch::{Keys, Request, Sketch};
+use crate::{Error, ErrorKind, Format, Result};
+
+impl Sampler {
+    /// Draws the sample that sketches of parts give when they are merged: another one than without
+    /// it, from the same population. See [`sketch`](Self::sketch).
+    ///
+    /// ```
+    /// use record_sampler::{Format, Part, Population, Sampler};
+    /// let sampler = Sampler::exactly(5).seed(1);
+    /// let sketch = sampler.sketch(&Part::new(0, "Cargo.toml", Format::Lines))?;
+    /// let mut population = Population::open(["Cargo.toml"], Format::Lines)?;
+    /// assert_eq!(sampler.mergeable().records(&mut population)?, sketch.records()?);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn mergeable(mut self) -> Sampler {
+        self.is_mergeable = true;
+        self
+    }
+
+    /// The sample of a part, which can be merged with those of the other parts: on one machine or
+    /// many, in any order. There are `n` records of each stratum, if there are strata.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Part, Sampler};
+    /// let sampler = Sampler::exactly(5).seed(1);
+    /// let part = |from, to| Part::new(0, "Cargo.toml", Format::Lines).range(from, to);
+    /// let halves = sampler.sketch(&part(0, 500))?.merge(sampler.sketch(&part(500, u64::MAX))?)?;
+    /// let whole = sampler.sketch(&part(0, u64::MAX))?;
+    /// assert_eq!(halves.records()?, whole.records()?);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn sketch(&self, part: &Part) -> Result<Sketch> {
+        let request = self.request(part.format, part.header)?;
+        let mut population = part.open()?;
+        let sketched = self.sketch_part(request, part, &mut population);
+        let sketched = sketched.map_err(|error| error.with_path(&part.path));
+        population.unless_changed(sketched).map(|(sketch, _)| sketch)
+    }
+
+    fn sketch_part(
+        &self,
+        request: Request,
+        part: &Part,
+        population: &mut Population,
+    ) -> Result<Sketch> {
+        let mut scan = PartScan::new(part, population, self.watch.clone())?;
+        let mut sketcher = Sketcher::new(self, request, scan.header_if_any());
+        sketcher.sketch.set_header(part.file, scan.header());
+        let mut seen = 0;
+        while let Some(record) = scan.next()? {
+            sketcher.offer(&record, part.file)?;
+            seen += 1;
+        }
+        sketcher.sketch.set_seen(seen);
+        Ok(sketcher.sketch)
+    }
+
+    /// Draws the sample of the sketch of all inputs.
+    pub(super) fn write_mergeable(
+        &self,
+        population: &mut Population,
+        sink: &mut dyn Sink,
+    ) -> Result<Stats> {
+        let request = self.request(population.format, population.header)?;
+        let mut scan = Scan::new(population, self.watch.clone())?;
+        sink.header(scan.header())?;
+        let mut sketcher = Sketcher::new(self, request, scan.header_if_any());
+        while let Some(record) = scan.next()? {
+            let input = record.input;
+            let offered = sketcher.offer(&record, input as u64);
+            offered.map_err(|error| scan.named_by(input, error))?;
+        }
+        let (seen, bytes_read) = (scan.rank(), scan.bytes_read());
+        sketcher.sketch.set_seen(seen);
+        let mut records = sketcher.sketch.records()?;
+        if self.is_shuffled {
+            shuffle(&mut records, self.seed);
+        }
+        for record in records {
+            sink.piece(record)?;
+            sink.end(Place { at: 0, len: record.len() as u64 }, false)?;
+        }
+        let reason = "each record has a number of its own, by which samples can be merged";
+        let (method, reason) = (Method::Stream, reason.to_owned());
+        Ok(Stats { seen: Some(seen), taken: 0, bytes_read, method, reason, note: None })
+    }
+
+    /// The ranks to fetch from each part, as `Sampler::write` draws them from all parts in this
+    /// order: the records of all parts, fetched by them, are the same sample. `counts` are the
+    /// numbers of records of the parts.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Lines)?;
+    /// let sampler = Sampler::exactly(5).seed(1);
+    /// let parts = population.parts(300)?;
+    /// let counts: Vec<u64> = parts.iter().map(|part| part.count()).collect::<Result<_, _>>()?;
+    /// let ranks = sampler.ranks(&counts)?;
+    /// let fetched = parts.iter().zip(&ranks).map(|(part, ranks)| part.fetch(ranks));
+    /// let fetched = fetched.collect::<Result<Vec<_>, _>>()?.concat();
+    /// assert_eq!(fetched, sampler.records(&mut population)?);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn ranks(&self, counts: &[u64]) -> Result<Vec<Vec<u64>>> {
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        self.check_amount()?;
+        self.check_choices()?;
+        if self.weight.is_some() || self.key.is_some() || self.is_mergeable {
+            return bad("weights and strata are drawn by sketches, not by ranks");
+        }
+        if self.is_shuffled {
+            return bad("ranks are in the order of the files: shuffle the records");
+        }
+        if matches!(self.method, Method::Stream | Method::Probe { .. }) {
+            return bad("a stream and probing draw without counting, and so without ranks");
+        }
+        let total = counts.iter().try_fold(0u64, |sum, count| sum.checked_add(*count));
+        let Some(total) = total else { return bad("the counts exceed 64 bits") };
+        let (ranks, _) = random_access::ranks(self, total)?;
+        let mut parts = vec![Vec::new(); counts.len()];
+        let (mut part, mut base) = (0, 0);
+        for rank in ranks {
+            while rank - base >= counts[part] {
+                base += counts[part];
+                part += 1;
+            }
+            parts[part].push(rank - base);
+        }
+        Ok(parts)
+    }
+
+    /// It is an error if a sketch cannot be made of this request.
+    fn request(&self, format: Format, has_header: bool) -> Result<Request> {
+        self.check_mergeable()?;
+        let (n, is_exact) = match self.amount {
+            Amount::Exactly(n) => (n, true),
+            Amount::AtMost(n) => (n, false),
+            Amount::Share(_) => unreachable!("checked before"),
+        };
+        let weight = match &self.weight {
+            Some(Weight::Column(column)) => Some(column.clone()),
+            _ => None,
+        };
+        let (seed, key) = (self.seed, self.key.clone());
+        Ok(Request { n, is_exact, seed, weight, key, format, has_header })
+    }
+
+    pub(super) fn check_mergeable(&self) -> Result<()> {
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        self.check_amount()?;
+        if matches!(self.amount, Amount::Share(_)) {
+            return bad("a sample that can be merged has a number of records, not a probability");
+        }
+        if self.with_replacement || self.is_inverted || self.is_systematic {
+            return bad("a sample that can be merged is drawn plainly, by weight or per stratum");
+        }
+        if let Some(Weight::Function(_)) = self.weight {
+            return bad("samples can be merged only if their weights are a column");
+        }
+        if !matches!(self.method, Method::Auto | Method::Stream) || self.keeps_index {
+            return bad("a sample that can be merged is drawn in one pass, without an index");
+        }
+        Ok(())
+    }
+}
+
+/// Makes a sketch of records.
+struct Sketcher<'a> {
+    sampler: &'a Sampler,
+    sketch: Sketch,
+    format: Format,
+    header: Option<Vec<u8>>,
+    /// Looked up at the first record: a file without records has no columns.
+    pickers: Option<Pickers>,
+    /// Those of the file that is being read.
+    keys: Option<(u64, Keys)>,
+}
+
+#[derive(Default)]
+struct Pickers {
+    weight: Option<Picker>,
+    key: Option<Picker>,
+}
+
+impl<'a> Sketcher<'a> {
+    fn new(sampler: &'a Sampler, request: Request, header: Option<&[u8]>) -> Sketcher<'a> {
+        let format = request.format;
+        let header = header.map(<[u8]>::to_vec);
+        let sketch = Sketch::new(request);
+        Sketcher { sampler, sketch, format, header, pickers: None, keys: None }
+    }
+
+    fn offer(&mut self, record: &Scanned<'_>, file: u64) -> Result<()> {
+        if self.pickers.is_none() {
+            self.pickers = Some(self.find_columns()?);
+        }
+        let Some(Pickers { weight, key }) = &self.pickers else { return Ok(()) };
+        let is_blank = |picker: &Picker| picker.is_blank(record.bytes);
+        if weight.iter().chain(key).any(is_blank) {
+            return Ok(());
+        }
+        let here = |error: Error| error.in_record_at(record.offset);
+        let weight = weight.as_ref().map_or(Ok(1.0), |picker| picker.weight(record.bytes));
+        let weight = weight.and_then(|weight| check_weight(weight).map(|()| weight));
+        let weight = weight.map_err(here)?;
+        let key = key.as_ref().map(|picker| picker.pick(record.bytes)).transpose().map_err(here)?;
+        let keys = match &mut self.keys {
+            Some((of, keys)) if *of == file => &*keys,
+            keys => &keys.insert((file, Keys::new(self.sampler.seed, file))).1,
+        };
+        let is_text = self.format.is_text();
+        let copy = || {
+            if is_text {
+                completed(record.bytes, record.is_after_crlf)
+            } else {
+                record.bytes.into()
+            }
+        };
+        self.sketch.offer(
+            key.as_deref().unwrap_or_default(),
+            weight,
+            keys,
+            (file, record.offset),
+            copy,
+        );
+        Ok(())
+    }
+
+    fn find_columns(&self) -> Result<Pickers> {
+        let picker = |column| Picker::new(column, self.format, self.header.as_deref());
+        let weight = match &self.sampler.weight {
+            Some(Weight::Column(column)) => Some(picker(column)?),
+            _ => None,
+        };
+        let key = self.sampler.key.as_ref().map(picker).transpose()?;
+        Ok(Pickers { weight, key })
+    }
+}
