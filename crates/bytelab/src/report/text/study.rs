@@ -12,7 +12,7 @@ use crate::report::model::rows::heading;
 use crate::report::model::study::{Judgement, Outcome, StudyReport, Tested, Whose};
 use crate::report::model::table::{Column, Style, Table, TooWide};
 use crate::report::model::units::{NONE, Unit, amount, ratio};
-use crate::report::model::words::minute;
+use crate::report::model::words::{minute, taken};
 
 const NO_VERDICT: &str = "No verdict between the published figures and those of here: these are other machines, other \
                           programs and other times.";
@@ -56,7 +56,8 @@ fn about(run: &Run) -> String {
     let id = if run.id.is_empty() { None } else { Some(format!("run {}", run.id)) };
     let machine = fact("cpu_model").or_else(|| Some(run.environment.fingerprint.clone()));
     let started = Some(minute(&run.started));
-    let facts = [id, Some(run.experiment.clone()), started, machine, fact("os_name")];
+    let experiment = Some(run.experiment.clone());
+    let facts = [id, experiment, started, machine, fact("os_name"), taken(run)];
     facts.into_iter().flatten().filter(|fact| !fact.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
