@@ -4,6 +4,7 @@
 mod draw;
 mod fetch;
 mod format;
+mod groups;
 mod index;
 mod input;
 #[cfg(feature = "parquet")]

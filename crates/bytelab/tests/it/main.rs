@@ -47,6 +47,7 @@ mod readme;
 mod report;
 mod sample;
 mod sample_choices;
+mod sample_groups;
 mod sample_input;
 mod sample_mergeable;
 #[cfg(feature = "parquet")]

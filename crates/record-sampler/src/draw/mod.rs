@@ -21,7 +21,7 @@ pub(crate) use replacement::Slots;
 pub use replacement::WithReplacement;
 pub use reservoir::Reservoir;
 pub(crate) use rest::Rest;
-pub(crate) use strata::{Quota, Sizes, Strata};
+pub(crate) use strata::{Quota, Sizes, Strata, key_seed};
 pub use systematic::Systematic;
 pub use weighted::WeightedReservoir;
 pub(crate) use weighted::check_weight;

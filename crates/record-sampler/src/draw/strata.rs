@@ -103,7 +103,7 @@ impl<T> Strata<T> {
 }
 
 /// Gives each stratum its own generator, so that its draws do not depend on the other strata.
-fn key_seed(key: &[u8]) -> u64 {
+pub(crate) fn key_seed(key: &[u8]) -> u64 {
     key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -16,6 +16,8 @@ pub enum Column {
     Name(String),
     /// The position, counted from 1.
     Number(usize),
+    /// Several columns, whose values together are a key.
+    Several(Vec<Column>),
 }
 
 impl From<&str> for Column {
@@ -29,6 +31,13 @@ impl std::fmt::Display for Column {
         match self {
             Column::Name(name) => f.write_str(name),
             Column::Number(number) => write!(f, "number {number}"),
+            Column::Several(columns) => {
+                for (number, column) in columns.iter().enumerate() {
+                    let and = if number > 0 { " and " } else { "" };
+                    write!(f, "{and}{column}")?;
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -43,12 +52,21 @@ pub(crate) enum Picker {
     },
     #[cfg(feature = "json")]
     Member(String),
+    Several(Vec<Picker>),
 }
 
 impl Picker {
     pub(crate) fn new(column: &Column, format: Format, header: Option<&[u8]>) -> Result<Picker> {
         let bad = |text: String| Err(Error::new(ErrorKind::BadRequest, text));
         match (format, column) {
+            (_, Column::Several(columns)) => {
+                let is_nested = |column: &Column| matches!(column, Column::Several(_));
+                if columns.is_empty() || columns.iter().any(is_nested) {
+                    return bad("a key of several columns is a list of columns".to_owned());
+                }
+                let pickers = columns.iter().map(|column| Picker::new(column, format, header));
+                Ok(Picker::Several(pickers.collect::<Result<_>>()?))
+            }
             (Format::Csv { delimiter }, Column::Number(number @ 1..)) => {
                 Ok(Picker::Field { index: number - 1, delimiter, column: column.clone() })
             }
@@ -82,6 +100,7 @@ impl Picker {
             }
             #[cfg(feature = "json")]
             Picker::Member(name) => member(record, name),
+            Picker::Several(pickers) => together(pickers, record).map(Cow::Owned),
         }
     }
 
@@ -95,6 +114,7 @@ impl Picker {
             Picker::Field { .. } => false,
             #[cfg(feature = "json")]
             Picker::Member(_) => record.trim_ascii().is_empty(),
+            Picker::Several(pickers) => pickers.iter().any(|picker| picker.is_blank(record)),
         }
     }
 
@@ -102,6 +122,23 @@ impl Picker {
     pub(crate) fn weight(&self, record: &[u8]) -> Result<f64> {
         weight(&self.pick(record)?)
     }
+}
+
+/// Several values as one key, like an array of JSON: other values never give the same key.
+fn together(pickers: &[Picker], record: &[u8]) -> Result<Vec<u8>> {
+    let mut key = Vec::new();
+    for picker in pickers {
+        key.extend_from_slice(if key.is_empty() { b"[\"" } else { b",\"" });
+        for byte in picker.pick(record)?.iter() {
+            if matches!(byte, b'"' | b'\\') {
+                key.push(b'\\');
+            }
+            key.push(*byte);
+        }
+        key.push(b'"');
+    }
+    key.push(b']');
+    Ok(key)
 }
 
 /// Parses a weight.

@@ -92,6 +92,7 @@ impl<'a> Picked<'a> {
         let field = match column {
             Column::Name(name) => fields.iter().position(|field| field.name() == name),
             Column::Number(number) => number.checked_sub(1).filter(|field| *field < fields.len()),
+            Column::Several(_) => return Err(picked.bad("a key of Parquet is one column")),
         };
         let field = field.ok_or_else(|| picked.bad("there is none in the schema"))?;
         let number = (0..schema.num_columns())

@@ -100,6 +100,7 @@ impl Sampler {
         let is_plain = !self.is_shuffled
             && !self.with_replacement
             && !self.is_mergeable
+            && self.groups.is_none()
             && !self.keeps_index
             && self.method == Method::Auto;
         if is_plain {

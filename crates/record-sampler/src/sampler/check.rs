@@ -3,16 +3,20 @@
 use super::{Amount, Sampler};
 use crate::fetch::Method;
 use crate::input::Population;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Format, Result};
 
 impl Sampler {
     pub(super) fn check(&self, population: &Population) -> Result<()> {
         let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
         self.check_amount()?;
         self.check_choices()?;
+        if self.groups.is_some() && (self.is_shuffled || self.is_mergeable) {
+            return bad("whole groups are written in the order of the files, in one process");
+        }
         if self.is_mergeable {
             self.check_mergeable()?;
         }
+        self.check_mapping(population)?;
         if self.is_systematic && (self.method == Method::Stream || !population.can_be_reread()) {
             return bad("a systematic sample needs the number of records: give a file");
         }
@@ -43,15 +47,30 @@ impl Sampler {
         Ok(())
     }
 
-    fn choices(&self) -> [bool; 5] {
-        let Sampler { weight, key, with_replacement, is_inverted, is_systematic, .. } = self;
-        [weight.is_some(), key.is_some(), *with_replacement, *is_inverted, *is_systematic]
+    /// Where records are not fetched from anywhere in a file, none can be fetched from a mapping.
+    fn check_mapping(&self, population: &Population) -> Result<()> {
+        let Sampler { weight, key, groups, .. } = self;
+        let is_scanned = weight.is_some() || key.is_some() || groups.is_some();
+        let is_csv = matches!(population.format, Format::Csv { .. });
+        if self.method == Method::Mmap && (is_scanned || is_csv || population.files().is_none()) {
+            let text = "mapping is for lines and records of a fixed size in files that are not \
+                        compressed, without weights and keys";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        Ok(())
+    }
+
+    fn choices(&self) -> [bool; 6] {
+        let Sampler { weight, key, groups, with_replacement, is_inverted, .. } = self;
+        let is_by_column = [weight.is_some(), key.is_some(), groups.is_some()];
+        let [by_weight, by_key, by_group] = is_by_column;
+        [by_weight, by_key, by_group, *with_replacement, *is_inverted, self.is_systematic]
     }
 
     pub(crate) fn check_choices(&self) -> Result<()> {
         if self.choices().iter().filter(|is_asked| **is_asked).count() > 1 {
-            let text =
-                "weights, strata, replacement, inversion and systematic samples do not go together";
+            let text = "weights, strata, groups, replacement, inversion and systematic samples \
+                        do not go together";
             return Err(Error::new(ErrorKind::BadRequest, text));
         }
         Ok(())

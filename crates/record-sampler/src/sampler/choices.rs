@@ -164,6 +164,24 @@ impl Sampler {
         self
     }
 
+    /// Draws whole groups, each with all its records: of the records with the same text in this
+    /// column. The number or probability is that of groups.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let text = "{\"user\": 1}\n{\"user\": 2}\n{\"user\": 1}\n";
+    /// let mut population = Population::stream(text.as_bytes(), Format::JsonLines);
+    /// let records = Sampler::probability(0.5).groups("user").records(&mut population)?;
+    /// let of_the_first = records.iter().filter(|record| *record == b"{\"user\": 1}\n").count();
+    /// assert!(of_the_first == 0 || of_the_first == 2);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn groups(mut self, column: impl Into<Column>) -> Sampler {
+        self.groups = Some(column.into());
+        self
+    }
+
     /// Fetches the records by this method instead of the one with the least expected cost.
     ///
     /// ```

@@ -118,8 +118,11 @@ impl Sampler {
         let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
         self.check_amount()?;
         self.check_choices()?;
-        if self.weight.is_some() || self.key.is_some() || self.is_mergeable {
-            return bad("weights and strata are drawn by sketches, not by ranks");
+        let is_by_column = self.weight.is_some() || self.key.is_some() || self.groups.is_some();
+        if is_by_column || self.is_mergeable {
+            return bad(
+                "ranks are drawn without columns; weights and strata are drawn by sketches",
+            );
         }
         if self.is_shuffled {
             return bad("ranks are in the order of the files: shuffle the records");
@@ -164,7 +167,8 @@ impl Sampler {
         if matches!(self.amount, Amount::Share(_)) {
             return bad("a sample that can be merged has a number of records, not a probability");
         }
-        if self.with_replacement || self.is_inverted || self.is_systematic {
+        let is_in_groups = self.groups.is_some();
+        if self.with_replacement || self.is_inverted || self.is_systematic || is_in_groups {
             return bad("a sample that can be merged is drawn plainly, by weight or per stratum");
         }
         if let Some(Weight::Function(_)) = self.weight {

@@ -6,6 +6,7 @@ use super::{Amount, Sampler, Stats};
 use crate::Result;
 use crate::draw::{Partition, shares};
 use crate::fetch::{Method, fetch_places, probe};
+use crate::groups;
 use crate::input::Population;
 use crate::random::Rng;
 use crate::random_access::{self, Ranked};
@@ -36,6 +37,8 @@ impl Sampler {
         self.check(population)?;
         let result = if let Method::Probe { min_len } = self.method {
             self.probe(population, min_len, sink)
+        } else if let Some(column) = &self.groups {
+            groups::write(self, population, column, sink)
         } else if self.is_mergeable {
             self.write_mergeable(population, sink)
         } else if self.is_one_pass(population) {

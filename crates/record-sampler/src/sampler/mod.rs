@@ -39,6 +39,8 @@ pub struct Sampler {
     pub(crate) is_mergeable: bool,
     pub(crate) weight: Option<Weight>,
     pub(crate) key: Option<Column>,
+    /// The key of whole groups.
+    pub(crate) groups: Option<Column>,
     pub(crate) method: Method,
     pub(crate) keeps_index: bool,
     pub(crate) memory: u64,
@@ -105,6 +107,7 @@ impl Sampler {
             is_mergeable: false,
             weight: None,
             key: None,
+            groups: None,
             method: Method::Auto,
             keeps_index: false,
             memory: MEMORY,

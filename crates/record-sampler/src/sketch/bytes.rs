@@ -104,6 +104,13 @@ fn put_column(out: &mut Vec<u8>, column: Option<&Column>) {
             out.push(2);
             put(out, *number as u64);
         }
+        Some(Column::Several(columns)) => {
+            out.push(3);
+            put(out, columns.len() as u64);
+            for column in columns {
+                put_column(out, Some(column));
+            }
+        }
     }
 }
 
@@ -161,10 +168,24 @@ impl<'a> Cursor<'a> {
     fn column(&mut self) -> Option<Option<Column>> {
         Some(match self.byte()? {
             0 => None,
+            3 => {
+                let mut columns = Vec::new();
+                for _ in 0..self.number()? {
+                    let tag = self.byte()?;
+                    columns.push(self.single_column(tag)?);
+                }
+                Some(Column::Several(columns))
+            }
+            tag => Some(self.single_column(tag)?),
+        })
+    }
+
+    fn single_column(&mut self, tag: u8) -> Option<Column> {
+        match tag {
             1 => Some(Column::Name(String::from_utf8(self.text()?.to_vec()).ok()?)),
             2 => Some(Column::Number(self.number()?.try_into().ok()?)),
-            _ => return None,
-        })
+            _ => None,
+        }
     }
 
     fn request(&mut self) -> Option<Request> {

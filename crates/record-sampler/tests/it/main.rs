@@ -8,6 +8,7 @@ mod choices;
 mod compressed;
 mod csv;
 mod files;
+mod groups;
 mod growing;
 mod headers;
 mod huge;

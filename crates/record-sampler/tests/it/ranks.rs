@@ -88,9 +88,9 @@ fn records_of_a_fixed_size_may_be_cut_anywhere() {
 fn what_has_no_ranks_is_refused() {
     let one = || Sampler::exactly(1);
     for (sampler, expected) in [
-        (one().weighted_by("w"), "weights and strata are drawn by sketches, not by ranks"),
-        (one().per("k"), "weights and strata are drawn by sketches"),
-        (one().mergeable(), "weights and strata are drawn by sketches"),
+        (one().weighted_by("w"), "ranks are drawn without columns; weights and strata"),
+        (one().per("k"), "ranks are drawn without columns"),
+        (one().mergeable(), "ranks are drawn without columns"),
         (one().shuffled(), "ranks are in the order of the files: shuffle the records"),
         (one().by(Method::Stream), "a stream and probing draw without counting"),
     ] {

@@ -173,6 +173,9 @@ fn a_stop_ends_every_way_of_reading() {
     let path = file(dir.path(), "lines", "1234567\n".repeat(1000));
     for method in [Method::Auto, Method::Mmap, Method::Stream] {
         for format in [Format::Lines, Format::Fixed(8), CSV] {
+            if method == Method::Mmap && format == CSV {
+                continue;
+            }
             let mut population = Population::open([&path], format).unwrap();
             let sampler = Sampler::exactly(10).by(method).watched(|_| false);
             let error = sampler.write(&mut population, &mut Vec::new()).unwrap_err();
@@ -192,7 +195,12 @@ fn what_does_not_go_together_is_refused() {
     }
     let text = "a probability goes neither with weights nor with replacement";
     check(&Sampler::probability(0.5).with_replacement(), &path, Format::Lines, bad, text);
-    let text = "weights, strata, replacement, inversion and systematic samples do not go together";
+    let text = "mapping is for lines and records of a fixed size in files that are not \
+                compressed, without weights and keys";
+    check(&Sampler::exactly(1).by(Method::Mmap), &path, CSV, bad, text);
+    check(&Sampler::exactly(1).per("a").by(Method::Mmap), &path, Format::JsonLines, bad, text);
+    let text = "weights, strata, groups, replacement, inversion and systematic samples do not go \
+                together";
     check(&Sampler::exactly(1).per("a").weighted_by("b"), &path, CSV, bad, text);
     check(&Sampler::exactly(1).systematic().inverted(), &path, Format::Lines, bad, text);
     let text = "a systematic sample has a number of records, not a probability";

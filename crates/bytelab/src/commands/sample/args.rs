@@ -30,6 +30,10 @@ pub(crate) struct SampleArgs {
     /// Write every record to one of several files, by shares: `train.csv=0.8,test.csv=0.2`
     #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
     pub(super) split: Option<Parts>,
+    /// Draw whole groups, each with all its records: `-n N` or `-p P` of the values of the column
+    /// KEY
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "split"])]
+    pub(super) groups: Option<String>,
     /// If there are fewer than N records, draw all of them
     #[arg(long)]
     pub(super) at_most: bool,
@@ -87,12 +91,17 @@ pub(crate) struct SampleArgs {
     /// For --method probe: the minimum length of a line, including its line end
     #[arg(long, value_name = "BYTES", default_value = "1")]
     pub(super) min_length: u32,
+    /// Write the seed, the files with their sizes and digests, and the command that draws the same
+    /// sample again, to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) manifest: Option<PathBuf>,
     /// Report on standard error what was read, how, and why
     #[arg(long)]
     pub(super) stats: bool,
 }
 
 const AFTER: &str = "A column is a name of the header, of a JSON member or of a column of Parquet, or the number of a column of CSV.\n\
+                     A KEY may have several, with commas between them: `--per city,kind=10`.\n\
                      Parquet goes with neither --shuffle nor --with-replacement.\n\
                      Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
 
@@ -205,7 +214,7 @@ impl SampleArgs {
                 PerAmount::Count(n) => Sampler::exactly(*n),
                 PerAmount::Share(p) => Sampler::probability(*p),
             }
-            .per(self.column(key)),
+            .per(self.key(key)),
             _ => Sampler::probability(1.0),
         };
         let method = match self.method {
@@ -240,10 +249,30 @@ impl SampleArgs {
         if self.index {
             sampler = sampler.with_index();
         }
+        if let Some(key) = &self.groups {
+            sampler = sampler.groups(self.key(key));
+        }
         if self.mergeable {
             sampler = sampler.mergeable();
         }
         sampler
+    }
+
+    /// One column, or several with commas between them; a comma in a name follows a backslash.
+    fn key(&self, text: &str) -> Column {
+        let (mut names, mut letters) = (vec![String::new()], text.chars().peekable());
+        while let Some(letter) = letters.next() {
+            match (letter, letters.peek(), names.last_mut()) {
+                (',', ..) => names.push(String::new()),
+                ('\\', Some(','), Some(name)) => name.extend(letters.next()),
+                (_, _, Some(name)) => name.push(letter),
+                _ => {}
+            }
+        }
+        match names.as_slice() {
+            [name] => self.column(name),
+            names => Column::Several(names.iter().map(|name| self.column(name)).collect()),
+        }
     }
 
     /// With a header, a column has a name, and the name may be `2`.

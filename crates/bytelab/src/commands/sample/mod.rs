@@ -1,6 +1,7 @@
 //! `bytelab sample`: draws random records of files and streams, with the library `record-sampler`.
 
 mod args;
+mod manifest;
 mod output;
 mod sigbus;
 mod source;
@@ -19,6 +20,7 @@ use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
 use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
 pub(crate) use args::SampleArgs;
+use manifest::Manifest;
 use output::Output;
 
 const FAILED: u8 = 1;
@@ -52,6 +54,8 @@ pub(crate) fn run(args: &SampleArgs, _: &Context) -> ExitCode {
 fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(lab::clock::now_ns);
     sigbus::report()?;
+    let manifest = args.manifest.as_ref();
+    let manifest = manifest.map(|path| Manifest::create(path, &args.files, seed)).transpose()?;
     let bar = bar(source::progress_total_bytes(args));
     let on_progress = bar.clone();
     let sampler = args.sampler(seed).watched(move |bytes| {
@@ -70,7 +74,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     if args.stats {
         print_stats(&stats, seed)?;
     }
-    Ok(())
+    manifest.map_or(Ok(()), |manifest| manifest.finish(&stats))
 }
 
 fn records(
