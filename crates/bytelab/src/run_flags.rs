@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use lab::analyze::{ROUNDS, SESSIONS};
@@ -17,8 +17,12 @@ use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
 use crate::commands::run::ProgressArgs;
+use crate::commands::study::StudyRequest;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
+use crate::pattern;
+use crate::preset_flags::preset;
+use crate::reference::{self, Part, Study};
 
 /// Prints the version and ends the process, if nothing else is requested: describing the
 /// subcommands takes longer than starting the process.
@@ -66,6 +70,9 @@ pub(crate) fn parse() -> Result<(Cli, Catalogue)> {
 
 fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
     let mut command = command(experiments);
+    if let Some(study) = study_named(&command)? {
+        return parse_study(&command, study, experiments);
+    }
     let typed = file_named(&command);
     let mut definition = None;
     if let Some((task, file)) = &typed {
@@ -114,6 +121,11 @@ const TASKS: [&str; 2] = ["run", "check"];
 
 /// The subcommand that names a file instead of an experiment, and the file.
 fn file_named(command: &Command) -> Option<(&'static str, String)> {
+    named(command).filter(|(_, name)| custom::is_file_name(name))
+}
+
+/// The subcommand that takes an experiment, and what it names.
+fn named(command: &Command) -> Option<(&'static str, String)> {
     let open = TASKS.iter().fold(command.clone(), |command, task| {
         command.mut_subcommand(task, |task| task.allow_external_subcommands(true))
     });
@@ -121,9 +133,75 @@ fn file_named(command: &Command) -> Option<(&'static str, String)> {
     let matches = open.try_get_matches().ok()?;
     let of_task = |task: &&'static str| {
         let (name, _) = matches.subcommand_matches(task)?.subcommand()?;
-        custom::is_file_name(name).then(|| (*task, name.to_owned()))
+        Some((*task, name.to_owned()))
     };
     TASKS.iter().find_map(of_task)
+}
+
+/// The published study that `run` names instead of an experiment.
+fn study_named(command: &Command) -> Result<Option<&'static Study>> {
+    let Some((task, typed)) = named(command) else { return Ok(None) };
+    let Some(name) = typed.strip_prefix(reference::PREFIX) else { return Ok(None) };
+    let names: Vec<&str> = reference::studies().iter().map(|study| &*study.name).collect();
+    let names = names.join(", ");
+    ensure!(
+        task == "run",
+        "{typed}: `bytelab run {typed}` measures it; a check takes an experiment"
+    );
+    let study = reference::study(name);
+    Ok(Some(study.with_context(|| format!("{typed}: no such study; there are {names}"))?))
+}
+
+/// The command line with a study in place of an experiment: a request for each of its parts.
+fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -> Result<Cli> {
+    let (mut parts, mut cli) = (Vec::new(), None);
+    let mut names_methods = false;
+    for part in &study.parts {
+        let experiment = experiments::find(known, &part.experiment)?;
+        let preset = preset(subcommand(experiment), study, part, known)?;
+        let command = command.clone().mut_subcommand("run", |run| run.subcommand(preset));
+        let matches = command
+            .clone()
+            .try_get_matches_from(std::env::args_os())
+            .unwrap_or_else(|error| refuse(&error, command));
+        let mut parsed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let of_run = matches.subcommand_matches("run").and_then(ArgMatches::subcommand);
+        let (_, own) = of_run.with_context(|| format!("{} is not named", study.name))?;
+        let measuring = MeasureArgs::from_arg_matches(own)?;
+        let mut request = measuring.request(experiment.name, points(experiment, own)?, None);
+        let is_of = |part: &Part, name: &String| {
+            study.methods(part).into_iter().any(|method| pattern::matches(name, method))
+        };
+        let has =
+            |name: &String| experiment.methods.iter().any(|m| pattern::matches(name, &m.name));
+        // A method of another part is not measured here, and what the study does not name is
+        // measured wherever there is a method of that name.
+        let is_own = |name: &String| {
+            let is_studied = study.parts.iter().any(|part| is_of(part, name));
+            if is_studied { is_of(part, name) } else { has(name) }
+        };
+        request.selection.methods.retain(is_own);
+        if !request.selection.methods.is_empty() || !request.selection.workers.is_empty() {
+            parts.push(request);
+        }
+        names_methods |= own.value_source("methods") == Some(ValueSource::CommandLine);
+        if let Task::Run(run) = &mut parsed.task {
+            run.output = OutputArgs::from_arg_matches(own)?;
+            run.progress = ProgressArgs::from_arg_matches(own)?;
+            run.dry_run = own.get_flag("dry_run");
+        }
+        cli = Some(parsed);
+    }
+    ensure!(
+        !names_methods || !parts.is_empty(),
+        "{}: no part of it has a method that --method names",
+        study.name
+    );
+    let mut cli = cli.with_context(|| format!("{} has no part", study.name))?;
+    if let Task::Run(run) = &mut cli.task {
+        run.study = Some(StudyRequest { study, parts });
+    }
+    Ok(cli)
 }
 
 /// Prints the error or the help, and ends the process. Wrong use of `cat` has exit status 1, as in

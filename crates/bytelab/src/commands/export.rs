@@ -21,6 +21,10 @@ pub(crate) struct ExportArgs {
     /// The format [default: from the extension of the file]
     #[arg(short, long, value_parser = format(), value_name = "FORMAT")]
     format: Option<&'static Format>,
+    /// Write the run to give it to others: without names, labels and paths; `bytelab compare RUN
+    /// FILE.json` reads it
+    #[arg(long, conflicts_with = "format")]
+    contribute: bool,
     /// Write this file (`-`: to standard output, the default)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -40,6 +44,11 @@ pub(super) fn named(name: &str) -> Result<&'static Format> {
 pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.open_store()?;
     let path = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    if args.contribute {
+        let run = store::load(store.as_mut(), &args.id)?;
+        contribute(&run, path, context)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let format = match (args.format, path) {
         (Some(format), _) => format,
         (None, Some(path)) => guess(path)?,
@@ -57,6 +66,20 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     };
     tell(&run, &left_out)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn contribute(run: &Run, path: Option<&Path>, context: &Context) -> Result<()> {
+    let experiment = context.experiments.find(&run.experiment);
+    let methods = experiment.iter().flat_map(|experiment| &experiment.methods);
+    let known: Vec<&str> = methods.map(|method| method.name.as_str()).collect();
+    match path {
+        Some(path) => {
+            atomic_file::write(path, |file| export::contribute::write(run, &known, file))
+                .with_context(|| format!("-o {}", path.display()))?;
+        }
+        None => export::contribute::write(run, &known, io::BufWriter::new(io::stdout()))?,
+    }
+    Ok(tell(run, &[])?)
 }
 
 /// The format from the extension, if only one format has that extension.

@@ -26,5 +26,6 @@ pub(crate) mod run;
 pub(crate) mod sample;
 pub(crate) mod self_test;
 pub(crate) mod show;
+pub(crate) mod study;
 
 pub(crate) use self::context::Context;

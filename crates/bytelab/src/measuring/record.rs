@@ -139,7 +139,7 @@ pub(super) fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     }
     let until = if plan.design.is_fixed() { "" } else { "until all is decided, " };
     let longer = match plan {
-        Plan { limits_all: true, .. } => "".to_owned(),
+        Plan { limits_all: true, .. } => String::new(),
         Plan { design: Design::Fixed, .. } => {
             ", or its first rounds if these take longer".to_owned()
         }

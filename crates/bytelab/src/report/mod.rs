@@ -61,5 +61,11 @@ pub(crate) mod over_time {
 pub(crate) mod published {
     pub(crate) use super::json::published::json;
     pub(crate) use super::model::published::Beside;
-    pub(crate) use super::text::published::{figures, list, text};
+    pub(crate) use super::text::published::{figures, list};
+}
+
+pub(crate) mod study {
+    pub(crate) use super::json::study::json;
+    pub(crate) use super::model::study::StudyReport;
+    pub(crate) use super::text::study::text;
 }

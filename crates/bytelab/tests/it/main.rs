@@ -39,6 +39,7 @@ mod numbers;
 mod older;
 mod output;
 mod program;
+mod published;
 mod readme;
 mod report;
 mod sample;

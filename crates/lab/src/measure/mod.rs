@@ -194,10 +194,7 @@ pub fn measure(
         if !has_time {
             break;
         }
-        if let Some(ns) = schedule.said_ns.take() {
-            let longer = Progress::Longer { ns, sessions: LOOKS[0] as u32 };
-            bench.record.progress(bench.run, &longer);
-        }
+        announce_longer(&mut bench, &mut schedule);
         let session =
             Session { bench: &mut bench, number, live: &mut live, schedule: &mut schedule };
         finished = unless_stopped(session.run())?.is_some();
@@ -260,6 +257,14 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
     let looked = Progress::Looked { decided: &decided, left: schedule.left() };
     bench.record.progress(bench.run, &looked);
     Ok(decided.all)
+}
+
+/// Says once how long a run goes on whose own time is too short for its first look.
+fn announce_longer(bench: &mut Bench<'_>, schedule: &mut Schedule) {
+    if let Some(ns) = schedule.said_ns.take() {
+        let longer = Progress::Longer { ns, sessions: LOOKS[0] as u32 };
+        bench.record.progress(bench.run, &longer);
+    }
 }
 
 /// Says which limit would do where the time was too short for a verdict.

@@ -5,6 +5,7 @@
 mod cells;
 pub(crate) mod check;
 mod columns;
+pub(crate) mod contribute;
 mod entries;
 mod format;
 mod github_action;

@@ -23,6 +23,8 @@ pub(crate) struct Rows<'a> {
     pub(crate) counts: Vec<&'static str>,
     /// The columns that the user requested.
     pub(crate) more: &'a [More],
+    /// The metrics that the experiment is about, of those that a row has.
+    pub(crate) about: Vec<&'static str>,
     /// While the run is measured: by cell of the run, whether it has left.
     pub(crate) left: Option<&'a [bool]>,
     /// The difference up to which two methods are the same.
@@ -46,6 +48,17 @@ impl More {
         }
     }
 }
+
+/// The metrics that an experiment is about besides the time and the memory that all have.
+const ABOUT: [(&str, &[&str]); 4] = [
+    ("copying", &["user_ns", "system_ns"]),
+    ("decoding", &["size_bytes"]),
+    ("files", &["create_ns", "write_ns", "close_ns", "sync_ns"]),
+    (
+        "threads",
+        &["create_ns", "start_ns", "end_ns", "join_ns", "procedure_ns", "wake_ns", "switch_ns"],
+    ),
+];
 
 /// The columns of counts.
 pub(crate) const COUNTS: [&str; 2] = [SYSCALLS, ALLOCATIONS];
@@ -71,8 +84,12 @@ pub(crate) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
             || missing(analysis).any(|(metric, _, _)| metric == *count)
     };
     let counts: Vec<&str> = COUNTS.into_iter().filter(had).collect();
+    let about = ABOUT.iter().find(|(name, _)| *name == run.experiment);
+    let about = about.map_or(&[][..], |(_, metrics)| *metrics);
     for rows in &mut all {
         rows.counts.clone_from(&counts);
+        let is_there = |name: &&str| rows.iter().any(|row| row.p50(name).is_some());
+        rows.about = about.iter().copied().filter(is_there).collect();
     }
     all
 }
@@ -83,6 +100,11 @@ pub(crate) fn missing(analysis: &Analysis) -> impl Iterator<Item = (&str, Option
         let (metric, why) = warning.missing_metric()?;
         Some((metric, warning.method.as_deref(), why))
     })
+}
+
+/// The heading of a narrow column.
+pub(crate) fn heading(name: &str) -> &str {
+    if name == "size_bytes" { "size" } else { lab::metric::short_heading(name) }
 }
 
 /// The analysis of the run's cell with this index.
@@ -225,8 +247,8 @@ fn rows<'a>(
     let (yardsticks, contenders) =
         rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
     let margin_percent = margin_percent(&run.plan);
-    let (counts, left) = (Vec::new(), None);
-    Rows { family, contenders, yardsticks, counts, more: &[], left, margin_percent }
+    let (counts, about, left) = (Vec::new(), Vec::new(), None);
+    Rows { family, contenders, yardsticks, counts, more: &[], about, left, margin_percent }
 }
 
 /// The sort key of rows: the deciding metric. A row without it is sorted by its wall time relative

@@ -8,6 +8,7 @@ mod hostile;
 mod layout;
 mod live;
 mod numbers;
+mod study;
 mod sweep;
 mod whole;
 

@@ -6,7 +6,7 @@ use lab::metric;
 use super::grid::{self, Head};
 use super::page::Page;
 use crate::report::model::rows::{
-    ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT,
+    ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT, heading,
 };
 use crate::report::model::table::{Column, Filled, Style, Table};
 use crate::report::model::units::{NONE, Unit, amount, count, ratio};
@@ -163,9 +163,10 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     if shows_cpu(rows, shape) {
         columns.push(figures(rows, CPU, metric::heading(CPU)).0);
     }
-    for name in rows.more {
-        columns.push(figures(rows, name.metric(), metric::heading(name.metric())).0);
-    }
+    let more = rows.more.iter().map(|more| more.metric());
+    let more = more.filter(|name| !rows.about.contains(name));
+    let more = rows.about.iter().copied().chain(more);
+    columns.extend(more.map(|name| figures(rows, name, heading(name)).0));
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, PEAK_RSS, long(PEAK_RSS, metric::short_heading(PEAK_RSS))).0);
     }

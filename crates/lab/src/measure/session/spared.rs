@@ -39,10 +39,10 @@ pub(super) fn spared(
 fn times_ns(cell: &Cell, session: u32) -> Option<[f64; 2]> {
     let walls = cell.values.get(WALL)?;
     let timed = cell.samples.iter().zip(walls);
-    let timed =
+    let mut timed =
         timed.filter(|(sample, _)| sample.pass == Pass::Timing && sample.session == session);
     let (_, first_ns) = timed.clone().next()?;
-    let (last, last_ns) = timed.last()?;
+    let (last, last_ns) = timed.next_back()?;
     last.counts().then_some([*first_ns, *last_ns])
 }
 

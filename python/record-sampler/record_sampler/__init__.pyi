@@ -1,0 +1,64 @@
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from typing import Any
+
+from ._native import Part as Part
+from ._native import Sampler as Sampler
+from ._native import SampleError as SampleError
+from ._native import Sketch as Sketch
+
+_Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+
+PART_BYTES: int
+
+def sample(
+    paths: _Paths,
+    n: int | None = None,
+    seed: int = 0,
+    *,
+    to: str = "list",
+    format: str = "lines",
+    header: bool = False,
+    max_record: int | None = None,
+    probability: float | None = None,
+    at_most: bool = False,
+    weight: str | int | None = None,
+    per: str | int | None = None,
+    with_replacement: bool = False,
+    systematic: bool = False,
+    invert: bool = False,
+    shuffle: bool = False,
+    mergeable: bool = False,
+) -> Any: ...
+def parts(
+    paths: _Paths,
+    part_bytes: int = ...,
+    *,
+    format: str = "lines",
+    header: bool = False,
+    max_record: int | None = None,
+) -> list[Part]: ...
+def sketch(
+    part: Part,
+    n: int,
+    seed: int = 0,
+    *,
+    weight: str | int | None = None,
+    per: str | int | None = None,
+    at_most: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> Sketch: ...
+def merge(sketches: Iterable[Sketch]) -> Sketch: ...
+def counts(parts: Iterable[Part]) -> list[int]: ...
+def ranks(
+    counts: Sequence[int],
+    n: int | None = None,
+    seed: int = 0,
+    *,
+    probability: float | None = None,
+    at_most: bool = False,
+    with_replacement: bool = False,
+    systematic: bool = False,
+    invert: bool = False,
+) -> list[list[int]]: ...
+def fetch(part: Part, ranks: Sequence[int]) -> list[bytes]: ...

@@ -1,0 +1,19 @@
+//! The native module of the Python package: samplers, parts and sketches, without the global lock
+//! while files are read.
+
+mod failure;
+mod part;
+mod sampler;
+mod sketch;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<part::Part>()?;
+    module.add_class::<sampler::Sampler>()?;
+    module.add_class::<sketch::Sketch>()?;
+    module.add("SampleError", module.py().get_type::<failure::SampleError>())?;
+    module.add_function(wrap_pyfunction!(part::parts, module)?)?;
+    Ok(())
+}
