@@ -16,8 +16,8 @@ impl Schedule {
         self.slow_ns = self.time_of_slow_ns();
     }
 
-    /// These cells are not warmed up in later sessions, so that more sessions fit into the time. In a
-    /// fixed design all are.
+    /// These cells are not warmed up in later sessions, so that more sessions fit into the time. In
+    /// a fixed design all are.
     pub(in crate::measure) fn spare(&mut self, spared: Vec<bool>) {
         if self.design == Design::Fixed {
             return;
