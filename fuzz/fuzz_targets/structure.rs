@@ -3,6 +3,8 @@
 
 #![no_main]
 
+#[path = "../../crates/fleece-codec/tests/it/structure/faults.rs"]
+mod faults;
 #[path = "../../crates/fleece-codec/tests/it/structure/generator.rs"]
 mod generator;
 #[path = "../../crates/fleece-codec/tests/it/structure/oracle.rs"]

@@ -1,5 +1,5 @@
-// Methods in Go: `worker reading METHOD` speaks the line protocol, `worker copying` copies standard input to
-// standard output.
+// Methods in Go: `worker reading METHOD` and `worker decoding METHOD` speak the line protocol, `worker copying` copies
+// standard input to standard output.
 package main
 
 import (
@@ -130,26 +130,53 @@ func run(readers []*reader, read method, ops uint64) {
 	all.Wait()
 }
 
-func sample(readers []*reader, read method, n string, ops uint64, counts bool) string {
+// A task is a method that is set up for a point.
+type task interface {
+	// run is what is timed.
+	run(ops uint64)
+	// done gives the result of the last run as the words of the protocol.
+	done(ops uint64) (string, error)
+	// digest is empty where there is none.
+	digest() string
+}
+
+type reading struct {
+	readers []*reader
+	read    method
+}
+
+func (r *reading) run(ops uint64) { run(r.readers, r.read, ops) }
+
+func (r *reading) digest() string { return "" }
+
+func (r *reading) done(uint64) (string, error) {
+	var sum, bytes uint64
+	for _, r := range r.readers {
+		if r.err != nil {
+			return "", r.err
+		}
+		sum += r.sum
+		bytes += r.bytes
+	}
+	return fmt.Sprintf("bytes=%d answer=%016x", bytes, sum), nil
+}
+
+func sample(job task, n string, ops uint64, counts bool) string {
 	var before, after runtime.MemStats
 	if counts {
 		runtime.ReadMemStats(&before)
 	}
 	start := time.Now()
-	run(readers, read, ops)
+	job.run(ops)
 	wall := time.Since(start)
 	if counts {
 		runtime.ReadMemStats(&after)
 	}
-	var sum, bytes uint64
-	for _, r := range readers {
-		if r.err != nil {
-			return "fail " + r.err.Error()
-		}
-		sum += r.sum
-		bytes += r.bytes
+	done, err := job.done(ops)
+	if err != nil {
+		return "fail " + err.Error()
 	}
-	line := fmt.Sprintf("done %s wall=%d ops=%d bytes=%d answer=%016x", n, wall.Nanoseconds(), ops, bytes, sum)
+	line := fmt.Sprintf("done %s wall=%d ops=%d %s", n, wall.Nanoseconds(), ops, done)
 	if counts {
 		line += fmt.Sprintf(" allocations=%g allocated_bytes=%g",
 			float64(after.Mallocs-before.Mallocs)/float64(ops),
@@ -168,39 +195,52 @@ func arguments(words []string) map[string]string {
 	return values
 }
 
-func prepare(values map[string]string) []*reader {
+func prepareReading(name string, values map[string]string) (task, error) {
+	read := methods[name]
+	if read == nil {
+		return nil, fmt.Errorf("there is no method %s", name)
+	}
 	size, err := strconv.Atoi(values["buffer"])
 	if err != nil {
 		size = 128 << 10
 	}
-	var readers []*reader
-	for name := "file"; values[name] != ""; name = fmt.Sprintf("file%d", len(readers)+1) {
-		readers = append(readers, &reader{path: values[name], buffer: make([]byte, size)})
+	job := &reading{read: read}
+	for file := "file"; values[file] != ""; file = fmt.Sprintf("file%d", len(job.readers)+1) {
+		job.readers = append(job.readers, &reader{path: values[file], buffer: make([]byte, size)})
 	}
-	return readers
+	return job, nil
 }
 
-func speak(name string) {
+func ready(job task, err error) string {
+	if err != nil {
+		return "fail " + err.Error()
+	}
+	if digest := job.digest(); digest != "" {
+		return "ready digest=" + digest
+	}
+	return "ready"
+}
+
+func speak(name string, prepare func(string, map[string]string) (task, error)) {
 	fmt.Printf("hello 1 name=go-%s lang=go\n", name)
-	read, counts := methods[name], os.Getenv("BYTELAB_COUNTING") != ""
-	var readers []*reader
+	counts := os.Getenv("BYTELAB_COUNTING") != ""
+	var job task
 	orders := bufio.NewScanner(os.Stdin)
 	for orders.Scan() {
 		words := strings.Fields(orders.Text())
 		switch {
 		case len(words) == 0 || words[0] == "bye":
 			return
-		case read == nil:
-			fmt.Printf("fail there is no method %s\n", name)
 		case words[0] == "prepare":
-			readers = prepare(arguments(words[1:]))
-			fmt.Println("ready")
-		case words[0] == "go" && len(words) > 1 && len(readers) > 0:
+			var err error
+			job, err = prepare(name, arguments(words[1:]))
+			fmt.Println(ready(job, err))
+		case words[0] == "go" && len(words) > 1 && job != nil:
 			ops, err := strconv.ParseUint(arguments(words[2:])["ops"], 10, 64)
 			if err != nil {
 				ops = 1
 			}
-			fmt.Println(sample(readers, read, words[1], ops, counts))
+			fmt.Println(sample(job, words[1], ops, counts))
 		default:
 			fmt.Println("fail an order that I do not know, or too early")
 		}
@@ -210,14 +250,16 @@ func speak(name string) {
 func main() {
 	switch words := os.Args[1:]; {
 	case len(words) == 2 && words[0] == "reading":
-		speak(words[1])
+		speak(words[1], prepareReading)
+	case len(words) == 2 && words[0] == "decoding":
+		speak(words[1], prepareDecoding)
 	case len(words) == 1 && words[0] == "copying":
 		if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 	default:
-		fmt.Fprintln(os.Stderr, "use: worker reading METHOD | worker copying")
+		fmt.Fprintln(os.Stderr, "use: worker reading METHOD | worker decoding METHOD | worker copying")
 		os.Exit(2)
 	}
 }

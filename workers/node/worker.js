@@ -1,5 +1,5 @@
-// Methods in JavaScript, for Node: `worker.js reading METHOD` speaks the line protocol, `worker.js copying` copies
-// standard input to standard output.
+// Methods in JavaScript, for Node: `worker.js reading METHOD` and `worker.js decoding METHOD` speak the line protocol,
+// `worker.js copying` copies standard input to standard output.
 "use strict";
 const fs = require("node:fs");
 const { promisify } = require("node:util");
@@ -80,14 +80,23 @@ async function repeat(method, { path, buffer }, ops) {
 }
 
 // A program has one thread: of several files those are read at once that are waited for.
-async function sample(method, files, n, ops) {
+function reading(name, values) {
+  const [method, files] = [METHODS[name], filesOf(values)];
+  return {
+    run: (ops) => Promise.all(files.map((file) => repeat(method, file, ops))),
+    done(results, ops) {
+      const total = results.reduce((all, result) => all + result.total, 0);
+      const bytes = results.reduce((all, result) => all + result.bytes, 0) * ops;
+      return `bytes=${bytes} answer=${total.toString(16).padStart(16, "0")}`;
+    },
+  };
+}
+
+async function sample(task, n, ops) {
   const start = process.hrtime.bigint();
-  const results = await Promise.all(files.map((file) => repeat(method, file, ops)));
+  const result = await task.run(ops);
   const wall = process.hrtime.bigint() - start;
-  const total = results.reduce((all, result) => all + result.total, 0);
-  const bytes = results.reduce((all, result) => all + result.bytes, 0) * ops;
-  const answer = total.toString(16).padStart(16, "0");
-  return `done ${n} wall=${wall} ops=${ops} bytes=${bytes} answer=${answer}`;
+  return `done ${n} wall=${wall} ops=${ops} ${task.done(result, ops)}`;
 }
 
 function pairs(words) {
@@ -119,34 +128,34 @@ function say(line) {
   fs.writeSync(1, `${line.replace(/[^ -~]/g, "?")}\n`);
 }
 
-async function speak(name) {
-  const method = METHODS[name];
-  let files = [];
+// `prepare` makes the task of a point from its values.
+async function speak(name, prepare) {
+  let task;
   say(`hello 1 name=node-${name} lang=node`);
   for (const order of orders()) {
     const [verb, ...words] = order.split(" ");
-    if (verb === "prepare") {
-      files = filesOf(pairs(words));
-      say("ready");
-    } else if (verb === "go") {
-      const ops = Number(pairs(words.slice(1)).ops ?? 1);
-      try {
-        say(await sample(method, files, words[0], ops));
-      } catch (error) {
-        say(`fail ${error.message}`);
+    if (verb !== "prepare" && verb !== "go") break;
+    try {
+      if (verb === "prepare") {
+        task = prepare(name, pairs(words));
+        say(task.digest === undefined ? "ready" : `ready digest=${task.digest}`);
+      } else {
+        say(await sample(task, words[0], Number(pairs(words.slice(1)).ops ?? 1)));
       }
-    } else {
-      break;
+    } catch (error) {
+      say(`fail ${error.message}`);
     }
   }
 }
 
 const [job, name] = process.argv.slice(2);
 if (job === "reading" && name in METHODS) {
-  speak(name);
+  speak(name, reading);
+} else if (job === "decoding" && name === "json") {
+  speak(name, require("./decoding.js"));
 } else if (job === "copying") {
   process.stdin.pipe(process.stdout);
 } else {
-  console.error("use: worker.js reading METHOD | worker.js copying");
+  console.error("use: worker.js reading METHOD | worker.js decoding json | worker.js copying");
   process.exitCode = 2;
 }

@@ -1,5 +1,6 @@
-"""Methods in Python: `worker.py reading METHOD` speaks the line protocol, `worker.py copying` copies standard input to
-standard output. Needs the standard library only; one method uses numpy where it is installed."""
+"""Methods in Python: `worker.py reading METHOD` and `worker.py decoding METHOD` speak the line protocol, `worker.py
+copying` copies standard input to standard output. Needs the standard library only; one method uses numpy where it is
+installed, two of decoding use packages that bytelab installs beside this file."""
 import mmap
 import os
 import shutil
@@ -91,78 +92,104 @@ def repeat(method, path, buffer, ops, results):
         results.append(error)
 
 
-def sample(method, files, n, ops):
-    """One file is read here, several by a thread each."""
-    results = []
+class Skip(Exception):
+    """Why a method cannot do a job."""
+
+
+class Reading:
+    """The files, each with its buffer. One is read here, several by a thread each."""
+
+    digest = None
+
+    def __init__(self, name, values):
+        if name == "numpy":
+            try:
+                import numpy  # noqa: F401
+            except ImportError:
+                raise Skip("numpy is not installed: pip install numpy") from None
+        self.method = METHODS[name]
+        names = ["file"] + [f"file{i}" for i in range(2, 1 + int(values.get("parallel", 1)))]
+        self.files = [(values[name], bytearray(int(values["buffer"]))) for name in names]
+
+    def run(self, ops):
+        results = []
+        if len(self.files) == 1:
+            repeat(self.method, *self.files[0], ops, results)
+        else:
+            rest = [(self.method, *file, ops, results) for file in self.files]
+            threads = [threading.Thread(target=repeat, args=arguments) for arguments in rest]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        return results
+
+    def done(self, results, ops):
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        total, size = (sum(column) for column in zip(*results))
+        return f"bytes={size * ops} answer={total:016x}"
+
+
+def sample(task, n, ops):
     start_ns = time.monotonic_ns()
-    if len(files) == 1:
-        repeat(method, *files[0], ops, results)
-    else:
-        threads = [threading.Thread(target=repeat, args=(method, *file, ops, results)) for file in files]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    result = task.run(ops)
     wall_ns = time.monotonic_ns() - start_ns
-    for result in results:
-        if isinstance(result, Exception):
-            return "fail " + str(result).replace("\n", " ")
-    total, size = (sum(column) for column in zip(*results))
-    return f"done {n} wall={wall_ns} ops={ops} bytes={size * ops} answer={total:016x}"
-
-
-def files_of(values):
-    """The path and the buffer of each."""
-    names = ["file"] + [f"file{i}" for i in range(2, 1 + int(values.get("parallel", 1)))]
-    return [(values[name], bytearray(int(values["buffer"]))) for name in names]
+    return f"done {n} wall={wall_ns} ops={ops} {task.done(result, ops)}"
 
 
 def pairs(words):
     return {name: unquote(value) for name, value in (word.split("=", 1) for word in words)}
 
 
-def speak(name):
-    method = METHODS[name]
-    counts = "BYTELAB_COUNTING" in os.environ
-    if not counts:
+def speak(name, prepare):
+    """`prepare` makes the task of a point from its values."""
+    if "BYTELAB_COUNTING" not in os.environ:
         # Tracing is for PYTHONTRACEMALLOC to ask for, and takes time.
         tracemalloc.stop()
     print(f"hello 1 name=python-{name} lang=python", flush=True)
-    files = []
+    task = None
     for line in sys.stdin:
         verb, *words = line.split()
-        if verb == "prepare":
-            files = files_of(pairs(words))
-            print("ready" if can(name) else "skip numpy is not installed: pip install numpy", flush=True)
-        elif verb == "go":
-            if tracemalloc.is_tracing():
-                tracemalloc.clear_traces()
-                tracemalloc.reset_peak()
-            told = sample(method, files, words[0], int(pairs(words[1:]).get("ops", 1)))
-            if tracemalloc.is_tracing():
-                told += f" peak_live_bytes={tracemalloc.get_traced_memory()[1]}"
-            print(told, flush=True)
-        else:
+        if verb not in ("prepare", "go"):
             break
-
-
-def can(name):
-    if name == "numpy":
         try:
-            import numpy  # noqa: F401
-        except ImportError:
-            return False
-    return True
+            if verb == "prepare":
+                task = prepare(name, pairs(words))
+                reply = "ready" if task.digest is None else f"ready digest={task.digest:016x}"
+            else:
+                reply = go(task, words)
+        except Skip as reason:
+            reply = f"skip {reason}"
+        except Exception as error:
+            reply = "fail " + (str(error) or type(error).__name__).replace("\n", " ")
+        print(reply, flush=True)
+
+
+def go(task, words):
+    if tracemalloc.is_tracing():
+        tracemalloc.clear_traces()
+        tracemalloc.reset_peak()
+    told = sample(task, words[0], int(pairs(words[1:]).get("ops", 1)))
+    if tracemalloc.is_tracing():
+        told += f" peak_live_bytes={tracemalloc.get_traced_memory()[1]}"
+    return told
 
 
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "reading" and sys.argv[2] in METHODS:
-        speak(sys.argv[2])
+        speak(sys.argv[2], Reading)
+    elif len(sys.argv) == 3 and sys.argv[1] == "decoding":
+        # Its packages need not be there for the other jobs.
+        from decoding import Decoding
+
+        speak(sys.argv[2], Decoding)
     elif sys.argv[1:] == ["copying"]:
         shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer, 128 << 10)
         sys.stdout.buffer.flush()
     else:
-        sys.exit("use: worker.py reading METHOD | worker.py copying")
+        sys.exit("use: worker.py reading METHOD | worker.py decoding METHOD | worker.py copying")
 
 
 main()

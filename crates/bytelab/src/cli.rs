@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     Context, baseline, bench, cat, check, compare, delete, doctor, export, fleece, history, import,
-    init, list, numbers, report, run, sample, self_test, show,
+    init, label, list, numbers, report, run, sample, self_test, show,
 };
 
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with
@@ -70,7 +70,9 @@ pub(crate) enum Task {
     /// Draw random records of files and streams, unbiased and with as few reads as possible
     #[command(arg_required_else_help = true)]
     Sample(Box<sample::SampleArgs>),
-    /// Remove runs from the store
+    /// Give a run another label; an empty one removes it
+    Label(label::LabelArgs),
+    /// Remove runs from the store, or all that was made for them from the cache directory
     Delete(delete::DeleteArgs),
 }
 
@@ -95,6 +97,7 @@ impl Task {
             Task::Import(args) => import::run(&args, context),
             Task::Export(args) => export::run(&args, context),
             Task::Sample(args) => Ok(sample::run(&args, context)),
+            Task::Label(args) => label::run(&args, context),
             Task::Delete(args) => delete::run(&args, context),
         }
     }

@@ -9,6 +9,7 @@ mod measuring;
 mod numbers;
 mod older;
 mod pattern;
+mod preset_flags;
 mod reference;
 mod report;
 mod run_flags;

@@ -1,4 +1,4 @@
-//! Patterns of names, in which `*` stands for any text.
+//! Patterns of names, in which `*` stands for any text, and names that are nearly another.
 
 /// Whether the name matches the pattern, in which `*` stands for any text.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
@@ -11,6 +11,12 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
                 .any(|i| matches(rest, &name[i..]))
         }),
     }
+}
+
+/// The name that was probably meant.
+pub(crate) fn closest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let closeness = |name: &&str| (strsim::jaro_winkler(given, name) * 1e6) as u64;
+    known.max_by_key(closeness).filter(|name| strsim::jaro_winkler(given, name) > 0.75)
 }
 
 #[cfg(test)]
@@ -29,5 +35,20 @@ mod tests {
         check("m*-*w", "mmap-window", true);
         check("*", "", true);
         check("a*b*c", "acb", false);
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_another_is_meant_for_it() {
+        let known = ["read", "mmap", "mmap-window", "io-uring"];
+        for (given, expected) in [
+            ("mmpa", Some("mmap")),
+            ("mmap-windows", Some("mmap-window")),
+            ("iouring", Some("io-uring")),
+            ("raed", Some("read")),
+            ("splice", None),
+            ("", None),
+        ] {
+            assert_eq!(closest(given, known.into_iter()), expected, "{given}");
+        }
     }
 }

@@ -2,10 +2,10 @@
 //! from the experiment's params, or from a file.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use lab::analyze::{ROUNDS, SESSIONS};
@@ -17,8 +17,13 @@ use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
 use crate::commands::run::ProgressArgs;
+use crate::commands::study::StudyRequest;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
+use crate::pattern;
+use crate::preset_flags::preset;
+use crate::reference::{self, Part, Study};
+use crate::report;
 
 /// Prints the version and ends the process, if nothing else is requested: describing the
 /// subcommands takes longer than starting the process.
@@ -66,6 +71,9 @@ pub(crate) fn parse() -> Result<(Cli, Catalogue)> {
 
 fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
     let mut command = command(experiments);
+    if let Some(study) = study_named(&command)? {
+        return parse_study(&command, study, experiments);
+    }
     let typed = file_named(&command);
     let mut definition = None;
     if let Some((task, file)) = &typed {
@@ -114,6 +122,11 @@ const TASKS: [&str; 2] = ["run", "check"];
 
 /// The subcommand that names a file instead of an experiment, and the file.
 fn file_named(command: &Command) -> Option<(&'static str, String)> {
+    named(command).filter(|(_, name)| custom::is_file_name(name))
+}
+
+/// The subcommand that takes an experiment, and what it names.
+fn named(command: &Command) -> Option<(&'static str, String)> {
     let open = TASKS.iter().fold(command.clone(), |command, task| {
         command.mut_subcommand(task, |task| task.allow_external_subcommands(true))
     });
@@ -121,9 +134,75 @@ fn file_named(command: &Command) -> Option<(&'static str, String)> {
     let matches = open.try_get_matches().ok()?;
     let of_task = |task: &&'static str| {
         let (name, _) = matches.subcommand_matches(task)?.subcommand()?;
-        custom::is_file_name(name).then(|| (*task, name.to_owned()))
+        Some((*task, name.to_owned()))
     };
     TASKS.iter().find_map(of_task)
+}
+
+/// The published study that `run` names instead of an experiment.
+fn study_named(command: &Command) -> Result<Option<&'static Study>> {
+    let Some((task, typed)) = named(command) else { return Ok(None) };
+    let Some(name) = typed.strip_prefix(reference::PREFIX) else { return Ok(None) };
+    let names: Vec<&str> = reference::studies().iter().map(|study| &*study.name).collect();
+    let names = names.join(", ");
+    ensure!(
+        task == "run",
+        "{typed}: `bytelab run {typed}` measures it; a check takes an experiment"
+    );
+    let study = reference::study(name);
+    Ok(Some(study.with_context(|| format!("{typed}: no such study; there are {names}"))?))
+}
+
+/// The command line with a study in place of an experiment: a request for each of its parts.
+fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -> Result<Cli> {
+    let (mut parts, mut cli) = (Vec::new(), None);
+    let mut names_methods = false;
+    for part in &study.parts {
+        let experiment = experiments::find(known, &part.experiment)?;
+        let preset = preset(subcommand(experiment), study, part, known)?;
+        let command = command.clone().mut_subcommand("run", |run| run.subcommand(preset));
+        let matches = command
+            .clone()
+            .try_get_matches_from(std::env::args_os())
+            .unwrap_or_else(|error| refuse(&error, command));
+        let mut parsed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let of_run = matches.subcommand_matches("run").and_then(ArgMatches::subcommand);
+        let (_, own) = of_run.with_context(|| format!("{} is not named", study.name))?;
+        let measuring = MeasureArgs::from_arg_matches(own)?;
+        let mut request = measuring.request(experiment.name, points(experiment, own)?, None);
+        let is_of = |part: &Part, name: &String| {
+            study.methods(part).into_iter().any(|method| pattern::matches(name, method))
+        };
+        let has =
+            |name: &String| experiment.methods.iter().any(|m| pattern::matches(name, &m.name));
+        // A method of another part is not measured here, and what the study does not name is
+        // measured wherever there is a method of that name.
+        let is_own = |name: &String| {
+            let is_studied = study.parts.iter().any(|part| is_of(part, name));
+            if is_studied { is_of(part, name) } else { has(name) }
+        };
+        request.selection.methods.retain(is_own);
+        if !request.selection.methods.is_empty() || !request.selection.workers.is_empty() {
+            parts.push(request);
+        }
+        names_methods |= own.value_source("methods") == Some(ValueSource::CommandLine);
+        if let Task::Run(run) = &mut parsed.task {
+            run.output = OutputArgs::from_arg_matches(own)?;
+            run.progress = ProgressArgs::from_arg_matches(own)?;
+            run.dry_run = own.get_flag("dry_run");
+        }
+        cli = Some(parsed);
+    }
+    ensure!(
+        !names_methods || !parts.is_empty(),
+        "{}: no part of it has a method that --method names",
+        study.name
+    );
+    let mut cli = cli.with_context(|| format!("{} has no part", study.name))?;
+    if let Task::Run(run) = &mut cli.task {
+        run.study = Some(StudyRequest { study, parts });
+    }
+    Ok(cli)
 }
 
 /// Prints the error or the help, and ends the process. Wrong use of `cat` has exit status 1, as in
@@ -131,12 +210,24 @@ fn file_named(command: &Command) -> Option<(&'static str, String)> {
 #[expect(clippy::exit, reason = "as clap itself does")]
 fn refuse(error: &clap::Error, command: Command) -> ! {
     // A reader that goes away has read what it wanted.
-    let printed = error.print();
+    let printed = print(error);
     let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
     let known = command.ignore_errors(true).try_get_matches();
     let is_cat = known.is_ok_and(|matches| matches.subcommand_name() == Some("cat"));
     let wrong_use = if is_cat { 1 } else { 2 };
     std::process::exit(if error.use_stderr() { wrong_use } else { i32::from(is_lost) })
+}
+
+/// Prints the error or the help. What was typed must not control the terminal: then nothing has a
+/// colour.
+fn print(error: &clap::Error) -> io::Result<()> {
+    let mut typed = std::env::args_os().skip(1);
+    if !error.use_stderr() || !typed.any(|word| word.to_string_lossy().contains(char::is_control)) {
+        return error.print();
+    }
+    let text = error.render().to_string();
+    let lines: Vec<_> = text.lines().map(report::clean).collect();
+    writeln!(io::stderr(), "{}", lines.join("\n"))
 }
 
 /// The experiment that a file declares, and its params as flags of the subcommand.
@@ -154,7 +245,7 @@ fn declared(task: &str, file: &str) -> Result<(Command, custom::Loaded)> {
     let mut defaults = std::mem::take(&mut declared.defaults);
     // The design of a check is fixed.
     defaults.retain(|(id, _)| {
-        !is_check || !["rounds", "sessions", "max_sessions", "time"].contains(id)
+        !is_check || !["rounds", "sessions", "min_sessions", "max_sessions", "time"].contains(id)
     });
     let subcommand = defaults.into_iter().fold(subcommand, |command, (id, value)| {
         command.mut_arg(id, |arg| arg.default_value(value))
@@ -175,10 +266,11 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
 }
 
 /// Flags of `run` that a check of two sides does not use.
-const NO_CHOICE: [&str; 8] = [
+const NO_CHOICE: [&str; 9] = [
     "time",
     "until_decided",
     "margin",
+    "min_sessions",
     "max_sessions",
     "workers",
     "reference",

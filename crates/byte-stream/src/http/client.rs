@@ -325,6 +325,8 @@ async fn read_head(
     start: &mut usize,
     end: &mut usize,
 ) -> Result<(Head, usize)> {
+    let limit = HEAD_LIMIT.min(buffer.len() / 2);
+    let too_long = || Error::new(ErrorKind::Protocol, "the head of the answer is too long");
     let mut seen = *start;
     loop {
         // The head is parsed only after an empty line, so that a slow head is not parsed for every
@@ -333,11 +335,12 @@ async fn read_head(
         if has_empty_line(&buffer[from..*end])
             && let Some(found) = head::parse(&buffer[*start..*end])?
         {
-            return Ok(found);
+            // However many bytes of it came at once.
+            return if found.1 > limit { Err(too_long()) } else { Ok(found) };
         }
         seen = *end;
-        if *end - *start >= HEAD_LIMIT.min(buffer.len() / 2) {
-            return Err(Error::new(ErrorKind::Protocol, "the head of the answer is too long"));
+        if *end - *start >= limit {
+            return Err(too_long());
         }
         if *end == buffer.len() {
             buffer.copy_within(*start..*end, 0);

@@ -65,6 +65,7 @@ fn chunked(part: &mut Part, bytes: &[u8]) -> Result<Step> {
             Err(wrong("the size of a chunk is malformed"))
         }
         Part::Size => match httparse::parse_chunk_size(bytes) {
+            Ok(httparse::Status::Complete((n, _))) if n > CONTROL_LIMIT => Err(too_long()),
             Ok(httparse::Status::Complete((n, size))) => {
                 *part = if size == 0 { Part::Trailers } else { Part::Data(size) };
                 Ok(Step::Control(n))
@@ -90,6 +91,7 @@ fn chunked(part: &mut Part, bytes: &[u8]) -> Result<Step> {
         Part::Trailers => {
             let mut headers = [httparse::EMPTY_HEADER; TRAILERS];
             match httparse::parse_headers(bytes, &mut headers) {
+                Ok(httparse::Status::Complete((n, _))) if n > CONTROL_LIMIT => Err(too_long()),
                 Ok(httparse::Status::Complete((n, _))) => {
                     *part = Part::End;
                     Ok(Step::Control(n))
@@ -104,9 +106,13 @@ fn chunked(part: &mut Part, bytes: &[u8]) -> Result<Step> {
 
 fn more(bytes: &[u8]) -> Result<Step> {
     if bytes.len() > CONTROL_LIMIT {
-        return Err(wrong("the lines between chunks are too long"));
+        return Err(too_long());
     }
     Ok(Step::More)
+}
+
+fn too_long() -> Error {
+    wrong("the lines between chunks are too long")
 }
 
 fn wrong(text: &'static str) -> Error {
@@ -162,6 +168,19 @@ mod tests {
         check("fffffffffffffffff\r\n", "the size of a chunk is malformed");
         check("3\r\nabc\r\n0\r\n", "cut");
         check(&format!("3;{}", "x".repeat(10_000)), "the lines between chunks are too long");
+    }
+
+    #[test]
+    fn a_line_is_too_long_however_much_of_it_comes_at_once() {
+        for piece in [1, 100_000] {
+            for wire in [
+                format!("3;{}\r\nabc\r\n0\r\n\r\n", "x".repeat(9000)),
+                format!("3\r\nabc\r\n0\r\nX: {}\r\n\r\n", "x".repeat(9000)),
+            ] {
+                let error = decode(wire.as_bytes(), &[piece]).unwrap_err();
+                assert_eq!(error.to_string(), "the lines between chunks are too long", "{piece}");
+            }
+        }
     }
 
     proptest! {

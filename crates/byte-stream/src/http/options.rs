@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::base64::base64;
 use super::connections::Connections;
 use super::head::is_strong;
-use super::settings::Proxy;
+use super::proxy::Proxy;
 use super::tls;
 use crate::{Options, Result};
 
@@ -157,8 +157,8 @@ impl Options {
         self
     }
 
-    /// Connects through this proxy, or directly with `None`: `http://`, `socks5://`, or `socks5h://`,
-    /// which looks up the name of the host as well. By default the environment
+    /// Connects through this proxy, or directly with `None`: `http://`, `socks5://`, or
+    /// `socks5h://`, which looks up the name of the host as well. By default the environment
     /// variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` decide.
     ///
     /// ```
@@ -266,8 +266,9 @@ impl Options {
     /// Requests a large resource in parts, this many at once [1], each by its own connection, for
     /// servers or networks that limit the rate of a connection. The memory needed is that of one
     /// part more than there are connections. Parts are returned in order, and all are of one
-    /// version, identified as for [`retries`](Options::retries). A server without ranges or without that
-    /// is read as one stream. At most 16; not together with [`decode`](Options::decode).
+    /// version, identified as for [`retries`](Options::retries). A server without ranges, or
+    /// without that, is read as one stream. At most 16; not together with
+    /// [`decode`](Options::decode).
     ///
     /// ```
     /// let options = byte_stream::Stream::options().parallel(4);

@@ -4,9 +4,16 @@ use std::net::IpAddr;
 
 use percent_encoding::percent_decode_str;
 
-use super::settings::Proxy;
 use super::url::Url;
 use crate::{Error, ErrorKind, Result};
+
+/// What the caller has set.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Proxy {
+    Environment,
+    None,
+    Url(String),
+}
 
 /// A proxy, and how it is requested to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]

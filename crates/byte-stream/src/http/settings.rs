@@ -6,6 +6,7 @@ use std::time::Duration;
 use rustls::ClientConfig;
 
 use super::connections::Connections;
+use super::proxy::Proxy;
 use super::tls::Pem;
 use crate::{Error, ErrorKind, Result};
 
@@ -47,13 +48,6 @@ pub(crate) struct Settings {
     pub(crate) from: Option<(u64, String)>,
     /// The requested part: its first byte, and the byte behind it.
     pub(crate) range: Option<(u64, Option<u64>)>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Proxy {
-    Environment,
-    None,
-    Url(String),
 }
 
 impl Default for Settings {

@@ -191,3 +191,23 @@ fn a_chunk_over_tls_is_read_into_one_buffer() {
     stream.read_to_end(&mut all).unwrap();
     assert!(all == bytes(3 << 20));
 }
+
+#[test]
+fn records_that_came_together_are_received_by_one_call() {
+    let (sent, is_sent) = std::sync::mpsc::channel();
+    let (_server, url) = server(move |r, s| {
+        good(r, s, &bytes(60_000), "\"v\"")?;
+        s.flush()?;
+        // The test ends if it has gone away.
+        let _ = sent.send(());
+        Ok(End::Proper)
+    });
+    let mut stream = trusting(once()).open(&url).unwrap();
+    is_sent.recv().unwrap();
+    // The first one may have come with the head.
+    let mut lengths = Vec::new();
+    while let Some(chunk) = stream.next_chunk().unwrap() {
+        lengths.push(chunk.len());
+    }
+    assert!(lengths.iter().any(|len| *len > 16_384), "{lengths:?}");
+}

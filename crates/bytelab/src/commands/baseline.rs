@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use super::check::ensure_repeatable;
 use super::context::Context;
 use crate::report;
-use crate::store::Baseline;
+use crate::store::{self, Baseline};
 
 #[derive(Args)]
 pub(crate) struct BaselineArgs {
@@ -41,11 +41,13 @@ pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
             ensure!(
                 !name.is_empty()
                     && name.parse::<u64>().is_err()
+                    && name != store::LATEST
                     && !name.contains(char::is_control),
-                "baseline {name:?}: give a name that is not empty, no number and of one line"
+                "baseline {name:?}: give a name of one line that is not empty, no number and not latest"
             );
-            ensure_repeatable(&store.load(id)?)?;
-            store.set_baseline(name, id)?;
+            let run = store::load(store.as_mut(), id)?;
+            ensure_repeatable(&run)?;
+            store.set_baseline(name, &run.id)?;
         }
         Task::List { json } => {
             let all = store.baselines()?;

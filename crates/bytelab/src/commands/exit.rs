@@ -28,6 +28,12 @@ pub(crate) fn of_run(run: &Run, analysis: &Analysis, tidy: bool) -> ExitCode {
     ExitCode::from(if well { of_thresholds(analysis) } else { DID_NOT_RUN })
 }
 
+/// The status of several runs, which have no thresholds.
+pub(crate) fn of_runs(all: &[(Run, Analysis, bool)]) -> ExitCode {
+    let well = all.iter().all(|(run, analysis, tidy)| *tidy && all_well(run, analysis));
+    ExitCode::from(if well { 0 } else { DID_NOT_RUN })
+}
+
 /// Whether every cell was measured and no answer is wrong.
 fn all_well(run: &Run, analysis: &Analysis) -> bool {
     run.complete
@@ -71,6 +77,9 @@ fn print(error: &Error, status: u8) -> ExitCode {
     if error.downcast_ref().is_some_and(broken_pipe) {
         return ExitCode::SUCCESS;
     }
-    let _ = writeln!(io::stderr(), "bytelab: {error:#}");
+    // Texts of the user, of files and of programs are in it.
+    let text = format!("{error:#}");
+    let lines: Vec<_> = text.lines().map(crate::report::clean).collect();
+    let _ = writeln!(io::stderr(), "bytelab: {}", lines.join("\n"));
     ExitCode::from(status)
 }

@@ -11,7 +11,8 @@ use lab::analyze::analyze;
 use lab::run::{Cell, Run};
 
 use super::context::Context;
-use crate::report::export::{self, FORMATS, Format, Kind};
+use crate::experiments::custom;
+use crate::report::export::{self, FORMATS, Format, Kind, Options, Parameters};
 use crate::{atomic_file, store};
 
 #[derive(Args)]
@@ -21,6 +22,10 @@ pub(crate) struct ExportArgs {
     /// The format [default: from the extension of the file]
     #[arg(short, long, value_parser = format(), value_name = "FORMAT")]
     format: Option<&'static Format>,
+    /// Write the run to give it to others: without names, labels and paths; `bytelab compare RUN
+    /// FILE.json` reads it
+    #[arg(long, conflicts_with = "format")]
+    contribute: bool,
     /// Write this file (`-`: to standard output, the default)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -40,6 +45,11 @@ pub(super) fn named(name: &str) -> Result<&'static Format> {
 pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.open_store()?;
     let path = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    if args.contribute {
+        let run = store::load(store.as_mut(), &args.id)?;
+        contribute(&run, path, context)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let format = match (args.format, path) {
         (Some(format), _) => format,
         (None, Some(path)) => guess(path)?,
@@ -47,16 +57,34 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     };
     let run = store::load(store.as_mut(), &args.id)?;
     let analysis = analyze(&run);
+    let parameters = parameters(&run);
+    let options = Options { parameters: Some(&parameters), ..Options::default() };
     let left_out = match path {
-        Some(path) => atomic_file::write(path, |file| export::write(format, &run, &analysis, file))
-            .with_context(|| format!("-o {}", path.display()))?,
+        Some(path) => {
+            atomic_file::write(path, |file| export::write(format, &run, &analysis, options, file))
+                .with_context(|| format!("-o {}", path.display()))?
+        }
         None if format.kind == Kind::Binary && io::stdout().is_terminal() => {
             bail!("Parquet is nothing to look at: name a file with -o")
         }
-        None => export::write(format, &run, &analysis, io::stdout())?,
+        None => export::write(format, &run, &analysis, options, io::stdout())?,
     };
     tell(&run, &left_out)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn contribute(run: &Run, path: Option<&Path>, context: &Context) -> Result<()> {
+    let experiment = context.experiments.find(&run.experiment);
+    let methods = experiment.iter().flat_map(|experiment| &experiment.methods);
+    let known: Vec<&str> = methods.map(|method| method.name.as_str()).collect();
+    match path {
+        Some(path) => {
+            atomic_file::write(path, |file| export::contribute::write(run, &known, file))
+                .with_context(|| format!("-o {}", path.display()))?;
+        }
+        None => export::contribute::write(run, &known, io::BufWriter::new(io::stdout()))?,
+    }
+    Ok(tell(run, &[])?)
 }
 
 /// The format from the extension, if only one format has that extension.
@@ -88,6 +116,12 @@ fn names(which: impl Fn(&Format) -> bool) -> String {
 
 /// More messages than this do not help the reader.
 const SENTENCES: usize = 20;
+
+/// Those of the commands of `bytelab bench`.
+pub(super) fn parameters(run: &Run) -> Parameters {
+    let text = run.plan.definition.as_ref().map(|definition| definition.text.as_str());
+    text.map(custom::parameters).unwrap_or_default()
+}
 
 pub(super) fn tell(run: &Run, left_out: &[String]) -> io::Result<()> {
     let mut err = io::stderr().lock();

@@ -110,7 +110,7 @@ impl HistoryArgs {
 }
 
 /// Parses a prefix of an RFC 3339 time in UTC, or an age.
-fn date(text: &str) -> Result<String, String> {
+pub(super) fn date(text: &str) -> Result<String, String> {
     let wrong = || {
         "write a day or a time in UTC, 2026-01-31 or 2026-01-31T12:00, or how long ago: 7d or 12h"
             .to_owned()

@@ -45,13 +45,10 @@ const FILES_MAX: usize = 200_000;
 const DEPTH_MAX: usize = 12;
 
 pub(crate) fn run(args: &ImportArgs, context: &Context) -> Result<ExitCode> {
-    // Debug formatting escapes characters that would control the terminal.
-    let shown = shown(&args.path);
-    let mut run = read(&args.path, args.format, &shown).with_context(|| shown.clone())?;
+    let (mut run, shown) = read_marked(&args.path, args.format)?;
     if args.label.is_some() {
         run.label.clone_from(&args.label);
     }
-    mark_imported(&mut run.environment, &shown);
     let id = context.open_store()?.add(&run)?;
     let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
     let by = run.plan.imported.as_ref().map_or("bytelab", |imported| imported.tool.as_str());
@@ -63,6 +60,15 @@ pub(crate) fn run(args: &ImportArgs, context: &Context) -> Result<ExitCode> {
         by.escape_debug()
     )?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The run in a file or directory, marked as imported, and the name of the file as it is shown.
+pub(super) fn read_marked(path: &Path, asked: Option<Format>) -> Result<(Run, String)> {
+    // Debug formatting escapes characters that would control the terminal.
+    let shown = shown(path);
+    let mut run = read(path, asked, &shown).with_context(|| shown.clone())?;
+    mark_imported(&mut run.environment, &shown);
+    Ok((run, shown))
 }
 
 fn counted(n: usize, noun: &str) -> String {

@@ -10,7 +10,13 @@ pub(crate) struct KeepArgs {
     #[arg(long)]
     pub(super) label: Option<String>,
     /// Where generated data is kept [default: the user's cache directory]
-    #[arg(long, value_name = "DIR", env = "BYTELAB_DATA_DIR", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "BYTELAB_DATA_DIR",
+        hide_env_values = true,
+        hide_short_help = true
+    )]
     pub(super) data_dir: Option<PathBuf>,
     /// Do not store the run
     #[arg(long)]

@@ -30,11 +30,14 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
             out.write_all(report::methods(&declared.experiment, &[]).as_bytes())?;
         }
         Some("published") => {
-            out.write_all(report::published::list(&reference::all(), &layout()).as_bytes())?;
+            let (results, studies) = (reference::all(), reference::studies());
+            out.write_all(report::published::list(&results, studies, &layout()).as_bytes())?;
         }
         Some(name) if name.starts_with(reference::PREFIX) => {
-            let published = super::compare::published(&name[reference::PREFIX.len()..])?;
-            out.write_all(report::published::figures(&published, &layout()).as_bytes())?;
+            let named = super::compare::named(&name[reference::PREFIX.len()..])?;
+            let figures = |result| report::published::figures(result, &layout());
+            let pages: Vec<String> = named.results.iter().map(figures).collect();
+            out.write_all(pages.join("\n").as_bytes())?;
         }
         Some(name) => {
             let experiment = known.find(name)?;

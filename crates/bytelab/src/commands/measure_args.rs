@@ -60,6 +60,9 @@ pub(crate) struct MeasureArgs {
     /// every five rounds, at least six; without --rounds, until all is decided]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
+    /// Minimum number of sessions of a run: before, neither a decision nor --time ends it
+    #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
+    min_sessions: Option<u32>,
     /// Maximum number of sessions of a run that ends when all is decided
     #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     max_sessions: Option<u32>,
@@ -166,6 +169,7 @@ impl MeasureArgs {
             margin_percent: self.margin,
             warm_up: self.warm_up,
             sessions: self.sessions,
+            min_sessions: self.min_sessions,
             max_sessions: self.max_sessions,
             seed: self.seed,
             cache: self.cache.into(),

@@ -16,6 +16,7 @@ pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
 mod keep_args;
+pub(crate) mod label;
 mod limits;
 pub(crate) mod list;
 pub(crate) mod measure_args;
@@ -26,5 +27,6 @@ pub(crate) mod run;
 pub(crate) mod sample;
 pub(crate) mod self_test;
 pub(crate) mod show;
+pub(crate) mod study;
 
 pub(crate) use self::context::Context;

@@ -14,7 +14,7 @@ use lab::run::{CacheState, Run};
 use super::context::{Context, layout};
 use super::keep_args::KeepArgs;
 use super::measure_args::MOST_ROUNDS;
-use super::output::{OutputArgs, print};
+use super::output::{OutputArgs, TableArgs, print};
 use super::run::measure;
 use crate::measuring::{RunRequest, Selection, Shown, Time};
 use crate::report::numbers::{COLUMNS, Column};
@@ -91,6 +91,7 @@ impl NumbersArgs {
             margin_percent: None,
             warm_up: 1,
             sessions: Some(sessions.min(rounds)),
+            min_sessions: None,
             max_sessions: None,
             seed: None,
             cache: CacheState::Warm,
@@ -111,7 +112,7 @@ fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
     if args.json || args.columns.is_empty() && !args.markdown {
         let output =
             OutputArgs { json: args.json, percentiles: false, notes: false, columns: Vec::new() };
-        return print(run, &output);
+        return print(run, &output, TableArgs::default());
     }
     let analysis = analyze(run);
     let text = if args.markdown {

@@ -8,7 +8,7 @@ use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
 
 use super::context::layout;
-use crate::report::{self, More};
+use crate::report::{self, More, Order, TableOptions, TimeUnit};
 
 #[derive(Args, Clone)]
 pub(crate) struct OutputArgs {
@@ -18,15 +18,48 @@ pub(crate) struct OutputArgs {
     /// Print p0 to p100 of every metric
     #[arg(long, conflicts_with = "json")]
     pub(crate) percentiles: bool,
-    /// Print all notes, and not only the three that could change the answer most
+    /// Print all notes, and not only three
+    ///
+    /// Those three are the notes that could change the answer most.
     #[arg(long, conflicts_with = "json")]
     pub(crate) notes: bool,
     /// Also show these columns
-    #[arg(long, value_enum, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "json")]
+    #[arg(
+        long,
+        value_enum,
+        hide_short_help = true,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        conflicts_with = "json"
+    )]
     pub(crate) columns: Vec<More>,
 }
 
-pub(crate) fn print(run: &Run, output: &OutputArgs) -> Result<Analysis> {
+/// How the tables of a run are arranged.
+#[derive(Args, Clone, Copy, Default)]
+pub(crate) struct TableArgs {
+    /// The unit of the times: microsecond, millisecond, second [default: what fits]
+    #[arg(short = 'u', long, value_enum, value_name = "UNIT", hide_possible_values = true)]
+    time_unit: Option<TimeUnit>,
+    /// The order of the lines: auto (by time), command or mean-time (by time) [default: auto]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ORDER",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
+    sort: Option<Order>,
+}
+
+impl TableArgs {
+    pub(crate) fn options(self) -> TableOptions<'static> {
+        let TableArgs { time_unit, sort } = self;
+        TableOptions { more: &[], time_unit, order: sort.unwrap_or_default() }
+    }
+}
+
+pub(crate) fn print(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<Analysis> {
     let analysis = analyze(run);
     let mut out = io::BufWriter::new(io::stdout().lock());
     if output.json {
@@ -34,7 +67,8 @@ pub(crate) fn print(run: &Run, output: &OutputArgs) -> Result<Analysis> {
         writeln!(out)?;
     } else {
         let layout = layout();
-        let shown = report::Shown { more: &output.columns, all_notes: output.notes };
+        let table = TableOptions { more: &output.columns, ..table.options() };
+        let shown = report::Shown { table, all_notes: output.notes };
         out.write_all(report::text(run, &analysis, shown, &layout).as_bytes())?;
         if output.percentiles {
             write!(out, "\n{}", report::percentiles(run, &analysis, &layout))?;

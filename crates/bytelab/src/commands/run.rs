@@ -12,7 +12,8 @@ use lab::run::Run;
 
 use super::context::{Context, warn_if_unoptimised};
 use super::exit;
-use super::output::{OutputArgs, print};
+use super::output::{OutputArgs, TableArgs, print};
+use super::study::{self, StudyRequest};
 use crate::measuring::{self, Measured, RunRequest, Shown};
 
 #[derive(Args)]
@@ -27,6 +28,9 @@ pub(crate) struct RunArgs {
     /// Set if an experiment is named.
     #[arg(skip)]
     pub(crate) request: Option<RunRequest>,
+    /// Set if a published study is named.
+    #[arg(skip)]
+    pub(crate) study: Option<StudyRequest>,
     /// Whether only the plan is printed.
     #[arg(skip)]
     pub(crate) dry_run: bool,
@@ -61,8 +65,16 @@ impl ProgressArgs {
 }
 
 pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
-    let RunArgs { resume: resumed, output, progress, request, dry_run } = args;
+    let RunArgs { resume: resumed, output, progress, request, study, dry_run } = args;
     let shown = progress.shown();
+    if let (None, Some(mut request)) = (&resumed, study) {
+        request.parts.iter_mut().for_each(|part| part.shown = shown);
+        return if dry_run {
+            study::dry_run(&request, context)
+        } else {
+            study::run(&request, &output, context)
+        };
+    }
     match (&resumed, request) {
         (None, Some(request)) if dry_run => {
             let store = context.store_if(request.keep)?;
@@ -71,9 +83,9 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         (Some(id), None) => resume(id, &output, shown, context),
-        (None, Some(request)) => {
-            measure(&RunRequest { shown, ..request }, context, |run| print(run, &output))
-        }
+        (None, Some(request)) => measure(&RunRequest { shown, ..request }, context, |run| {
+            print(run, &output, TableArgs::default())
+        }),
         _ => anyhow::bail!("name an experiment, or --resume ID"),
     }
 }
@@ -83,7 +95,7 @@ fn resume(id: &str, output: &OutputArgs, shown: Shown, context: &Context) -> Res
     let stop = Stop::on_signals()?;
     let store = context.open_store()?;
     let measured = measuring::resume(&context.experiments, id, store, shown, &stop);
-    conclude(measured, &stop, |run| print(run, output))
+    conclude(measured, &stop, |run| print(run, output, TableArgs::default()))
 }
 
 /// Measures the request and prints the result.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::context::{Context, layout};
-use super::output::{OutputArgs, print};
+use super::output::{OutputArgs, TableArgs, print};
 use crate::{report, store};
 
 #[derive(Args)]
@@ -16,6 +16,8 @@ pub(crate) struct ShowArgs {
     id: String,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    table: TableArgs,
     /// Also draw the samples of each method, in their order and as a histogram
     #[arg(long, conflicts_with = "json")]
     plot: bool,
@@ -23,7 +25,7 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let run = store::load(context.open_store()?.as_mut(), &args.id)?;
-    let analysis = print(&run, &args.output)?;
+    let analysis = print(&run, &args.output, args.table)?;
     if args.plot {
         let text = report::plot(&run, &analysis, &layout());
         io::stdout().lock().write_all(text.as_bytes())?;

@@ -8,7 +8,7 @@ use lab::run::{Role, Run, Warning};
 
 use super::request::Selection;
 use super::run_lock;
-use crate::pattern::matches;
+use crate::pattern::{closest, matches};
 use crate::workers::{self, Languages};
 
 /// The named methods or the default ones, the user's workers, and the reference first.
@@ -27,7 +27,10 @@ pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<V
     for pattern in &selection.methods {
         ensure!(
             experiment.methods.iter().any(|method| matches(pattern, &method.name)),
-            "there is no method {pattern}; {} has {}",
+            "there is no method {pattern}{}; {} has {}",
+            closest(pattern, known())
+                .map(|name| format!(" (did you mean {name}?)"))
+                .unwrap_or_default(),
             experiment.name,
             known().collect::<Vec<_>>().join(", ")
         );

@@ -21,20 +21,20 @@ use lab::metric;
 use lab::run::{Definition, Plan, Role, Run};
 
 use crate::experiments::{Catalogue, custom};
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::workers;
 
 pub(crate) use self::choose::choose;
 use self::choose::{ensure_one_side, leave_out, methods_of};
 pub(crate) use self::dry_run::dry_run;
-pub(crate) use self::plan::plan;
+pub(crate) use self::plan::{cache_dir, plan};
 use self::plan::{data_dir_text, fixed, seed};
 pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
 pub(crate) use self::progress::{ProgressDisplay, Shown};
 pub(crate) use self::record::{Measured, MethodFailed};
 use self::record::{Output, record};
 pub(crate) use self::request::{RunRequest, Selection, Time};
-pub(crate) use self::run_lock::mark_imported;
+pub(crate) use self::run_lock::{holder, mark_imported};
 use self::trace_file::TraceFile;
 
 /// Measures what is requested. If there is a store, the run is stored while it grows.
@@ -68,7 +68,7 @@ fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Job<'
         experiment.name
     );
     let new = NewRun { points, plan, label: request.label.clone(), notes };
-    Ok((Job { experiment, methods }, new))
+    Ok((Job { experiment, methods, least_sessions: request.min_sessions.unwrap_or(0) }, new))
 }
 
 /// Continues a run that was stopped or killed.
@@ -79,7 +79,8 @@ pub(crate) fn resume(
     shown: Shown,
     stop: &Stop,
 ) -> Result<Measured> {
-    let run = store.load(id)?;
+    let run = store::load(store.as_mut(), id)?;
+    let id = &run.id;
     ensure_one_side(&run)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
     ensure!(!run_lock::is_imported(&run.environment), "run {id} was imported: start a new one");
@@ -92,7 +93,8 @@ pub(crate) fn resume(
     if let Some(process) = run_lock::holder(&run.environment) {
         bail!("run {id} is being measured by process {process}: stop that first");
     }
-    let job = Job { experiment, methods: methods_of(experiment, &run)? };
+    let least_sessions = declared.as_ref().map_or(0, custom::Loaded::min_sessions);
+    let job = Job { experiment, methods: methods_of(experiment, &run)?, least_sessions };
     let output = Output { store: Some(store), trace: None, shown, needs_all: false };
     record(job, Start::Stored(run), output, stop)
 }
@@ -109,7 +111,7 @@ pub(crate) fn repeat(
     ensure_one_side(run)?;
     let declared = declared_by_user(experiments, run)?;
     let experiment = experiment_of(experiments, run, declared.as_ref())?;
-    let job = Job { experiment, methods: methods_of(experiment, run)? };
+    let job = Job { experiment, methods: methods_of(experiment, run)?, least_sessions: 0 };
     let mut plan = Plan { seed: seed(), ..fixed(run.plan.clone()) };
     // An imported file may name any directory.
     if dir.is_some() || plan.data_dir.is_none() || run_lock::is_imported(&run.environment) {

@@ -22,6 +22,9 @@ const LAST_LOOK: u32 = LOOKS[LOOKS.len() - 1] as u32;
 pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
     let data_dir = data_dir_text(request.data_dir.clone())?;
     let design = design(request);
+    if let (Some(least), Some(most)) = (request.min_sessions, request.max_sessions) {
+        ensure!(least <= most, "--min-sessions {least} is more than --max-sessions {most}");
+    }
     ensure!(
         !request.until_decided || !design.is_fixed(),
         "--until-decided: this run has a fixed number of rounds, or limits to hold"
@@ -30,7 +33,8 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
         Design::Fixed => sessions(request.rounds.unwrap_or(ROUNDS), request.sessions),
         Design::Sequential => {
             let most = request.max_sessions.unwrap_or(LAST_LOOK);
-            (most.clamp(1, LAST_LOOK), ROUNDS_PER_SESSION)
+            let least = request.min_sessions.unwrap_or(1);
+            (most.clamp(1, LAST_LOOK).max(least), ROUNDS_PER_SESSION)
         }
     };
     Ok(Plan {
@@ -114,15 +118,20 @@ pub(super) fn data_dir_text(asked: Option<PathBuf>) -> Result<String> {
     Ok(data_dir(asked)?.to_str().context("--data-dir is not UTF-8")?.to_owned())
 }
 
-/// The value of `--data-dir`, else the user's cache directory.
-fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
+/// Where data and workers are kept if the user names no directory; it may not exist.
+pub(crate) fn cache_dir() -> Option<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute())
     };
-    let dir = asked
-        .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("bytelab")))
-        .or_else(|| absolute("HOME").map(|home| home.join(".cache/bytelab")))
-        .context("no place for the data: neither HOME nor XDG_CACHE_HOME is set; name one with --data-dir")?;
+    let cache = absolute("XDG_CACHE_HOME").map(|cache| cache.join("bytelab"));
+    cache.or_else(|| absolute("HOME").map(|home| home.join(".cache/bytelab")))
+}
+
+/// The value of `--data-dir`, else the user's cache directory.
+fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
+    let dir = asked.or_else(cache_dir).context(
+        "no place for the data: neither HOME nor XDG_CACHE_HOME is set; name one with --data-dir",
+    )?;
     std::fs::create_dir_all(&dir).with_context(|| {
         format!("making {}; name another directory with --data-dir", dir.display())
     })?;
@@ -150,6 +159,7 @@ mod tests {
             margin_percent: None,
             warm_up: 1,
             sessions: None,
+            min_sessions: None,
             max_sessions: None,
             seed: None,
             cache: CacheState::Warm,

@@ -27,6 +27,8 @@ pub(crate) struct RunRequest {
     pub(crate) warm_up: u32,
     /// `None`: as many as the rounds need.
     pub(crate) sessions: Option<u32>,
+    /// Before this number of sessions neither a decision nor the time ends the run.
+    pub(crate) min_sessions: Option<u32>,
     /// The maximum of sessions if nothing says how many there are.
     pub(crate) max_sessions: Option<u32>,
     pub(crate) seed: Option<u64>,

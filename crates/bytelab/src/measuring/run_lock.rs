@@ -19,7 +19,7 @@ pub(super) fn claim(environment: &mut Environment) {
 }
 
 /// The process that measures the run, if it is still alive.
-pub(super) fn holder(environment: &Environment) -> Option<u32> {
+pub(crate) fn holder(environment: &Environment) -> Option<u32> {
     let fact = |name: &str| environment.facts.get(name);
     let process = u32::try_from(fact(PROCESS)?.as_u64()?).ok()?;
     let started = start_of(process)?;

@@ -1,8 +1,10 @@
 //! Published results of others, as data files with their source. Independent of this machine.
 
 mod results;
+mod study;
 
 pub(crate) use self::results::{Figure, PREFIX, Published, all, find};
+pub(crate) use self::study::{Claim, Part, Relation, Row, Study, Test, studies, study};
 
 const LATENCY: &str = include_str!("latency.csv");
 const THREADS: &str = include_str!("threads.csv");

@@ -27,8 +27,6 @@ pub(crate) struct Published {
     pub(crate) source: &'static str,
     /// The known defects of the result.
     pub(crate) caveat: &'static str,
-    /// The payload of its job, if it is known.
-    pub(crate) payload_bytes: Option<u64>,
     pub(crate) figures: Vec<Figure>,
 }
 
@@ -45,6 +43,13 @@ pub(crate) struct Figure {
     pub(crate) percentiles: Vec<(f64, f64)>,
     /// The number of samples, if it is published.
     pub(crate) n: Option<u64>,
+}
+
+impl Published {
+    pub(crate) fn p50(&self, method: &str, metric: &str) -> Option<f64> {
+        let of = |figure: &&Figure| figure.method == method && figure.metric == metric;
+        self.figures.iter().find(of).map(|figure| figure.p50).filter(|value| value.is_finite())
+    }
 }
 
 /// All of them, in the order in which they are listed.
@@ -108,7 +113,6 @@ fn urlsession(name: &str, machine: &str) -> Published {
                  and may miss peaks; the methods were measured one after the other; \
                  two figures of the M2 differ between its tables (throughput of the delegate with reduce, \
                  peak memory of the completion handler with reduce)",
-        payload_bytes: Some(128 << 20),
         figures: figures.chain(throughput).collect(),
     }
 }
@@ -142,7 +146,6 @@ fn latency(name: &str, machine: &str) -> Published {
         caveat: "the semaphore of 2012 is a mutex that nobody else wants, on the iPhones a hand-over \
                  between threads; \"disk\" of 2012 is a seek, on the iPhones a small read from an \
                  open, cached file; pages of 4 KiB, TLB misses included",
-        payload_bytes: None,
         figures,
     }
 }
@@ -162,7 +165,7 @@ fn bytestring() -> Published {
             ("wall_ns", |line| number(line[2])),
             ("cpu_ns", |line| number(line[3]) + number(line[4])),
             ("user_ns", |line| number(line[3])),
-            ("sys_ns", |line| number(line[4])),
+            ("system_ns", |line| number(line[4])),
         ];
         figures.extend(of.map(|(metric, of)| {
             let ns = ns(of);
@@ -182,7 +185,6 @@ fn bytestring() -> Published {
         experiment: "copying",
         source: "Peter Simons, Haskell libraries list, 2007-08-29: GHC 6.6.1 -O2",
         caveat: "one machine, three runs, their order not interleaved",
-        payload_bytes: None,
         figures,
     }
 }
@@ -210,7 +212,6 @@ fn fleece() -> Published {
         source: "Couchbase, Performance.md of the Fleece repository; the JSON parser is \
                  NSJSONSerialization",
         caveat: "the JSON was pretty-printed, not minified; today's encoder makes 819,942 bytes of it",
-        payload_bytes: None,
         figures,
     }
 }

@@ -15,8 +15,9 @@ mod tests;
 
 pub(crate) use self::html::html;
 pub(crate) use self::json::write as json;
-pub(crate) use self::model::rows::More;
+pub(crate) use self::model::rows::{More, Order, TableOptions, TimeUnit};
 pub(crate) use self::model::view;
+pub(crate) use self::model::words::clean;
 pub(crate) use self::svg::files as svg;
 pub(crate) use self::text::list::{experiments, methods};
 pub(crate) use self::text::page::Layout;
@@ -61,5 +62,11 @@ pub(crate) mod over_time {
 pub(crate) mod published {
     pub(crate) use super::json::published::json;
     pub(crate) use super::model::published::Beside;
-    pub(crate) use super::text::published::{figures, list, text};
+    pub(crate) use super::text::published::{figures, list};
+}
+
+pub(crate) mod study {
+    pub(crate) use super::json::study::json;
+    pub(crate) use super::model::study::StudyReport;
+    pub(crate) use super::text::study::text;
 }

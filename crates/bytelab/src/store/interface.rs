@@ -57,6 +57,9 @@ pub(crate) trait Store {
     /// All runs, the oldest first.
     fn list(&mut self) -> Result<Vec<Listed>>;
 
+    /// Gives a run another label, or none.
+    fn set_label(&mut self, id: &str, label: Option<&str>) -> Result<()>;
+
     /// Removes a run and gives its space back. A baseline is kept, and so is a run that another
     /// process measures; the error says so.
     fn delete(&mut self, id: &str) -> Result<()>;

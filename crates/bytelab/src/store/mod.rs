@@ -28,13 +28,22 @@ pub(crate) fn verify(flag: Option<OsString>) -> Result<()> {
     if path.exists() { sqlite::Sqlite::open(&path)?.verify() } else { Ok(()) }
 }
 
-/// The run of this id, or the run that started last.
-pub(crate) fn load(store: &mut dyn Store, id: &str) -> Result<Run> {
-    if id != "latest" {
-        return store.load(id);
+/// This word stands for the run that started last, wherever the id of a run may stand.
+pub(crate) const LATEST: &str = "latest";
+
+/// The id of the run that the text names.
+pub(crate) fn id_of(store: &mut dyn Store, text: &str) -> Result<String> {
+    if text != LATEST {
+        return Ok(text.to_owned());
     }
     let newest = store.list()?.into_iter().max_by(|a, b| a.started.cmp(&b.started));
-    store.load(&newest.context("the store is empty: nothing was measured yet")?.id)
+    Ok(newest.context("the store is empty: nothing was measured yet")?.id)
+}
+
+/// The run that the text names.
+pub(crate) fn load(store: &mut dyn Store, text: &str) -> Result<Run> {
+    let id = id_of(store, text)?;
+    store.load(&id)
 }
 
 /// Whether the run is from the machine: by the start of its fingerprint, or by words of its CPU's

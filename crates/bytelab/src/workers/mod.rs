@@ -14,8 +14,8 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{How, Method};
 use lab::launch::Stop;
 
-use self::tool::Found;
 pub(crate) use self::tool::Tell;
+use self::tool::{Found, Tool};
 use self::toolchain::Toolchain;
 use self::toolchains::TOOLCHAINS;
 
@@ -37,9 +37,14 @@ pub(crate) struct ToolchainVersion {
 }
 
 impl ToolchainVersion {
-    /// The key of its version in the environment of a run.
+    /// The key of its version in the environment of a run: that of the language, or its own if it
+    /// needs other tools.
     pub(crate) fn fact(&self) -> String {
-        format!("toolchain_{}", self.language)
+        let names = |toolchain: &Toolchain| toolchain.tools.iter().map(Tool::name).collect();
+        let tools: Option<Vec<&str>> = TOOLCHAINS.iter().find(|t| t.name == self.worker).map(names);
+        let first = TOOLCHAINS.iter().find(|toolchain| Some(names(toolchain)) == tools);
+        let name = first.map_or(self.language, |toolchain| toolchain.name);
+        format!("toolchain_{}", name.replace('/', "_"))
     }
 
     /// All its facts in the environment of a run.
@@ -52,6 +57,7 @@ impl ToolchainVersion {
 
 /// A language that has methods, and its command on this machine, or what to install.
 pub(crate) struct Language {
+    /// Its name, or that of one of its programs which needs more than the others.
     pub(crate) name: &'static str,
     pub(crate) here: Result<String, String>,
 }
@@ -66,12 +72,19 @@ pub(crate) fn language_of(method: &Method) -> Option<&'static str> {
 
 /// The languages of these methods, each once, with whether they are installed on this machine.
 pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
+    let mut languages: Vec<Language> = Vec::new();
+    let mut language = "";
     let used = |toolchain: &&Toolchain| methods.iter().any(|method| toolchain.runs(method));
-    let language =
-        |toolchain: &Toolchain| Language { name: toolchain.language, here: toolchain.looked_for() };
-    let mut languages: Vec<Language> = TOOLCHAINS.iter().filter(used).map(language).collect();
-    // A language may have several programs.
-    languages.dedup_by_key(|language| language.name);
+    for toolchain in TOOLCHAINS.iter().filter(used) {
+        let here = toolchain.looked_for();
+        // A language may have several programs.
+        let is_known = toolchain.language == language;
+        if !is_known || languages.last().is_some_and(|last| last.here != here) {
+            let name = if is_known { toolchain.name } else { toolchain.language };
+            languages.push(Language { name, here });
+        }
+        language = toolchain.language;
+    }
     languages
 }
 
@@ -79,6 +92,25 @@ pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
 /// without starting them.
 pub(crate) fn is_here(method: &Method) -> bool {
     toolchain_of(method).is_none_or(|toolchain| toolchain.looked_for().is_ok())
+}
+
+/// Why the method cannot be measured on this machine, as far as that can be found out without
+/// starting its tools: `Swift is not installed`.
+pub(crate) fn not_installed(method: &Method) -> Option<String> {
+    let toolchain = toolchain_of(method).filter(|toolchain| toolchain.looked_for().is_err())?;
+    Some(format!("{} is not installed", title(toolchain.language)))
+}
+
+/// The name of a language as people write it.
+fn title(language: &str) -> String {
+    match language {
+        "cpp" => "C++".to_owned(),
+        "node" => "Node.js".to_owned(),
+        other => {
+            let (first, rest) = other.split_at(other.len().min(1));
+            first.to_uppercase() + rest
+        }
+    }
 }
 
 /// Prints which languages a run omits because their tools are not installed.

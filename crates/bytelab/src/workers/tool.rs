@@ -1,8 +1,10 @@
-//! A compiler or an interpreter: its path on this machine, and its version.
+//! What a worker needs on this machine: a compiler, an interpreter or a library. Its path and its
+//! version.
 
+use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lab::launch::{self, RunError, Stop};
 
@@ -12,7 +14,43 @@ pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
 /// The time limit for printing the version.
 const LIMIT_NS: u64 = 60_000_000_000;
 
-pub(super) struct Tool {
+pub(super) enum Tool {
+    Program(Program),
+    Library(Library),
+}
+
+impl Tool {
+    /// Its path, or what is missing. Starts no process.
+    pub(super) fn look(&self) -> Result<PathBuf, String> {
+        match self {
+            Tool::Program(program) => program.place().ok_or_else(|| program.missing()),
+            Tool::Library(library) => library.look(&include_dirs()).map(|found| found.0),
+        }
+    }
+
+    /// Its path and its version. The inner error is the reason why it cannot be used.
+    pub(super) fn find(&self, stop: &Stop) -> Result<Result<Found, String>, RunError> {
+        match self {
+            Tool::Program(program) => program.find(stop),
+            Tool::Library(library) => {
+                Ok(library.look(&include_dirs()).map(|(place, version)| Found {
+                    placeholder: format!("{{{}}}", library.name),
+                    program: place.to_string_lossy().into_owned(),
+                    version: format!("{} {version}", library.name),
+                }))
+            }
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Tool::Program(program) => program.names[0],
+            Tool::Library(library) => library.name,
+        }
+    }
+}
+
+pub(super) struct Program {
     /// Any one of these is sufficient, the best first. `{FIRST}` in a command stands for the one
     /// that is found.
     pub(super) names: &'static [&'static str],
@@ -30,9 +68,9 @@ pub(super) struct Found {
     pub(super) version: String,
 }
 
-impl Tool {
+impl Program {
     /// The first of its names that is a program in one of the directories of `PATH`.
-    pub(super) fn place(&self) -> Option<PathBuf> {
+    fn place(&self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
         let candidates = self.names.iter().flat_map(|name| dirs.iter().map(move |d| d.join(name)));
@@ -42,8 +80,8 @@ impl Tool {
         })
     }
 
-    /// Runs it to get its version. The inner error is the reason why it cannot be used.
-    pub(super) fn find(&self, stop: &Stop) -> Result<Result<Found, String>, RunError> {
+    /// Runs it to get its version.
+    fn find(&self, stop: &Stop) -> Result<Result<Found, String>, RunError> {
         let Some(place) = self.place() else { return Ok(Err(self.missing())) };
         let place = place.to_string_lossy().into_owned();
         let ask = |question: &[&str]| {
@@ -67,7 +105,87 @@ impl Tool {
         Ok(Ok(Found { placeholder, program, version }))
     }
 
-    pub(super) fn missing(&self) -> String {
+    fn missing(&self) -> String {
         format!("{} is not installed", self.names.join(" or "))
+    }
+}
+
+/// A library of C or C++, which its header shows to be there.
+pub(super) struct Library {
+    pub(super) name: &'static str,
+    /// The headers of which one defines the version, the best first.
+    pub(super) headers: &'static [&'static str],
+    /// The macro that is the version.
+    pub(super) version: &'static str,
+    pub(super) at_least: [u32; 2],
+}
+
+impl Library {
+    /// Its header and its version, or what is missing.
+    fn look(&self, dirs: &[PathBuf]) -> Result<(PathBuf, String), String> {
+        let [major, minor] = self.at_least;
+        let wanted = format!("{} {major}.{minor} or newer is not installed", self.name);
+        let headers = dirs.iter().flat_map(|dir| self.headers.iter().map(move |h| dir.join(h)));
+        let mut found = headers.filter_map(|file| Some((self.version_in(&file)?, file)));
+        let Some((version, file)) = found.next() else { return Err(wanted) };
+        let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+        let here = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
+        if here < self.at_least {
+            return Err(format!("{wanted}, only {version}"));
+        }
+        Ok((file, version))
+    }
+
+    fn version_in(&self, header: &Path) -> Option<String> {
+        let text = fs::read_to_string(header).ok()?;
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("#define "));
+        let value = lines.find_map(|line| line.strip_prefix(self.version))?;
+        Some(value.trim().trim_matches('"').to_owned())
+    }
+}
+
+/// Where compilers look for headers.
+fn include_dirs() -> Vec<PathBuf> {
+    let own = std::env::var_os("CPATH").unwrap_or_default();
+    let own = std::env::split_paths(&own).filter(|dir| !dir.as_os_str().is_empty());
+    own.chain(["/usr/local/include", "/usr/include"].map(PathBuf::from)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIBRARY: Library = Library {
+        name: "libjson",
+        headers: &["json/version.h", "json.h"],
+        version: "JSON_VERSION",
+        at_least: [0, 10],
+    };
+
+    fn check(header: &str, text: &str, expected: Result<&str, &str>) {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let file = dirs[1].path().join(header);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        let dirs = dirs.each_ref().map(|dir| dir.path().to_owned());
+        let found = LIBRARY.look(&dirs).map(|(place, version)| {
+            assert_eq!(place, file);
+            version
+        });
+        assert_eq!(found.as_deref().map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn a_library_is_there_if_a_header_has_a_version_that_is_new_enough() {
+        let missing = Err("libjson 0.10 or newer is not installed");
+        check("json.h", "#define JSON_H\n#define JSON_VERSION \"0.10.2\"\n", Ok("0.10.2"));
+        check("json/version.h", "#define JSON_VERSION 1.0\n", Ok("1.0"));
+        check(
+            "json.h",
+            "#define JSON_VERSION \"0.9.9\"\n",
+            Err("libjson 0.10 or newer is not installed, only 0.9.9"),
+        );
+        check("json.h", "int json;\n", missing);
+        check("other.h", "#define JSON_VERSION 1.0\n", missing);
     }
 }

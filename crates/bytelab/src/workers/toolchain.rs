@@ -72,8 +72,7 @@ impl Toolchain {
 
     /// Its first tool, or what to install. Starts no process.
     pub(super) fn looked_for(&self) -> Result<String, String> {
-        let places =
-            self.tools.iter().map(|tool| tool.place().ok_or_else(|| self.lacks(&tool.missing())));
+        let places = self.tools.iter().map(|tool| tool.look().map_err(|why| self.lacks(&why)));
         let places = places.collect::<Result<Vec<PathBuf>, String>>()?;
         Ok(places.first().map(|place| place.display().to_string()).unwrap_or_default())
     }
@@ -89,7 +88,7 @@ impl Toolchain {
             match tool.find(stop) {
                 Ok(Ok(found)) => all.push(found),
                 Ok(Err(why)) => return Ok(Err(self.lacks(&why))),
-                Err(_) => bail!("stopped while looking for {}", tool.names.join(" or ")),
+                Err(_) => bail!("stopped while looking for {}", tool.name()),
             }
         }
         Ok(Ok(all))
@@ -144,6 +143,8 @@ impl Toolchain {
             tempfile::Builder::new().prefix(".unfinished-").tempdir_in(dir).with_context(making)?;
         let made = self.build_in(&unfinished.path().join("src"), unfinished.path(), tools, stop)?;
         if made.is_ok() {
+            // The name of a worker may have several parts.
+            place.parent().map_or(Ok(()), fs::create_dir_all).with_context(making)?;
             match fs::rename(unfinished.path(), place) {
                 // Another process that built the same was faster.
                 Err(_) if place.exists() => {}
@@ -214,12 +215,14 @@ fn with_tools(word: &str, tools: &[Found]) -> String {
 const VARIABLES: &[&str] = &[
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
+    "CPATH",
     "GHCRTS",
     "GOAMD64",
     "GOFLAGS",
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVAC_OPTIONS",
     "JDK_JAVA_OPTIONS",
+    "LIBRARY_PATH",
     "NODE_OPTIONS",
     "PYTHONOPTIMIZE",
     "RUSTFLAGS",

@@ -1,7 +1,7 @@
 //! The languages: the sources and commands of each worker. Plain data; a new language is a new
 //! entry.
 
-use super::tool::Tool;
+use super::tool::{Library, Program, Tool};
 use super::toolchain::{Place, Toolchain};
 
 /// Paths from the root of the repository, where the sources have the same relative paths.
@@ -11,11 +11,25 @@ macro_rules! sources {
 
 /// A tool that prints its version when it is called with one argument.
 const fn tool(names: &'static [&'static str], version: &'static [&'static str]) -> Tool {
-    Tool { names, version, path: &[] }
+    Tool::Program(Program { names, version, path: &[] })
 }
 
-pub(super) const TOOLCHAINS: &[Toolchain] =
-    &[RUST, RUST_HTTP, C, CPP, GO, JAVA, PYTHON, NODE, HASKELL, SWIFT];
+pub(super) const TOOLCHAINS: &[Toolchain] = &[
+    RUST,
+    RUST_HTTP,
+    C,
+    CPP,
+    CPP_SIMDJSON,
+    CPP_YYJSON,
+    GO,
+    JAVA,
+    JAVA_JSON,
+    PYTHON,
+    PYTHON_JSON,
+    NODE,
+    HASKELL,
+    SWIFT,
+];
 
 /// Contenders with large dependencies; cargo detects best which build output a changed source or
 /// compiler makes stale.
@@ -119,13 +133,72 @@ const CPP: Toolchain = Toolchain {
     place: Place::Fresh,
 };
 
+/// Debian 13 has these versions of simdjson and yyjson. Older ones are not measured, so that the
+/// figures of two machines are of similar versions.
+const CPP_SIMDJSON: Toolchain = Toolchain {
+    name: "cpp/simdjson",
+    tools: &[
+        tool(&["c++", "g++", "clang++"], &["--version"]),
+        Tool::Library(Library {
+            name: "simdjson",
+            headers: &["simdjson/simdjson_version.h", "simdjson.h"],
+            version: "SIMDJSON_VERSION",
+            at_least: [3, 10],
+        }),
+    ],
+    install: "install a C++ compiler and simdjson (Debian 13: apt install g++ libsimdjson-dev)",
+    sources: sources!["workers/cpp/json/decoding.hpp", "workers/cpp/json/simdjson.cpp"],
+    build: &[&[
+        "{c++}",
+        "-std=c++17",
+        "-O3",
+        "-o",
+        "{out}/worker",
+        "{src}/workers/cpp/json/simdjson.cpp",
+        "-lsimdjson",
+    ]],
+    ..CPP
+};
+
+const CPP_YYJSON: Toolchain = Toolchain {
+    name: "cpp/yyjson",
+    tools: &[
+        tool(&["c++", "g++", "clang++"], &["--version"]),
+        Tool::Library(Library {
+            name: "yyjson",
+            headers: &["yyjson.h"],
+            version: "YYJSON_VERSION_STRING",
+            at_least: [0, 10],
+        }),
+    ],
+    install: "install a C++ compiler and yyjson (Debian 13: apt install g++ libyyjson-dev)",
+    sources: sources!["workers/cpp/json/decoding.hpp", "workers/cpp/json/yyjson.cpp"],
+    build: &[&[
+        "{c++}",
+        "-std=c++17",
+        "-O3",
+        "-o",
+        "{out}/worker",
+        "{src}/workers/cpp/json/yyjson.cpp",
+        "-lyyjson",
+    ]],
+    ..CPP
+};
+
 const GO: Toolchain = Toolchain {
     name: "go",
     language: "go",
     tools: &[tool(&["go"], &["version"])],
     install: "install Go (https://go.dev/dl, Debian: apt install golang)",
-    sources: sources!["workers/go/worker.go"],
-    build: &[&["{go}", "build", "-o", "{out}/worker", "{src}/workers/go/worker.go"]],
+    sources: sources!["workers/go/worker.go", "workers/go/decoding.go"],
+    build: &[&[
+        "{go}",
+        "build",
+        "-o",
+        "{out}/worker",
+        "{src}/workers/go/worker.go",
+        "{src}/workers/go/decoding.go",
+    ]],
     run: &["{out}/worker"],
     place: Place::Fresh,
 };
@@ -141,19 +214,76 @@ const JAVA: Toolchain = Toolchain {
     place: Place::Fresh,
 };
 
+/// Jackson, of the versions that `pom.xml` names.
+const JAVA_JSON: Toolchain = Toolchain {
+    name: "java/json",
+    tools: &[
+        tool(&["javac"], &["--version"]),
+        tool(&["java"], &["--version"]),
+        tool(&["mvn"], &["--version"]),
+    ],
+    install: "install a JDK and Maven (Debian: apt install default-jdk-headless maven)",
+    sources: sources!["workers/java/json/pom.xml", "workers/java/json/Decoding.java"],
+    build: &[
+        &[
+            "{mvn}",
+            "--quiet",
+            "--batch-mode",
+            "--strict-checksums",
+            "--file",
+            "{src}/workers/java/json/pom.xml",
+            "dependency:copy-dependencies",
+            "-DoutputDirectory={out}/jars",
+        ],
+        &["{javac}", "-cp", "{out}/jars/*", "-d", "{out}", "{src}/workers/java/json/Decoding.java"],
+    ],
+    run: &["{java}", "-cp", "{out}:{out}/jars/*", "Decoding"],
+    ..JAVA
+};
+
+const PYTHON_PROGRAM: Tool = Tool::Program(Program {
+    names: &["python3"],
+    version: &["--version"],
+    path: &["-c", "import sys; print(sys.executable)"],
+});
+
 const PYTHON: Toolchain = Toolchain {
     name: "python",
     language: "python",
-    tools: &[Tool {
-        names: &["python3"],
-        version: &["--version"],
-        path: &["-c", "import sys; print(sys.executable)"],
-    }],
+    tools: &[PYTHON_PROGRAM],
     install: "install Python (Debian: apt install python3)",
-    sources: sources!["workers/python/worker.py"],
+    sources: sources!["workers/python/worker.py", "workers/python/decoding.py"],
     build: &[],
     run: &["{python3}", "{src}/workers/python/worker.py"],
     place: Place::Fresh,
+};
+
+/// The same program with packages beside it, of which `requirements.txt` has the digests.
+const PYTHON_JSON: Toolchain = Toolchain {
+    name: "python/json",
+    tools: &[PYTHON_PROGRAM, tool(&["pip3", "pip"], &["--version"])],
+    install: "install Python with pip (Debian: apt install python3-pip)",
+    sources: sources![
+        "workers/python/worker.py",
+        "workers/python/decoding.py",
+        "workers/python/json/requirements.txt",
+    ],
+    build: &[&[
+        "{python3}",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--only-binary=:all:",
+        "--require-hashes",
+        "--target",
+        "{src}/workers/python",
+        "--requirement",
+        "{src}/workers/python/json/requirements.txt",
+    ]],
+    ..PYTHON
 };
 
 const NODE: Toolchain = Toolchain {
@@ -161,7 +291,7 @@ const NODE: Toolchain = Toolchain {
     language: "node",
     tools: &[tool(&["node", "nodejs"], &["--version"])],
     install: "install Node.js (Debian: apt install nodejs)",
-    sources: sources!["workers/node/worker.js"],
+    sources: sources!["workers/node/worker.js", "workers/node/decoding.js"],
     build: &[],
     run: &["{node}", "{src}/workers/node/worker.js"],
     place: Place::Fresh,

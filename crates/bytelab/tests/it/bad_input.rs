@@ -130,3 +130,27 @@ fn a_worker_that_dies_leaves_the_others_measured() {
     assert!(reason.contains("ended with exit status 3") && reason.contains("no disk"), "{reason}");
     assert_eq!(cell(&json, "read")["metrics"]["wall_ns"]["n"], 3);
 }
+
+#[test]
+fn what_was_typed_does_not_reach_the_terminal_as_it_is() {
+    for args in [
+        &["run", "reading", "--method", "a\u{1b}[31mb"][..],
+        &["run", "reading", "--size", "\u{1b}[2J"],
+        &["show", "\u{7}"],
+        &["\u{1b}[31m"],
+        &["delete", "\u{202e}x"],
+        &["run", "/\u{1b}]0;x\u{7}.toml"],
+    ] {
+        let ran = World::new().run(args);
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+        let steers = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!ran.stderr.contains(steers), "{args:?}: {:?}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_method_that_is_nearly_another_is_named() {
+    let told = "there is no method mmpa (did you mean mmap?); reading has ";
+    refused(&["run", "reading", "--method", "mmpa"], told);
+    refused(&["run", "reading", "--method", "zzz"], "there is no method zzz; reading has ");
+}

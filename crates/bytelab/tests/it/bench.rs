@@ -9,7 +9,7 @@ use crate::program::{Ran, World, cell};
 
 impl World {
     /// Runs `bytelab bench` in the temporary home.
-    fn bench(&self, args: &[&str]) -> Ran {
+    pub(crate) fn bench(&self, args: &[&str]) -> Ran {
         let args = [&["bench"], args].concat();
         let mut command = self.command(&args);
         let Output { status, stdout, stderr } =
@@ -63,6 +63,16 @@ fn a_command_is_run_as_often_as_it_is_said() {
         (&["-r", "1", "echo a >>log", "--", "tee", "-a", "log", "in"], 0, &["a"], ""),
         (&["-r", "2", "--time", "20s", "echo x >>log"], 0, &["x"; 2], ""),
         (&["-M", "4", "-w", "0", "--counting", "0", "echo x >>log"], 0, &["x"; 4], ""),
+        (&["-m", "4", "-M", "4", "-w", "0", "--counting", "0", "echo x >>log"], 0, &["x"; 4], ""),
+        // The minimum takes longer than the time.
+        (
+            &["-m", "3", "--time", "1ms", "-w", "0", "--counting", "0", "echo x >>log; sleep 0.01"],
+            0,
+            &["x"; 3],
+            "",
+        ),
+        (&["-m", "5", "-M", "4", "true"], 2, &[], "--min-runs 5 is more than --max-runs 4"),
+        (&["-m", "4", "-r", "4", "true"], 2, &[], "cannot be used with"),
         (&["-M", "4", "-r", "4", "true"], 2, &[], "cannot be used with"),
         (&["-r", "0", "true"], 2, &[], "0 is not in 1.."),
         (&["-r", "x", "true"], 2, &[], "invalid digit"),
@@ -137,7 +147,9 @@ fn what_is_typed_wrong_is_said_in_a_line() {
         (&["--cwd", "nowhere", "true"], 2, &[], "--cwd nowhere: No such file or directory"),
         (&["--cwd", "in", "true"], 2, &[], "--cwd in: it is not a directory"),
         (&["--input", "nowhere", "cat"], 2, &[], "--input nowhere: No such file or directory"),
-        (&["--output", "pipe", "true"], 2, &[], "name null, inherit or a file"),
+        (&["--output", "", "true"], 2, &[], "name null, pipe, inherit or a file"),
+        (&["--sort", "name", "true"], 2, &[], "invalid value 'name' for '--sort"),
+        (&["-u", "hour", "true"], 2, &[], "invalid value 'hour' for '--time-unit"),
         (&["--cache", "cold", "true"], 2, &[], "--data"),
         (&["-L", "n", "1", "true"], 2, &[], "{n} is in no command"),
         (&["-P", "n", "2", "1", "echo {n}"], 2, &[], "--parameter-scan n: 2 is above 1"),
@@ -221,6 +233,20 @@ fn input_and_output_go_where_it_is_said() {
         (&["-r", "1", "cat >>log"], 0, &[], ""),
         (&["-r", "2", "--output", "log", "echo x"], 0, &["x"], ""),
         (&["-r", "1", "--output", "null", "echo x"], 0, &[], ""),
+        (&["-r", "1", "--output", "pipe", "[ -p /dev/stdout ] && echo x >>log"], 0, &["x"], ""),
+        // More than a pipe holds.
+        (
+            &["-r", "1", "--output", "pipe", "head -c 3000000 /dev/zero && echo x >>log"],
+            0,
+            &["x"],
+            "",
+        ),
+        (
+            &["-r", "1", "--counting", "2", "--output", "pipe", "head -c 3000000 /dev/zero"],
+            0,
+            &[],
+            "",
+        ),
         (&["-r", "1", "--same-output", "echo x", "echo  x"], 0, &[], ""),
         (&["-r", "1", "--same-output", "echo x", "echo y"], 1, &[], ""),
         (&["-r", "1", "--env", "A=b c", "echo $A >>log"], 0, &["b c"], ""),
@@ -329,51 +355,6 @@ fn the_short_help_fits_on_a_page() {
     for flag in ["--export-orgmode", "--seed", "--parameter-scan"] {
         assert!(long.contains(flag), "{flag}");
     }
-}
-
-#[test]
-fn the_results_are_written_for_others() {
-    let world = World::new();
-    let formats = ["json", "csv", "markdown", "asciidoc", "orgmode"];
-    let flags: Vec<[String; 2]> =
-        formats.iter().map(|name| [format!("--export-{name}"), format!("out.{name}")]).collect();
-    let flags: Vec<&str> = flags.iter().flatten().map(String::as_str).collect();
-    let ran = world.bench(&[&["-r", "3", "true", "echo a|cat"], &flags[..]].concat());
-    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    for name in formats {
-        let text = std::fs::read_to_string(world.path(&format!("out.{name}"))).unwrap();
-        assert!(text.contains("true") && text.contains("echo"), "{name}: {text}");
-    }
-    let json = std::fs::read_to_string(world.path("out.json")).unwrap();
-    let json: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["results"][1]["command"], "echo a|cat");
-    assert_eq!(json["results"][1]["times"].as_array().unwrap().len(), 3);
-    let ran = world.bench(&["-r", "1", "--no-store", "--export-json", "-", "true"]);
-    assert!(ran.stdout.contains("{\"results\":["), "{}", ran.stdout);
-    let ran = world.bench(&["--export-json", "no/such/dir/x", "echo x >>log"]);
-    assert_eq!((ran.code, world.lines("log").len()), (2, 0), "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("--export-json no/such/dir/x: cannot be written"),
-        "{}",
-        ran.stderr
-    );
-}
-
-#[test]
-fn the_table_has_colours_or_none_or_is_left_out() {
-    let world = World::new();
-    let with = |style: &str| {
-        let ran = world.bench(&["-r", "1", "--no-store", "--style", style, "true"]);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        ran.stdout
-    };
-    assert!(with("color").contains("\u{1b}["));
-    for style in ["auto", "nocolor"] {
-        let text = with(style);
-        assert!(text.contains("true") && !text.contains('\u{1b}'), "{style}: {text}");
-    }
-    assert_eq!(with("none"), "");
-    assert_eq!(world.bench(&["--style", "green", "true"]).code, 2);
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl World {
         self.in_world(program, &[&[env!("CARGO_BIN_EXE_bytelab")], args].concat())
     }
 
-    fn in_world(&self, program: &str, args: &[&str]) -> Command {
+    pub(crate) fn in_world(&self, program: &str, args: &[&str]) -> Command {
         #[expect(
             clippy::disallowed_methods,
             reason = "the program under test is started as a user would"

@@ -71,3 +71,102 @@ fn without_a_store_nothing_is_kept() {
     assert_eq!(cell(&json, "read")["status"], "measured");
     assert!(!world.path(".local").exists());
 }
+
+/// Three runs, of which the second is a baseline.
+fn world_of_three() -> World {
+    let world = World::new();
+    for n in ["1", "2", "3"] {
+        let ran = world.run(&[
+            "run", "reading", "--method", "read", "--size", "4KiB", "--rounds", "2", "--label", n,
+        ]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    assert_eq!(world.run(&["baseline", "set", "main", "2"]).code, 0);
+    world
+}
+
+fn ids(world: &World) -> Vec<String> {
+    let listed = world.run(&["history", "--json"]).stdout;
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    listed.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn latest_stands_wherever_an_id_may_stand() {
+    let world = world_of_three();
+    for args in [
+        &["show", "latest"][..],
+        &["export", "latest", "--format", "csv"],
+        &["report", "latest", "-o", "report.html"],
+        &["compare", "1", "latest", "--despite-differences"],
+        &["compare", "latest", "1,2", "--despite-differences"],
+        &["label", "latest", "newest"],
+        &["baseline", "set", "other", "latest"],
+        &["check", "--baseline", "latest", "--allow", "wall=5%", "--dry-run"],
+    ] {
+        let mut command = world.command(args);
+        let ran = command.current_dir(world.dir.path()).output().unwrap();
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(0), "{args:?}: {told}");
+    }
+    assert!(world.run(&["show", "3"]).stdout.contains("newest"));
+    let resumed = world.run(&["run", "--resume", "latest"]);
+    assert!(resumed.stderr.contains("run 3"), "{}", resumed.stderr);
+    assert_eq!(world.run(&["baseline", "delete", "other"]).code, 0);
+    assert_eq!(world.run(&["delete", "latest"]).code, 0);
+    assert_eq!(ids(&world), ["1", "2"]);
+    let same = world.run(&["compare", "2", "latest"]);
+    assert!(same.code == 2 && same.stderr.contains("run 2 is on both sides"), "{}", same.stderr);
+    let empty = World::new().run(&["delete", "latest"]);
+    assert!(empty.stderr.contains("the store is empty"), "{}", empty.stderr);
+}
+
+#[test]
+fn a_label_is_given_changed_and_removed() {
+    let world = world_of_three();
+    let labels = |world: &World| world.run(&["history"]).stdout;
+    assert_eq!(world.run(&["label", "1", "first of all"]).code, 0);
+    assert!(labels(&world).contains("first of"), "{}", labels(&world));
+    assert_eq!(world.run(&["label", "1", ""]).code, 0);
+    assert!(!labels(&world).contains("first of"), "{}", labels(&world));
+    assert_eq!(world.run(&["label", "99", "a"]).code, 2);
+}
+
+#[test]
+fn old_runs_are_deleted_and_baselines_stay() {
+    let world = world_of_three();
+    let dry = world.run(&["delete", "--keep", "1", "--dry-run"]);
+    assert!(dry.stdout.starts_with("would delete run 1: reading (1), "), "{}", dry.stdout);
+    assert_eq!(dry.stdout.lines().count(), 1, "{}", dry.stdout);
+    assert!(dry.stderr.contains("run 2 stays: it is the baseline \"main\""), "{}", dry.stderr);
+    assert_eq!(world.run(&["delete", "--older", "1d"]).code, 0);
+    assert_eq!(world.run(&["delete", "--older", "2020-01-01", "--keep", "0"]).code, 0);
+    assert_eq!(ids(&world), ["1", "2", "3"]);
+    assert_eq!(world.run(&["delete", "--older", "2999-01-01", "--keep", "2"]).code, 0);
+    assert_eq!(ids(&world), ["2", "3"]);
+    let kept = world.run(&["delete", "--keep", "0"]);
+    assert!(kept.stdout.starts_with("deleted run 3: reading (3), "), "{}", kept.stdout);
+    assert_eq!(ids(&world), ["2"]);
+    for args in [&["delete"][..], &["delete", "2", "--keep", "1"], &["delete", "--older", "soon"]] {
+        assert_eq!(world.run(args).code, 2, "{args:?}");
+    }
+}
+
+#[test]
+fn the_cache_is_emptied_and_nothing_else() {
+    let world = World::new();
+    assert_eq!(world.reading(&["--method", "read"]).0, 0);
+    let made = |world: &World| crate::program::files_below(&world.path(".cache/bytelab")).len();
+    assert!(made(&world) > 0);
+    let dry = world.run(&["delete", "--cache", "--dry-run"]);
+    assert!(dry.stdout.starts_with("would delete ") && dry.stdout.contains(".cache/bytelab, "));
+    assert!(made(&world) > 0);
+    let outside = world.path("outside");
+    std::fs::write(&outside, "kept").unwrap();
+    std::os::unix::fs::symlink(&outside, world.path(".cache/bytelab/link")).unwrap();
+    let ran = world.run(&["delete", "--cache"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(outside.exists() && !world.path(".cache/bytelab").exists());
+    assert_eq!(ids(&world).len(), 1);
+    assert!(world.run(&["delete", "--cache"]).stdout.starts_with("deleted 0 files"));
+}

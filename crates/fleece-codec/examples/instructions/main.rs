@@ -2,7 +2,7 @@
 //! `examples/instructions/run` counts them with valgrind.
 //!
 //! `cargo run --release --example instructions JOB REPEATS` does one job so often; without
-//! arguments it lists the jobs.
+//! arguments it lists the jobs, and with `text` it writes the JSON text.
 
 #![expect(clippy::print_stdout, reason = "the list of jobs is what it is for")]
 
@@ -43,12 +43,13 @@ const JOBS: [&str; 17] = [
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let (Some(name), Some(repeats)) = (arguments.next(), arguments.next()) else {
-        println!("{}", JOBS.join("\n"));
-        return;
+    let text = shapes::minified("people", 1000);
+    let (name, repeats) = match (arguments.next(), arguments.next()) {
+        (Some(name), Some(repeats)) => (name, repeats),
+        (Some(_), None) => return print!("{text}"),
+        _ => return println!("{}", JOBS.join("\n")),
     };
     let repeats: u32 = repeats.parse().expect("the number of repeats");
-    let text = shapes::minified("people", 1000);
     let bytes = json::to_fleece(text.as_bytes()).expect("the generator makes JSON");
     let (shared, keys) = with_shared_keys(&text);
     let plain = Doc::check(&bytes[..]).expect("it was just made");

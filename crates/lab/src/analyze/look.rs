@@ -19,11 +19,21 @@ pub(super) struct Compared {
 /// fixed design.
 pub(super) fn compared(
     run: &Run,
-    [cell, reference]: [usize; 2],
+    cells: [usize; 2],
     metric: &str,
     alpha: f64,
 ) -> Result<Compared, String> {
-    let mut shared = numbered_log_ratios(&run.cells[cell], &run.cells[reference], metric)?;
+    compared_metrics(run, cells.map(|cell| (cell, metric)), alpha)
+}
+
+/// The same where each of the two cells has a metric of its own.
+pub(super) fn compared_metrics(
+    run: &Run,
+    [(cell, metric), (reference, of_reference)]: [(usize, &str); 2],
+    alpha: f64,
+) -> Result<Compared, String> {
+    let both = [(&run.cells[cell], metric), (&run.cells[reference], of_reference)];
+    let mut shared = numbered_log_ratios(both)?;
     let (mut level, mut last) = (Some(alpha), None);
     if !run.plan.design.is_fixed() {
         shared.sort_by_key(|(session, _)| place(run, *session));

@@ -6,6 +6,7 @@ mod analysis;
 mod answers;
 mod best;
 mod check;
+mod claim;
 mod compare;
 mod diagnostics;
 mod family;
@@ -36,6 +37,7 @@ pub use self::check::{
     Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,
     check_pairs, foresee, foresee_pairs,
 };
+pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim};
 pub use self::compare::{RELEVANT_PERCENT, margin_percent};
 use self::family::Tables;
 pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, series};

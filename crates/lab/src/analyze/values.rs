@@ -75,7 +75,7 @@ pub(super) fn log_ratios(
     reference: &Cell,
     metric: &str,
 ) -> Result<Vec<Vec<f64>>, String> {
-    let sessions = numbered_log_ratios(cell, reference, metric)?;
+    let sessions = numbered_log_ratios([(cell, metric), (reference, metric)])?;
     Ok(sessions.into_iter().map(|(_, logs)| logs).collect())
 }
 
@@ -83,11 +83,9 @@ pub(super) fn log_ratios(
 /// the session. A value that is not above 0 has no logarithm. Leaving out its round would be a
 /// selection by the result, so the metric is then not compared at all.
 pub(super) fn numbered_log_ratios(
-    cell: &Cell,
-    reference: &Cell,
-    metric: &str,
+    [(cell, metric), (reference, of_reference)]: [(&Cell, &str); 2],
 ) -> Result<Vec<(u32, Vec<f64>)>, String> {
-    let (ours, theirs) = (by_round(cell, metric), by_round(reference, metric));
+    let (ours, theirs) = (by_round(cell, metric), by_round(reference, of_reference));
     let mut theirs = theirs.into_iter().peekable();
     let mut sessions: Vec<(u32, Vec<f64>)> = Vec::new();
     for (round, y) in ours {

@@ -94,7 +94,7 @@ const SLOW: &[&str] = &[
 ];
 
 /// FNV-1a of the lines `fact=value` of the slow facts, in alphabetical order.
-fn fingerprint(facts: &Facts) -> String {
+pub fn fingerprint(facts: &Facts) -> String {
     let lines =
         SLOW.iter().map(|fact| format!("{fact}={}\n", facts.get(*fact).unwrap_or(&Value::Null)));
     digest(&lines.collect::<String>())

@@ -273,6 +273,8 @@ pub enum Destination {
     /// To /dev/null.
     #[default]
     Nowhere,
+    /// Into a pipe, from which the lab reads and discards it.
+    Pipe,
     /// To the standard output of the lab, and its standard error to that of the lab.
     Shown,
     /// To a file, which is emptied before each sample.

@@ -60,11 +60,13 @@ impl CommandRunner {
             RunError::Failed(format!("{name}: {what}: {error}"))
         };
         let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
+        let mut piped = None;
         let stdio = if self.output.is_shown() {
             ChildStdio::Shown(stdin)
         } else {
             let stdout = self.output.stdout().map_err(|error| failed("its output", &error))?;
-            ChildStdio::Given(stdin, stdout)
+            piped = stdout.1;
+            ChildStdio::Given(stdin, stdout.0)
         };
         let dir = self.limits.dir.as_deref();
         let variables = self.expanded.variables(n);
@@ -73,6 +75,7 @@ impl CommandRunner {
         // posix_spawn returns when the new program has taken over.
         let startup_ns = clock::now_ns() - start_ns;
         process.watched = self.output.watched();
+        process.discard(piped)?;
         started(process.child.id());
         process.wait_for_exit(&self.limits, start_ns + self.limits.answer_ns)?;
         let wall_ns = clock::now_ns() - start_ns;

@@ -280,8 +280,10 @@ impl CountingRunner for Program {
             return Ok(Vec::new());
         }
         let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
-        let stdout = self.output.stdout();
-        let stdout = stdout.map_err(|error| RunError::Failed(format!("its output: {error}")))?;
+        // Where allocations are counted, no pipe is read.
+        let output = if self.output.is_piped() { &Output::Nothing } else { &self.output };
+        let (stdout, _) =
+            output.stdout().map_err(|error| RunError::Failed(format!("its output: {error}")))?;
         let stdio = ChildStdio::Given(stdin, stdout);
         let counted = allocations::of_command(&self.expanded, n, stdio, &self.limits);
         match allocations::or_why(counted)? {

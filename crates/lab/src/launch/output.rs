@@ -1,7 +1,7 @@
 //! The destination of a plain command's output, and the answer that is computed from it.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek};
+use std::io::{self, ErrorKind, PipeReader, Read, Seek};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,8 @@ const LINE_BYTES: usize = 64;
 pub(super) enum Output {
     #[default]
     Nothing,
+    /// The command's standard output is read and discarded.
+    Pipe,
     Shown,
     /// The command's standard output goes to this file, in which no answer is.
     To(PathBuf),
@@ -34,6 +36,7 @@ impl Output {
         let dir = limits.dir.as_deref().unwrap_or(Path::new(""));
         Ok(match (&command.answer, &command.output) {
             (Answer::None, Destination::Nowhere) => Output::Nothing,
+            (Answer::None, Destination::Pipe) => Output::Pipe,
             (Answer::None, Destination::Shown) => Output::Shown,
             (Answer::None, Destination::File(path)) => Output::To(dir.join(path)),
             (Answer::Output, _) => memory()
@@ -46,7 +49,7 @@ impl Output {
     /// Removes the output of the previous sample.
     pub(super) fn clear(&mut self) -> Result<(), RunError> {
         let cleared = match self {
-            Output::Nothing | Output::Shown | Output::To(_) => Ok(()),
+            Output::Nothing | Output::Pipe | Output::Shown | Output::To(_) => Ok(()),
             Output::Memory(memory) => memory.set_len(0).and_then(|()| memory.rewind()),
             Output::File(path) => match fs::remove_file(path) {
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -60,15 +63,24 @@ impl Output {
         matches!(self, Output::Shown)
     }
 
-    /// The standard output of the command where nothing is shown.
-    pub(super) fn stdout(&self) -> io::Result<OwnedFd> {
-        match self {
-            Output::Memory(memory) => Ok(memory.try_clone()?.into()),
-            Output::To(path) => File::create(path).map(OwnedFd::from).map_err(|error| {
+    pub(super) fn is_piped(&self) -> bool {
+        matches!(self, Output::Pipe)
+    }
+
+    /// The standard output of the command where nothing is shown, and the other end of its pipe.
+    pub(super) fn stdout(&self) -> io::Result<(OwnedFd, Option<PipeReader>)> {
+        let stdout = match self {
+            Output::Memory(memory) => memory.try_clone()?,
+            Output::To(path) => File::create(path).map_err(|error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-            }),
-            _ => Ok(File::options().write(true).open("/dev/null")?.into()),
-        }
+            })?,
+            Output::Pipe => {
+                let (reader, writer) = io::pipe()?;
+                return Ok((writer.into(), Some(reader)));
+            }
+            _ => File::options().write(true).open("/dev/null")?,
+        };
+        Ok((stdout.into(), None))
     }
 
     /// The same file, by the path at which other processes find it.
@@ -94,7 +106,7 @@ impl Output {
 
     pub(super) fn answer(&mut self) -> Result<Option<String>, RunError> {
         let answered = match self {
-            Output::Nothing | Output::Shown | Output::To(_) => return Ok(None),
+            Output::Nothing | Output::Pipe | Output::Shown | Output::To(_) => return Ok(None),
             Output::Memory(memory) => memory.rewind().and_then(|()| answer_of(memory)),
             // Opening a FIFO would block forever.
             Output::File(path) => match fs::metadata(&*path) {

@@ -2,7 +2,7 @@
 //! killed and reaped.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -31,6 +31,8 @@ pub(super) struct Process {
     ended: Option<(ExitStatus, TreeUsage)>,
     /// The file to which the process prints, if its size must be limited.
     pub(super) watched: Option<File>,
+    /// The pipe to which the process prints, if its output is discarded.
+    discarded: Option<PipeReader>,
 }
 
 /// Where the child's standard input and output go.
@@ -89,12 +91,24 @@ impl Process {
             tail: Vec::new(),
             ended: None,
             watched: None,
+            discarded: None,
         };
         if let Some(stderr) = &process.stderr {
             set_nonblocking(stderr)
                 .map_err(|error| RunError::Failed(format!("standard error of {name}: {error}")))?;
         }
         Ok(process)
+    }
+
+    /// While the lab waits for the process, it reads this pipe, and discards what is in it.
+    pub(super) fn discard(&mut self, pipe: Option<PipeReader>) -> Result<(), RunError> {
+        if let Some(pipe) = &pipe {
+            set_nonblocking(pipe).map_err(|error| {
+                RunError::Failed(format!("the output of {}: {error}", self.name))
+            })?;
+        }
+        self.discarded = pipe;
+        Ok(())
     }
 
     /// Waits until `fd` is readable or closed, and reads standard error meanwhile.
@@ -122,10 +136,11 @@ impl Process {
                 )));
             }
             let left_ms = (deadline_ns - now_ns).div_ceil(1_000_000) as i64;
-            let mut fds = vec![PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-            if let Some(stderr) = &self.stderr {
-                fds.push(PollFd::new(stderr, PollFlags::IN));
-            }
+            let own =
+                [self.stderr.as_ref().map(AsFd::as_fd), self.discarded.as_ref().map(AsFd::as_fd)];
+            let fds = [Some(fd)].into_iter().chain(own).flatten();
+            let mut fds: Vec<_> =
+                fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
             let timeout_ms = left_ms.min(LOOK_AGAIN_MS);
             let timeout = rustix::event::Timespec {
                 tv_sec: timeout_ms / 1000,
@@ -135,9 +150,11 @@ impl Process {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(RunError::Failed(format!("poll: {error}"))),
             }
-            let readable = !fds[0].revents().is_empty();
-            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+            let mut are_readable = fds.iter().map(|fd| !fd.revents().is_empty());
+            let readable = are_readable.next() == Some(true);
+            if are_readable.any(|is_one| is_one) {
                 self.take_stderr();
+                self.take_discarded();
             }
             if readable {
                 return Ok(());
@@ -223,6 +240,22 @@ impl Process {
         let last = lines[lines.len().saturating_sub(3)..].join(" | ");
         let clean: String = last.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         if clean.is_empty() { String::new() } else { format!("; stderr of {}: {clean}", self.name) }
+    }
+
+    fn take_discarded(&mut self) {
+        let Some(pipe) = &self.discarded else { return };
+        let mut buffer = [0; 64 << 10];
+        // As with the standard error, the deadline is still checked.
+        for _ in 0..16 {
+            match rustix::io::read(pipe, &mut buffer) {
+                Ok(0) => {
+                    self.discarded = None;
+                    return;
+                }
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
     }
 
     fn take_stderr(&mut self) {

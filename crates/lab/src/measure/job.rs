@@ -11,6 +11,8 @@ pub struct Job<'a> {
     pub experiment: &'a Experiment,
     /// The chosen methods of the experiment, and the user's own; the first is the reference.
     pub methods: Vec<Method>,
+    /// Before the run has this number of sessions, neither a decision nor its time ends it.
+    pub least_sessions: u32,
 }
 
 /// Receives the run as it grows: implemented by the store and the progress line.

@@ -180,7 +180,8 @@ pub fn measure(
         method.is_some_and(|method| is_process_a_sample(method, &run.plan))
     });
     let spent_ns = spent_ns(run);
-    let mut schedule = Schedule::new(&run.plan, sessions.len() as u32, stays.collect(), spent_ns);
+    let schedule = Schedule::new(&run.plan, sessions.len() as u32, stays.collect(), spent_ns);
+    let mut schedule = schedule.with_least(job.least_sessions);
     let ends_ns = clock::now_ns().saturating_add(schedule.at_most_ns);
     let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
     let mut bench = Bench { job, run, data, launch, record, stop };
@@ -246,7 +247,10 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
     bench.run.plan.looked_at = sessions_had(bench.run, Sample::counts);
     bench.record.planned(bench.run)?;
     let decided = decided(bench.run);
-    schedule.leave(&decided.leaves);
+    let is_least = bench.run.plan.looked_at >= bench.job.least_sessions;
+    if is_least {
+        schedule.leave(&decided.leaves);
+    }
     for (cell, live) in live.iter_mut().enumerate() {
         if schedule.has_left(cell)
             && let Some(mut live) = live.take()
@@ -256,7 +260,7 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
     }
     let looked = Progress::Looked { decided: &decided, left: schedule.left() };
     bench.record.progress(bench.run, &looked);
-    Ok(decided.all)
+    Ok(decided.all && is_least)
 }
 
 /// Says once how long a run goes on whose own time is too short for its first look.

@@ -336,7 +336,7 @@ fn a_peak_that_is_known_at_one_point_is_explained_at_the_others() {
         let data: MakeData =
             Box::new(|point, _, _| Ok(Data { arguments: point.clone(), ..Data::default() }));
         let experiment = Experiment { data, ..experiment() };
-        let job = Job { experiment: &experiment, methods: vec![method] };
+        let job = Job { experiment: &experiment, methods: vec![method], least_sessions: 0 };
         let plan = Plan { counting: 2, ..plan(1) };
         let mut run = new_run(&job, points, plan, None);
         go(&job, &mut run, &Stop::default(), |_, _| {});

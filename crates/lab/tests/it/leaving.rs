@@ -6,9 +6,11 @@ use std::path::Path;
 use lab::analyze::{Verdict, analyze};
 use lab::experiment::Method;
 use lab::launch::Stop;
+use lab::measure::{Job, new_run};
+use lab::param::Point;
 use lab::run::{Design, Plan, Run};
 
-use crate::script::{cell, experiment, go_on, plan, run_with, script};
+use crate::script::{cell, experiment, go, go_on, plan, run_with, script};
 
 /// A worker whose times follow from how many samples it has taken in all of its processes:
 /// `base_us` and up to `spread_us` more. It reports its CPU time, so that a busy machine changes
@@ -83,6 +85,26 @@ fn a_run_ends_when_all_is_decided() {
     let run = run_with(methods, sequential(240), &Stop::default(), |_, _| {});
     assert!(run.complete);
     assert_eq!(["reference", "slow", "fast"].map(|method| sessions(&run, method)), [6; 3]);
+}
+
+#[test]
+fn before_its_least_number_of_sessions_neither_a_decision_nor_the_time_ends_a_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let experiment = experiment();
+    let at_least = |least_sessions, plan| {
+        let mut methods = methods(dir.path());
+        methods.pop();
+        let job = Job { experiment: &experiment, methods, least_sessions };
+        let mut run = new_run(&job, vec![Point::default()], plan, None);
+        go(&job, &mut run, &Stop::default(), |_, _| {});
+        assert!(run.complete);
+        ["reference", "slow", "fast"].map(|method| sessions(&run, method))
+    };
+    // All is decided at the first look, after six; the next one after nine is that after eleven.
+    assert_eq!(at_least(9, sequential(240)), [11; 3]);
+    let short = Plan { time_limit_ns: 1, limits_all: true, ..sequential(240) };
+    assert_eq!(at_least(4, short.clone()), [4; 3]);
+    assert_eq!(at_least(4, Plan { design: Design::Fixed, ..short }), [4; 3]);
 }
 
 #[test]

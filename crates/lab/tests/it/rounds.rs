@@ -270,7 +270,7 @@ fn a_point_whose_file_does_not_fit_into_memory_is_skipped() {
         point
     };
     let plan = Plan { cache: CacheState::Warm, ..plan(2) };
-    let job = Job { experiment: &experiment, methods: vec![method] };
+    let job = Job { experiment: &experiment, methods: vec![method], least_sessions: 0 };
     let mut run = new_run(&job, vec![point(4096), point(1 << 43)], plan.clone(), None);
     go(&job, &mut run, &Stop::default(), |_, _| {});
     assert_eq!(run.cells[0].counted("wall_ns").count(), 2);

@@ -64,7 +64,7 @@ pub(crate) fn run_with(
     watch: impl FnMut(&Run, usize),
 ) -> Run {
     let experiment = experiment();
-    let job = Job { experiment: &experiment, methods };
+    let job = Job { experiment: &experiment, methods, least_sessions: 0 };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
     go(&job, &mut run, stop, watch);
     run
@@ -72,7 +72,7 @@ pub(crate) fn run_with(
 
 /// Resumes the run.
 pub(crate) fn go_on(experiment: &Experiment, run: &mut Run, methods: Vec<Method>) {
-    let job = Job { experiment, methods };
+    let job = Job { experiment, methods, least_sessions: 0 };
     go(&job, run, &Stop::default(), |_, _| {});
 }
 

@@ -1,6 +1,7 @@
 //! Fetches a large resource in parts, several at once, and lends them in order. All parts are of
 //! one version; otherwise it is an error.
 
+mod plan;
 #[cfg(feature = "async")]
 mod task;
 #[cfg(test)]
@@ -15,14 +16,15 @@ use std::thread::JoinHandle;
 use rustix::event::PollFlags;
 
 use crate::cancel::{self, Cancel};
-use crate::choice::{Cached, Choice, Kind, Strategy};
+use crate::choice::Choice;
 use crate::wait::{Mode, now};
 use crate::{Error, ErrorKind, Result};
 
+use self::plan::Plan;
 #[cfg(feature = "async")]
 pub(crate) use self::task::TaskRanges;
 use super::client::Client;
-use super::raw::{Raw, Version, changed};
+use super::raw::{Raw, Version};
 use super::response::Response;
 use super::settings::Settings;
 
@@ -36,17 +38,6 @@ pub(crate) struct Ranges {
     part: Vec<u8>,
     /// The index of the next part.
     index: u64,
-}
-
-/// What is fetched.
-struct Plan {
-    version: Version,
-    /// The answer to the request for the first part.
-    response: Response,
-    first: u64,
-    size: u64,
-    part_bytes: u64,
-    connections: usize,
 }
 
 /// The state that the threads share. There are never more parts in flight or waiting than
@@ -194,64 +185,6 @@ impl Drop for Ranges {
             // A panic was reported as the error of its part.
             let _ = thread.join();
         }
-    }
-}
-
-impl Plan {
-    fn parts(&self) -> u64 {
-        (self.size - self.first).div_ceil(self.part_bytes)
-    }
-
-    /// The first byte of a part, and the first byte behind it.
-    fn part(&self, index: u64) -> (u64, u64) {
-        let start = self.first + index * self.part_bytes;
-        (start, self.size.min(start.saturating_add(self.part_bytes)))
-    }
-
-    fn choice(&self) -> Choice {
-        let Plan { part_bytes, connections, size, first, .. } = *self;
-        Choice {
-            strategy: Strategy::Ranges { part_bytes: part_bytes as usize, connections },
-            kind: Kind::Http,
-            size_bytes: Some(size - first),
-            cached: Cached::Unknown,
-        }
-    }
-
-    /// Receives a part by a connection that may have received others.
-    async fn fetch(
-        &self,
-        raw: &mut Option<Raw>,
-        client: &Client,
-        index: u64,
-        part: &mut Vec<u8>,
-    ) -> Result<()> {
-        let (start, end) = self.part(index);
-        let raw = match raw {
-            // The request for part 0 was sent when the stream was opened.
-            Some(raw) if index == 0 => raw,
-            Some(raw) => {
-                raw.go_on_with(start, end).await?;
-                raw
-            }
-            None => {
-                let opened = Raw::part(client.clone(), start, end, self.version.clone()).await?;
-                raw.insert(opened)
-            }
-        };
-        if *raw.version() != self.version {
-            return Err(changed());
-        }
-        part.clear();
-        part.reserve_exact((end - start) as usize);
-        while raw.advance().await? {
-            part.extend_from_slice(raw.chunk());
-        }
-        if part.len() as u64 != end - start {
-            let text = "a part does not have the requested length";
-            return Err(Error::new(ErrorKind::Protocol, text));
-        }
-        Ok(())
     }
 }
 

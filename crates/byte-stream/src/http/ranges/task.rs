@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use super::super::client::Client;
 use super::super::raw::{Raw, Version};
 use super::super::response::Response;
-use super::Plan;
+use super::plan::Plan;
 use crate::Result;
 use crate::choice::Choice;
 

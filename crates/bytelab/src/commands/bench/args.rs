@@ -9,7 +9,7 @@ use super::definition::Failures;
 use super::export::ExportArgs;
 use crate::commands::keep_args::KeepArgs;
 use crate::commands::measure_args::{Cache, MOST_ROUNDS, MOST_SESSIONS};
-use crate::commands::output::OutputArgs;
+use crate::commands::output::{OutputArgs, TableArgs};
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
@@ -33,6 +33,8 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(super) parameters: ParametersArgs,
     #[command(flatten)]
+    pub(super) revisions: RevisionArgs,
+    #[command(flatten)]
     pub(super) results: ResultsArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -50,6 +52,10 @@ pub(super) struct RunsArgs {
     /// --counting says so, and no time limits the runs, unless --time does.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     pub(super) runs: Option<u32>,
+    /// Minimum of runs of each command, although all is decided or the time is over
+    #[arg(short, long, value_name = "N", conflicts_with = "runs",
+          value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
+    pub(super) min_runs: Option<u32>,
     /// Maximum of runs of each command, although not all is decided
     #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs",
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
@@ -133,9 +139,10 @@ pub(super) struct StreamsArgs {
     /// The file that is their standard input [default: null]
     #[arg(long, value_name = "FILE")]
     pub(super) input: Option<String>,
-    /// Where their output goes: null, inherit or a file [default: null]
+    /// Where their output goes: null, pipe, inherit or a file
     ///
-    /// It is given once, or once for each command.
+    /// Without it the output is discarded. What goes through a pipe is read and discarded. It is
+    /// given once, or once for each command.
     #[arg(long, value_name = "WHERE")]
     pub(super) output: Vec<String>,
     /// Show what the commands print: the same as --output inherit
@@ -166,6 +173,21 @@ pub(super) struct ParametersArgs {
 }
 
 #[derive(Args)]
+#[command(next_help_heading = "Parameters")]
+pub(super) struct RevisionArgs {
+    /// Measure these revisions of the git repository here
+    ///
+    /// Each gets a worktree of its own, which is removed afterwards. In commands, a program with a
+    /// relative path is that of the worktree; {tree} is its folder, and {rev} the revision. The
+    /// commands work in the current directory all the same.
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', conflicts_with = "toml")]
+    pub(super) rev: Vec<String>,
+    /// Run this in each worktree before anything is measured
+    #[arg(long, value_name = "COMMAND", requires = "rev", hide_short_help = true)]
+    pub(super) build: Option<String>,
+}
+
+#[derive(Args)]
 #[command(next_help_heading = "Results")]
 pub(super) struct ResultsArgs {
     /// How the table is printed: auto, color, nocolor or none
@@ -177,6 +199,8 @@ pub(super) struct ResultsArgs {
         default_value = "auto"
     )]
     pub(super) style: Style,
+    #[command(flatten)]
+    pub(super) table: TableArgs,
     /// Print the experiment file of what was typed, and measure nothing
     #[arg(long)]
     pub(super) toml: bool,

@@ -1,6 +1,7 @@
 //! From the typed texts to the methods: parameters are put in, and each text becomes words or a
 //! script.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
@@ -10,6 +11,7 @@ use super::args::BenchArgs;
 use super::definition::{Failures, Method, Script};
 use super::parameters::{Parameter, Values, combinations, filled, has};
 use super::path::{existing, of_any};
+use super::revisions::{REV, Revision, TREE, of_worktree};
 use super::shell::{Shell, reason};
 
 /// What is measured, and what surrounds it.
@@ -30,6 +32,8 @@ struct Typed<'a> {
     prepare: Option<&'a str>,
     conclude: Option<&'a str>,
     output: Option<&'a str>,
+    /// Whether its program is that of a revision, where its path is relative.
+    of_revision: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -39,7 +43,7 @@ enum Text<'a> {
 }
 
 impl Commands {
-    pub(super) fn new(args: &BenchArgs) -> Result<Commands> {
+    pub(super) fn new(args: &BenchArgs, revisions: &[Revision]) -> Result<Commands> {
         let around = &args.commands_around;
         let shell = match &around.shell {
             _ if around.no_shell => Shell::Never,
@@ -47,15 +51,18 @@ impl Commands {
             None => Shell::IfNeeded,
         };
         let parameters = parameters(args)?;
-        let all = combinations(&parameters)?;
-        let typed = typed(args)?;
+        let all = of_revisions(combinations(&parameters)?, revisions)?;
+        let mut typed = typed(args)?;
+        typed.iter_mut().for_each(|one| one.of_revision = !revisions.is_empty());
         for Parameter { name, .. } in &parameters {
             ensure!(
                 is_used(args, name),
                 "{{{name}}} is in no command: the parameter changes nothing"
             );
         }
-        let has_parameter = |text: &str| parameters.iter().any(|one| has(text, &one.name));
+        let own = if revisions.is_empty() { &[][..] } else { &[REV, TREE] };
+        let names = || parameters.iter().map(|one| one.name.as_str()).chain(own.iter().copied());
+        let has_parameter = |text: &str| names().any(|name| has(text, name));
         let (own_env, env) =
             around.env.iter().cloned().partition(|(_, value): &(_, String)| has_parameter(value));
         let input = args.streams.input.as_deref().filter(|input| *input != "null");
@@ -68,6 +75,10 @@ impl Commands {
             names: HashSet::new(),
             for_shell: Vec::new(),
         };
+        ensure!(
+            revisions.is_empty() || typed.iter().any(|one| builder.has(one, REV)),
+            "--rev: no command has a program with a relative path, or {{tree}} or {{rev}}"
+        );
         let mut known = HashSet::new();
         for values in &all {
             for (i, one) in typed.iter().enumerate() {
@@ -115,24 +126,32 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn add(&mut self, typed: &Typed<'_>, values: &Values<'_>) -> Result<()> {
+        // Where a worktree is does not matter to a reader.
+        let shown: Values<'_> = values
+            .iter()
+            .filter(|(name, _)| !typed.of_revision || *name != TREE)
+            .copied()
+            .collect();
         let (text, command) = match typed.command {
             Text::Whole(text) => {
-                let text = filled(text, values);
-                let command = script(&text, self.shell).with_context(|| format!("{text:?}"))?;
-                (text, command)
+                let own = filled(&typed.in_worktree(text), values);
+                let command = script(&own, self.shell).with_context(|| format!("{own:?}"))?;
+                (filled(text, &shown), command)
             }
             Text::Words(words) => {
-                let words: Vec<String> = words.iter().map(|word| filled(word, values)).collect();
+                let name: Vec<String> = words.iter().map(|word| filled(word, &shown)).collect();
+                let mut words: Vec<String> =
+                    words.iter().map(|word| filled(word, values)).collect();
                 ensure!(!words[0].trim().is_empty(), "the command after -- is empty");
-                let text = shlex::try_join(words.iter().map(String::as_str))?;
-                (text, Script::Words(words))
+                words[0] = filled(&typed.in_worktree(&words[0]), values);
+                (shlex::try_join(name.iter().map(String::as_str))?, Script::Words(words))
             }
         };
         let hook = |flag: &str, text: Option<&str>| {
             let hook = |text: &str| script(&filled(text, values), self.shell);
             text.map(hook).transpose().with_context(|| flag.to_owned())
         };
-        let name = typed.name.map_or_else(|| text.clone(), |name| filled(name, values));
+        let name = typed.name.map_or_else(|| text.clone(), |name| filled(name, &shown));
         let method = Method {
             name: String::new(),
             command,
@@ -142,8 +161,13 @@ impl Builder<'_> {
             output: typed.output.map(|output| output_of(output, values)).transpose()?,
             env: self.env.iter().map(|(key, text)| (key.clone(), filled(text, values))).collect(),
             failures: self.failures.clone(),
+            parameters: shown
+                .iter()
+                .map(|(key, text)| (line_of(key), (*text).to_owned()))
+                .collect(),
         };
-        let name = self.unused(line_of(&name), values);
+        let is_of_revision = typed.of_revision && shown.iter().any(|(name, _)| *name == REV);
+        let name = self.unused(line_of(&name), &shown, is_of_revision);
         if let (Shell::IfNeeded, Script::Shell(..)) = (self.shell, &method.command) {
             self.for_shell.push((name.clone(), reason(&text).unwrap_or_default()));
         }
@@ -153,7 +177,13 @@ impl Builder<'_> {
 
     /// Whether the parameter changes what is done.
     fn has(&self, typed: &Typed<'_>, parameter: &str) -> bool {
-        let Typed { command, name: _, prepare, conclude, output } = typed;
+        let Typed { command, prepare, conclude, output, .. } = typed;
+        if typed.of_revision && parameter == REV && self.has(typed, TREE) {
+            return true;
+        }
+        if typed.of_revision && parameter == TREE && typed.has_own_program() {
+            return true;
+        }
         let words = match command {
             Text::Whole(text) => has(text, parameter),
             Text::Words(words) => words.iter().any(|word| has(word, parameter)),
@@ -165,15 +195,48 @@ impl Builder<'_> {
     }
 
     /// The name with what tells it from the others of the same name.
-    fn unused(&mut self, name: String, values: &Values<'_>) -> String {
+    fn unused(&mut self, name: String, values: &Values<'_>, of_revision: bool) -> String {
         let values: Vec<String> =
             values.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let with_values = line_of(&format!("{name} ({})", values.join(" ")));
-        let candidates = [name.clone()].into_iter();
+        // Each revision is named, the first as well.
+        let candidates = (!of_revision).then(|| name.clone()).into_iter();
         let candidates = candidates.chain((!values.is_empty()).then_some(with_values));
         let mut candidates = candidates.chain((2..).map(|n| format!("{name} #{n}")));
         candidates.find(|name| self.names.insert(name.clone())).unwrap_or(name)
     }
+}
+
+impl Typed<'_> {
+    /// The command with the program of the worktree, where its own has a relative path.
+    fn in_worktree<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let found = if self.of_revision { of_worktree(text) } else { None };
+        found.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    fn has_own_program(&self) -> bool {
+        let text = match self.command {
+            Text::Whole(text) => Some(text),
+            Text::Words(words) => words.first().map(String::as_str),
+        };
+        text.and_then(of_worktree).is_some()
+    }
+}
+
+/// Each combination of values at each revision, whose name and folder are two more parameters.
+fn of_revisions<'a>(all: Vec<Values<'a>>, revisions: &'a [Revision]) -> Result<Vec<Values<'a>>> {
+    if revisions.is_empty() {
+        return Ok(all);
+    }
+    let is_own = |(name, _): &(&str, &str)| [REV, TREE].contains(name);
+    ensure!(!all.iter().flatten().any(is_own), "--rev gives the parameters {REV} and {TREE}");
+    let at = |values: Values<'a>| {
+        revisions.iter().map(move |Revision { name, tree }| {
+            let own = [(REV, name.as_str()), (TREE, tree.as_str())];
+            values.iter().copied().chain(own).collect()
+        })
+    };
+    Ok(all.into_iter().flat_map(at).collect())
 }
 
 fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>> {
@@ -230,6 +293,7 @@ fn typed(args: &BenchArgs) -> Result<Vec<Typed<'_>>> {
             prepare: prepare.map(|i| around.prepare[i].as_str()),
             conclude: conclude.map(|i| around.conclude[i].as_str()),
             output: output.map(|i| args.streams.output[i].as_str()).or(show),
+            of_revision: false,
         });
     }
     Ok(typed)
@@ -246,9 +310,8 @@ fn is_used(args: &BenchArgs, name: &str) -> bool {
 /// Where the output goes: a file of the user's is found from the current directory.
 fn output_of(text: &str, values: &Values<'_>) -> Result<String> {
     match text {
-        "null" | "inherit" => Ok(text.to_owned()),
-        "pipe" => bail!("--output pipe: name null, inherit or a file"),
-        "" => bail!("--output: name null, inherit or a file"),
+        "null" | "pipe" | "inherit" => Ok(text.to_owned()),
+        "" => bail!("--output: name null, pipe, inherit or a file"),
         file => of_any("--output", &filled(file, values)),
     }
 }

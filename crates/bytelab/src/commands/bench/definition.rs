@@ -30,6 +30,8 @@ pub(super) struct Method {
     pub(super) output: Option<String>,
     pub(super) env: Vec<(String, String)>,
     pub(super) failures: Failures,
+    /// The values that were put in.
+    pub(super) parameters: Vec<(String, String)>,
 }
 
 /// A command or a hook.
@@ -104,6 +106,12 @@ impl Method {
         }
         if !self.env.is_empty() {
             line(out, "env", &table(&self.env));
+        }
+        if !self.parameters.is_empty() {
+            let pair =
+                |(name, value): &(String, String)| format!("{} = {}", string(name), string(value));
+            let pairs: Vec<String> = self.parameters.iter().map(pair).collect();
+            line(out, "parameters", &format!("{{ {} }}", pairs.join(", ")));
         }
         match &self.failures {
             Failures::None => {}

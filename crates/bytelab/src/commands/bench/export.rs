@@ -9,8 +9,9 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 
 use crate::atomic_file::AtomicFile;
-use crate::commands::export::{named, tell};
-use crate::report::export::{self, Format};
+use crate::commands::export::{named, parameters, tell};
+use crate::report::TableOptions;
+use crate::report::export::{self, Format, Options};
 
 #[derive(Args)]
 #[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
@@ -56,9 +57,16 @@ impl Exports {
         Ok(Exports(exports))
     }
 
-    pub(super) fn write(self, run: &Run, analysis: &Analysis) -> Result<()> {
+    pub(super) fn write(
+        self,
+        run: &Run,
+        analysis: &Analysis,
+        table: TableOptions<'_>,
+    ) -> Result<()> {
+        let parameters = parameters(run);
+        let options = Options { table, parameters: Some(&parameters) };
         for (flag, format, file) in self.0 {
-            let written = export::write(format, run, analysis, file.file());
+            let written = export::write(format, run, analysis, options, file.file());
             let left_out =
                 written.and_then(|left_out| file.finish().map(|()| left_out)).context(flag)?;
             tell(run, &left_out)?;

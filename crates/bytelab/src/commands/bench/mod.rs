@@ -7,14 +7,16 @@ mod definition;
 mod export;
 mod parameters;
 mod path;
+mod revisions;
 mod shell;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use lab::analyze::{Analysis, analyze};
+use lab::launch::Stop;
 use lab::param::Point;
 use lab::run::Run;
 
@@ -24,6 +26,7 @@ use self::commands::Commands;
 use self::definition::{Definition, string};
 use self::export::Exports;
 use self::path::existing;
+use self::revisions::Revisions;
 use super::context::Context;
 use super::exit;
 use super::measure_args::{Cache, MOST_SESSIONS, MeasureArgs};
@@ -33,7 +36,18 @@ use crate::experiments::{Catalogue, custom};
 use crate::measuring::{MethodFailed, RunRequest};
 
 pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
-    let commands = Commands::new(args)?;
+    let RunsArgs { min_runs, max_runs, .. } = &args.runs;
+    if let (Some(least), Some(most)) = (min_runs, max_runs) {
+        ensure!(least <= most, "--min-runs {least} is more than --max-runs {most}");
+    }
+    let stop = Stop::on_signals()?;
+    let revisions = match (Revisions::build(&args.revisions, &stop), exit::of_signal(&stop)) {
+        (Ok(revisions), _) => revisions,
+        (Err(_), Some(stopped)) => return Ok(stopped),
+        (Err(error), None) => return Err(error),
+    };
+    let revisions = revisions.as_ref().map_or(&[][..], |revisions| &revisions.all);
+    let commands = Commands::new(args, revisions)?;
     let text = definition(args, &commands)?.text();
     if args.results.toml {
         io::stdout().lock().write_all(text.as_bytes())?;
@@ -50,7 +64,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     commands.note_shell()?;
     let measured = measure(&request, &context, |run| {
         let analysis = print_in_style(run, args)?;
-        exports.write(run, &analysis)?;
+        exports.write(run, &analysis, args.results.table.options())?;
         Ok(analysis)
     });
     Ok(measured.unwrap_or_else(|error| exit::of_failure(&with_advice(error))))
@@ -64,7 +78,7 @@ fn print_in_style(run: &Run, args: &BenchArgs) -> Result<Analysis> {
         Style::Nocolor => ColorChoice::Never,
     };
     choice.write_global();
-    print(run, &args.output)
+    print(run, &args.output, args.results.table)
 }
 
 /// What is no part of the experiment.
@@ -110,9 +124,11 @@ const ALONE: (u32, &str) = (1000, "3s");
 
 /// The keys of `[plan]`.
 fn plan(args: &BenchArgs, methods: usize) -> Vec<(&'static str, String)> {
-    let RunsArgs { warmup, runs, time, max_runs, timeout, counting, cache, .. } = &args.runs;
+    let RunsArgs { warmup, runs, time, min_runs, max_runs, timeout, counting, cache, .. } =
+        &args.runs;
     let number = |given: &Option<u32>| given.or(runs.map(|_| 0)).map(|n| n.to_string());
     let alone = (methods == 1 && runs.is_none() && max_runs.is_none()).then_some(ALONE);
+    // Of one command, the rounds are fixed.
     let rounds = runs.or(alone.map(|(rounds, _)| rounds));
     let time = time.as_deref().or(alone.map(|(_, time)| time));
     let timeout = timeout.map(|timeout| humantime::format_duration(timeout).to_string());
@@ -120,6 +136,7 @@ fn plan(args: &BenchArgs, methods: usize) -> Vec<(&'static str, String)> {
         ("rounds", rounds.map(|n| n.to_string())),
         // As many sessions, so that it is kept to exactly.
         ("sessions", runs.filter(|n| i64::from(*n) <= MOST_SESSIONS).map(|n| n.to_string())),
+        ("min_sessions", min_runs.map(|n| n.to_string())),
         ("max_sessions", max_runs.map(|n| n.to_string())),
         ("warm_up", number(warmup)),
         ("counting", number(counting)),

@@ -60,7 +60,7 @@ pub(super) fn run(args: &AgainstArgs, request: RunRequest, context: &Context) ->
     let mut now: Vec<Run> = Vec::new();
     let checked = loop {
         let store = context.store_if(request.keep)?;
-        let job = Job { experiment: &experiment, methods: methods.clone() };
+        let job = Job { experiment: &experiment, methods: methods.clone(), least_sessions: 0 };
         let plan = Plan { seed: plan.seed.wrapping_add(now.len() as u64), ..plan.clone() };
         let (points, label) = (points.clone(), Some(label.clone()));
         let new = NewRun { points, plan, label, notes: Vec::new() };

@@ -21,7 +21,7 @@ use super::limits::ensure_once;
 use super::measure_args::{MOST_ROUNDS, MOST_SESSIONS};
 use crate::measuring::{self, RunRequest};
 use crate::report;
-use crate::store::Store;
+use crate::store::{self, Store};
 
 pub(crate) use self::against::AgainstArgs;
 use self::gate::{EXIT_STATUS, GateArgs, conclude, is_enough, newest, told};
@@ -114,7 +114,7 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
 /// Finds a run by its name, then by its id: a name was chosen in order to be used.
 fn baseline(store: &mut dyn Store, asked: &str) -> Result<Run> {
     let named = store.baselines()?.into_iter().find(|baseline| baseline.name == asked);
-    let id = named.map_or(asked.to_owned(), |baseline| baseline.id);
+    let id = named.map_or_else(|| store::id_of(store, asked), |baseline| Ok(baseline.id))?;
     let run = store.load(&id).map_err(|error| {
         if id.parse::<u64>().is_ok() {
             return error;

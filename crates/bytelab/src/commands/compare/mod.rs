@@ -5,6 +5,7 @@ mod published;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -14,23 +15,25 @@ use lab::experiment::Experiment;
 use lab::param::Kind;
 use lab::run::{Listed, Run};
 
-use self::published::{Kept, looked_at};
+use self::published::{Kept, experiments, looked_at};
 use super::context::{Context, layout};
 use super::exit;
+use super::import::read_marked;
 use super::limits::{allowed, ensure_once};
 use crate::reference;
 use crate::report::Layout;
 use crate::report::compare::{self, Side};
-use crate::store::{Store, is_machine};
+use crate::store::{self, Store, is_machine};
 
-pub(crate) use self::published::published;
+pub(crate) use self::published::named;
 
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0, and with --fail 3 if a method got slower than that, 4 if it is not decided."
 )]
 pub(crate) struct CompareArgs {
-    /// A run, several runs (41,43,45), or published:NAME (see `bytelab list published`)
+    /// A run, several runs (41,43,45), a file of a run (FILE.json), or published:NAME: a study, or
+    /// one of its machines (see `bytelab list published`)
     #[arg(value_name = "RUNS", num_args = 0..=2)]
     sides: Vec<String>,
     /// All runs with this label form a side; may be repeated
@@ -57,8 +60,10 @@ pub(crate) struct CompareArgs {
 
 pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     ensure_once("--fail", &args.fail)?;
+    let sides = args.sides.iter().map(|text| with_ids(text, context));
+    let sides: Vec<String> = sides.collect::<Result<_>>()?;
     let mut wanted: Vec<Wanted<'_>> =
-        args.sides.iter().map(|text| wanted(text)).collect::<Result<_>>()?;
+        sides.iter().map(|text| wanted(text)).collect::<Result<_>>()?;
     wanted.extend(args.label.iter().map(|label| Wanted::Label(label)));
     wanted.extend(args.machine.iter().map(|machine| Wanted::Machine(machine)));
     let [a, b] = &wanted[..] else {
@@ -68,7 +73,8 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
             wanted.len()
         );
     };
-    let needs_store = [a, b].iter().any(|side| !matches!(side, Wanted::Published(_)));
+    let needs_store =
+        [a, b].iter().any(|side| !matches!(side, Wanted::Published(_) | Wanted::File { .. }));
     let mut store = context.store_if(needs_store)?;
     let ids = ids(args, [a, b], store.as_deref_mut())?;
     if let Some(id) = ids[0].iter().find(|id| ids[1].contains(*id)) {
@@ -77,11 +83,15 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
         );
     }
     let mut load = |wanted: &Wanted<'_>, ids: &[String]| -> Result<Side> {
+        if let Wanted::File { run, .. } = wanted {
+            return Ok(Side { name: wanted.name(), runs: vec![(**run).clone()] });
+        }
         let store = store.as_mut().context("there is no store")?;
         let runs = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<Run>>>()?;
         ensure_different(&runs)?;
         Ok(Side { name: wanted.name(), runs })
     };
+    let has_file = [a, b].iter().any(|side| matches!(side, Wanted::File { .. }));
     let (text, gated) = match (a, b) {
         (Wanted::Published(_), _) | (_, Wanted::Published(_)) => {
             ensure!(
@@ -89,14 +99,17 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
                 "--fail: a published result is of another machine and decides nothing"
             );
             let mut side = |wanted: &Wanted<'_>, ids: &[String]| match wanted {
-                Wanted::Published(name) => published(name).map(Kept::Published),
+                Wanted::Published(name) => named(name).map(Kept::Published),
                 _ => load(wanted, ids).map(Kept::Stored),
             };
             let (a, b) = (side(a, &ids[0])?, side(b, &ids[1])?);
-            (looked_at(a, b, args.json, &layout())?, None)
+            (looked_at(a, b, args.json, context)?, None)
         }
         _ => {
             let (a, b) = (load(a, &ids[0])?, load(b, &ids[1])?);
+            if has_file {
+                ensure_different(a.runs.iter().chain(&b.runs))?;
+            }
             measured(&a, &b, args, &context.experiments.experiments, &layout())?
         }
     };
@@ -110,7 +123,7 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
 
 /// A run that was imported twice, or exported and imported, is one measurement, not two values of a
 /// side.
-fn ensure_different(runs: &[Run]) -> Result<()> {
+fn ensure_different<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Result<()> {
     let mut known: HashMap<Vec<u64>, &str> = HashMap::new();
     for run in runs {
         let values = run.cells.iter().flat_map(|cell| cell.values.values().flatten());
@@ -135,11 +148,32 @@ enum Wanted<'a> {
     Published(&'a str),
     Label(&'a str),
     Machine(&'a str),
+    /// A run that is in no store.
+    File {
+        shown: String,
+        run: Box<Run>,
+    },
+}
+
+/// The text of a side with the id of the newest run in place of `latest`.
+fn with_ids(text: &str, context: &Context) -> Result<String> {
+    if text.split(',').all(|id| id != store::LATEST) {
+        return Ok(text.to_owned());
+    }
+    let mut store = context.open_store()?;
+    let ids = text.split(',').map(|id| store::id_of(store.as_mut(), id));
+    Ok(ids.collect::<Result<Vec<String>>>()?.join(","))
 }
 
 fn wanted(text: &str) -> Result<Wanted<'_>> {
     if let Some(name) = text.strip_prefix(reference::PREFIX) {
         return Ok(Wanted::Published(name));
+    }
+    let path = Path::new(text);
+    if text.contains('/') || path.extension().is_some_and(|ending| ending == "json") {
+        let (mut run, shown) = read_marked(path, None)?;
+        run.id.clone_from(&shown);
+        return Ok(Wanted::File { shown, run: Box::new(run) });
     }
     let ids: Vec<&str> = text.split(',').collect();
     let mut known = BTreeSet::new();
@@ -158,6 +192,7 @@ impl Wanted<'_> {
             Wanted::Published(name) => format!("{}{name}", reference::PREFIX),
             Wanted::Label(label) => format!("label {label}"),
             Wanted::Machine(machine) => format!("machine {machine}"),
+            Wanted::File { shown, .. } => format!("file {shown}"),
         }
     }
 
@@ -166,7 +201,7 @@ impl Wanted<'_> {
         match self {
             Wanted::Label(label) => run.label.as_deref() == Some(*label),
             Wanted::Machine(machine) => is_machine(run, machine),
-            Wanted::Runs(_) | Wanted::Published(_) => false,
+            Wanted::Runs(_) | Wanted::Published(_) | Wanted::File { .. } => false,
         }
     }
 }
@@ -181,7 +216,7 @@ fn ids(
     let listed = store.map_or_else(|| Ok(Vec::new()), Store::list)?;
     let found = sides.map(|side| -> Result<Vec<&Listed>> {
         match side {
-            Wanted::Published(_) => Ok(Vec::new()),
+            Wanted::Published(_) | Wanted::File { .. } => Ok(Vec::new()),
             Wanted::Runs(ids) => ids
                 .iter()
                 .map(|id| {
@@ -202,22 +237,26 @@ fn ids(
     });
     let [a, b] = found;
     let found = [a?, b?];
-    let published = sides.iter().find_map(|side| match side {
-        Wanted::Published(name) => reference::find(name).map(|published| published.experiment),
+    let published = sides.iter().filter(|side| matches!(side, Wanted::Published(_))).count();
+    // Two published results are compared by their study.
+    let outside = sides.iter().filter(|_| published < 2).filter_map(|side| match side {
+        Wanted::Published(name) => Some(experiments(name)).filter(|names| !names.is_empty()),
+        Wanted::File { run, .. } => Some([run.experiment.clone()].into()),
         _ => None,
     });
-    let experiments = |runs: &[&Listed]| -> BTreeSet<String> {
+    let outside: Vec<BTreeSet<String>> = outside.collect();
+    let measured = |runs: &[&Listed]| -> BTreeSet<String> {
         runs.iter().map(|run| run.experiment.clone()).collect()
     };
-    let mut common: Option<BTreeSet<String>> = published.map(|name| [name.to_owned()].into());
-    for runs in found.iter().filter(|runs| !runs.is_empty()) {
-        let own = experiments(runs);
+    let stored = found.iter().filter(|runs| !runs.is_empty()).map(|runs| measured(runs));
+    let mut common: Option<BTreeSet<String>> = None;
+    for own in outside.iter().cloned().chain(stored) {
         common = Some(common.map_or(own.clone(), |common| &common & &own));
     }
     let common = common.unwrap_or_default();
-    let published = published.map(str::to_owned);
+    let of_outside = outside.iter().flatten().cloned();
     let all: BTreeSet<String> =
-        found.iter().flat_map(|runs| experiments(runs)).chain(published).collect();
+        found.iter().flat_map(|runs| measured(runs)).chain(of_outside).collect();
     let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(" and ");
     match common.len() {
         0 if all.is_empty() => {}
@@ -226,6 +265,8 @@ fn ids(
             list(&all)
         ),
         1 => {}
+        // A study may be of several experiments.
+        _ if published > 0 => {}
         _ => bail!("both sides have runs of {}: choose with --experiment NAME", list(&common)),
     }
     let keep = |side: &Wanted<'_>, runs: &[&Listed]| -> Vec<String> {

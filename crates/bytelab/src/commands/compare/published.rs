@@ -1,94 +1,154 @@
 //! Compares a side with published results, or two published results. Both are shown as figures
-//! without a verdict.
+//! without a verdict; the claims of a study have one, by the samples of the runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result, bail, ensure};
-use lab::analyze::analyze;
+use anyhow::{Context as _, Result, bail, ensure};
+use lab::analyze::{Analysis, analyze};
 use lab::metric;
 use lab::run::{Role, Run};
 
+use crate::commands::Context;
+use crate::commands::context::layout;
+use crate::commands::study::{absent, published};
 use crate::numbers;
-use crate::reference::{self, Figure};
+use crate::reference::{self, Figure, PREFIX, Published, Study};
+use crate::report;
 use crate::report::compare::Side;
-use crate::report::published::{self, Beside};
+use crate::report::published::{self as documents, Beside};
+use crate::report::study::StudyReport;
 use crate::report::view::{View, view};
-use crate::report::{self, Layout};
 
 /// A side that is compared with a published one.
 pub(super) enum Kept {
     Stored(Side),
-    Published(reference::Published),
+    Published(Named),
 }
 
-pub(crate) fn published(name: &str) -> Result<reference::Published> {
-    reference::find(name).with_context(|| {
-        let all = reference::all().into_iter().map(|published| published.name);
-        format!("no published result {name:?}; there are {}", all.collect::<Vec<_>>().join(", "))
-    })
+/// A study, or one of its results.
+pub(crate) struct Named {
+    name: String,
+    study: &'static Study,
+    /// One for each machine.
+    pub(crate) results: Vec<Published>,
 }
 
-pub(super) fn looked_at(a: Kept, b: Kept, json: bool, layout: &Layout) -> Result<String> {
-    let mut notes = Vec::new();
-    let experiment = match (&a, &b) {
-        (Kept::Published(one), Kept::Published(other)) => {
-            ensure!(
-                one.experiment == other.experiment,
-                "{} is of {} and {} of {}: they have no job in common",
-                one.name,
-                one.experiment,
-                other.name,
-                other.experiment
-            );
-            one.experiment
-        }
-        (Kept::Published(published), Kept::Stored(side))
-        | (Kept::Stored(side), Kept::Published(published)) => {
-            ensure!(
-                side.runs.len() == 1,
-                "{} are {} runs: name the one that is to stand beside {}{}",
-                side.name,
-                side.runs.len(),
-                reference::PREFIX,
-                published.name
-            );
-            notes.extend(other_payload(&side.runs[0], published));
-            published.experiment
-        }
-        (Kept::Stored(_), Kept::Stored(_)) => bail!("neither side is published"),
-    };
-    let machine = |kept: &Kept| match kept {
-        Kept::Published(published) => Some(published.name.clone()),
-        Kept::Stored(_) => None,
-    };
-    let other = machine(&a).or_else(|| machine(&b)).unwrap_or_default();
-    let side = |kept: Kept| match kept {
-        Kept::Published(published) => Beside::of(published),
-        Kept::Stored(side) => of_run(&side, &other),
-    };
-    let (a, b) = (side(a), side(b));
-    if json {
-        published::json(experiment, &a, &b, &notes)
-    } else {
-        Ok(published::text(&a, &b, &notes, layout))
+impl Named {
+    /// Whether the whole study is meant, and not one of its machines.
+    fn is_study(&self) -> bool {
+        self.name == self.study.name && self.results.iter().all(|result| result.name != self.name)
     }
 }
 
-/// Fails if the payloads differ: times of different amounts of data are not times of the same job.
-fn other_payload(run: &Run, published: &reference::Published) -> Option<String> {
-    let theirs = published.payload_bytes?;
-    let sizes: BTreeSet<u64> =
-        run.points.iter().filter_map(|point| point.number("size").ok()).collect();
-    (sizes.iter().any(|size| *size != theirs)).then(|| {
-        let sizes: Vec<String> = sizes.iter().map(|size| lab::param::bytes(*size)).collect();
-        format!(
-            "its job was {}, this run's {}: of these figures only the throughput can be held against \
-             the other; measure with --size {}",
-            lab::param::bytes(theirs),
-            sizes.join(" and "),
-            lab::param::bytes(theirs)
-        )
-    })
+/// The study or the result of this name, without the prefix.
+pub(crate) fn named(name: &str) -> Result<Named> {
+    let of = |result: &Published| {
+        reference::studies().iter().find(|study| study.published.contains(&result.name))
+    };
+    let found = match (reference::find(name), reference::study(name)) {
+        (Some(result), _) => of(&result).map(|study| (study, vec![result])),
+        (None, study) => study.map(|study| (study, published(study))),
+    };
+    let (study, results) = found.with_context(|| {
+        let results = reference::all().into_iter().map(|published| published.name);
+        let studies = reference::studies().iter().map(|study| study.name.clone());
+        let all: BTreeSet<String> = results.chain(studies).collect();
+        let all = all.into_iter().collect::<Vec<_>>().join(", ");
+        format!("no published result {name:?}; there are {all}")
+    })?;
+    Ok(Named { name: name.to_owned(), study, results })
+}
+
+/// The experiments that a published result or a study may be compared with.
+pub(super) fn experiments(name: &str) -> BTreeSet<String> {
+    let Ok(named) = named(name) else { return BTreeSet::new() };
+    if named.is_study() {
+        named.study.parts.iter().map(|part| part.experiment.clone()).collect()
+    } else {
+        named.results.iter().map(|result| result.experiment.to_owned()).collect()
+    }
+}
+
+pub(super) fn looked_at(a: Kept, b: Kept, json: bool, context: &Context) -> Result<String> {
+    let (study, is_study) = match (&a, &b) {
+        (Kept::Published(one), Kept::Published(other)) => {
+            ensure!(
+                one.study.name == other.study.name,
+                "{} is of {} and {} of {}: they have no job in common",
+                one.name,
+                one.study.name,
+                other.name,
+                other.study.name
+            );
+            (one.study, one.is_study() || other.is_study())
+        }
+        (Kept::Published(named), Kept::Stored(side))
+        | (Kept::Stored(side), Kept::Published(named)) => {
+            ensure!(
+                side.runs.len() == 1 || named.is_study(),
+                "{} are {} runs: name the one that is to stand beside {PREFIX}{}",
+                side.name,
+                side.runs.len(),
+                named.name
+            );
+            (named.study, named.is_study())
+        }
+        (Kept::Stored(_), Kept::Stored(_)) => bail!("neither side is published"),
+    };
+    if json && !is_study {
+        return of_two(a, b, study);
+    }
+    let (mut results, mut runs): (Vec<Published>, Vec<Run>) = (Vec::new(), Vec::new());
+    for kept in [a, b] {
+        match kept {
+            Kept::Stored(side) => runs.extend(side.runs),
+            Kept::Published(named) => results.extend(named.results),
+        }
+    }
+    let mut known = BTreeSet::new();
+    results.retain(|result| known.insert(result.name.clone()));
+    let analyses: Vec<Analysis> = runs.iter().map(analyze).collect();
+    let absent = if runs.is_empty() { BTreeMap::new() } else { absent(study, context) };
+    let report = StudyReport {
+        study,
+        published: &results,
+        runs: runs.iter().zip(&analyses).collect(),
+        absent: &absent,
+    };
+    if json {
+        report::study::json(&report)
+    } else {
+        Ok(report::study::text(&report, is_study && !runs.is_empty(), &layout()))
+    }
+}
+
+/// Two sides of one machine each as a document.
+fn of_two(a: Kept, b: Kept, study: &Study) -> Result<String> {
+    let name = |kept: &Kept| match kept {
+        Kept::Published(named) => Some(named.name.clone()),
+        Kept::Stored(_) => None,
+    };
+    let other = name(&a).or_else(|| name(&b)).unwrap_or_default();
+    let mut notes = Vec::new();
+    let mut side = |kept: Kept| match kept {
+        Kept::Published(named) => named.results.into_iter().next().map(Beside::of),
+        Kept::Stored(side) => {
+            notes.extend(other_work(&side.runs[0], study));
+            Some(of_run(&side, &other))
+        }
+    };
+    let (Some(a), Some(b)) = (side(a), side(b)) else { bail!("{other} has no figures") };
+    let experiment = study.parts.first().map_or("", |part| part.experiment.as_str());
+    documents::json(experiment, &a, &b, &notes)
+}
+
+/// What the run did more or less of than the author: times of different amounts of data are not
+/// times of the same job.
+fn other_work(run: &Run, study: &Study) -> Vec<String> {
+    let analysis = analyze(run);
+    let absent = BTreeMap::new();
+    let runs = vec![(run, &analysis)];
+    StudyReport { study, published: &[], runs, absent: &absent }.other_work()
 }
 
 /// The p50 of every metric of every method.

@@ -84,7 +84,7 @@ impl Bench {
         let experiment = experiment();
         let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
         let methods = names.iter().filter_map(chosen).collect();
-        let job = Job { experiment: &experiment, methods };
+        let job = Job { experiment: &experiment, methods, least_sessions: 0 };
         let dir = self.dir.path().to_str().context("the temporary directory is not UTF-8")?;
         let plan = Plan {
             rounds,

@@ -103,6 +103,8 @@ pub(super) enum Content {
 pub(super) struct PlanTable {
     pub(super) rounds: Option<At<u32>>,
     pub(super) sessions: Option<At<u32>>,
+    /// The minimum where neither `rounds` nor `sessions` is given, whatever time it takes
+    pub(super) min_sessions: Option<At<u32>>,
     /// The maximum where neither `rounds` nor `sessions` is given
     pub(super) max_sessions: Option<At<u32>>,
     pub(super) warm_up: Option<At<u32>>,
@@ -175,7 +177,8 @@ pub(super) struct MethodTable {
     pub(super) shell: ShellWord,
     /// The file that is its standard input
     pub(super) input: Option<At<String>>,
-    /// Where its standard output goes: `null`, `inherit` to show it, or a file [default: null]
+    /// Where its standard output goes: `null`, `pipe` to discard it after a pipe, `inherit` to show
+    /// it, or a file [default: null]
     pub(super) output: Option<At<String>>,
     /// Variables in its environment, besides those of all commands
     #[serde(default)]
@@ -185,6 +188,9 @@ pub(super) struct MethodTable {
     /// Whether its runs count whatever their exit code is
     #[serde(default)]
     pub(super) ignore_failure: bool,
+    /// The values that were put in its command, for files of other programs
+    #[serde(default)]
+    pub(super) parameters: BTreeMap<String, String>,
     /// Run whenever the method is started
     pub(super) setup: Option<At<Hook>>,
     /// Before each of its samples, instead of that of all methods

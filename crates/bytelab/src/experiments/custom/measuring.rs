@@ -14,6 +14,7 @@ pub(super) fn defaults(plan: &PlanTable) -> Result<Vec<(&'static str, String)>, 
     let counts = [
         ("rounds", &plan.rounds, 1..=1_000_000),
         ("sessions", &plan.sessions, 1..=1000),
+        ("min_sessions", &plan.min_sessions, 1..=1000),
         ("max_sessions", &plan.max_sessions, 1..=1000),
         ("warm_up", &plan.warm_up, 0..=1000),
         ("counting", &plan.counting, 0..=1000),

@@ -155,8 +155,9 @@ fn output(
     names::check(value, known, span)?;
     Ok(match value.as_str() {
         "null" => Destination::Nowhere,
+        "pipe" => Destination::Pipe,
         "inherit" => Destination::Shown,
-        "" => return Err(Mistake::at(span, "name a file, null or inherit")),
+        "" => return Err(Mistake::at(span, "name a file, null, pipe or inherit")),
         path => Destination::File(path.to_owned()),
     })
 }

@@ -14,6 +14,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -41,6 +42,14 @@ pub(crate) struct Loaded {
     pub(crate) definition: Definition,
     /// Values of the measuring flags, by their id.
     pub(crate) defaults: Vec<(&'static str, String)>,
+}
+
+impl Loaded {
+    /// The number of sessions that a run has at least, for one that is resumed.
+    pub(crate) fn min_sessions(&self) -> u32 {
+        let found = self.defaults.iter().find(|(id, _)| *id == "min_sessions");
+        found.and_then(|(_, value)| value.parse().ok()).unwrap_or_default()
+    }
 }
 
 /// Whether the name of an experiment is the name of a file.
@@ -78,6 +87,12 @@ fn parse(
 /// A definition that was typed on the command line: it has no file.
 pub(crate) fn from_text(text: String, taken: &ReservedNames<'_>) -> Result<Loaded> {
     declared(&FileOrigin::typed(), "the definition", text, taken)
+}
+
+/// By method, the values that the definition says were put in its command.
+pub(crate) fn parameters(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
+    let methods = toml::from_str::<file::File>(text).map(|file| file.method).unwrap_or_default();
+    methods.into_iter().map(|method| (method.name.value, method.parameters)).collect()
 }
 
 /// `name` stands for the file in errors.

@@ -5,6 +5,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::pattern::closest;
+
 /// A mistake in the file.
 #[derive(Debug)]
 pub(super) struct Mistake {
@@ -65,9 +67,7 @@ fn reworded(message: &str) -> String {
 /// Formats `; did you mean x? allowed are x, y`.
 pub(super) fn suggestion<'a>(given: &str, allowed: impl Iterator<Item = &'a str>) -> String {
     let allowed: Vec<&str> = allowed.collect();
-    let closeness = |word: &&&str| (strsim::jaro_winkler(given, word) * 1e6) as u64;
-    let closest = allowed.iter().max_by_key(closeness);
-    let closest = closest.filter(|word| strsim::jaro_winkler(given, word) > 0.75);
+    let closest = closest(given, allowed.iter().copied());
     let meant = closest.map(|word| format!("; did you mean {word}?")).unwrap_or_default();
     let mark = if meant.is_empty() { ";" } else { "" };
     format!("{meant}{mark} allowed are {}", allowed.join(", "))

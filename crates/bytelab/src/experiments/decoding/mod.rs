@@ -4,6 +4,7 @@ mod data;
 mod fleece;
 mod jobs;
 mod json;
+mod languages;
 mod people;
 mod random;
 mod shapes;
@@ -68,7 +69,7 @@ fn params() -> Vec<Param> {
 /// The first one is the reference.
 fn methods() -> Vec<Method> {
     let text = "text, parsed into";
-    vec![
+    let mut methods = vec![
         built_in("serde_json", "text, parsed into serde_json's tree", prepare::<json::SerdeJson>),
         built_in("fleece", "fleece-codec: checked and read in place", prepare::<fleece::Fleece>),
         built_in(
@@ -101,7 +102,9 @@ fn methods() -> Vec<Method> {
             "flatbuffers-typed",
             "FlatBuffers, checked and read in place; knows people only",
         )),
-    ]
+    ];
+    methods.extend(languages::METHODS.iter().map(of_language));
+    methods
 }
 
 /// A method that fills a type which only fits the generated document of people.
@@ -111,6 +114,13 @@ fn of_people(method: Method) -> Method {
 
 fn built_in(name: &str, about: &str, build: Build) -> Method {
     method(name, about, How::BuiltIn(build))
+}
+
+/// A worker in another language, a name for what it uses and a line on that.
+fn of_language((worker, name, about): &(&str, &str, &str)) -> Method {
+    let language = worker.split('/').next().unwrap_or(worker);
+    let how = How::worker([&format!("{{workers/{worker}}}"), "decoding", name]);
+    method(&format!("{language}-{name}"), about, how)
 }
 
 /// A method of `workers/rust`, which the program builds when the method is selected.

@@ -184,8 +184,8 @@ impl Output {
     }
 }
 
-/// The time until the first look of a run whose own time is too short for it, and what that would be
-/// without the slowest methods.
+/// The time until the first look of a run whose own time is too short for it, and what that would
+/// be without the slowest methods.
 fn longer(run: &Run, sessions: u32, ns: u64) -> String {
     let cells = run.cells.iter();
     let known: Vec<Known<'_>> =

@@ -8,6 +8,7 @@ use lab::metric::METRICS;
 use lab::param::Point;
 use lab::run::{Cell, Run, Sample};
 
+use super::options::Options;
 use crate::report::model::rows;
 use crate::report::model::varying::Varying;
 use crate::report::model::words::{clean, steers};
@@ -15,6 +16,7 @@ use crate::report::model::words::{clean, steers};
 pub(super) struct Exported<'a> {
     pub(super) run: &'a Run,
     pub(super) analysis: &'a Analysis,
+    pub(super) options: Options<'a>,
     /// The cells in the order of the run.
     pub(super) cells: Vec<Entry<'a>>,
 }
@@ -59,7 +61,8 @@ impl<'a> Exported<'a> {
                 refused,
             }
         });
-        Exported { run, analysis, cells: cells.collect() }
+        let options = Options::default();
+        Exported { run, analysis, options, cells: cells.collect() }
     }
 
     /// The cells with figures.

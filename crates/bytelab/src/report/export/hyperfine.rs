@@ -45,7 +45,11 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
     out.write_all(b"{\"results\":")?;
     let mut results = Entries::begin(&mut *out)?;
     for entry in exported.measured() {
-        if let Some(timed) = timed(entry) {
+        if let Some(mut timed) = timed(entry) {
+            let of_command =
+                exported.options.parameters.and_then(|all| all.get(&entry.cell.method));
+            let of_command = of_command.into_iter().flatten();
+            timed.parameters.extend(of_command.map(|(name, value)| (name.as_str(), value.clone())));
             results.push(&timed)?;
         }
     }

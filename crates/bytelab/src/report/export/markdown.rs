@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use lab::analyze::Analysis;
 use lab::run::Run;
 
+use super::cells::Exported;
 use super::markup::{self, escaped};
 use super::{Format, Kind};
 use crate::report::model::rows::Rows;
@@ -21,21 +21,18 @@ pub(super) const FORMAT: Format = Format {
     about: "the tables as they are shown",
     extensions: &["md", "markdown"],
     kind: Kind::Text,
-    write: |exported, out| Ok(write(exported.run, exported.analysis, out)?),
+    write: |exported, out| Ok(write(exported, out)?),
 };
 
-pub(super) fn write(
-    run: &Run,
-    analysis: &Analysis,
-    out: &mut dyn Write,
-) -> io::Result<Vec<String>> {
+fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
+    let Exported { run, analysis, options, .. } = *exported;
     let varying = Varying::of_run(run);
     if view(run) == View::Rows {
         out.write_all(super::numbers::markdown(run, analysis, &[]).as_bytes())?;
         return Ok(Vec::new());
     }
     head(run, &varying, out)?;
-    let all = rows::all(run, analysis);
+    let all = rows::arranged(run, analysis, options.table);
     let (rungs, tables): (Vec<_>, Vec<_>) =
         all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
     as_it_is(out, |page| text::size_sweep::write(page, run))?;

@@ -5,6 +5,7 @@
 mod cells;
 pub(crate) mod check;
 mod columns;
+pub(crate) mod contribute;
 mod entries;
 mod format;
 mod github_action;
@@ -18,6 +19,7 @@ mod markdown;
 mod markup;
 pub(crate) mod numbers;
 mod openmetrics;
+mod options;
 mod parquet;
 mod separated;
 mod tables;
@@ -33,6 +35,7 @@ use lab::run::Run;
 
 use self::cells::Exported;
 pub(crate) use self::format::{Format, Kind};
+pub(crate) use self::options::{Options, Parameters};
 
 pub(crate) const FORMATS: [&Format; 14] = [
     &json::FORMAT,
@@ -56,10 +59,12 @@ pub(crate) fn write(
     format: &Format,
     run: &Run,
     analysis: &Analysis,
+    options: Options<'_>,
     mut out: impl Write + Send,
 ) -> Result<Vec<String>> {
     let mut out = io::BufWriter::with_capacity(1 << 16, &mut out);
-    let left_out = (format.write)(&Exported::new(run, analysis), &mut out)?;
+    let exported = Exported { options, ..Exported::new(run, analysis) };
+    let left_out = (format.write)(&exported, &mut out)?;
     out.flush()?;
     Ok(left_out)
 }

@@ -77,7 +77,7 @@ const ORGMODE: Markup = Markup {
 
 fn write(exported: &Exported<'_>, markup: &Markup, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let varying = Varying::of_run(exported.run);
-    let all = rows::all(exported.run, exported.analysis);
+    let all = rows::arranged(exported.run, exported.analysis, exported.options.table);
     let Run { experiment, question, .. } = exported.run;
     writeln!(out, "{}", (markup.escaped)(&format!("{experiment}: {question}")))?;
     for rows in &all {

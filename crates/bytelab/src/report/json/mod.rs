@@ -7,6 +7,7 @@ pub(crate) mod history;
 pub(crate) mod look;
 pub(crate) mod numbers;
 pub(crate) mod published;
+pub(crate) mod study;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -11,6 +11,7 @@ pub(crate) mod published;
 pub(crate) mod rows;
 pub(crate) mod size_sweep;
 pub(crate) mod standing;
+pub(crate) mod study;
 pub(crate) mod sweep;
 pub(crate) mod table;
 pub(crate) mod units;

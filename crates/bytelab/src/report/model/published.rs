@@ -1,8 +1,6 @@
 //! A side of a comparison with published results: figures of different machines, for orientation
 //! only.
 
-use lab::metric::WALL;
-
 use crate::reference::{Figure, PREFIX, Published};
 
 /// A side: its name, its machine, and its figures.
@@ -27,21 +25,5 @@ impl Beside {
     pub(crate) fn p50(&self, method: &str, metric: &str) -> Option<f64> {
         let of = |figure: &&Figure| figure.method == method && figure.metric == metric;
         self.figures.iter().find(of).map(|figure| figure.p50).filter(|value| value.is_finite())
-    }
-
-    /// The methods in the order of the figures.
-    pub(crate) fn methods(&self) -> Vec<&str> {
-        let mut methods: Vec<&str> = Vec::new();
-        for figure in &self.figures {
-            if !methods.contains(&figure.method.as_str()) {
-                methods.push(&figure.method);
-            }
-        }
-        methods
-    }
-
-    pub(crate) fn fastest(&self) -> Option<f64> {
-        let walls = self.methods().into_iter().filter_map(|method| self.p50(method, WALL));
-        walls.min_by(f64::total_cmp)
     }
 }

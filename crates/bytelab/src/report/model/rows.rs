@@ -12,6 +12,7 @@ use lab::run::{Cell, Design, Role, Run};
 
 use super::standing::Standing;
 use super::table::{self, Look};
+use super::units::Unit;
 
 pub(crate) struct Rows<'a> {
     pub(crate) family: &'a Family,
@@ -21,12 +22,54 @@ pub(crate) struct Rows<'a> {
     /// The columns of counts: those that a row has, or whose absence in all rows has a known
     /// reason.
     pub(crate) counts: Vec<&'static str>,
-    /// The columns that the user requested.
-    pub(crate) more: &'a [More],
+    pub(crate) options: TableOptions<'a>,
+    /// The metrics that the experiment is about, of those that a row has.
+    pub(crate) about: Vec<&'static str>,
     /// While the run is measured: by cell of the run, whether it has left.
     pub(crate) left: Option<&'a [bool]>,
     /// The difference up to which two methods are the same.
     pub(crate) margin_percent: f64,
+}
+
+/// How the user wants the tables.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TableOptions<'a> {
+    /// Further columns.
+    pub(crate) more: &'a [More],
+    /// The unit of all times; none: each column has the one that fits.
+    pub(crate) time_unit: Option<TimeUnit>,
+    pub(crate) order: Order,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TimeUnit {
+    Microsecond,
+    Millisecond,
+    Second,
+}
+
+impl TimeUnit {
+    /// None for a metric that is no time.
+    pub(crate) fn of(self, stored: &str) -> Option<Unit> {
+        let name = match self {
+            TimeUnit::Microsecond => "µs",
+            TimeUnit::Millisecond => "ms",
+            TimeUnit::Second => "s",
+        };
+        Unit::ladder(stored).iter().find(|unit| unit.name == name).copied()
+    }
+}
+
+/// The order of the lines of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Order {
+    /// By time, the best first
+    #[default]
+    Auto,
+    /// As the commands were given
+    Command,
+    /// By time, the best first
+    MeanTime,
 }
 
 /// A column that is shown on request.
@@ -46,6 +89,17 @@ impl More {
         }
     }
 }
+
+/// The metrics that an experiment is about besides the time and the memory that all have.
+const ABOUT: [(&str, &[&str]); 4] = [
+    ("copying", &["user_ns", "system_ns"]),
+    ("decoding", &["size_bytes"]),
+    ("files", &["create_ns", "write_ns", "close_ns", "sync_ns"]),
+    (
+        "threads",
+        &["create_ns", "start_ns", "end_ns", "join_ns", "procedure_ns", "wake_ns", "switch_ns"],
+    ),
+];
 
 /// The columns of counts.
 pub(crate) const COUNTS: [&str; 2] = [SYSCALLS, ALLOCATIONS];
@@ -71,8 +125,12 @@ pub(crate) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
             || missing(analysis).any(|(metric, _, _)| metric == *count)
     };
     let counts: Vec<&str> = COUNTS.into_iter().filter(had).collect();
+    let about = ABOUT.iter().find(|(name, _)| *name == run.experiment);
+    let about = about.map_or(&[][..], |(_, metrics)| *metrics);
     for rows in &mut all {
         rows.counts.clone_from(&counts);
+        let is_there = |name: &&str| rows.iter().any(|row| row.p50(name).is_some());
+        rows.about = about.iter().copied().filter(is_there).collect();
     }
     all
 }
@@ -83,6 +141,11 @@ pub(crate) fn missing(analysis: &Analysis) -> impl Iterator<Item = (&str, Option
         let (metric, why) = warning.missing_metric()?;
         Some((metric, warning.method.as_deref(), why))
     })
+}
+
+/// The heading of a narrow column.
+pub(crate) fn heading(name: &str) -> &str {
+    if name == "size_bytes" { "size" } else { lab::metric::short_heading(name) }
 }
 
 /// The analysis of the run's cell with this index.
@@ -97,6 +160,22 @@ pub(crate) fn metric<'a>(summary: Option<&'a CellSummary>, name: &str) -> Option
 
 pub(crate) fn percentile(summary: &Summary, p: u8) -> Option<&Percentile> {
     summary.percentiles.iter().find(|found| (found.p - f64::from(p)).abs() < 1e-9)
+}
+
+/// The same in this order, with these columns and units.
+pub(crate) fn arranged<'a>(
+    run: &'a Run,
+    analysis: &'a Analysis,
+    options: TableOptions<'a>,
+) -> Vec<Rows<'a>> {
+    let mut all = all(run, analysis);
+    for rows in &mut all {
+        rows.options = options;
+        if options.order == Order::Command {
+            rows.contenders.sort_by_key(|row| row.index);
+        }
+    }
+    all
 }
 
 impl<'a> Rows<'a> {
@@ -225,8 +304,9 @@ fn rows<'a>(
     let (yardsticks, contenders) =
         rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
     let margin_percent = margin_percent(&run.plan);
-    let (counts, left) = (Vec::new(), None);
-    Rows { family, contenders, yardsticks, counts, more: &[], left, margin_percent }
+    let (counts, about, left) = (Vec::new(), Vec::new(), None);
+    let options = TableOptions::default();
+    Rows { family, contenders, yardsticks, counts, options, about, left, margin_percent }
 }
 
 /// The sort key of rows: the deciding metric. A row without it is sorted by its wall time relative

@@ -49,6 +49,8 @@ pub(crate) struct Row {
     pub(crate) style: Style,
     /// Whether a rule separates it from the row above it.
     pub(crate) is_ruled: bool,
+    /// Whether its first cell is a title of the rows below it, as wide as the page.
+    pub(crate) is_title: bool,
 }
 
 pub(crate) struct Cell {
@@ -107,7 +109,7 @@ impl Table {
     ) -> &mut Row {
         let cells = cells.into_iter().map(Into::into).collect();
         let at = self.rows.len();
-        self.rows.push(Row { cells, style, is_ruled: false });
+        self.rows.push(Row { cells, style, is_ruled: false, is_title: false });
         &mut self.rows[at]
     }
 }

@@ -175,7 +175,8 @@ fn what_decides_stands_first_and_is_said_with_its_reason() {
     ");
     let more = [More::User, More::Sys];
     let layout = Layout { width: 120, colour: false };
-    let shown = text(&f.run, &f.analysis, Shown { more: &more, all_notes: true }, &layout);
+    let table = TableOptions { more: &more, ..TableOptions::default() };
+    let shown = text(&f.run, &f.analysis, Shown { table, all_notes: true }, &layout);
     assert!(shown.contains("CPU  user  system"), "{shown}");
     assert!(shown.contains(" 6.50    1.50 "), "{shown}");
 }

@@ -8,15 +8,20 @@ mod hostile;
 mod layout;
 mod live;
 mod numbers;
+mod options;
+mod study;
 mod sweep;
 mod whole;
 
 use self::fixture::Fixture;
-use crate::report::{Layout, More, Shown, text};
+use crate::report::{Layout, More, Order, Shown, TableOptions, TimeUnit, text};
 
 const NAN: f64 = f64::NAN;
 
-const ALL_NOTES: Shown<'static> = Shown { more: &[], all_notes: true };
+const ALL_NOTES: Shown<'static> = Shown {
+    table: TableOptions { more: &[], time_unit: None, order: Order::Auto },
+    all_notes: true,
+};
 
 fn shown(f: &Fixture, width: usize) -> String {
     text(&f.run, &f.analysis, ALL_NOTES, &Layout { width, colour: false })

@@ -109,3 +109,41 @@ fn points_of_different_jobs_have_a_table_each() {
     assert_eq!(text.matches("reference\n").count(), 2, "{text}");
     assert!(text.contains("\njob=start\n") && text.contains("\njob=wake\n"), "{text}");
 }
+
+#[test]
+fn what_the_experiment_is_about_stands_in_its_table() {
+    let mut f = Fixture::new();
+    f.run.experiment = "threads".to_owned();
+    f.measured("std-thread", [0.03, 0.03, 2.1]).metric("create_ns", 12_000.0, 100);
+    f.metric("join_ns", 5000.0, 100);
+    f.measured("pthread", [0.02, 0.02, 2.1]).versus(Verdict::Faster, [0.66, 0.65, 0.67]);
+    let page = shown(&f, 80);
+    let heading = page.lines().find(|line| line.contains("wall p50")).unwrap();
+    assert!(heading.contains("create") && heading.contains("join"), "{page}");
+    assert!(!heading.contains("end"), "no method has that phase: {page}");
+    let row = page.lines().find(|line| line.trim_start().starts_with("std-thread")).unwrap();
+    assert!(row.contains(" 12.0 ") && row.contains(" 5.00 "), "{page}");
+}
+
+#[test]
+fn a_sweep_has_a_table_of_what_its_experiment_is_about() {
+    let mut f = sweep(&[4096, 65536], &["mmap"]);
+    f.run.experiment = "decoding".to_owned();
+    let cells = f.run.cells.len();
+    for cell in 0..cells {
+        f.count(cell, "size_bytes", if cell % 2 == 0 { 2048.0 } else { 1024.0 }, true);
+    }
+    let page = shown(&f, 80);
+    let has = |page: &str, words: &[&str]| {
+        page.lines().any(|line| line.split_whitespace().collect::<Vec<&str>>() == words)
+    };
+    // The size is the same at each value.
+    assert!(has(&page, &["method", "KiB"]) && has(&page, &["mmap", "1.00"]), "{page}");
+    let mut other = sweep(&[4096, 65536], &["mmap"]);
+    other.run.experiment = "decoding".to_owned();
+    for cell in 0..cells {
+        other.count(cell, "size_bytes", 1024.0 * (cell + 1) as f64, true);
+    }
+    let page = shown(&other, 80);
+    assert!(has(&page, &["mmap", "64Ki", "4.00"]), "{page}");
+}

@@ -119,7 +119,7 @@ impl Foot<'_> {
         let counts =
             first().flat_map(|rows| rows.counts.iter().map(|name| (*name, short_heading(name))));
         let always = ALWAYS.into_iter().filter(|name| !self.without_payload(name));
-        let more = first().flat_map(|rows| rows.more.iter().map(|more| more.metric()));
+        let more = first().flat_map(|rows| rows.options.more.iter().map(|more| more.metric()));
         let columns = always.chain(more).map(|name| (name, heading(name)));
         for (name, heading) in columns.chain(counts) {
             let mut methods: BTreeMap<String, Vec<&str>> = BTreeMap::new();

@@ -29,7 +29,7 @@ pub(crate) fn write(page: &mut Page, table: &Table, head: Head) {
     };
     for at in 0..table.columns.first().map_or(0, |column| column.heading.len()) {
         let cells = table.columns.iter().map(|column| column.heading[at].as_str().into());
-        let heading = Row { cells: cells.collect(), style, is_ruled: false };
+        let heading = Row { cells: cells.collect(), style, is_ruled: false, is_title: false };
         lines(page, &heading, &table.columns, &widths);
     }
     if matches!(head, Head::Ruled) {
@@ -39,7 +39,10 @@ pub(crate) fn write(page: &mut Page, table: &Table, head: Head) {
         if row.is_ruled {
             page.line(&[(Style::Dim, &rule)]);
         }
-        lines(page, row, &table.columns, &widths);
+        match row.cells.first().filter(|_| row.is_title) {
+            Some(title) => page.paragraph(row.style, "", &title.text),
+            None => lines(page, row, &table.columns, &widths),
+        }
     }
 }
 
@@ -105,7 +108,8 @@ fn share(table: &Table, mut wraps: Vec<usize>, excess: usize, widths: &mut [usiz
 
 /// The texts of a column, with its heading.
 fn texts(table: &Table, at: usize) -> impl Iterator<Item = &str> {
-    let cells = table.rows.iter().filter_map(move |row| Some(row.cells.get(at)?.text.as_str()));
+    let rows = table.rows.iter().filter(|row| !row.is_title);
+    let cells = rows.filter_map(move |row| Some(row.cells.get(at)?.text.as_str()));
     cells.chain(table.columns[at].heading.iter().map(String::as_str))
 }
 

@@ -19,5 +19,6 @@ pub(crate) mod published;
 pub(crate) mod results;
 pub(crate) mod run;
 pub(crate) mod size_sweep;
+pub(crate) mod study;
 pub(crate) mod sweep;
 pub(crate) mod thresholds;

@@ -6,7 +6,7 @@ use lab::metric;
 use super::grid::{self, Head};
 use super::page::Page;
 use crate::report::model::rows::{
-    ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT,
+    ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT, heading,
 };
 use crate::report::model::table::{Column, Filled, Style, Table};
 use crate::report::model::units::{NONE, Unit, amount, count, ratio};
@@ -163,15 +163,16 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     if shows_cpu(rows, shape) {
         columns.push(figures(rows, CPU, metric::heading(CPU)).0);
     }
-    for name in rows.more {
-        columns.push(figures(rows, name.metric(), metric::heading(name.metric())).0);
-    }
+    let more = rows.options.more.iter().map(|more| more.metric());
+    let more = more.filter(|name| !rows.about.contains(name));
+    let more = rows.about.iter().copied().chain(more);
+    columns.extend(more.map(|name| figures(rows, name, heading(name)).0));
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, PEAK_RSS, long(PEAK_RSS, metric::short_heading(PEAK_RSS))).0);
     }
     if shape.shows(Part::Fresh) && is_fresh(rows) {
         let fresh = ["startup_ns", "prepare_ns", "total_ns"].into_iter();
-        columns.extend(fresh.map(|name| figures(rows, name, metric::heading(name)).0));
+        columns.extend(fresh.map(|name| figures(rows, name, heading(name)).0));
     }
     let shown = rows.counts.iter().filter(|count| shape.shows(part_of(count)));
     columns.extend(shown.map(|count| counts(rows, count)));
@@ -260,7 +261,8 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
 fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Filled, Option<Unit>) {
     let stored = metric::unit(name);
     let value = |row: &Row<'_>| row.p50(name).map(|p50| p50.value);
-    let unit = Unit::common(stored, rows.iter().filter_map(value));
+    let given = rows.options.time_unit.and_then(|unit| unit.of(stored));
+    let unit = given.or_else(|| Unit::common(stored, rows.iter().filter_map(value)));
     let text = |value: f64| unit.map_or_else(|| amount(stored, value), |unit| unit.number(value));
     let shown = unit.filter(|_| rows.iter().any(|row| value(row).is_some()));
     let column = Column::right(title).unit(shown.map_or("", |unit| unit.name));

@@ -7,7 +7,7 @@ use super::foot::Foot;
 use super::page::{Layout, Page};
 use super::results::Left;
 use super::{across, head, results, thresholds};
-use crate::report::model::rows::{self, More, Rows};
+use crate::report::model::rows::{self, Rows, TableOptions};
 use crate::report::model::sweep::{self, Group};
 use crate::report::model::table::Style;
 use crate::report::model::varying::Varying;
@@ -17,8 +17,7 @@ use crate::report::model::{answer, size_sweep};
 /// What a reader wants to see of a run.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Shown<'a> {
-    /// More columns.
-    pub(crate) more: &'a [More],
+    pub(crate) table: TableOptions<'a>,
     /// All notes, and not only those that could change the answer.
     pub(crate) all_notes: bool,
 }
@@ -31,10 +30,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &La
     let mut page = Page::new(layout);
     let varying = Varying::of_run(run);
     head::write(&mut page, run, &varying);
-    let mut all = rows::all(run, analysis);
-    for rows in &mut all {
-        rows.more = shown.more;
-    }
+    let all = rows::arranged(run, analysis, shown.table);
     let mut left = Vec::new();
     super::size_sweep::write(&mut page, run);
     let (rungs, tables): (Vec<_>, Vec<_>) =

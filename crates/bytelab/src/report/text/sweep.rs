@@ -8,7 +8,7 @@ use super::grid::{self, Head};
 use super::page::Page;
 use super::results::Left;
 use crate::report::model::answer;
-use crate::report::model::rows::{Row, Rows};
+use crate::report::model::rows::{Row, Rows, heading};
 use crate::report::model::standing::Standing;
 use crate::report::model::sweep::Sweep;
 use crate::report::model::table::{Cell, Column, Filled, Look, Style, Table};
@@ -40,6 +40,10 @@ pub(crate) fn write(page: &mut Page, sweep: &Sweep<'_, '_>) -> Left {
     }
     page.paragraph(Style::Plain, "", &legend(sweep));
     page.blank();
+    if let Some(table) = about(sweep) {
+        grid::write(page, &table, Head::Ruled);
+        page.blank();
+    }
     for rows in &sweep.points {
         page.hanging(&format!("{}: ", sweep.value(rows)), &answer::of_family(rows));
     }
@@ -63,6 +67,50 @@ pub(crate) fn tables(sweep: &Sweep<'_, '_>, width: usize) -> Vec<Table> {
         start = end;
     }
     parts
+}
+
+/// The metrics that the experiment is about: a line for each method and value, or for each method
+/// where no value makes a difference. None where it is about the time alone.
+fn about(sweep: &Sweep<'_, '_>) -> Option<Table> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for name in sweep.points.iter().flat_map(|rows| &rows.about) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let figures = |rows: &Rows<'_>, method: &str| -> Vec<Option<f64>> {
+        let row = rows.iter().find(|row| row.name() == method);
+        names.iter().map(|name| Some(row?.p50(name)?.value)).collect()
+    };
+    let mut lines: Vec<(&str, String, Vec<Option<f64>>)> = Vec::new();
+    for method in sweep.methods() {
+        let own = sweep.points.iter().map(|rows| (sweep.value(rows), figures(rows, method)));
+        let own = own.filter(|(_, figures)| figures.iter().any(Option::is_some));
+        lines.extend(own.map(|(value, figures)| (method, value, figures)));
+    }
+    let varies = lines.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].2 != pair[1].2);
+    if !varies {
+        lines.dedup_by_key(|line| line.0);
+    }
+    let first = Column { gap: 0, ..Column::left("").unit("method") };
+    let mut columns =
+        vec![first.filled(lines.iter(), |(name, ..)| shortened(&clean(name), NAME_MAX))];
+    if varies {
+        columns
+            .push(Column::left("").unit(sweep.param).filled(lines.iter(), |line| line.1.as_str()));
+    }
+    for (at, name) in names.iter().enumerate() {
+        let stored = metric::unit(name);
+        let unit = Unit::common(stored, lines.iter().filter_map(|line| line.2[at]));
+        let text = |line: &(&str, String, Vec<Option<f64>>)| match (line.2[at], unit) {
+            (None, _) => NONE.to_owned(),
+            (Some(value), Some(unit)) => unit.number(value),
+            (Some(value), None) => amount(stored, value),
+        };
+        let column = Column::right(heading(name)).unit(unit.map_or("", |unit| unit.name));
+        columns.push(column.filled(lines.iter(), text));
+    }
+    (!names.is_empty()).then(|| Table::of_columns(columns))
 }
 
 /// The longer one of the two has a line each.

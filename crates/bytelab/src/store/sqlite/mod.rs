@@ -265,6 +265,14 @@ impl Store for Sqlite {
         })
     }
 
+    fn set_label(&mut self, id: &str, label: Option<&str>) -> Result<()> {
+        self.write(|transaction| {
+            let run = existing(transaction, id)?;
+            transaction.execute("UPDATE run SET label = ?2 WHERE id = ?1", (run, label))?;
+            Ok(())
+        })
+    }
+
     fn delete(&mut self, id: &str) -> Result<()> {
         let run = self.explained(number(id))?;
         if self.journal.as_ref().is_some_and(|journal| journal.run == run) {

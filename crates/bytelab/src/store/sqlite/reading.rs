@@ -86,8 +86,10 @@ fn read_samples(
     run: &mut Run,
     is_whole: impl Fn(&Cell) -> bool,
 ) -> Result<()> {
+    let mut of_cell = transaction
+        .prepare_cached("SELECT reasons, data FROM cell_samples WHERE run = ?1 AND cell = ?2")?;
     let mut statement = transaction.prepare_cached(
-        "SELECT cell, answers, reasons, data FROM cell_samples WHERE run = ?1 ORDER BY cell",
+        "SELECT position, answers FROM cell WHERE run = ?1 AND answers IS NOT NULL",
     )?;
     let mut rows = statement.query([number])?;
     while let Some(row) = rows.next()? {
@@ -98,8 +100,10 @@ fn read_samples(
             cell.samples = packed::one_of_each(answers);
             continue;
         }
-        let reasons: Vec<String> = from_json("reasons", row.get_ref(2)?.as_str()?)?;
-        let samples = packed::unpack(&answers, &reasons, row.get_ref(3)?.as_blob()?);
+        let mut rows = of_cell.query(params![number, position])?;
+        let row = rows.next()?.with_context(|| format!("cell {position} has lost its samples"))?;
+        let reasons: Vec<String> = from_json("reasons", row.get_ref(0)?.as_str()?)?;
+        let samples = packed::unpack(&answers, &reasons, row.get_ref(1)?.as_blob()?);
         cell.samples = samples.with_context(|| format!("cell {position}"))?;
     }
     Ok(())

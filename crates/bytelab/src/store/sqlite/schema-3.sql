@@ -18,11 +18,13 @@ CREATE INDEX listed ON run (
     id, experiment, label, started, complete, fingerprint, cpu_model, cells, samples
 );
 
--- answers and reasons hold each text once; the bytes refer to them by number.
+-- Each text once; the bytes refer to them by number. Whether a method is right can be seen without
+-- its samples. None: the cell has no samples.
+ALTER TABLE cell ADD COLUMN answers TEXT;
+
 CREATE TABLE cell_samples (
     run INTEGER NOT NULL,
     cell INTEGER NOT NULL,
-    answers TEXT NOT NULL,
     reasons TEXT NOT NULL,
     data BLOB NOT NULL,
     PRIMARY KEY (run, cell),

@@ -138,11 +138,13 @@ fn put_samples(
     }
     let Packed { answers, reasons, data } = packed::pack(&cell.samples);
     transaction
+        .prepare_cached("UPDATE cell SET answers = ?3 WHERE run = ?1 AND position = ?2")?
+        .execute(params![number, position, to_json(&answers)?])?;
+    transaction
         .prepare_cached(
-            "INSERT INTO cell_samples (run, cell, answers, reasons, data)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO cell_samples (run, cell, reasons, data) VALUES (?1, ?2, ?3, ?4)",
         )?
-        .execute(params![number, position, to_json(&answers)?, to_json(&reasons)?, data])?;
+        .execute(params![number, position, to_json(&reasons)?, data])?;
     let mut insert = transaction.prepare_cached(
         "INSERT INTO cell_metric (run, cell, name, data) VALUES (?1, ?2, ?3, ?4)",
     )?;

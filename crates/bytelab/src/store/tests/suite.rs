@@ -21,6 +21,7 @@ pub(crate) fn all(store: &mut dyn Store) {
     a_deleted_run_is_gone_and_its_id_is_not_given_again(store);
     what_is_not_there_is_an_error(store);
     a_baseline_is_a_name_for_a_run(store);
+    a_label_is_changed_and_removed(store);
 }
 
 /// A run before anything is measured.
@@ -330,4 +331,14 @@ fn a_baseline_is_a_name_for_a_run(store: &mut dyn Store) {
     assert!(store.delete_baseline("odd 'name'").is_err());
     store.delete_baseline("main").unwrap();
     store.delete(&ids[1]).unwrap();
+}
+
+fn a_label_is_changed_and_removed(store: &mut dyn Store) {
+    let mut run = begin(store, "labelled");
+    for label in [Some("a 'b' ä"), None, Some("c")] {
+        store.set_label(&run.id, label).unwrap();
+        run.label = label.map(str::to_owned);
+        check_stored(store, &run);
+    }
+    assert!(store.set_label("12345", Some("c")).is_err());
 }

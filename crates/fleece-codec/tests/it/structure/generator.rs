@@ -1,6 +1,8 @@
 //! Documents laid out slot by slot, in which values overlap in every way that the format has room
 //! for. The fuzzer has this file, too.
 
+use super::faults::Fault;
+
 /// Where choices come from: seeded random numbers, or the bytes of a fuzzer.
 pub(crate) trait Choices {
     /// A number from 0 on, less than `n`.
@@ -22,7 +24,11 @@ pub(crate) fn lay_out(choices: &mut impl Choices) -> Laid {
     let size = 128 + choices.below(size_max - 128);
     let depth_limit = [512, 512, 512, 1 + choices.below(16)][choices.below(4)] as u16;
     let base_size = if choices.below(8) == 0 { choices.below(size) } else { 0 };
-    let careless = choices.below(2) == 1;
+    let (careless, fault) = match choices.below(4) {
+        0 | 1 => (false, None),
+        2 => (true, None),
+        _ => (false, Some(Fault::ALL[choices.below(Fault::ALL.len())])),
+    };
     let mut layout = Layout { choices, bytes: Vec::new(), start: 0, known: Vec::new(), careless };
     while layout.bytes.len() < base_size {
         layout.value();
@@ -32,8 +38,17 @@ pub(crate) fn lay_out(choices: &mut impl Choices) -> Laid {
         layout.value();
     }
     layout.collection();
-    let last = layout.known.last().map_or(0, |last| last.at);
-    layout.pointer_to(last, 2);
+    if let Some(fault) = fault {
+        layout.broken_root(fault, depth_limit.into());
+    }
+    let last = layout.last();
+    match fault {
+        Some(Fault::NoRoot) => layout.bytes.extend([0, 5]),
+        _ => layout.pointer_to(last, 2),
+    }
+    if let Some(Fault::OddLength) = fault {
+        layout.bytes.push(0);
+    }
     if careless && layout.chance(2) {
         let at = layout.choices.below(layout.bytes.len());
         layout.bytes[at] = layout.choices.below(256) as u8;
@@ -49,10 +64,10 @@ struct Known {
     tag: u8,
 }
 
-struct Layout<'c, C> {
-    choices: &'c mut C,
-    bytes: Vec<u8>,
-    start: usize,
+pub(crate) struct Layout<'c, C> {
+    pub(crate) choices: &'c mut C,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) start: usize,
     known: Vec<Known>,
     /// Whether something may be wrong at once, rather than by how things overlap.
     careless: bool,
@@ -67,7 +82,7 @@ struct Open {
 }
 
 impl<C: Choices> Layout<'_, C> {
-    fn chance(&mut self, of: usize) -> bool {
+    pub(crate) fn chance(&mut self, of: usize) -> bool {
         self.choices.below(of) == 0
     }
 
@@ -75,11 +90,16 @@ impl<C: Choices> Layout<'_, C> {
         self.careless && self.chance(100)
     }
 
+    /// Where the last value begins.
+    pub(crate) fn last(&self) -> usize {
+        self.known.last().map_or(self.start, |last| last.at)
+    }
+
     fn byte(&mut self) -> u8 {
         self.choices.below(256) as u8
     }
 
-    fn know(&mut self, at: usize, end: usize, tag: u8) {
+    pub(crate) fn know(&mut self, at: usize, end: usize, tag: u8) {
         self.known.push(Known { at, end, tag });
     }
 
@@ -110,7 +130,7 @@ impl<C: Choices> Layout<'_, C> {
         self.pad();
     }
 
-    fn pad(&mut self) {
+    pub(crate) fn pad(&mut self) {
         if self.bytes.len() % 2 == 1 {
             self.bytes.push(0);
         }
@@ -310,7 +330,7 @@ impl<C: Choices> Layout<'_, C> {
     }
 
     /// Adds a pointer of this width; an extern one if it leads into the base.
-    fn pointer_to(&mut self, target: usize, width: usize) {
+    pub(crate) fn pointer_to(&mut self, target: usize, width: usize) {
         let at = self.bytes.len();
         let distance = at.wrapping_sub(target) / 2;
         let external = u32::from(target < self.start && at >= self.start);

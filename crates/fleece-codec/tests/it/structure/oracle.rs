@@ -1,5 +1,5 @@
 //! The rules of a sound document, written down as plainly as possible: every pointer is followed,
-//! with recursion. The fuzzer has this file, too.
+//! with recursion, and each rule that is broken somewhere is noted. The fuzzer has this file, too.
 
 use super::generator::Laid;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +11,8 @@ pub(crate) struct Oracle<'b> {
     bytes: &'b [u8],
     start: usize,
     depth_limit: usize,
+    /// The rules that the document breaks.
+    pub(crate) broken: BTreeSet<&'static str>,
     /// The collections around the value that is being followed.
     path: BTreeSet<usize>,
     /// Where each value that was followed to its end begins, and at which greatest depth that was.
@@ -27,21 +29,22 @@ impl<'b> Oracle<'b> {
             bytes: &laid.bytes,
             start: laid.start,
             depth_limit: laid.depth_limit.into(),
+            broken: BTreeSet::new(),
             path: BTreeSet::new(),
             followed: BTreeMap::new(),
             size_bytes: 0,
         }
     }
 
-    pub(crate) fn document(&mut self) -> Verdict {
+    pub(crate) fn document(&mut self) {
         let len = self.bytes.len();
         if len - self.start < 2 || !len.is_multiple_of(2) || !self.start.is_multiple_of(2) {
-            return Err("the length");
+            self.broken.insert("the length");
+        } else if len - self.start > 2 && self.bytes[len - 2] < 0x80 {
+            self.broken.insert("no pointer to the root");
+        } else {
+            self.slot(len - 2, 2, 0);
         }
-        if len - self.start > 2 && self.bytes[len - 2] < 0x80 {
-            return Err("no pointer to the root");
-        }
-        self.slot(len - 2, 2, 0).map(drop)
     }
 
     /// Whether the depth of two collections is kept in one place: then the check may count the
@@ -56,11 +59,13 @@ impl<'b> Oracle<'b> {
     }
 
     /// Follows what is in a slot, around which there are `depth` collections, and says where that
-    /// leads.
-    fn slot(&mut self, at: usize, width: usize, depth: usize) -> Verdict<usize> {
-        let (target, limit) = self.target(at, width)?;
-        self.value(target, limit, depth)?;
-        Ok(target)
+    /// leads, if that is to a sound place.
+    fn slot(&mut self, at: usize, width: usize, depth: usize) -> Option<usize> {
+        let followed = self.target(at, width).and_then(|(target, limit)| {
+            self.value(target, limit, depth)?;
+            Ok(target)
+        });
+        followed.map_err(|rule| self.broken.insert(rule)).ok()
     }
 
     /// Where a slot leads, and where what is there must end.
@@ -174,7 +179,7 @@ impl<'b> Oracle<'b> {
         let is_dict = self.bytes[at] >> 4 == 7;
         for i in 0..slots {
             let key = is_dict.then_some(i).filter(|i| i % 2 == 0);
-            self.item(at, first + i * width, width, depth + 1, key)?;
+            self.item(at, first + i * width, width, depth + 1, key);
         }
         self.path.remove(&at);
         self.followed.insert(at, depth);
@@ -182,23 +187,16 @@ impl<'b> Oracle<'b> {
     }
 
     /// One slot of the collection at `owner`; `key` is the number of the slot if that is a key.
-    fn item(
-        &mut self,
-        owner: usize,
-        at: usize,
-        width: usize,
-        depth: usize,
-        key: Option<usize>,
-    ) -> Verdict {
-        if key == Some(0) && self.number(at, 2)? == 0x0800 {
-            return self.generations(owner);
+    fn item(&mut self, owner: usize, at: usize, width: usize, depth: usize, key: Option<usize>) {
+        if key == Some(0) && self.number(at, 2) == Ok(0x0800) {
+            self.broken.extend(self.generations(owner).err());
+            return;
         }
-        let target = self.slot(at, width, depth)?;
+        let Some(target) = self.slot(at, width, depth) else { return };
         let first = self.bytes[target];
         if key.is_some() && first >> 4 != 4 && first >> 3 != 0 {
-            return Err("a key is neither a string nor a number from 0 to 2047");
+            self.broken.insert("a key is neither a string nor a number from 0 to 2047");
         }
-        Ok(())
     }
 
     /// Follows the parents of a dict, which are looked at as the values of their keys are.

@@ -11,7 +11,8 @@ use std::fmt;
 #[derive(Debug, PartialEq)]
 pub(crate) enum Verdict {
     Sound,
-    Broken,
+    /// These rules are broken.
+    Broken(BTreeSet<&'static str>),
     /// Sound, but refused for the cost of values that overlap.
     Refused,
 }
@@ -36,20 +37,19 @@ pub(crate) fn compare(laid: &Laid) -> Verdict {
         compare_typed(&laid.bytes);
     }
     let mut oracle = Oracle::new(laid);
-    match (oracle.document(), checked(laid)) {
-        (Err(_), Err(_)) => Verdict::Broken,
-        (Ok(()), Ok(doc)) => {
+    oracle.document();
+    match (oracle.broken.is_empty(), checked(laid)) {
+        (false, Err(_)) => Verdict::Broken(oracle.broken),
+        (true, Ok(doc)) => {
             if laid.start == 0 {
                 read(&doc, &oracle);
             }
             Verdict::Sound
         }
-        (Ok(()), Err(ErrorKind::Overlap)) if oracle.size_bytes > laid.bytes.len() => {
-            Verdict::Refused
-        }
-        (Ok(()), Err(ErrorKind::TooDeep)) if oracle.shares_depth() => Verdict::Refused,
-        (expected, ours) => {
-            panic!("the rules say {expected:?}, the check says {ours:?}: {laid:02x?}")
+        (true, Err(ErrorKind::Overlap)) if oracle.size_bytes > laid.bytes.len() => Verdict::Refused,
+        (true, Err(ErrorKind::TooDeep)) if oracle.shares_depth() => Verdict::Refused,
+        (_, ours) => {
+            panic!("broken are {:?}, the check says {ours:?}: {laid:02x?}", oracle.broken)
         }
     }
 }

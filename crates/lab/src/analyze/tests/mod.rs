@@ -11,6 +11,7 @@ use crate::run::{
 mod across;
 mod any_run;
 mod best;
+mod claim;
 mod decisions;
 mod looks;
 mod notes;

@@ -21,6 +21,11 @@ fn times(limits_all: bool) -> u64 {
 }
 
 impl Schedule {
+    /// A run of at least this number of sessions.
+    pub(in crate::measure) fn with_least(self, sessions: u32) -> Schedule {
+        Schedule { least: sessions.saturating_sub(self.had), ..self }
+    }
+
     /// The maximum duration of what is left of the plan, whose own limit is this.
     pub(super) fn at_most_of(plan: &Plan, limit_ns: u64) -> u64 {
         if plan.limits_all { limit_ns } else { at_most_ns(plan) }
@@ -32,7 +37,7 @@ impl Schedule {
 
     /// Whether a limit for the whole run does not allow another sample.
     pub(in crate::measure) fn is_over(&self, now_ns: u64) -> bool {
-        self.limits_all && self.at_most_left_ns(now_ns) == 0
+        self.limits_all && self.begun > self.least && self.at_most_left_ns(now_ns) == 0
     }
 
     /// Whether this much time remains of the maximum duration of the run.

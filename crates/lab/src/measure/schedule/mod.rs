@@ -56,6 +56,8 @@ pub(super) struct Schedule {
     counting: u32,
     counting_ns: u64,
     sessions: u32,
+    /// The number of sessions that are measured whatever the time is.
+    least: u32,
     /// Sessions that a resumed run has already.
     had: u32,
     /// Rounds per session, as planned.
@@ -162,7 +164,7 @@ impl Schedule {
         let in_time = self.spent_ns(now_ns).saturating_add(session_ns) <= self.limit_ns;
         // Sessions that the verdicts require are measured even after the time limit.
         let needed = self.begun < self.needed_sessions();
-        let begins = self.begun == 0
+        let begins = self.begun < self.least.max(1)
             || self.begun < self.worth_sessions()
                 && !self.is_over(now_ns)
                 && (in_time || needed)
@@ -341,7 +343,7 @@ impl Schedule {
         // Cells that are too slow for that do not reduce the number of sessions of the others.
         let sessions =
             worth(self.slow_ns / u64::from(self.stride())).or_else(|| worth(0)).unwrap_or(1);
-        sessions.min(self.sessions).max(1)
+        sessions.max(self.least).min(self.sessions).max(1)
     }
 
     /// The duration of a round, from the first one, so that all sessions are equal. Where a round
@@ -385,16 +387,6 @@ impl Schedule {
     /// The warm-up time of a session after the first, if a round of all cells takes `round_ns`.
     fn warm_ns(&self, round_ns: u64) -> u64 {
         (round_ns.saturating_mul(u64::from(self.warm_up)) as f64 * self.warm_share) as u64
-    }
-
-    /// Whether the slow cells have not used their share of the time yet.
-    fn has_time_for_slow(&self) -> bool {
-        let taken = self.begun.div_ceil(self.stride());
-        let all_ns = self.slow_ns.saturating_mul(u64::from(taken));
-        match self.design {
-            Design::Fixed => all_ns <= self.limit_ns.saturating_mul(2),
-            Design::Sequential => self.leaves_time_for_others(all_ns),
-        }
     }
 }
 

@@ -16,8 +16,8 @@ impl Schedule {
         self.slow_ns = self.time_of_slow_ns();
     }
 
-    /// These cells are not warmed up in later sessions, so that more sessions fit into the time. In a
-    /// fixed design all are.
+    /// These cells are not warmed up in later sessions, so that more sessions fit into the time. In
+    /// a fixed design all are.
     pub(in crate::measure) fn spare(&mut self, spared: Vec<bool>) {
         if self.design == Design::Fixed {
             return;
@@ -70,6 +70,16 @@ impl Schedule {
     /// the sessions that verdicts require, at most half of the limit.
     pub(super) fn leaves_time_for_others(&self, slow_ns: u64) -> bool {
         self.begun <= self.needed_sessions() || slow_ns <= self.limit_ns / 2
+    }
+
+    /// Whether the slow cells have not used their share of the time yet.
+    pub(super) fn has_time_for_slow(&self) -> bool {
+        let taken = self.begun.div_ceil(self.stride());
+        let all_ns = self.slow_ns.saturating_mul(u64::from(taken));
+        match self.design {
+            Design::Fixed => all_ns <= self.limit_ns.saturating_mul(2),
+            Design::Sequential => self.leaves_time_for_others(all_ns),
+        }
     }
 
     pub(super) fn time_of_slow_ns(&self) -> u64 {

@@ -68,7 +68,7 @@ fn a_key_that_does_not_exist_is_told_with_what_was_meant() {
     refused(
         &format!("{METHOD}[plan]\nround = 3\n"),
         "5: plan.round: there is no such key; did you mean rounds? allowed are rounds, sessions, \
-         max_sessions, warm_up, counting, time, sample_limit, cache",
+         min_sessions, max_sessions, warm_up, counting, time, sample_limit, cache",
     );
     refused(
         &format!("{METHOD}[answer]\nfrom = 'stdin'\n"),
@@ -167,7 +167,7 @@ fn what_a_command_cannot_have_is_told() {
         "exit_codes = [1]\nignore_failure = true",
         "4: method[1].exit_codes: ignore_failure accepts all codes",
     );
-    check("output = ''", "4: method[1].output: name a file, null or inherit");
+    check("output = ''", "4: method[1].output: name a file, null, pipe or inherit");
     check(
         "output = 'x'\n[answer]\nfrom = 'stdout'",
         "4: method[1].output: with from = \"stdout\" its output is its answer",

@@ -104,7 +104,7 @@ fn schema_and_parser_agree() {
         "dir = '/x'",
         "env = { A = 'b' }",
         "[plan]\nrounds = 3",
-        "[plan]\nmax_sessions = 9",
+        "[plan]\nmin_sessions = 3\nmax_sessions = 9",
         "[[method]]\nname = 'b'\ncommand = 'x'\nshell = 'bash -e'\nexit_codes = [0, 1]\noutput = 'inherit'",
         "[[method]]\nname = 'b'\ncommand = 'x'\nignore_failure = true\nenv = { A = 'b' }\nprepare = 'p'\nconclude = ['c']",
         "[hooks]\nconclude = { command = 'a', shell = 'zsh' }",

@@ -1,0 +1,118 @@
+//! `bytelab run published:NAME`: measures what the author of a published study measured, part by
+//! part, and prints both with a verdict on each claim.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use lab::analyze::{Analysis, analyze};
+use lab::experiment::Method;
+use lab::launch::Stop;
+use lab::run::Run;
+
+use super::context::{Context, layout, warn_if_unoptimised};
+use super::exit;
+use super::output::OutputArgs;
+use crate::measuring::{self, Measured, RunRequest};
+use crate::reference::{self, Published, Study};
+use crate::report::study::StudyReport;
+use crate::{report, workers};
+
+/// The requests of all parts of a study that this machine can measure.
+pub(crate) struct StudyRequest {
+    pub(crate) study: &'static Study,
+    pub(crate) parts: Vec<RunRequest>,
+}
+
+pub(super) fn dry_run(request: &StudyRequest, context: &Context) -> Result<ExitCode> {
+    for part in &request.parts {
+        let store = context.store_if(part.keep)?;
+        let text = measuring::dry_run(&context.experiments, part, store)?;
+        io::stdout().lock().write_all(text.as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn run(
+    request: &StudyRequest,
+    output: &OutputArgs,
+    context: &Context,
+) -> Result<ExitCode> {
+    warn_if_unoptimised();
+    let stop = Stop::on_signals()?;
+    let mut all: Vec<(Run, Analysis, bool)> = Vec::new();
+    for part in &request.parts {
+        if exit::of_signal(&stop).is_some() {
+            break;
+        }
+        let store = context.store_if(part.keep)?;
+        match measuring::run(&context.experiments, part, store, &stop) {
+            Ok(Measured { run, tidy }) => {
+                let analysis = analyze(&run);
+                all.push((run, analysis, tidy));
+            }
+            // What was measured before is shown.
+            Err(error) if exit::of_signal(&stop).is_some() => {
+                writeln!(io::stderr(), "bytelab: {error:#}; of {} nothing was measured yet", {
+                    &part.experiment
+                })?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let published = published(request.study);
+    let runs: Vec<(&Run, &Analysis)> = all.iter().map(|(run, found, _)| (run, found)).collect();
+    print(request.study, &published, runs, output, context)?;
+    let Some(stopped) = exit::of_signal(&stop) else { return Ok(exit::of_runs(&all)) };
+    let unfinished = all.iter().find(|(run, ..)| !run.complete && run.id.parse::<u64>().is_ok());
+    if let Some((run, ..)) = unfinished {
+        writeln!(io::stderr(), "bytelab: stopped; go on with: bytelab run --resume {}", run.id)?;
+    }
+    Ok(stopped)
+}
+
+fn print(
+    study: &Study,
+    published: &[Published],
+    runs: Vec<(&Run, &Analysis)>,
+    output: &OutputArgs,
+    context: &Context,
+) -> Result<()> {
+    let absent = absent(study, context);
+    let report = StudyReport { study, published, runs, absent: &absent };
+    let mut out = io::stdout().lock();
+    if output.json {
+        writeln!(out, "{}", report::study::json(&report)?)?;
+        return Ok(());
+    }
+    out.write_all(report::study::text(&report, true, &layout()).as_bytes())?;
+    if output.percentiles {
+        for (run, analysis) in &report.runs {
+            write!(out, "\n{}", report::percentiles(run, analysis, &layout()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The results of all machines of a study.
+pub(super) fn published(study: &Study) -> Vec<Published> {
+    study.published.iter().filter_map(|name| reference::find(name)).collect()
+}
+
+/// The methods of a study that cannot be measured on this machine, each with the reason.
+pub(super) fn absent(study: &Study, context: &Context) -> BTreeMap<String, String> {
+    let mut absent = BTreeMap::new();
+    for part in &study.parts {
+        let Ok(experiment) = context.experiments.find(&part.experiment) else { continue };
+        for name in study.methods(part) {
+            let method: Option<&Method> = experiment.methods.iter().find(|m| m.name == name);
+            let why = match method {
+                None => Some("this system has no such method".to_owned()),
+                Some(method) => workers::not_installed(method),
+            };
+            absent.extend(why.map(|why| (name.to_owned(), why)));
+        }
+    }
+    absent
+}

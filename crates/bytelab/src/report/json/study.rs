@@ -1,0 +1,162 @@
+//! A published study beside runs of ours as one JSON document.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use lab::analyze::Claimed;
+use serde::Serialize;
+
+use super::compact;
+use crate::report::model::study::{Line, Outcome, StudyReport, Tested, Whose};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    study: &'a str,
+    title: &'a str,
+    /// The ids of the runs.
+    runs: Vec<&'a str>,
+    published: Vec<&'a str>,
+    differs: Vec<String>,
+    rows: Vec<RowJson<'a>>,
+    not_measured: Vec<NotMeasured<'a>>,
+    claims: Vec<ClaimJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct RowJson<'a> {
+    key: &'a str,
+    label: &'a str,
+    figures: Vec<LineJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct LineJson<'a> {
+    /// `author`, `same` or `in-its-place`.
+    whose: &'static str,
+    /// The machine of the author, or the method.
+    name: &'a str,
+    p50: BTreeMap<&'a str, f64>,
+    /// To the first row of the same quantity, on the same machine.
+    ratio: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct NotMeasured<'a> {
+    reason: String,
+    methods: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ClaimJson<'a> {
+    id: &'a str,
+    says: &'a str,
+    own: OutcomeJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_their_place: Option<OutcomeJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct OutcomeJson<'a> {
+    /// `confirmed`, `refuted`, `undecided` or `not-testable`.
+    verdict: &'static str,
+    /// What is missing.
+    missing: Vec<&'a str>,
+    tests: Vec<TestJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct TestJson<'a> {
+    of: &'a str,
+    to: &'a str,
+    metric: &'a str,
+    /// The claimed range; no upper bound if it has none.
+    min: f64,
+    max: Option<f64>,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    verdict: Claimed,
+    reason: Option<&'a str>,
+}
+
+pub(crate) fn json(report: &StudyReport<'_>) -> Result<String> {
+    let judgements = report.judgements();
+    let not_measured = report.not_measured().into_iter();
+    compact(&Document {
+        schema: lab::run::SCHEMA,
+        study: &report.study.name,
+        title: &report.study.title,
+        runs: report.runs.iter().map(|(run, _)| run.id.as_str()).collect(),
+        published: report.published.iter().map(|published| published.name.as_str()).collect(),
+        differs: report.differs(),
+        rows: rows(report),
+        not_measured: not_measured
+            .map(|(reason, methods)| NotMeasured { reason, methods })
+            .collect(),
+        claims: judgements
+            .iter()
+            .map(|judgement| ClaimJson {
+                id: &judgement.claim.id,
+                says: &judgement.claim.says,
+                own: outcome(&judgement.own),
+                in_their_place: judgement.in_their_place.as_ref().map(outcome),
+            })
+            .collect(),
+    })
+}
+
+fn rows<'a>(report: &StudyReport<'a>) -> Vec<RowJson<'a>> {
+    let line = |line: &Line<'a>| {
+        let (whose, name) = match line.whose {
+            Whose::Author(machine) => ("author", machine),
+            Whose::Same(method) => ("same", method),
+            Whose::InItsPlace(method) => ("in-its-place", method),
+        };
+        let columns = report.study.columns.iter().map(String::as_str).zip(&line.figures);
+        let p50 = columns.filter_map(|(column, figure)| Some((column, (*figure)?)));
+        LineJson { whose, name, p50: p50.collect(), ratio: line.ratio }
+    };
+    let blocks = report.blocks().into_iter();
+    blocks
+        .map(|block| RowJson {
+            key: block.key,
+            label: block.label,
+            figures: block.lines.iter().map(line).collect(),
+        })
+        .collect()
+}
+
+fn outcome<'a>(outcome: &'a Outcome<'_>) -> OutcomeJson<'a> {
+    match outcome {
+        Outcome::NotHere(reason) => {
+            OutcomeJson { verdict: "not-testable", missing: vec![reason], tests: Vec::new() }
+        }
+        Outcome::Judged { verdict, tests, missing } => OutcomeJson {
+            verdict: match verdict {
+                Claimed::Confirmed => "confirmed",
+                Claimed::Refuted => "refuted",
+                Claimed::Undecided => "undecided",
+            },
+            missing: missing.iter().map(String::as_str).collect(),
+            tests: tests.iter().map(test).collect(),
+        },
+    }
+}
+
+fn test<'a>(tested: &'a Tested<'_>) -> TestJson<'a> {
+    let [min, max] = tested.test.range();
+    let [of, to] = &tested.names;
+    TestJson {
+        of,
+        to,
+        metric: &tested.test.metric,
+        min,
+        max: Some(max).filter(|max| max.is_finite()),
+        ratio: tested.found.ratio,
+        low: tested.found.low,
+        high: tested.found.high,
+        verdict: tested.verdict,
+        reason: tested.found.reason.as_deref(),
+    }
+}

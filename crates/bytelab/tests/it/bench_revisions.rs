@@ -1,0 +1,120 @@
+//! `bytelab bench --rev A,B --build COMMAND`: revisions of a repository, each in a worktree of its
+//! own, which is removed afterwards.
+
+use std::process::Command;
+
+use crate::program::{Ran, World};
+
+/// A repository in the home: `tool` appends `one` to the file `log` at the tag `v1`, and `two` at
+/// the branch's head; so does `sub/tool`. `None` where git is not installed.
+#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
+fn repository() -> Option<World> {
+    let world = World::new();
+    let git = |words: &[&str]| {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the test makes a repository as a user would"
+        )]
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]);
+        let ran = git.args(words).current_dir(world.dir.path()).env("HOME", world.dir.path());
+        ran.output().ok().map(|ran| assert!(ran.status.success(), "{words:?}: {ran:?}"))
+    };
+    if git(&["init", "--quiet"]).is_none() {
+        println!("skipped: git is not installed");
+        return None;
+    }
+    std::fs::create_dir(world.path("sub")).unwrap();
+    for (word, tag) in [("one", "v1"), ("two", "v2")] {
+        for file in ["tool", "sub/tool"] {
+            let text = format!("#!/bin/sh\necho {word} >>\"$HOME/log\"\n");
+            std::fs::write(world.path(file), text).unwrap();
+        }
+        git(&["add", "tool", "sub"])?;
+        git(&["update-index", "--chmod=+x", "tool", "sub/tool"])?;
+        git(&["commit", "--quiet", "-m", word])?;
+        git(&["tag", tag])?;
+    }
+    Some(world)
+}
+
+fn sorted_log(world: &World) -> Vec<String> {
+    let mut lines = world.lines("log");
+    lines.sort();
+    lines
+}
+
+/// Whether neither git nor the directory for temporary files knows of a worktree any more.
+fn is_tidy(world: &World) -> bool {
+    let known = std::fs::read_dir(world.path(".git/worktrees")).map_or(0, Iterator::count);
+    let mut left = std::fs::read_dir(world.dir.path()).unwrap();
+    let is_ours = |name: &str| name.starts_with("bytelab-revisions-");
+    known == 0 && !left.any(|entry| is_ours(entry.unwrap().file_name().to_str().unwrap()))
+}
+
+fn told(ran: &Ran) -> String {
+    format!("{}: {}{}", ran.code, ran.stdout, ran.stderr)
+}
+
+#[test]
+fn revisions_are_built_apart_and_measured_in_the_same_rounds() {
+    let Some(world) = repository() else { return };
+    let build = ["--rev", "v1,main", "--build", "cp tool built"];
+    let ran = world.bench(&[&["-r", "2"], &build[..], &["./built 1", "true", "--json"]].concat());
+    assert_eq!(ran.code, 0, "{}", told(&ran));
+    assert_eq!(sorted_log(&world), ["one", "one", "two", "two"], "{}", told(&ran));
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let cells = json["cells"].as_array().unwrap();
+    let names: Vec<&str> = cells.iter().map(|cell| cell["method"].as_str().unwrap()).collect();
+    assert_eq!(names, ["./built 1 (rev=v1)", "true", "./built 1 (rev=main)"]);
+    assert!(is_tidy(&world) && !world.path("built").exists());
+}
+
+#[test]
+fn a_revision_is_a_parameter_of_all_texts() {
+    let Some(world) = repository() else { return };
+    let ran = world.bench(&["-r", "1", "--rev", "v1,v2", "-L", "n", "1,2", "{tree}/tool {n}"]);
+    assert_eq!(ran.code, 0, "{}", told(&ran));
+    assert_eq!(sorted_log(&world), ["one", "one", "two", "two"]);
+    std::fs::remove_file(world.path("log")).unwrap();
+    let words = ["-r", "1", "--rev", "v1,v2", "-p", "echo {rev} >>log", "--", "sub/tool"];
+    let ran = world.bench(&words);
+    assert_eq!(ran.code, 0, "{}", told(&ran));
+    assert_eq!(sorted_log(&world), ["one", "two", "v1", "v2"]);
+    assert!(is_tidy(&world));
+}
+
+#[test]
+fn what_cannot_be_built_is_said_and_removed() {
+    let Some(world) = repository() else { return };
+    for (args, expected) in [
+        (&["--rev", "v1,nosuch", "./tool"][..], "--rev nosuch: git ended with exit status 128"),
+        (&["--rev", "v1,v1", "./tool"], "--rev: \"v1\" is given twice, or empty"),
+        (&["--rev", "--help", "./tool"], "a value is required for '--rev"),
+        (
+            &["--rev", "v1", "--build", "echo why >&2; false", "./tool"],
+            "--build of v1: /bin/sh ended with exit status 1; stderr of /bin/sh: why",
+        ),
+        (&["--rev", "v1", "tool"], "--rev: no command has a program with a relative path"),
+        (&["--rev", "v1", "-L", "rev", "a", "./tool {rev}"], "--rev gives the parameters rev and"),
+        (&["--build", "true", "./tool"], "--rev <A,B,…>"),
+        (&["--rev", "v1", "--toml", "./tool"], "cannot be used with"),
+    ] {
+        let ran = world.bench(&[&["-r", "1"], args].concat());
+        assert_eq!(ran.code, 2, "{args:?}: {}", told(&ran));
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", told(&ran));
+        assert!(is_tidy(&world), "{args:?}");
+    }
+    assert_eq!(sorted_log(&world), [""; 0]);
+    let outside = World::new();
+    let ran = outside.bench(&["--rev", "v1", "./tool"]);
+    assert!(ran.code == 2 && ran.stderr.contains("not a git repository"), "{}", told(&ran));
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_worktree() {
+    let Some(world) = repository() else { return };
+    let ran = world.bench(&["-r", "1", "--rev", "v1,v2", "./tool && false"]);
+    assert_eq!(ran.code, 1, "{}", told(&ran));
+    assert!(is_tidy(&world));
+}

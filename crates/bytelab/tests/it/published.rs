@@ -1,0 +1,159 @@
+//! `run published:STUDY`, and a stored run beside a study.
+
+use serde_json::Value;
+
+use crate::program::{Ran, World};
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
+}
+
+/// On one line: text is wrapped at the width of the page.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+fn claim<'a>(study: &'a Value, id: &str) -> &'a Value {
+    let claims = study["claims"].as_array().unwrap();
+    claims.iter().find(|claim| claim["id"] == id).unwrap_or_else(|| panic!("no {id}"))
+}
+
+/// As on a machine on which no other language is installed.
+fn without_compilers(world: &World, args: &[&str]) -> Ran {
+    let output = world.command(args).env("PATH", world.path("nothing")).output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+const SMALL: [&str; 6] = ["--rounds", "6", "--counting", "0", "--warm-up", "0"];
+
+#[test]
+fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
+    let world = World::new();
+    let args = [&["run", "published:urlsession", "--size", "64KiB", "--json"], &SMALL[..]].concat();
+    let ran = without_compilers(&world, &args);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let study = json(&ran);
+    assert_eq!((&study["study"], &study["runs"][0]), (&"urlsession".into(), &"1".into()));
+    let differs = study["differs"].as_array().unwrap();
+    assert!(differs[0].as_str().unwrap().starts_with("size: 64 KiB here, 128 MiB there"));
+    let missing = study["not_measured"].as_array().unwrap();
+    let swift = missing.iter().find(|m| m["reason"] == "Swift is not installed").unwrap();
+    assert_eq!(swift["methods"].as_array().unwrap().len(), 15, "{swift}");
+    let own = &claim(&study, "U3")["own"];
+    assert_eq!(own["verdict"], "not-testable");
+    assert_eq!(own["missing"][0], "Swift is not installed");
+    let test = &claim(&study, "U3")["in_their_place"]["tests"][0];
+    assert_eq!((&test["of"], &test["to"]), (&"read-for".into(), &"read".into()), "{test}");
+    assert!(test["low"].as_f64() <= test["ratio"].as_f64(), "{test}");
+    assert_eq!(claim(&study, "U7")["own"]["verdict"], "not-testable");
+
+    // The same page of the stored run.
+    let page = world.run(&["compare", "1", "published:urlsession"]);
+    assert_eq!(page.code, 0, "{}", page.stderr);
+    let page = words(&page.stdout);
+    for part in [
+        "differs: size: 64 KiB here, 128 MiB there",
+        "M2 MacBook Air",
+        "in its place: read-for-each",
+        "dataTask(with:) and an incremental delegate with for loop inside withUnsafeBytes",
+        "not testable here: it needs both machines of the author",
+        "No verdict between the published figures",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let again = json(&world.run(&["compare", "1", "published:urlsession", "--json"]));
+    assert_eq!(again["rows"], study["rows"]);
+}
+
+#[test]
+fn a_study_takes_the_options_of_run() {
+    let world = World::new();
+    let args = "run published:bytestring --size 64KiB -m cat,read-write,trim-copy --dry-run";
+    let plan = world.run(&args.split(' ').collect::<Vec<&str>>());
+    assert_eq!(plan.code, 0, "{}", plan.stderr);
+    assert!(plan.stdout.starts_with("measuring 3 methods of copying"), "{}", plan.stdout);
+    assert!(!plan.stdout.contains("of reading"), "no method of it is named: {}", plan.stdout);
+    let args = "run published:latency -m row --row mutex,semaphore-other --rounds 6 --sessions 6";
+    let ran = world.run(&args.split(' ').collect::<Vec<&str>>());
+    let page = words(&ran.stdout);
+    for part in ["lock and unlock a mutex", "iPhone X", "here: bytelab numbers", "L6", "L1"] {
+        assert!(page.contains(part), "{part}: {page}{}", ran.stderr);
+    }
+    let list = json(&world.run(&["history", "--json"]));
+    assert_eq!(list[0]["label"], "published:latency");
+    let plan = world.run(&["run", "published:sampling", "--samples", "10", "--dry-run"]);
+    assert_eq!(plan.code, 0, "{}", plan.stderr);
+}
+
+#[test]
+fn what_is_no_study_is_refused() {
+    let world = World::new();
+    let refused = |args: &str, expected: &str| {
+        let ran = world.run(&args.split(' ').collect::<Vec<&str>>());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args}: {}", ran.stderr);
+    };
+    refused("run published:none", "there are urlsession, latency, bytestring, fleece, sampling");
+    refused("run published:urlsession-m2", "no such study");
+    refused("run published:fleece -m none", "no part of it has a method");
+    refused("run published:fleece --people none", "--people none");
+    refused("check published:fleece", "`bytelab run published:fleece` measures it");
+    let list = world.run(&["list", "published"]).stdout;
+    assert!(list.contains("published:sampling: random records"), "{list}");
+    let help = world.run(&["run", "published:fleece", "--help"]);
+    assert_eq!(help.code, 0);
+    assert!(help.stdout.contains("1000 people") && help.stdout.contains("--people"));
+}
+
+#[test]
+fn each_row_of_fleece_stands_once_beside_its_figure() {
+    let world = World::new();
+    let args = [&["run", "published:fleece", "--people", "50", "--json"], &SMALL[..]].concat();
+    let ran = world.run(&args);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let study = json(&ran);
+    for row in study["rows"].as_array().unwrap() {
+        let lines = row["figures"].as_array().unwrap();
+        assert!(lines.iter().any(|line| line["whose"] == "in-its-place"), "{row}");
+    }
+    let size = &claim(&study, "F1")["in_their_place"]["tests"][0];
+    assert_eq!(size["ratio"], size["low"], "sizes are exact: {size}");
+    let page = world.run(&["compare", "1", "published:fleece"]).stdout;
+    let labels = page.lines().filter(|line| line.starts_with("look up one name: "));
+    assert_eq!(labels.count(), 2, "{page}");
+}
+
+#[test]
+fn a_contributed_run_is_compared_without_an_import() {
+    let world = World::new();
+    let few = ["--method", "read,mmap", "--sessions", "5", "--counting", "0"];
+    for label in ["secret-label", "other"] {
+        let (code, _) = world.reading(&[&few[..], &["--label", label]].concat());
+        assert_eq!(code, 0);
+    }
+    let file = world.path("mine.json");
+    let file = file.to_str().unwrap();
+    let exported = world.run(&["export", "1", "--contribute", "-o", file]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    let text = std::fs::read_to_string(file).unwrap();
+    let home = world.dir.path().to_str().unwrap();
+    assert!(!text.contains("secret-label") && !text.contains(home), "{text}");
+    let compared = world.run(&["compare", "2", file, "--json"]);
+    assert_eq!(compared.code, 0, "{}", compared.stderr);
+    let compared = json(&compared);
+    assert!(compared["comparisons"][0]["absolute"]["ratio"].as_f64().unwrap() > 0.0);
+    assert_eq!(json(&world.run(&["history", "--json"])).as_array().unwrap().len(), 2);
+    let same = world.run(&["compare", "1", file]);
+    assert_eq!(same.code, 2, "{}", same.stdout);
+    assert!(same.stderr.contains("the same measurement"), "{}", same.stderr);
+    let beside = world.run(&["compare", file, "published:urlsession"]);
+    assert_eq!(beside.code, 0, "{}", beside.stderr);
+    let missing = world.run(&["compare", "2", "none.json"]);
+    assert_eq!(missing.code, 2);
+    assert!(missing.stderr.contains("none.json"), "{}", missing.stderr);
+}

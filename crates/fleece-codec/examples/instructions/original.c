@@ -1,0 +1,157 @@
+/* The jobs of main.rs by Couchbase's own library, so that their instructions can be compared. It does not show its
+ * functions for shared keys and for amending.
+ * Usage: original libLiteCore.so JOB REPEATS < people.json; exit status 3 for a job that is not here. */
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const void *buf;
+    size_t size;
+} Slice;
+
+typedef const void *Value;
+/* More room than the library's own structures take, and so returned in the same way. */
+typedef struct {
+    void *room[32];
+} Room;
+
+static void *(*encoder_new)(void);
+static void (*encoder_free)(void *);
+static bool (*convert_json)(void *, Slice);
+static Slice (*finish)(void *, int *);
+static void (*release)(const void *);
+static Value (*value_from_data)(Slice, int);
+static Slice (*value_to_json)(Value);
+static int (*type_of)(Value);
+static Slice (*as_string)(Value);
+static Value (*dict_get)(Value, Slice);
+static Room (*key_init)(Slice);
+static Value (*dict_get_with_key)(Value, Room *);
+static void (*array_begin)(Value, Room *);
+static Value (*array_value)(const Room *);
+static bool (*array_next)(Room *);
+static void (*dict_begin)(Value, Room *);
+static Slice (*dict_key)(const Room *);
+static Value (*dict_value)(const Room *);
+static bool (*dict_next)(Room *);
+
+static void load(const char *path) {
+    void *library = dlopen(path, RTLD_LAZY);
+    if (!library) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(2);
+    }
+#define BIND(function, name)                                        \
+    if (!(*(void **)&function = dlsym(library, name))) {            \
+        fprintf(stderr, "%s has no function %s\n", path, name);     \
+        exit(2);                                                    \
+    }
+    BIND(encoder_new, "FLEncoder_New")
+    BIND(encoder_free, "FLEncoder_Free")
+    BIND(convert_json, "FLEncoder_ConvertJSON")
+    BIND(finish, "FLEncoder_Finish")
+    BIND(release, "_FLBuf_Release")
+    BIND(value_from_data, "FLValue_FromData")
+    BIND(value_to_json, "FLValue_ToJSON")
+    BIND(type_of, "FLValue_GetType")
+    BIND(as_string, "FLValue_AsString")
+    BIND(dict_get, "FLDict_Get")
+    BIND(key_init, "FLDictKey_Init")
+    BIND(dict_get_with_key, "FLDict_GetWithKey")
+    BIND(array_begin, "FLArrayIterator_Begin")
+    BIND(array_value, "FLArrayIterator_GetValue")
+    BIND(array_next, "FLArrayIterator_Next")
+    BIND(dict_begin, "FLDictIterator_Begin")
+    BIND(dict_key, "FLDictIterator_GetKeyString")
+    BIND(dict_value, "FLDictIterator_GetValue")
+    BIND(dict_next, "FLDictIterator_Next")
+}
+
+static Slice text_of(const char *text) { return (Slice){text, strlen(text)}; }
+
+static Slice convert(Slice text) {
+    void *encoder = encoder_new();
+    int error = 0;
+    Slice bytes = convert_json(encoder, text) ? finish(encoder, &error) : (Slice){0};
+    encoder_free(encoder);
+    return bytes;
+}
+
+enum { STRING = 3, ARRAY = 5, DICT = 6 };
+
+/* The lengths of all texts and keys, and the number of all other values. */
+static size_t visit(Value value) {
+    Room iterator;
+    size_t sum = 0;
+    switch (type_of(value)) {
+    case STRING: return as_string(value).size;
+    case ARRAY:
+        array_begin(value, &iterator);
+        for (Value item; (item = array_value(&iterator)); array_next(&iterator)) sum += visit(item);
+        return sum;
+    case DICT:
+        dict_begin(value, &iterator);
+        for (Value item; (item = dict_value(&iterator)); dict_next(&iterator))
+            sum += dict_key(&iterator).size + visit(item);
+        return sum;
+    default: return 1;
+    }
+}
+
+/* The lengths of the name of each person, by the key if there is one. */
+static size_t names(Value people, Room *key) {
+    size_t sum = 0;
+    Room iterator;
+    array_begin(people, &iterator);
+    for (Value person; (person = array_value(&iterator)); array_next(&iterator)) {
+        Value name = key ? dict_get_with_key(person, key) : dict_get(person, text_of("name"));
+        sum += as_string(name).size;
+    }
+    return sum;
+}
+
+int main(int count, char **arguments) {
+    if (count != 4) {
+        fprintf(stderr, "usage: original libLiteCore.so JOB REPEATS < people.json\n");
+        return 2;
+    }
+    load(arguments[1]);
+    const char *job = arguments[2];
+    static char room[16 << 20];
+    Slice text = {room, fread(room, 1, sizeof room, stdin)};
+    Slice bytes = convert(text);
+    Value plain = value_from_data(bytes, 1);
+    Room key = key_init(text_of("name"));
+    for (long repeats = atol(arguments[3]); repeats > 0; repeats--) {
+        size_t done = 0;
+        if (!strcmp(job, "convert")) {
+            Slice made = convert(text);
+            done = made.size;
+            release(made.buf);
+        } else if (!strcmp(job, "check")) {
+            done = value_from_data(bytes, 0) != NULL;
+        } else if (!strcmp(job, "traverse as &str, opened")) {
+            done = visit(plain);
+        } else if (!strcmp(job, "lookup")) {
+            done = names(plain, NULL);
+        } else if (!strcmp(job, "lookup, Key")) {
+            done = names(plain, &key);
+        } else if (!strcmp(job, "to JSON")) {
+            Slice json = value_to_json(plain);
+            done = json.size;
+            release(json.buf);
+        } else {
+            return 3;
+        }
+        if (!done) {
+            fprintf(stderr, "%s: nothing was done\n", job);
+            return 2;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,46 @@
+//! The documents of the test `structure` with the verdict of `Doc::check`, as records for
+//! `check.c`, which has Couchbase's own check look at them.
+//!
+//! `real_check DOCUMENTS SEED > records`; the script `run` beside this file does the whole.
+
+#[path = "../../tests/it/structure/faults.rs"]
+mod faults;
+#[path = "../../tests/it/structure/generator.rs"]
+#[expect(dead_code, reason = "all documents are checked with the usual limit of depth")]
+mod generator;
+
+use fleece_codec::CheckOptions;
+use std::io::{BufWriter, Result, Write};
+
+/// The generator splitmix64.
+struct Random(u64);
+
+impl generator::Choices for Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((u128::from(z ^ (z >> 31)) * n as u128) >> 64) as usize
+    }
+}
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let mut number = |default: u64| {
+        arguments.next().and_then(|argument| argument.parse().ok()).unwrap_or(default)
+    };
+    let (documents, seed) = (number(100_000), number(0));
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    // The original does not look at UTF-8.
+    let options = CheckOptions::new().utf8(false);
+    for seed in seed..seed.saturating_add(documents) {
+        let laid = generator::lay_out(&mut Random(seed));
+        // What leads into a base is broken without it.
+        let own = &laid.bytes[laid.start..];
+        out.write_all(&(own.len() as u32).to_le_bytes())?;
+        out.write_all(&[u8::from(options.check(own).is_ok())])?;
+        out.write_all(own)?;
+    }
+    out.flush()
+}
