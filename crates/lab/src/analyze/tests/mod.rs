@@ -14,6 +14,7 @@ mod best;
 mod decisions;
 mod looks;
 mod notes;
+mod overall;
 mod thresholds;
 
 pub(super) fn point(values: &[(&str, u64)]) -> Point {
