@@ -166,6 +166,9 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     for name in rows.options.more {
         columns.push(figures(rows, name.metric(), metric::heading(name.metric())).0);
     }
+    for name in rows.options.own {
+        columns.push(figures(rows, name, name).0);
+    }
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, PEAK_RSS, long(PEAK_RSS, metric::short_heading(PEAK_RSS))).0);
     }
