@@ -11,5 +11,7 @@ statistics:
     cargo bench -p lab --bench statistics
 swift-root:
     cargo build --release && workers/swift-root
+man:
+    cargo run --release -- man target/man
 ci:
     .ci/run

@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    Context, baseline, bench, cat, check, compare, delete, doctor, export, fleece, history, import,
-    init, label, list, numbers, report, run, sample, self_test, show,
+    Context, baseline, bench, cat, check, compare, completions, delete, doctor, export, fleece,
+    history, import, init, label, list, man, numbers, report, run, sample, self_test, show,
 };
 
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with
@@ -70,6 +70,11 @@ pub(crate) enum Task {
     /// Draw random records of files and streams, unbiased and with as few reads as possible
     #[command(arg_required_else_help = true)]
     Sample(Box<sample::SampleArgs>),
+    /// Print what a shell needs to complete what is typed
+    Completions(completions::CompletionsArgs),
+    /// Write the manual pages into a directory
+    #[command(hide = true)]
+    Man(man::ManArgs),
     /// Give a run another label; an empty one removes it
     Label(label::LabelArgs),
     /// Remove runs from the store, or all that was made for them from the cache directory
@@ -97,6 +102,8 @@ impl Task {
             Task::Import(args) => import::run(&args, context),
             Task::Export(args) => export::run(&args, context),
             Task::Sample(args) => Ok(sample::run(&args, context)),
+            Task::Completions(args) => completions::run(&args, context),
+            Task::Man(args) => man::run(&args, context),
             Task::Label(args) => label::run(&args, context),
             Task::Delete(args) => delete::run(&args, context),
         }

@@ -3,6 +3,7 @@
 mod atomic_file;
 mod cli;
 mod commands;
+mod default_options;
 mod experiments;
 mod import;
 mod measuring;
@@ -29,7 +30,7 @@ static ALLOCATOR: lab::count::CountingAllocator = lab::count::CountingAllocator;
 fn main() -> ExitCode {
     let ended = hidden::run().unwrap_or_else(|| {
         let (Cli { store, task }, experiments) = run_flags::parse()?;
-        task.run(&Context { store, experiments })
+        task.run(&Context { store, experiments, command: run_flags::command })
     });
     ended.unwrap_or_else(|error| exit::of_error(&error))
 }

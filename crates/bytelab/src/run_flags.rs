@@ -18,6 +18,7 @@ use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
 use crate::commands::run::ProgressArgs;
 use crate::commands::study::StudyRequest;
+use crate::default_options::with_defaults;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
 use crate::pattern;
@@ -82,8 +83,9 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
         definition = Some(declared.definition);
         experiments.push(declared.experiment);
     }
+    let arguments = with_defaults(&command, std::env::args_os().collect())?;
     let matches = command
-        .try_get_matches_from_mut(std::env::args_os())
+        .try_get_matches_from_mut(arguments)
         .unwrap_or_else(|error| refuse(&error, command.clone()));
     let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let of_task = TASKS.iter().find_map(|task| matches.subcommand_matches(task));
@@ -309,7 +311,8 @@ fn reserved_names() -> ReservedNames<'static> {
     ReservedNames { experiments: experiments::names(), flags: flags.chain(builtin).collect() }
 }
 
-fn command(experiments: &[Experiment]) -> Command {
+/// The whole command line, with the params of these experiments as flags.
+pub(crate) fn command(experiments: &[Experiment]) -> Command {
     let with = |of_task: fn(&Experiment) -> Command| {
         move |task: Command| {
             experiments.iter().fold(task, |task, experiment| task.subcommand(of_task(experiment)))

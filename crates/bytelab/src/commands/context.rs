@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use anyhow::Result;
+use lab::experiment::Experiment;
 
 use crate::experiments::Catalogue;
 use crate::report::Layout;
@@ -13,6 +14,8 @@ pub(crate) struct Context {
     /// The flag `--store`.
     pub(crate) store: Option<OsString>,
     pub(crate) experiments: Catalogue,
+    /// The whole command line, with the params of these experiments as flags.
+    pub(crate) command: fn(&[Experiment]) -> clap::Command,
 }
 
 impl Context {

@@ -11,7 +11,9 @@ use lab::analyze::analyze;
 use lab::run::{Cell, Run};
 
 use super::context::Context;
+use super::output::own_metrics;
 use crate::experiments::custom;
+use crate::report::TableOptions;
 use crate::report::export::{self, FORMATS, Format, Kind, Options, Parameters};
 use crate::{atomic_file, store};
 
@@ -58,7 +60,9 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     let run = store::load(store.as_mut(), &args.id)?;
     let analysis = analyze(&run);
     let parameters = parameters(&run);
-    let options = Options { parameters: Some(&parameters), ..Options::default() };
+    let own = own_metrics(&run);
+    let table = TableOptions { own: &own, ..TableOptions::default() };
+    let options = Options { table, parameters: Some(&parameters) };
     let left_out = match path {
         Some(path) => {
             atomic_file::write(path, |file| export::write(format, &run, &analysis, options, file))

@@ -8,6 +8,7 @@ use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
 
 use super::context::layout;
+use crate::experiments::custom;
 use crate::report::{self, More, Order, TableOptions, TimeUnit};
 
 #[derive(Args, Clone)]
@@ -55,8 +56,14 @@ pub(crate) struct TableArgs {
 impl TableArgs {
     pub(crate) fn options(self) -> TableOptions<'static> {
         let TableArgs { time_unit, sort } = self;
-        TableOptions { more: &[], time_unit, order: sort.unwrap_or_default() }
+        TableOptions { more: &[], own: &[], time_unit, order: sort.unwrap_or_default() }
     }
+}
+
+/// The metrics that only the definition of the run gives.
+pub(crate) fn own_metrics(run: &Run) -> Vec<String> {
+    let definition = run.plan.definition.as_ref();
+    definition.map(|own| custom::own_metrics(&own.text)).unwrap_or_default()
 }
 
 pub(crate) fn print(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<Analysis> {
@@ -67,7 +74,8 @@ pub(crate) fn print(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<
         writeln!(out)?;
     } else {
         let layout = layout();
-        let table = TableOptions { more: &output.columns, ..table.options() };
+        let own = own_metrics(run);
+        let table = TableOptions { more: &output.columns, own: &own, ..table.options() };
         let shown = report::Shown { table, all_notes: output.notes };
         out.write_all(report::text(run, &analysis, shown, &layout).as_bytes())?;
         if output.percentiles {

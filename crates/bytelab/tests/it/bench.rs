@@ -21,7 +21,7 @@ impl World {
         }
     }
 
-    fn bench_json(&self, args: &[&str]) -> Value {
+    pub(crate) fn bench_json(&self, args: &[&str]) -> Value {
         let ran = self.bench(&[args, &["--json"]].concat());
         let json = serde_json::from_str(&ran.stdout);
         json.unwrap_or_else(|error| panic!("{error}: {} {}{}", ran.code, ran.stdout, ran.stderr))
@@ -107,6 +107,13 @@ fn a_command_that_fails_ends_the_bench_unless_that_is_ignored() {
         (&["-i=x", "true"], 2, &[], "write exit codes with commas"),
         (&["-r", "1", "nosuchprogram -x"], 1, &[], "nosuchprogram is not installed\n"),
         (&["-r", "1", "--timeout", "50ms", "sleep 100"], 1, &[], "no answer within 0.05 s"),
+        (
+            &["-r", "2", "-i", "--timeout", "80ms", "echo x >>log; sleep 100 & wait"],
+            0,
+            &["x", "x"],
+            "",
+        ),
+        (&["-r", "1", "-i=1", "--timeout", "80ms", "sleep 100"], 1, &[], "no answer within 0.08 s"),
         (&["-r", "1", "-p", "false", "true"], 1, &[], "true: hook prepare: false ended with"),
         (&["-r", "1", "-s", "false", "echo x >>log"], 1, &[], "hook setup: false ended with"),
         (&["-r", "1", "--conclude", "false", "true"], 1, &[], "hook conclude: false ended with"),

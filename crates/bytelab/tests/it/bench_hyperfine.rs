@@ -326,7 +326,6 @@ fn exported(file: &Path) -> Vec<(String, usize, Value, Value)> {
 
 /// The other program is that of the variable `HYPERFINE`.
 #[test]
-#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 fn each_flag_does_what_it_does_in_hyperfine() {
     let Some(hyperfine) = std::env::var_os("HYPERFINE") else {
         println!("skipped: HYPERFINE names no program (see .ci/run)");

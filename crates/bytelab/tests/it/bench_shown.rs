@@ -68,3 +68,82 @@ fn the_table_has_colours_or_none_or_is_left_out() {
     assert_eq!(with("none"), "");
     assert_eq!(world.bench(&["--style", "green", "true"]).code, 2);
 }
+
+#[test]
+fn flags_of_every_invocation_stand_in_a_variable() {
+    let world = World::new();
+    let with = |options: &str, args: &[&str]| {
+        let mut command = world.command(args);
+        let ran = command.env("BYTELAB_OPTIONS", options).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (ran.status.code(), text(ran.stdout), text(ran.stderr))
+    };
+    let bench = ["bench", "-r", "1", "true"];
+    let (code, shown, told) = with("--style none --notes", &bench);
+    assert_eq!((code, shown.as_str()), (Some(0), ""), "{told}");
+    let (code, shown, _) = with("--style none", &[&bench[..], &["--style", "nocolor"]].concat());
+    assert!(code == Some(0) && shown.contains("true"), "{shown}");
+    assert_eq!(with("--style none", &["history"]).0, Some(0));
+    let (code, _, told) = with("--stile none", &bench);
+    assert_eq!(code, Some(2));
+    assert!(told.contains("BYTELAB_OPTIONS: --stile is a flag of no subcommand"), "{told}");
+    let file = world.path("own.toml");
+    std::fs::write(&file, "[[method]]\nname = 'a'\ncommand = 'true'\n").unwrap();
+    let (code, _, told) = with("--rounds 2", &["run", file.to_str().unwrap(), "--dry-run"]);
+    assert_eq!(code, Some(0), "{told}");
+}
+
+#[test]
+fn a_figure_that_commands_print_is_a_metric() {
+    let world = World::new();
+    let metric = r"rps=(\d+) requests/s";
+    let args = ["-r", "6", "--metric", metric, "echo 1200 requests/s", "echo 300 requests/s"];
+    let ran = world.bench(&[&args[..], &["--export-csv", "out.csv"]].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let markdown = world.run(&["export", "latest", "--format", "markdown"]).stdout;
+    for text in [&ran.stdout, &world.run(&["show", "latest"]).stdout, &markdown] {
+        assert!(text.contains("rps"), "{text}");
+        let line = text.lines().find(|line| line.contains("echo 300") && line.contains("ms"));
+        let line = line.or(text.lines().find(|line| line.contains("echo 300"))).unwrap();
+        assert!(line.split_whitespace().any(|word| word == "300"), "{line}");
+    }
+    let csv = std::fs::read_to_string(world.path("out.csv")).unwrap();
+    assert!(csv.contains("rps") && csv.contains("1200"), "{csv}");
+    let plotted = world.run(&["history", "--plot", "echo 300 requests/s", "--metric", "rps"]);
+    assert_eq!(plotted.code, 0, "{}", plotted.stderr);
+    for (args, code, part) in [
+        (&["--metric", "rps=x", "echo y"][..], 1, "metric rps: nothing in its output matches x"),
+        (&["--metric", "rps=(", "true"], 2, "metrics.rps: metric rps: \"(\": "),
+        (&["--metric", "wall_ns=x", "true"], 2, "metric wall_ns: it means something else"),
+        (&["--metric", "rps", "true"], 2, "write NAME=REGEX"),
+        (&["--metric", "rps=x", "--show-output", "true"], 2, "cannot be used with"),
+    ] {
+        let ran = world.bench(&[&["-r", "1"], args].concat());
+        assert_eq!(ran.code, code, "{args:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(part), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn copies_run_at_the_same_time() {
+    let world = World::new();
+    // Each copy waits until all three are there.
+    let command = "echo x >>log; until [ $(wc -l <log) -ge 3 ]; do :; done";
+    let ran = world.bench(&["-r", "1", "--parallel", "3", command]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(world.lines("log").len(), 3);
+    assert!(ran.stdout.contains("copies_per_s"), "{}", ran.stdout);
+    std::fs::write(world.path("data"), vec![b'x'; 1000]).unwrap();
+    let args = ["-r", "3", "--counting", "1", "--parallel", "2", "--data", "data", "cat data"];
+    let json = world.bench_json(&args);
+    let sample = &json["cells"][0]["samples"]["wall_ns"];
+    assert_eq!(sample.as_array().unwrap().len(), 3, "{json}");
+    let metrics = &json["cells"][0]["metrics"];
+    let [wall, rate] =
+        ["wall_ns", "copies_per_s"].map(|name| metrics[name]["p100"].as_f64().unwrap());
+    let least = metrics["copies_per_s"]["p0"].as_f64().unwrap();
+    assert!((least * wall / 2e9 - 1.0).abs() < 1e-6 && rate >= least, "{metrics}");
+    let failed = world.bench(&["-r", "1", "--parallel", "2", "mkdir only-once"]);
+    assert_eq!(failed.code, 1, "{}{}", failed.stdout, failed.stderr);
+    assert_eq!(world.bench(&["--parallel", "2", "--show-output", "true"]).code, 2);
+}

@@ -59,6 +59,7 @@ impl World {
             .env_remove("XDG_DATA_HOME")
             .env_remove("XDG_CACHE_HOME")
             .env_remove("BYTELAB_STORE")
+            .env_remove("BYTELAB_OPTIONS")
             .env_remove("BYTELAB_DATA_DIR")
             .env_remove("COLUMNS");
         command

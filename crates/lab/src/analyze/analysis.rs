@@ -1,9 +1,8 @@
 //! The results of a run. They are derived and never stored.
 
-use serde::Serialize;
-
 use crate::param::Point;
 use crate::run::Warning;
+use serde::Serialize;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
@@ -15,10 +14,31 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// Each method compared with itself at another word or path of a param.
     pub across: Vec<ParamComparison>,
+    /// Each method over all points of the run, if there are several.
+    pub overall: Vec<Overall>,
     /// The outcomes of the thresholds, by threshold, method and point.
     pub thresholds: Vec<ThresholdOutcome>,
     /// The notes of the run, then those found in its samples.
     pub notes: Vec<Warning>,
+}
+
+/// A method over all points, each of which has the same weight. Times that differ by orders of
+/// magnitude have no common mean; their ratios do (Fleming and Wallace 1986).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Overall {
+    pub method: String,
+    pub reference: String,
+    pub metric: &'static str,
+    /// The number of pairs of cells: a method that does not read a param has one for all its
+    /// values.
+    pub points: usize,
+    /// The number of sessions in which all of these pairs were measured.
+    pub sessions: usize,
+    pub ratio: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// The confidence level of the interval. All of a run hold together at 95 %.
+    pub level: f64,
 }
 
 /// The cells of one full point, which are compared with each other.

@@ -74,6 +74,6 @@ pub(super) fn sessions_since(run: &Run) -> Vec<Option<u32>> {
 
 /// When the session was measured, counted in sessions: one that was interrupted is taken again
 /// under a higher number, in the same place.
-fn place(run: &Run, session: u32) -> u32 {
+pub(super) fn place(run: &Run, session: u32) -> u32 {
     session % run.plan.sessions.max(1)
 }

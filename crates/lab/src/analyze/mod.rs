@@ -16,6 +16,7 @@ pub mod latency;
 mod leaving;
 mod look;
 mod noise;
+mod overall;
 mod pareto;
 mod preview;
 mod sides;
@@ -30,7 +31,7 @@ use crate::run::{Measure, Run};
 
 use self::analysis::ALPHA;
 pub use self::analysis::{
-    Analysis, CellSummary, Comparison, Family, Held, ParamComparison, Percentile, Summary,
+    Analysis, CellSummary, Comparison, Family, Held, Overall, ParamComparison, Percentile, Summary,
     ThresholdOutcome, Verdict,
 };
 pub use self::check::{
@@ -61,7 +62,8 @@ pub fn analyze(run: &Run) -> Analysis {
     notes.extend(diagnostics::warnings(run, &wrong, &families, &comparisons));
     let across = across::compare_all(run, &wrong, &families);
     let thresholds = thresholds::check(run, &cells, &families, &comparisons);
-    Analysis { cells, families, comparisons, across, thresholds, notes }
+    let overall = overall::overall(run, &families);
+    Analysis { cells, families, comparisons, across, overall, thresholds, notes }
 }
 
 /// The measures by which the methods of each point are compared, chosen from the available samples.

@@ -37,6 +37,7 @@ pub fn preview(run: &Run, look: Option<&Decided>) -> Analysis {
         families,
         comparisons,
         across: Vec::new(),
+        overall: Vec::new(),
         thresholds: Vec::new(),
         notes: Vec::new(),
     }

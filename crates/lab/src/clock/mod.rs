@@ -144,6 +144,12 @@ impl TreeUsage {
         TreeUsage { cpu, counts: Usage::from_rusage(usage) }
     }
 
+    /// The usage of both.
+    #[must_use]
+    pub(crate) fn plus(&self, other: &TreeUsage) -> TreeUsage {
+        TreeUsage { cpu: self.cpu + other.cpu, counts: self.counts.plus(&other.counts) }
+    }
+
     /// The difference from `before`.
     #[must_use]
     pub(crate) fn since(&self, before: &TreeUsage) -> TreeUsage {

@@ -1,6 +1,7 @@
 //! The definition of an experiment: an `Experiment` is a job, its params and the methods that
 //! compete.
 
+mod printed_metric;
 #[cfg(test)]
 mod tests;
 
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+pub use self::printed_metric::PrintedMetric;
 use crate::param::{Param, Point, Value};
 use crate::run::Role;
 use crate::stop::Stop;
@@ -247,6 +249,10 @@ pub struct Command {
     pub output: Destination,
     pub answer: Answer,
     pub accepts: ExitCodes,
+    /// The number of processes that run it at the same time in each sample; 0 is one as well.
+    pub copies: u32,
+    /// The figures that the command prints.
+    pub metrics: Vec<PrintedMetric>,
     /// Variables of its environment, besides those of the lab.
     pub env: Vec<(String, String)>,
 }

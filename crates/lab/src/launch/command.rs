@@ -6,15 +6,17 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use regex_lite::Regex;
+
 use super::expanded::ExpandedCommand;
 use super::orphans::Known;
 use super::output::Output;
 use super::process::{ChildStdio, Process, describe};
 use super::{Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
-use crate::counters::Counters;
-use crate::experiment::{Command, ExitCodes};
-use crate::metric::{EXIT_CODE, PEAK_RSS};
+use crate::counters::{Counters, Reading};
+use crate::experiment::{Command, ExitCodes, PrintedMetric};
+use crate::metric::{COPIES_PER_S, EXIT_CODE, PEAK_RSS};
 use crate::param::Point;
 use crate::protocol::Done;
 
@@ -22,6 +24,7 @@ pub(super) struct CommandRunner {
     command: Command,
     expanded: ExpandedCommand,
     output: Output,
+    printed: Vec<(PrintedMetric, Regex)>,
     /// The size of the data or of the command's input, because a command cannot report what it
     /// read.
     bytes: u64,
@@ -35,7 +38,8 @@ pub(super) struct CommandRunner {
 impl CommandRunner {
     pub(super) fn new(command: Command, limits: Limits, fresh: bool) -> CommandRunner {
         let (expanded, output) = (ExpandedCommand::default(), Output::Nothing);
-        CommandRunner { command, expanded, output, bytes: 0, limits, fresh, no_noop: None }
+        let printed = Vec::new();
+        CommandRunner { command, expanded, output, printed, bytes: 0, limits, fresh, no_noop: None }
     }
 
     /// Runs it once; `started` receives its process id. Ends the processes that it leaves running.
@@ -77,26 +81,76 @@ impl CommandRunner {
         process.watched = self.output.watched();
         process.discard(piped)?;
         started(process.child.id());
-        process.wait_for_exit(&self.limits, start_ns + self.limits.answer_ns)?;
-        let wall_ns = clock::now_ns() - start_ns;
+        let mut others = self.start_others(&variables)?;
+        let wall_ns = self.wait([&mut process], &mut others, start_ns)?;
         // The process has ended but is not reaped: the kernel still has its counters, but no longer
         // its memory figures.
-        let used = Counters::open(process.child.id()).read();
+        let mut used = Counters::open(process.child.id()).read();
         let ended = process.end_with_usage();
-        let (status, tree) = ended.map_err(|error| failed("waiting for it", &error))?;
+        let (mut status, mut tree) = ended.map_err(|error| failed("waiting for it", &error))?;
+        for copy in &mut others {
+            let ended = copy.end_with_usage();
+            let (other, own) = ended.map_err(|error| failed("waiting for it", &error))?;
+            tree = tree.plus(&own);
+            if !other.success() && self.expanded.accepts.contain(status.code()) {
+                status = other;
+            }
+        }
         if !self.expanded.accepts.contain(status.code()) {
             let how = describe(status);
             let tail = process.quoted_tail();
             return Err(RunError::Failed(format!("{name} {how}{tail}")));
         }
         let answer = self.output.answer()?;
-        let metrics = match &self.expanded.accepts {
+        let mut metrics = match &self.expanded.accepts {
             ExitCodes::Zero => Vec::new(),
             _ => vec![(EXIT_CODE.to_owned(), exit_code(status))],
         };
-        let done = Done { n, wall_ns, ops: 1, bytes: self.bytes, answer, metrics };
+        if !self.printed.is_empty() {
+            // A run that failed need not print its figures.
+            let must_print = status.success();
+            metrics.extend(figures(&self.printed, &self.output.text()?, must_print)?);
+        }
+        let copies = u64::from(self.expanded.copies);
+        if copies > 1 {
+            // What only the kernel knows of each process is not that of all.
+            used = Reading { at_rest: used.at_rest, ..Reading::default() };
+            metrics.push((COPIES_PER_S.to_owned(), copies as f64 * 1e9 / wall_ns.max(1) as f64));
+        }
+        let done = Done { n, wall_ns, ops: 1, bytes: self.bytes * copies, answer, metrics };
         let used = used.of_tree(&tree);
         Ok(RawSample { done, used, startup_ns: Some(startup_ns), ..RawSample::default() })
+    }
+
+    /// Waits until all have ended, without reaping them, and returns the time since the start.
+    fn wait(
+        &self,
+        first: [&mut Process; 1],
+        others: &mut [Process],
+        start_ns: u64,
+    ) -> Result<u64, RunError> {
+        let deadline_ns = start_ns.saturating_add(self.limits.answer_ns);
+        let mut all = first.into_iter().chain(others);
+        let waited = all.try_for_each(|copy| copy.wait_for_exit(&self.limits, deadline_ns));
+        let wall_ns = clock::now_ns() - start_ns;
+        // Where every failure counts, so does a run that took too long: it is killed afterwards.
+        let is_late = wall_ns >= self.limits.answer_ns && self.expanded.accepts == ExitCodes::All;
+        match waited {
+            Err(RunError::Failed(_)) if is_late => Ok(wall_ns),
+            waited => waited.map(|()| wall_ns),
+        }
+    }
+
+    /// The copies besides the first one, whose output is discarded as that of the first one is.
+    fn start_others(&self, variables: &[(&str, String)]) -> Result<Vec<Process>, RunError> {
+        let start = |_| {
+            let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
+            let failed = |error| RunError::Failed(format!("its output: {error}"));
+            let (stdout, _) = Output::Nothing.stdout().map_err(failed)?;
+            let stdio = ChildStdio::Given(stdin, stdout);
+            Process::spawn(&self.expanded.argv, stdio, variables, self.limits.dir.as_deref())
+        };
+        (1..self.expanded.copies).map(start).collect()
     }
 
     /// The time to start and end a process at this moment.
@@ -114,6 +168,32 @@ impl CommandRunner {
             }
         }
     }
+}
+
+/// The values of the metrics in this text.
+fn figures(
+    printed: &[(PrintedMetric, Regex)],
+    text: &str,
+    must_print: bool,
+) -> Result<Vec<(String, f64)>, RunError> {
+    let mut found = Vec::new();
+    for (metric, regex) in printed {
+        let captured = regex.captures(text).and_then(|groups| groups.get(1).or(groups.get(0)));
+        let value = captured.and_then(|value| value.as_str().trim().parse::<f64>().ok());
+        match value.filter(|value| value.is_finite()) {
+            Some(value) => found.push((metric.name.clone(), value)),
+            None if !must_print => {}
+            None => {
+                let (name, pattern) = (&metric.name, metric.pattern());
+                let what = captured.map_or(
+                    "nothing in its output matches",
+                    |_| "what its output has is no number by",
+                );
+                return Err(RunError::Failed(format!("metric {name}: {what} {pattern}")));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The code by which a shell reports how a command ended.
@@ -136,6 +216,11 @@ impl Runner for CommandRunner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.expanded = ExpandedCommand::new(&self.command, arguments);
         self.output = Output::new(&self.expanded, &self.limits)?;
+        let printed = self.expanded.metrics.iter();
+        let printed = printed.map(|metric| Ok((metric.clone(), metric.regex()?)));
+        self.printed = printed
+            .collect::<anyhow::Result<_>>()
+            .map_err(|error| RunError::Failed(format!("{error:#}")))?;
         let data = arguments.text("file").ok().or(self.expanded.input.as_deref());
         let data = data.and_then(|file| std::fs::metadata(path(file, &self.limits)).ok());
         self.bytes = data.filter(std::fs::Metadata::is_file).map_or(0, |file| file.len());
@@ -186,6 +271,44 @@ pub(super) fn input(file: Option<&str>, limits: &Limits) -> Result<OwnedFd, RunE
 mod tests {
     use super::*;
     use crate::stop::Stop;
+
+    #[test]
+    fn a_figure_is_the_first_group_where_its_pattern_matches_first() {
+        let check = |pattern: &str, text: &str, expected: Result<f64, &str>| {
+            let metric = PrintedMetric::new("rps", pattern).unwrap();
+            let regex = metric.regex().unwrap();
+            let found = figures(&[(metric, regex)], text, true);
+            match (found, expected) {
+                (Ok(found), Ok(value)) => assert_eq!(found, [("rps".to_owned(), value)], "{text}"),
+                (Err(RunError::Failed(why)), Err(part)) => assert!(why.contains(part), "{why}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        };
+        check(r"(\d+) requests/s", "7 errors\n1200 requests/s\n9 requests/s", Ok(1200.0));
+        check(r"took ([0-9.e+-]+)", "took 1.5e3 ms", Ok(1500.0));
+        check(r"\d+", "no 12", Ok(12.0));
+        check(r"rate: (.*)", "rate: -0.5", Ok(-0.5));
+        check(r"(\d+) requests/s", "", Err("metric rps: nothing in its output matches (\\d+)"));
+        check(r"rate: (.*)", "rate: fast", Err("is no number by rate: (.*)"));
+        check(r"rate: (.*)", "rate: inf", Err("is no number"));
+        let metric = PrintedMetric::new("rps", "x").unwrap();
+        let regex = metric.regex().unwrap();
+        assert_eq!(figures(&[(metric, regex)], "", false).unwrap(), []);
+    }
+
+    #[test]
+    fn a_metric_has_a_name_of_its_own_and_a_pattern() {
+        for (name, pattern, part) in [
+            ("", "x", "a name is made of"),
+            ("Rps", "x", "a name is made of"),
+            ("wall_ns", "x", "it means something else"),
+            ("exit_code", "x", "it means something else"),
+            ("rps", "(", "metric rps: \"(\": "),
+        ] {
+            let refused = PrintedMetric::new(name, pattern).unwrap_err().to_string();
+            assert!(refused.contains(part), "{refused}");
+        }
+    }
 
     #[test]
     fn the_payload_is_the_data_else_the_input_and_no_other_file() {

@@ -1,6 +1,6 @@
 //! A plain command in which the names are replaced by the values of its point.
 
-use crate::experiment::{Answer, Command, Destination, ExitCodes};
+use crate::experiment::{Answer, Command, Destination, ExitCodes, PrintedMetric};
 use crate::param::Point;
 use crate::template::fill;
 
@@ -11,6 +11,8 @@ pub(super) struct ExpandedCommand {
     pub(super) output: Destination,
     pub(super) answer: Answer,
     pub(super) accepts: ExitCodes,
+    pub(super) copies: u32,
+    pub(super) metrics: Vec<PrintedMetric>,
     pub(super) shell: Option<Vec<String>>,
     env: Vec<(String, String)>,
 }
@@ -34,7 +36,8 @@ impl ExpandedCommand {
         let input = command.input.as_ref().map(plain);
         let env = command.env.iter().map(|(name, value)| (name.clone(), plain(value))).collect();
         let (accepts, shell) = (command.accepts.clone(), command.shell.clone());
-        ExpandedCommand { argv, input, output, answer, accepts, shell, env }
+        let (copies, metrics) = (command.copies.max(1), command.metrics.clone());
+        ExpandedCommand { argv, input, output, answer, accepts, copies, metrics, shell, env }
     }
 
     /// The name of the command in errors.

@@ -13,6 +13,8 @@ use crate::experiment::{Answer, Destination};
 
 /// Maximum output of a command whose output is its answer.
 pub(super) const OUTPUT_LIMIT_BYTES: u64 = 1 << 30;
+/// Figures are searched for up to here.
+const TEXT_BYTES: u64 = 16 << 20;
 /// A single line of up to this length is the answer itself.
 const LINE_BYTES: usize = 64;
 
@@ -27,6 +29,8 @@ pub(super) enum Output {
     To(PathBuf),
     /// The command's standard output goes to this file.
     Memory(File),
+    /// The same, but it is no answer: the figures in it are read.
+    Figures(File),
     /// The command writes this file itself.
     File(PathBuf),
 }
@@ -35,13 +39,14 @@ impl Output {
     pub(super) fn new(command: &ExpandedCommand, limits: &Limits) -> Result<Output, RunError> {
         let dir = limits.dir.as_deref().unwrap_or(Path::new(""));
         Ok(match (&command.answer, &command.output) {
+            (Answer::None, Destination::Nowhere) if !command.metrics.is_empty() => {
+                Output::Figures(in_memory()?)
+            }
             (Answer::None, Destination::Nowhere) => Output::Nothing,
             (Answer::None, Destination::Pipe) => Output::Pipe,
             (Answer::None, Destination::Shown) => Output::Shown,
             (Answer::None, Destination::File(path)) => Output::To(dir.join(path)),
-            (Answer::Output, _) => memory()
-                .map(Output::Memory)
-                .map_err(|error| RunError::Failed(format!("a file in memory: {error}")))?,
+            (Answer::Output, _) => Output::Memory(in_memory()?),
             (Answer::File(path), _) => Output::File(dir.join(path)),
         })
     }
@@ -50,7 +55,9 @@ impl Output {
     pub(super) fn clear(&mut self) -> Result<(), RunError> {
         let cleared = match self {
             Output::Nothing | Output::Pipe | Output::Shown | Output::To(_) => Ok(()),
-            Output::Memory(memory) => memory.set_len(0).and_then(|()| memory.rewind()),
+            Output::Memory(memory) | Output::Figures(memory) => {
+                memory.set_len(0).and_then(|()| memory.rewind())
+            }
             Output::File(path) => match fs::remove_file(path) {
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
                 removed => removed,
@@ -70,7 +77,7 @@ impl Output {
     /// The standard output of the command where nothing is shown, and the other end of its pipe.
     pub(super) fn stdout(&self) -> io::Result<(OwnedFd, Option<PipeReader>)> {
         let stdout = match self {
-            Output::Memory(memory) => memory.try_clone()?,
+            Output::Memory(memory) | Output::Figures(memory) => memory.try_clone()?,
             Output::To(path) => File::create(path).map_err(|error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             })?,
@@ -87,7 +94,7 @@ impl Output {
     pub(super) fn stdout_path(&self) -> String {
         match self {
             #[cfg(target_os = "linux")]
-            Output::Memory(memory) => {
+            Output::Memory(memory) | Output::Figures(memory) => {
                 use std::os::fd::AsRawFd;
                 format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd())
             }
@@ -99,14 +106,16 @@ impl Output {
     /// The file whose size shows how much was printed.
     pub(super) fn watched(&self) -> Option<File> {
         match self {
-            Output::Memory(memory) => memory.try_clone().ok(),
+            Output::Memory(memory) | Output::Figures(memory) => memory.try_clone().ok(),
             _ => None,
         }
     }
 
     pub(super) fn answer(&mut self) -> Result<Option<String>, RunError> {
         let answered = match self {
-            Output::Nothing | Output::Pipe | Output::Shown | Output::To(_) => return Ok(None),
+            Output::Nothing | Output::Pipe | Output::Shown | Output::To(_) | Output::Figures(_) => {
+                return Ok(None);
+            }
             Output::Memory(memory) => memory.rewind().and_then(|()| answer_of(memory)),
             // Opening a FIFO would block forever.
             Output::File(path) => match fs::metadata(&*path) {
@@ -122,12 +131,27 @@ impl Output {
         answered.map(Some).map_err(failed)
     }
 
+    /// The start of what was printed, where it was kept.
+    pub(super) fn text(&mut self) -> Result<String, RunError> {
+        let (Output::Memory(memory) | Output::Figures(memory)) = self else {
+            return Ok(String::new());
+        };
+        let mut bytes = Vec::new();
+        let read = memory.rewind().and_then(|()| memory.take(TEXT_BYTES).read_to_end(&mut bytes));
+        read.map_err(|error| RunError::Failed(format!("its output: {error}")))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     fn name(&self) -> String {
         match self {
             Output::File(path) => path.display().to_string(),
             _ => "its output".to_owned(),
         }
     }
+}
+
+fn in_memory() -> Result<File, RunError> {
+    memory().map_err(|error| RunError::Failed(format!("a file in memory: {error}")))
 }
 
 /// A file in memory.

@@ -244,7 +244,7 @@ impl Process {
 
     fn take_discarded(&mut self) {
         let Some(pipe) = &self.discarded else { return };
-        let mut buffer = [0; 64 << 10];
+        let mut buffer = vec![0; 64 << 10];
         // As with the standard error, the deadline is still checked.
         for _ in 0..16 {
             match rustix::io::read(pipe, &mut buffer) {

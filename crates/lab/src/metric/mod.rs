@@ -194,6 +194,10 @@ pub const PEAK_RSS: &str = "peak_rss_bytes";
 /// ended it.
 pub const EXIT_CODE: &str = "exit_code";
 
+/// Of a plain command that is run several times at the same time: how many of these runs end in a
+/// second.
+pub const COPIES_PER_S: &str = "copies_per_s";
+
 /// Whether the counting pass takes this metric. All other metrics are never taken from that pass.
 pub fn is_counted_apart(name: &str) -> bool {
     find(name).is_some_and(|metric| metric.pass == Pass::Counting)

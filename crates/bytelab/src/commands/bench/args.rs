@@ -66,6 +66,14 @@ pub(super) struct RunsArgs {
     /// Time for one run; a command that takes longer is killed [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(super) timeout: Option<Duration>,
+    /// Run N copies of a command at the same time
+    ///
+    /// A run is that of all copies together: it ends with the last of them, and its CPU time is the
+    /// sum; `copies_per_s` is how many end in a second. What is counted is that of one copy.
+    #[arg(long, value_name = "N", hide_short_help = true,
+          value_parser = clap::value_parser!(u32).range(1..=1024),
+          conflicts_with_all = ["metric", "output", "show_output", "same_output"])]
+    pub(super) parallel: Option<u32>,
     /// Runs that count memory and system calls [default: 5; 0 with --runs]
     ///
     /// They come after all others, and their times do not count.
@@ -148,6 +156,13 @@ pub(super) struct StreamsArgs {
     /// Show what the commands print: the same as --output inherit
     #[arg(long, conflicts_with = "output")]
     pub(super) show_output: bool,
+    /// A figure that the commands print, such as 'rps=(\d+) requests/s'
+    ///
+    /// The first group of the regular expression, where it matches first in their standard output,
+    /// is the value of the metric, which is a column of the table.
+    #[arg(long, value_name = "NAME=REGEX", value_parser = metric, hide_short_help = true,
+          conflicts_with_all = ["output", "show_output"])]
+    pub(super) metric: Vec<(String, String)>,
     /// All commands must print the same
     #[arg(long, conflicts_with_all = ["output", "show_output"])]
     pub(super) same_output: bool,
@@ -229,6 +244,15 @@ fn variable(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write NAME=VALUE"),
+    }
+}
+
+fn metric(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('=') {
+        Some((name, pattern)) if !name.is_empty() && !pattern.is_empty() => {
+            Ok((name.to_owned(), pattern.to_owned()))
+        }
+        _ => Err("write NAME=REGEX, such as 'rps=(\\d+) requests/s'"),
     }
 }
 

@@ -53,7 +53,9 @@ impl Commands {
         let parameters = parameters(args)?;
         let all = of_revisions(combinations(&parameters)?, revisions)?;
         let mut typed = typed(args)?;
-        typed.iter_mut().for_each(|one| one.of_revision = !revisions.is_empty());
+        for one in &mut typed {
+            one.of_revision = !revisions.is_empty();
+        }
         for Parameter { name, .. } in &parameters {
             ensure!(
                 is_used(args, name),
@@ -70,6 +72,7 @@ impl Commands {
             shell: &shell,
             input: input.map(|input| existing("--input", input)).transpose()?,
             env: own_env,
+            copies: args.runs.parallel,
             failures: around.ignore_failure.clone().unwrap_or(Failures::None),
             methods: Vec::new(),
             names: HashSet::new(),
@@ -118,6 +121,7 @@ struct Builder<'a> {
     shell: &'a Shell,
     input: Option<String>,
     env: Vec<(String, String)>,
+    copies: Option<u32>,
     failures: Failures,
     methods: Vec<Method>,
     names: HashSet<String>,
@@ -160,6 +164,7 @@ impl Builder<'_> {
             input: self.input.clone(),
             output: typed.output.map(|output| output_of(output, values)).transpose()?,
             env: self.env.iter().map(|(key, text)| (key.clone(), filled(text, values))).collect(),
+            copies: self.copies,
             failures: self.failures.clone(),
             parameters: shown
                 .iter()

@@ -14,6 +14,8 @@ pub(super) struct Definition {
     pub(super) plan: Vec<(&'static str, String)>,
     pub(super) data: Option<String>,
     pub(super) same_output: bool,
+    /// Metrics that the commands print, with their patterns.
+    pub(super) metrics: Vec<(String, String)>,
     pub(super) setup: Option<Script>,
     pub(super) cleanup: Option<Script>,
     pub(super) methods: Vec<Method>,
@@ -29,6 +31,7 @@ pub(super) struct Method {
     pub(super) input: Option<String>,
     pub(super) output: Option<String>,
     pub(super) env: Vec<(String, String)>,
+    pub(super) copies: Option<u32>,
     pub(super) failures: Failures,
     /// The values that were put in.
     pub(super) parameters: Vec<(String, String)>,
@@ -75,6 +78,14 @@ impl Definition {
         if self.same_output {
             out.push_str("\n[answer]\nfrom = \"stdout\"\n");
         }
+        if !self.metrics.is_empty() {
+            out.push_str("\n[metrics]\n");
+            let plain = |name: &str| name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
+            for (name, pattern) in &self.metrics {
+                let key = if plain(name) { name.clone() } else { string(name) };
+                line(&mut out, &key, &string(pattern));
+            }
+        }
         let hooks = [("setup", &self.setup), ("cleanup", &self.cleanup)];
         if hooks.iter().any(|(_, hook)| hook.is_some()) {
             out.push_str("\n[hooks]\n");
@@ -106,6 +117,9 @@ impl Method {
         }
         if !self.env.is_empty() {
             line(out, "env", &table(&self.env));
+        }
+        if let Some(copies) = self.copies {
+            line(out, "copies", &copies.to_string());
         }
         if !self.parameters.is_empty() {
             let pair =

@@ -10,6 +10,7 @@ use lab::run::Run;
 
 use crate::atomic_file::AtomicFile;
 use crate::commands::export::{named, parameters, tell};
+use crate::commands::output::own_metrics;
 use crate::report::TableOptions;
 use crate::report::export::{self, Format, Options};
 
@@ -64,6 +65,8 @@ impl Exports {
         table: TableOptions<'_>,
     ) -> Result<()> {
         let parameters = parameters(run);
+        let own = own_metrics(run);
+        let table = TableOptions { own: &own, ..table };
         let options = Options { table, parameters: Some(&parameters) };
         for (flag, format, file) in self.0 {
             let written = export::write(format, run, analysis, options, file.file());

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let request = with_flags(request, args);
     let reserved_names = context.experiments.reserved_names;
     let experiments = Catalogue { experiments: vec![experiment], reserved_names };
-    let context = Context { store: context.store.clone(), experiments };
+    let context = Context { store: context.store.clone(), experiments, ..*context };
     let exports = Exports::create(&args.results.export)?;
     commands.note_shell()?;
     let measured = measure(&request, &context, |run| {
@@ -112,6 +112,7 @@ fn definition(args: &BenchArgs, commands: &Commands) -> Result<Definition> {
         plan: plan(args, commands.methods.len()),
         data: args.runs.data.as_deref().map(|file| existing("--data", file)).transpose()?,
         same_output: args.streams.same_output,
+        metrics: args.streams.metric.clone(),
         setup: commands.setup.clone(),
         cleanup: commands.cleanup.clone(),
         methods: commands.methods.clone(),

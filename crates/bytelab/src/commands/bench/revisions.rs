@@ -53,7 +53,7 @@ impl Revisions {
             let is_new = revisions.all.iter().all(|other| other.name != *name);
             ensure!(is_new && !name.is_empty(), "--rev: {name:?} is given twice, or empty");
             let root = place.join(i.to_string()).display().to_string();
-            revisions.add(name, root, prefix.trim_end_matches('\n'), stop)?;
+            revisions.add(name, &root, prefix.trim_end_matches('\n'), stop)?;
         }
         for Revision { name, tree } in &revisions.all {
             if let Some(build) = &args.build {
@@ -66,12 +66,12 @@ impl Revisions {
         Ok(Some(revisions))
     }
 
-    fn add(&mut self, name: &str, root: String, prefix: &str, stop: &Stop) -> Result<()> {
+    fn add(&mut self, name: &str, root: &str, prefix: &str, stop: &Stop) -> Result<()> {
         let commit = format!("{name}^{{commit}}");
         let found = git(&["rev-parse", "--verify", "--end-of-options", &commit], stop);
         let found = found.with_context(|| format!("--rev {name}"))?;
-        self.made.push(root.clone());
-        git(&["worktree", "add", "--quiet", "--detach", &root, found.trim()], stop)
+        self.made.push(root.to_owned());
+        git(&["worktree", "add", "--quiet", "--detach", root, found.trim()], stop)
             .with_context(|| format!("--rev {name}"))?;
         let tree = format!("{root}/{prefix}").trim_end_matches('/').to_owned();
         ensure!(

@@ -32,6 +32,10 @@ pub(super) struct File {
     /// What must be equal for all methods
     #[serde(default)]
     pub(super) answer: AnswerTable,
+    /// Metrics that commands print: by name, a regular expression for their standard output, whose
+    /// first group is the value
+    #[serde(default)]
+    pub(super) metrics: BTreeMap<String, At<String>>,
     /// Commands around the measuring, which are not timed
     #[serde(default)]
     pub(super) hooks: HooksTable,
@@ -183,6 +187,8 @@ pub(super) struct MethodTable {
     /// Variables in its environment, besides those of all commands
     #[serde(default)]
     pub(super) env: BTreeMap<String, At<String>>,
+    /// The number of processes that run the command at the same time in each sample [default: 1]
+    pub(super) copies: Option<At<u32>>,
     /// The exit codes with which it has done its job [default: 0]
     pub(super) exit_codes: Option<At<Vec<i32>>>,
     /// Whether its runs count whatever their exit code is

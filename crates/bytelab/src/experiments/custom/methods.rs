@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use lab::analyze::OLD;
-use lab::experiment::{Answer, Command, Destination, ExitCodes, Hooks, How, Method, SHELL};
+use lab::experiment::{
+    Answer, Command, Destination, ExitCodes, Hooks, How, Method, PrintedMetric, SHELL,
+};
 use lab::param::Param;
 use lab::run::Role;
 use lab::template;
@@ -97,6 +99,8 @@ fn how(
                 output: output(table.output.as_ref(), answer, named)?,
                 answer: answer.clone(),
                 accepts: accepts(table)?,
+                copies: copies(file, table, answer)?,
+                metrics: printed(file, table)?,
                 env: env([&file.env, &table.env], named)?,
                 ..command
             }))
@@ -138,6 +142,7 @@ fn only_of_command(
         ("shell", given(table.shell != ShellWord::default())),
         ("env", table.env.values().next().map(|value| value.span.clone())),
         ("exit_codes", table.exit_codes.as_ref().map(|codes| codes.span.clone())),
+        ("copies", table.copies.as_ref().map(|copies| copies.span.clone())),
         ("ignore_failure", given(table.ignore_failure)),
     ];
     keys.into_iter().find_map(|(key, span)| Some((key, span?)))
@@ -160,6 +165,37 @@ fn output(
         "" => return Err(Mistake::at(span, "name a file, null, pipe or inherit")),
         path => Destination::File(path.to_owned()),
     })
+}
+
+/// More copies than these are a mistake.
+const MOST_COPIES: u32 = 1024;
+
+fn copies(file: &File, table: &MethodTable, answer: &Answer) -> Result<u32, Mistake> {
+    let Some(At { value, span }) = &table.copies else { return Ok(1) };
+    if !(1..=MOST_COPIES).contains(value) {
+        return Err(Mistake::at(span, format!("{value}: allowed are 1 to {MOST_COPIES}")));
+    }
+    let is_read = *answer != Answer::None || !file.metrics.is_empty();
+    let goes_elsewhere = table.output.as_ref().is_some_and(|output| output.value != "null");
+    if *value > 1 && (is_read || goes_elsewhere) {
+        return Err(Mistake::at(span, "the output of several copies can only be discarded"));
+    }
+    Ok(*value)
+}
+
+/// The metrics that a command prints.
+fn printed(file: &File, table: &MethodTable) -> Result<Vec<PrintedMetric>, Mistake> {
+    let elsewhere = table.output.as_ref().filter(|output| output.value != "null");
+    if let (Some(output), false) = (elsewhere, file.metrics.is_empty()) {
+        return Err(Mistake::at(&output.span, "the [metrics] are read from its output"));
+    }
+    let metrics = file.metrics.iter();
+    let wrong = |span: &Range<usize>, error| Mistake::at(span, format!("{error:#}"));
+    metrics
+        .map(|(name, At { value, span })| {
+            PrintedMetric::new(name, value).map_err(|error| wrong(span, error))
+        })
+        .collect()
 }
 
 fn accepts(table: &MethodTable) -> Result<ExitCodes, Mistake> {

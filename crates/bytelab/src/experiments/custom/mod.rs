@@ -95,6 +95,15 @@ pub(crate) fn parameters(text: &str) -> BTreeMap<String, BTreeMap<String, String
     methods.into_iter().map(|method| (method.name.value, method.parameters)).collect()
 }
 
+/// The metrics that only the definition gives: those that commands print, and that of copies.
+pub(crate) fn own_metrics(text: &str) -> Vec<String> {
+    let Ok(file) = toml::from_str::<file::File>(text) else { return Vec::new() };
+    let copies = |method: &file::MethodTable| method.copies.as_ref().is_some_and(|n| n.value > 1);
+    let has_copies = file.method.iter().any(copies);
+    let copies = has_copies.then(|| lab::metric::COPIES_PER_S.to_owned());
+    file.metrics.into_keys().chain(copies).collect()
+}
+
 /// `name` stands for the file in errors.
 fn declared(
     place: &FileOrigin,

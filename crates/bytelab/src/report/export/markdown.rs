@@ -53,6 +53,10 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     if all.len() != 1 && rungs.is_empty() {
         writeln!(out, "\n{}", escaped(&answer::of_all(&all, &varying)))?;
     }
+    let over_points = answer::over_points(&analysis.overall);
+    if rungs.is_empty() && !over_points.is_empty() {
+        writeln!(out, "\n{}", escaped(&over_points))?;
+    }
     as_it_is(out, |page| across::write(page, analysis, &varying))?;
     as_it_is(out, |page| thresholds::write(page, analysis, &varying))?;
     // The page has unlimited width, so that each paragraph is one line, which Markdown wraps.

@@ -12,7 +12,9 @@ pub(crate) mod study;
 use std::collections::BTreeMap;
 use std::io;
 
-use lab::analyze::{Analysis, CellSummary, Comparison, ParamComparison, Summary, ThresholdOutcome};
+use lab::analyze::{
+    Analysis, CellSummary, Comparison, Overall, ParamComparison, Summary, ThresholdOutcome,
+};
 use lab::param::Point;
 use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
 use serde::{Serialize, Serializer};
@@ -55,6 +57,8 @@ struct Document<'a> {
     cells: Cells<'a>,
     comparisons: &'a [Comparison],
     across: &'a [ParamComparison],
+    /// The geometric mean over all points, for each method.
+    overall: &'a [Overall],
     /// Only for the user's own experiments.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     thresholds: &'a [ThresholdOutcome],
@@ -84,6 +88,7 @@ impl<'a> Document<'a> {
             cells: Cells(run, analysis),
             comparisons: &analysis.comparisons,
             across: &analysis.across,
+            overall: &analysis.overall,
             thresholds: &analysis.thresholds,
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),

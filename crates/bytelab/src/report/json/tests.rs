@@ -42,7 +42,7 @@ fn the_document_has_these_keys() {
     let mut found = Vec::new();
     keys(&document(&small()), "", &mut found);
     assert_snapshot!(found.join("\n"), @r"
-: across cells comparisons complete environment experiment families id label notes plan points question schema started
+: across cells comparisons complete environment experiment families id label notes overall plan points question schema started
 .cells[]: about answer counting digest method metrics not_counted ops pareto point role rounds samples sessions status syscalls_by_name warm_up wrong_answer
 .cells[].counting: ops reasons rounds samples sessions
 .cells[].metrics: wall_ns

@@ -1,7 +1,7 @@
 //! The answer to the experiment's question, in one sentence: what is fastest, by how much, and with
 //! what certainty; or that there is no answer, and why.
 
-use lab::analyze::{Comparison, Family, Verdict};
+use lab::analyze::{Comparison, Family, Overall, Verdict};
 use lab::metric::heading;
 
 use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
@@ -61,6 +61,34 @@ pub(crate) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
         parts.push(format!("none shown ({})", of(&open)));
     }
     format!("Fastest by point: {}.", parts.join(", "))
+}
+
+/// More methods than these are left out of the sentence.
+const METHODS_NAMED_MAX: usize = 8;
+
+/// The geometric mean of each method over all points; empty where there is none.
+pub(crate) fn over_points(all: &[Overall]) -> String {
+    let Some(first) = all.first() else { return String::new() };
+    let of = |one: &Overall| match (one.low, one.high) {
+        (Some(low), Some(high)) => {
+            let decimals = if high - low < 0.05 { 3 } else { 2 };
+            let [ratio, low, high] = [one.ratio, low, high].map(|x| times(x, decimals));
+            format!("{} takes {ratio} ({low}–{high})", one.method)
+        }
+        _ => format!("{} takes {} (no interval)", one.method, times(one.ratio, 2)),
+    };
+    let shown: Vec<String> = all.iter().take(METHODS_NAMED_MAX).map(of).collect();
+    let more = match all.len().saturating_sub(METHODS_NAMED_MAX) {
+        0 => String::new(),
+        n => format!(", and {n} more (--json has all)"),
+    };
+    let time = if first.metric == WALL_LESS_WAIT { "time less run-queue wait" } else { "time" };
+    format!(
+        "Over all {} points, of the {time} of {}: {}{more}.",
+        first.points,
+        first.reference,
+        shown.join(", ")
+    )
 }
 
 /// More points than these are counted instead of named.

@@ -36,6 +36,8 @@ pub(crate) struct Rows<'a> {
 pub(crate) struct TableOptions<'a> {
     /// Further columns.
     pub(crate) more: &'a [More],
+    /// Metrics of this experiment alone.
+    pub(crate) own: &'a [String],
     /// The unit of all times; none: each column has the one that fits.
     pub(crate) time_unit: Option<TimeUnit>,
     pub(crate) order: Order,

@@ -40,6 +40,7 @@ impl Fixture {
                 comparisons: Vec::new(),
                 thresholds: Vec::new(),
                 across: Vec::new(),
+                overall: Vec::new(),
                 notes: Vec::new(),
             },
         };

@@ -19,7 +19,7 @@ use crate::report::{Layout, More, Order, Shown, TableOptions, TimeUnit, text};
 const NAN: f64 = f64::NAN;
 
 const ALL_NOTES: Shown<'static> = Shown {
-    table: TableOptions { more: &[], time_unit: None, order: Order::Auto },
+    table: TableOptions { more: &[], own: &[], time_unit: None, order: Order::Auto },
     all_notes: true,
 };
 

@@ -167,6 +167,7 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     let more = more.filter(|name| !rows.about.contains(name));
     let more = rows.about.iter().copied().chain(more);
     columns.extend(more.map(|name| figures(rows, name, heading(name)).0));
+    columns.extend(rows.options.own.iter().map(|name| figures(rows, name, name).0));
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, PEAK_RSS, long(PEAK_RSS, metric::short_heading(PEAK_RSS))).0);
     }

@@ -52,6 +52,9 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &La
         page.blank();
         page.paragraph(Style::Plain, "", &answer::of_all(&all, &varying));
     }
+    if rungs.is_empty() {
+        page.paragraph(Style::Plain, "", &answer::over_points(&analysis.overall));
+    }
     across::write(&mut page, analysis, &varying);
     thresholds::write(&mut page, analysis, &varying);
     page.blank();

@@ -15,6 +15,7 @@ mod claim;
 mod decisions;
 mod looks;
 mod notes;
+mod overall;
 mod thresholds;
 
 pub(super) fn point(values: &[(&str, u64)]) -> Point {

@@ -1,0 +1,24 @@
+//! `bytelab man`: a manual page for the program and for each subcommand, for packages.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+
+use super::context::Context;
+
+#[derive(Args)]
+pub(crate) struct ManArgs {
+    /// It is made if it does not exist
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+}
+
+pub(crate) fn run(args: &ManArgs, context: &Context) -> Result<ExitCode> {
+    let dir = &args.dir;
+    std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
+    let command = (context.command)(&context.experiments.experiments);
+    clap_mangen::generate_to(command, dir).with_context(|| dir.display().to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
