@@ -151,7 +151,7 @@ fn baselines_are_named_listed_and_deleted() {
     refused(&["check", "--baseline", "7", "--allow", "wall=5%,wall=6%"], "names wall_ns twice");
     let (_, json) = world.reading(&["--method", "read"]);
     let id = json["id"].as_str().unwrap();
-    refused(&["baseline", "set", "7", id], "give a name that is not empty");
+    refused(&["baseline", "set", "7", id], "give a name of one line that is not empty");
     assert_eq!(world.run(&["baseline", "set", "main", id]).code, 0);
     let list: Value =
         serde_json::from_str(&world.run(&["baseline", "list", "--json"]).stdout).unwrap();

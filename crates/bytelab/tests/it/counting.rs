@@ -48,8 +48,10 @@ fn check(json: &Value) {
         let total: f64 = by_name.values().map(|n| n.as_f64().unwrap()).sum();
         let samples = cell["counting"]["samples"]["syscalls"].as_array().unwrap();
         let samples: Vec<f64> = samples.iter().map(|n| n.as_f64().unwrap()).collect();
-        assert_eq!(samples, [total; 2], "{method}: {by_name:?}");
-        assert_eq!(cell["metrics"]["syscalls"]["n"], 2);
+        // One sample is enough where the warm-up had the same counts.
+        let n = samples.len();
+        assert!((1..=2).contains(&n) && samples == vec![total; n], "{method}: {by_name:?}");
+        assert_eq!(cell["metrics"]["syscalls"]["n"], n);
         assert_eq!(cell["metrics"]["wall_ns"]["n"], 2);
         match calls {
             // 16 buffers, and the read that finds the end.
@@ -70,10 +72,14 @@ fn check_allocations(json: &Value) {
         let samples = &cell(json, method)["counting"]["samples"][metric];
         samples.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
     };
-    assert_eq!(samples("read", "allocations"), [1.0; 2]);
-    assert_eq!(samples("read", "allocated_bytes"), [8.0; 2]);
-    assert_eq!(samples("read", "peak_live_bytes"), [8.0; 2]);
-    assert_eq!(samples("read-to-vec", "allocated_bytes"), [1_048_584.0; 2]);
+    let check = |method: &str, metric: &str, expected: f64| {
+        let samples = samples(method, metric);
+        assert!(!samples.is_empty() && samples == vec![expected; samples.len()], "{samples:?}");
+    };
+    check("read", "allocations", 1.0);
+    check("read", "allocated_bytes", 8.0);
+    check("read", "peak_live_bytes", 8.0);
+    check("read-to-vec", "allocated_bytes", 1_048_584.0);
     // A program that is not part of this workspace.
     let cat = samples("cat", "allocations");
     assert_eq!(cat, [cat[0]; 2]);

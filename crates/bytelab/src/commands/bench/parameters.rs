@@ -47,7 +47,9 @@ impl Parameter {
         ensure!(n <= LIMIT as i128, "--parameter-scan {name}: {n} values, at most {LIMIT}");
         let drop = 10i128.pow(all - places);
         let value = |i| Decimal { digits: (first + i * step) / drop, places }.text();
-        Ok(Parameter { name: name.to_owned(), values: (0..n).map(value).collect() })
+        // The first value has its own digits, the sums have those of the step.
+        let values = [min.text()].into_iter().chain((1..n).map(value)).collect();
+        Ok(Parameter { name: name.to_owned(), values })
     }
 }
 
@@ -161,7 +163,7 @@ mod tests {
         assert_eq!(scan("1", "4", Some("2")), "1 3");
         assert_eq!(scan("-1", "1", None), "-1 0 1");
         assert_eq!(scan("0.1", "0.4", Some("0.1")), "0.1 0.2 0.3 0.4");
-        assert_eq!(scan("0", "1", Some("0.25")), "0.00 0.25 0.50 0.75 1.00");
+        assert_eq!(scan("0", "1", Some("0.25")), "0 0.25 0.50 0.75 1.00");
         assert_eq!(scan("-0.5", "0.5", Some("0.5")), "-0.5 0.0 0.5");
         assert_eq!(scan("1", "2.5", None), "1 2");
         assert_eq!(scan("3", "3", None), "3");

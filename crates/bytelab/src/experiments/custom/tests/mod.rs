@@ -63,7 +63,7 @@ fn a_key_that_does_not_exist_is_told_with_what_was_meant() {
     refused(
         "qestion = 'x'\n",
         "1: qestion: there is no such key; did you mean question? allowed are name, dir, env, question, \
-         param, data, plan, answer, hooks, method, threshold",
+         param, data, plan, answer, metrics, hooks, method, threshold",
     );
     refused(
         &format!("{METHOD}[plan]\nround = 3\n"),
