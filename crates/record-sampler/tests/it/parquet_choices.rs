@@ -230,7 +230,7 @@ fn a_column_or_weight_that_cannot_be_is_told() {
     check(&Sampler::exactly(300).weighted_by("w"), ErrorKind::TooFew, few);
     let request = ErrorKind::BadRequest;
     let together =
-        "weights, strata, replacement, inversion and systematic samples do not go together";
+        "weights, strata, groups, replacement, inversion and systematic samples do not go together";
     check(&per("kind").weighted_by("w"), request, together);
     check(&per("kind").inverted(), request, together);
     let chance = "a probability goes neither with weights nor with replacement";
