@@ -123,8 +123,8 @@ mod tests {
         for wrong in ["time", "-t 5s", "--", "--notes -t"] {
             let word = wrong.split(' ').next_back().unwrap();
             let word = if wrong == "-t 5s" { "-t" } else { word };
-            let told = format!("{word:?}: write flags as --name, each with its value");
-            check(wrong, "x bench", &told);
+            let refusal = format!("{word:?}: write flags as --name, each with its value");
+            check(wrong, "x bench", &refusal);
         }
         check("--time 'a", "x bench", "a quote is not closed");
     }

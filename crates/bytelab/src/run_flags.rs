@@ -72,10 +72,12 @@ pub(crate) fn parse() -> Result<(Cli, Catalogue)> {
 
 fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
     let mut command = command(experiments);
-    if let Some(study) = study_named(&command)? {
+    let named = named(&command);
+    if let Some(study) = study_named(named.as_ref())? {
         return parse_study(&command, study, experiments);
     }
-    let typed = file_named(&command);
+    // Instead of an experiment, a file may be named.
+    let typed = named.filter(|(_, name)| custom::is_file_name(name));
     let mut definition = None;
     if let Some((task, file)) = &typed {
         let (subcommand, declared) = declared(task, file)?;
@@ -122,11 +124,6 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
 /// The subcommands that take an experiment or a file.
 const TASKS: [&str; 2] = ["run", "check"];
 
-/// The subcommand that names a file instead of an experiment, and the file.
-fn file_named(command: &Command) -> Option<(&'static str, String)> {
-    named(command).filter(|(_, name)| custom::is_file_name(name))
-}
-
 /// The subcommand that takes an experiment, and what it names.
 fn named(command: &Command) -> Option<(&'static str, String)> {
     let open = TASKS.iter().fold(command.clone(), |command, task| {
@@ -142,13 +139,13 @@ fn named(command: &Command) -> Option<(&'static str, String)> {
 }
 
 /// The published study that `run` names instead of an experiment.
-fn study_named(command: &Command) -> Result<Option<&'static Study>> {
-    let Some((task, typed)) = named(command) else { return Ok(None) };
+fn study_named(named: Option<&(&str, String)>) -> Result<Option<&'static Study>> {
+    let Some((task, typed)) = named else { return Ok(None) };
     let Some(name) = typed.strip_prefix(reference::PREFIX) else { return Ok(None) };
     let names: Vec<&str> = reference::studies().iter().map(|study| &*study.name).collect();
     let names = names.join(", ");
     ensure!(
-        task == "run",
+        *task == "run",
         "{typed}: `bytelab run {typed}` measures it; a check takes an experiment"
     );
     let study = reference::study(name);

@@ -63,10 +63,10 @@ pub(crate) fn run(args: &ImportArgs, context: &Context) -> Result<ExitCode> {
 }
 
 /// The run in a file or directory, marked as imported, and the name of the file as it is shown.
-pub(super) fn read_marked(path: &Path, asked: Option<Format>) -> Result<(Run, String)> {
+pub(super) fn read_marked(path: &Path, named: Option<Format>) -> Result<(Run, String)> {
     // Debug formatting escapes characters that would control the terminal.
     let shown = shown(path);
-    let mut run = read(path, asked, &shown).with_context(|| shown.clone())?;
+    let mut run = read(path, named, &shown).with_context(|| shown.clone())?;
     mark_imported(&mut run.environment, &shown);
     Ok((run, shown))
 }
@@ -85,33 +85,33 @@ fn shown(path: &Path) -> String {
     }
 }
 
-fn read(path: &Path, asked: Option<Format>, shown: &str) -> Result<Run> {
+fn read(path: &Path, named: Option<Format>, shown: &str) -> Result<Run> {
     let metadata = fs::metadata(path)?;
     let name = path.to_string_lossy();
     if metadata.is_dir() {
-        if let Some(format) = asked.filter(|format| *format != Format::Criterion) {
+        if let Some(format) = named.filter(|format| *format != Format::Criterion) {
             bail!("is a directory; {} is one file: name that", format.about());
         }
         let (files, newest) = folder(path)?;
         let written = written(newest.as_ref().unwrap_or(&metadata))?;
-        told(asked, Format::Criterion, shown)?;
+        report_guess(named, Format::Criterion, shown)?;
         return import::folder(&files, &Source { file: &name, written: &written });
     }
     let kind = metadata.file_type();
     ensure!(!kind.is_block_device() && !kind.is_char_device(), "is a device; name a file");
     let bytes = whole(path)?;
-    let format = match asked {
+    let format = match named {
         Some(format) => format,
         None => import::guess(&bytes)?,
     };
-    told(asked, format, shown)?;
+    report_guess(named, format, shown)?;
     let written = written(&metadata)?;
     import::file(format, &bytes, &Source { file: &name, written: &written })
 }
 
 /// Reports the detected format, so that the user notices a wrong one.
-fn told(asked: Option<Format>, format: Format, shown: &str) -> Result<()> {
-    if asked.is_none() {
+fn report_guess(named: Option<Format>, format: Format, shown: &str) -> Result<()> {
+    if named.is_none() {
         let (name, about) = (format.name(), format.about());
         writeln!(io::stderr(), "bytelab: {shown}: taken for --format {name} ({about})")?;
     }

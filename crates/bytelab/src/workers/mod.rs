@@ -91,7 +91,7 @@ pub(crate) fn languages(methods: &[Method]) -> Vec<Language> {
 /// Whether the method's tools are installed on this machine, as far as that can be found out
 /// without starting them.
 pub(crate) fn is_here(method: &Method) -> bool {
-    toolchain_of(method).is_none_or(|toolchain| toolchain.looked_for().is_ok())
+    not_installed(method).is_none()
 }
 
 /// Why the method cannot be measured on this machine, as far as that can be found out without

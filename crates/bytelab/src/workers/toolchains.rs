@@ -114,10 +114,12 @@ const C: Toolchain = Toolchain {
     place: Place::Fresh,
 };
 
+const CPP_COMPILER: Tool = tool(&["c++", "g++", "clang++"], &["--version"]);
+
 const CPP: Toolchain = Toolchain {
     name: "cpp",
     language: "cpp",
-    tools: &[tool(&["c++", "g++", "clang++"], &["--version"])],
+    tools: &[CPP_COMPILER],
     install: "install a C++ compiler (Debian: apt install g++)",
     sources: sources!["workers/cpp/worker.cpp"],
     build: &[&[
@@ -138,7 +140,7 @@ const CPP: Toolchain = Toolchain {
 const CPP_SIMDJSON: Toolchain = Toolchain {
     name: "cpp/simdjson",
     tools: &[
-        tool(&["c++", "g++", "clang++"], &["--version"]),
+        CPP_COMPILER,
         Tool::Library(Library {
             name: "simdjson",
             headers: &["simdjson/simdjson_version.h", "simdjson.h"],
@@ -163,7 +165,7 @@ const CPP_SIMDJSON: Toolchain = Toolchain {
 const CPP_YYJSON: Toolchain = Toolchain {
     name: "cpp/yyjson",
     tools: &[
-        tool(&["c++", "g++", "clang++"], &["--version"]),
+        CPP_COMPILER,
         Tool::Library(Library {
             name: "yyjson",
             headers: &["yyjson.h"],
@@ -203,10 +205,13 @@ const GO: Toolchain = Toolchain {
     place: Place::Fresh,
 };
 
+const JAVA_COMPILER: Tool = tool(&["javac"], &["--version"]);
+const JAVA_PROGRAM: Tool = tool(&["java"], &["--version"]);
+
 const JAVA: Toolchain = Toolchain {
     name: "java",
     language: "java",
-    tools: &[tool(&["javac"], &["--version"]), tool(&["java"], &["--version"])],
+    tools: &[JAVA_COMPILER, JAVA_PROGRAM],
     install: "install a JDK (Debian: apt install default-jdk-headless)",
     sources: sources!["workers/java/Worker.java"],
     build: &[&["{javac}", "-d", "{out}", "{src}/workers/java/Worker.java"]],
@@ -217,11 +222,7 @@ const JAVA: Toolchain = Toolchain {
 /// Jackson, of the versions that `pom.xml` names.
 const JAVA_JSON: Toolchain = Toolchain {
     name: "java/json",
-    tools: &[
-        tool(&["javac"], &["--version"]),
-        tool(&["java"], &["--version"]),
-        tool(&["mvn"], &["--version"]),
-    ],
+    tools: &[JAVA_COMPILER, JAVA_PROGRAM, tool(&["mvn"], &["--version"])],
     install: "install a JDK and Maven (Debian: apt install default-jdk-headless maven)",
     sources: sources!["workers/java/json/pom.xml", "workers/java/json/Decoding.java"],
     build: &[

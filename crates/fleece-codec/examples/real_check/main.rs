@@ -8,22 +8,12 @@ mod faults;
 #[path = "../../tests/it/structure/generator.rs"]
 #[expect(dead_code, reason = "all documents are checked with the usual limit of depth")]
 mod generator;
+#[path = "../../tests/it/structure/random.rs"]
+mod random;
 
 use fleece_codec::CheckOptions;
+use random::Random;
 use std::io::{BufWriter, Result, Write};
-
-/// The generator splitmix64.
-struct Random(u64);
-
-impl generator::Choices for Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((u128::from(z ^ (z >> 31)) * n as u128) >> 64) as usize
-    }
-}
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);

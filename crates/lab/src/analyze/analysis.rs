@@ -1,8 +1,9 @@
 //! The results of a run. They are derived and never stored.
 
+use serde::Serialize;
+
 use crate::param::Point;
 use crate::run::Warning;
-use serde::Serialize;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {

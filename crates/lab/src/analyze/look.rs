@@ -34,18 +34,23 @@ pub(super) fn compared_metrics(
 ) -> Result<Compared, String> {
     let both = [(&run.cells[cell], metric), (&run.cells[reference], of_reference)];
     let mut shared = numbered_log_ratios(both)?;
-    let (mut level, mut last) = (Some(alpha), None);
-    if !run.plan.design.is_fixed() {
-        shared.sort_by_key(|(session, _)| place(run, *session));
-        let look = last_look(shared.len(), alpha);
-        if let Some(look) = look {
-            shared.truncate(look.sessions);
-        }
-        level = look.map(|look| look.alpha);
-        last = shared.last().map(|(session, _)| place(run, *session));
-    }
+    let alpha = at_last_look(run, &mut shared, alpha);
+    let is_fixed = run.plan.design.is_fixed();
+    let last = shared.last().filter(|_| !is_fixed).map(|(session, _)| place(run, *session));
     let logs = shared.into_iter().map(|(_, logs)| logs).collect();
-    Ok(Compared { logs, alpha: level, last })
+    Ok(Compared { logs, alpha, last })
+}
+
+/// Keeps, of the values of sessions, those that the last look has, all in a run of a fixed design.
+/// Returns the α of their interval; none where the sessions are too few for one.
+pub(super) fn at_last_look<T>(run: &Run, shared: &mut Vec<(u32, T)>, alpha: f64) -> Option<f64> {
+    if run.plan.design.is_fixed() {
+        return Some(alpha);
+    }
+    shared.sort_by_key(|(session, _)| place(run, *session));
+    let look = last_look(shared.len(), alpha)?;
+    shared.truncate(look.sessions);
+    Some(look.alpha)
 }
 
 impl Compared {
@@ -74,6 +79,6 @@ pub(super) fn sessions_since(run: &Run) -> Vec<Option<u32>> {
 
 /// When the session was measured, counted in sessions: one that was interrupted is taken again
 /// under a higher number, in the same place.
-pub(super) fn place(run: &Run, session: u32) -> u32 {
+fn place(run: &Run, session: u32) -> u32 {
     session % run.plan.sessions.max(1)
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::look::place;
+use super::look::at_last_look;
 use super::values::numbered_log_ratios;
 use super::{ALPHA, Family, Overall};
 use crate::metric::WALL;
 use crate::run::Run;
-use crate::stats::{self, last_look, pseudomedian};
+use crate::stats::{self, pseudomedian};
 
 /// The methods that were compared with one reference at every point of the run, the smallest ratio
 /// first. A run of one point has none.
@@ -62,13 +62,7 @@ fn of_pairs(run: &Run, pairs: &[[usize; 2]], metric: &'static str, alpha: f64) -
     let shared = sums.into_iter().filter(|(_, (points, _))| *points == pairs.len());
     let mut shared: Vec<(u32, f64)> =
         shared.map(|(session, (points, sum))| (session, sum / points as f64)).collect();
-    let mut level = Some(alpha);
-    if !run.plan.design.is_fixed() {
-        shared.sort_by_key(|(session, _)| place(run, *session));
-        let look = last_look(shared.len(), alpha);
-        shared.truncate(look.map_or(shared.len(), |look| look.sessions));
-        level = look.map(|look| look.alpha);
-    }
+    let level = at_last_look(run, &mut shared, alpha);
     let values: Vec<f64> = shared.into_iter().map(|(_, value)| value).collect();
     let shift = stats::of_values(&values, level.unwrap_or(alpha)).filter(|shift| shift.n > 0)?;
     let interval = shift.interval.filter(|_| level.is_some());

@@ -1,6 +1,7 @@
 //! A plain command: started once per sample and timed from outside.
 
 use std::fs::File;
+use std::iter;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -82,7 +83,7 @@ impl CommandRunner {
         process.discard(piped)?;
         started(process.child.id());
         let mut others = self.start_others(&variables)?;
-        let wall_ns = self.wait([&mut process], &mut others, start_ns)?;
+        let wall_ns = self.wait(&mut process, &mut others, start_ns)?;
         // The process has ended but is not reaped: the kernel still has its counters, but no longer
         // its memory figures.
         let mut used = Counters::open(process.child.id()).read();
@@ -125,12 +126,12 @@ impl CommandRunner {
     /// Waits until all have ended, without reaping them, and returns the time since the start.
     fn wait(
         &self,
-        first: [&mut Process; 1],
+        first: &mut Process,
         others: &mut [Process],
         start_ns: u64,
     ) -> Result<u64, RunError> {
         let deadline_ns = start_ns.saturating_add(self.limits.answer_ns);
-        let mut all = first.into_iter().chain(others);
+        let mut all = iter::once(first).chain(others);
         let waited = all.try_for_each(|copy| copy.wait_for_exit(&self.limits, deadline_ns));
         let wall_ns = clock::now_ns() - start_ns;
         // Where every failure counts, so does a run that took too long: it is killed afterwards.

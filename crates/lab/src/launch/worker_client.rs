@@ -190,8 +190,9 @@ impl Runner for WorkerClient {
         // between samples.
         let before = self.counters.start(self.has_own_switches);
         let done = self.ask(n, ops, false)?;
-        let mut told = done.metrics.iter().map(|(name, _)| name.as_str());
-        self.has_own_switches = self.is_built_in && told.any(|name| name == "voluntary_switches");
+        let mut reported = done.metrics.iter().map(|(name, _)| name.as_str());
+        self.has_own_switches =
+            self.is_built_in && reported.any(|name| name == "voluntary_switches");
         let used = self.counters.read().since(&before);
         Ok(RawSample { done, used, ..RawSample::default() })
     }
