@@ -17,14 +17,16 @@ use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::task::spawn_blocking;
 
 use crate::choice::{Choice, Kind};
+#[cfg(feature = "http")]
+use crate::source::Source;
 use crate::stream::State;
 use crate::wait::task::{race, watch};
 use crate::{Cancel, Error, ErrorKind, Result, Stream};
 
-/// A [`Stream`] as a futures `Stream` of [`Bytes`] and as tokio's `AsyncRead`. Each chunk is copied
-/// once, out of the stream's buffer. No thread waits for a server, a pipe or a socket, so that any
-/// number of streams can wait at the same time. Needs a tokio runtime with I/O and time
-/// (`enable_all`).
+/// A [`Stream`] as a futures `Stream` of [`Bytes`] and as tokio's `AsyncRead`. A chunk that
+/// fills at least half of the stream's buffer is not copied: it takes the buffer along, and gives it
+/// back when it is dropped. No thread waits for a server, a pipe or a socket, so that any number of
+/// streams can wait at the same time. Needs a tokio runtime with I/O and time (`enable_all`).
 ///
 /// ```
 /// use byte_stream::{AsyncStream, Stream};
@@ -168,18 +170,41 @@ impl From<Stream> for AsyncStream {
     }
 }
 
+impl Stream {
+    /// The next bytes, to keep.
+    fn next_bytes(&mut self) -> Result<Option<Bytes>> {
+        if !self.fill()? {
+            return Ok(None);
+        }
+        let bytes = self.source.share(self.taken);
+        self.taken += bytes.len();
+        Ok(Some(bytes))
+    }
+
+    /// The same for a URL that was opened in a task.
+    #[cfg(feature = "http")]
+    async fn next_in_task(&mut self) -> Result<Option<Bytes>> {
+        let Source::Http(body) = &mut self.source else { return self.next_bytes() };
+        let advanced = body.advance().await;
+        if !self.advanced(advanced)? {
+            return Ok(None);
+        }
+        self.next_bytes()
+    }
+}
+
 impl Reader {
     async fn next(mut self: Box<Self>) -> Step {
         let chunk = match &self.way {
             #[cfg(feature = "http")]
-            Way::Remote => self.stream.next_in_task().await.map(copied),
+            Way::Remote => self.stream.next_in_task().await,
             Way::Watched(fd) => match readable(fd, self.stream.cancel.as_ref()).await {
-                Ok(()) => self.stream.next_chunk().map(copied),
+                Ok(()) => self.stream.next_bytes(),
                 Err(error) => Err(error.at(self.stream.offset()).named(self.stream.name())),
             },
             Way::Local => {
                 let read = spawn_blocking(move || {
-                    let chunk = self.stream.next_chunk().map(copied);
+                    let chunk = self.stream.next_bytes();
                     (Some(self), chunk)
                 });
                 return read.await.unwrap_or_else(|_| (None, Err(lost())));
@@ -187,10 +212,6 @@ impl Reader {
         };
         (Some(self), chunk)
     }
-}
-
-fn copied(chunk: Option<&[u8]>) -> Option<Bytes> {
-    chunk.map(Bytes::copy_from_slice)
 }
 
 fn lost() -> Error {

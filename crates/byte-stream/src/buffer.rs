@@ -1,21 +1,64 @@
 //! A page-aligned buffer, because the kernel copies fastest to the start of a page.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::Arc;
 
 const PAGE_BYTES: usize = 4096;
 
-/// A buffer that starts at a page boundary, within a `Vec` that is one page larger.
-pub(crate) struct Buffer {
-    memory: Vec<u8>,
-    start: usize,
-    len: usize,
+/// A buffer that starts at a page boundary. If a part of it was given away, it gets other memory
+/// before it changes.
+pub(crate) struct Buffer(Arc<Memory>);
+
+/// A part of a `Vec` that is one page larger.
+struct Memory {
+    bytes: Vec<u8>,
+    range: Range<usize>,
 }
 
 impl Buffer {
     pub(crate) fn new(len: usize) -> Buffer {
-        let memory = vec![0; len + PAGE_BYTES];
-        let start = memory.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
-        Buffer { memory, start, len }
+        Buffer(Arc::new(Memory::new(len)))
+    }
+
+    /// These bytes, to keep. A large part is not copied; a small one is, because it would keep the
+    /// memory of the whole buffer.
+    #[cfg(feature = "async")]
+    pub(crate) fn share(&self, range: Range<usize>) -> bytes::Bytes {
+        let bytes = &self[range.clone()];
+        if bytes.len() < self.len() / 2 {
+            return bytes::Bytes::copy_from_slice(bytes);
+        }
+        bytes::Bytes::from_owner(Shared { memory: self.0.clone(), range })
+    }
+}
+
+#[cfg(feature = "async")]
+struct Shared {
+    memory: Arc<Memory>,
+    range: Range<usize>,
+}
+
+#[cfg(feature = "async")]
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.memory.bytes[self.memory.range.clone()][self.range.clone()]
+    }
+}
+
+impl Memory {
+    fn new(len: usize) -> Memory {
+        let bytes = vec![0; len + PAGE_BYTES];
+        let start = bytes.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
+        Memory { bytes, range: start..start + len }
+    }
+}
+
+impl Clone for Memory {
+    /// The copy starts at a page as well.
+    fn clone(&self) -> Memory {
+        let mut copy = Memory::new(self.range.len());
+        copy.bytes[copy.range.clone()].copy_from_slice(&self.bytes[self.range.clone()]);
+        copy
     }
 }
 
@@ -23,13 +66,14 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.memory[self.start..self.start + self.len]
+        &self.0.bytes[self.0.range.clone()]
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.memory[self.start..self.start + self.len]
+        let memory = Arc::make_mut(&mut self.0);
+        &mut memory.bytes[memory.range.clone()]
     }
 }
 
@@ -43,5 +87,26 @@ mod tests {
             let buffer = Buffer::new(len);
             assert_eq!((buffer.as_ptr() as usize % PAGE_BYTES, buffer.len()), (0, len));
         }
+    }
+
+    #[cfg(feature = "async")]
+    #[test]
+    fn what_was_given_away_never_changes() {
+        let mut buffer = Buffer::new(10_000);
+        buffer.fill(1);
+        let (large, small) = (buffer.share(3000..9000), buffer.share(0..10));
+        assert_eq!(large.as_ptr(), buffer[3000..].as_ptr());
+        assert_ne!(small.as_ptr(), buffer.as_ptr());
+        buffer[3000] = 2;
+        assert_eq!(
+            (&large[..2], &small[..1], &buffer[2999..3002]),
+            (&[1, 1][..], &[1][..], &[1, 2, 1][..])
+        );
+        assert_eq!(buffer.as_ptr() as usize % PAGE_BYTES, 0);
+        // Once the bytes were dropped, the memory is used again.
+        let at = buffer.as_ptr();
+        drop(buffer.share(0..10_000));
+        buffer.fill(3);
+        assert_eq!(buffer.as_ptr(), at);
     }
 }

@@ -256,7 +256,7 @@ impl Stream {
 
     /// Ensures that there is a byte to return; false at the end.
     #[inline]
-    fn fill(&mut self) -> Result<bool> {
+    pub(crate) fn fill(&mut self) -> Result<bool> {
         if self.taken < self.source.chunk().len() {
             return Ok(true);
         }
@@ -275,19 +275,8 @@ impl Stream {
         self.advanced(advanced)
     }
 
-    /// The next bytes of a URL that was opened in a task.
-    #[cfg(all(feature = "async", feature = "http"))]
-    pub(crate) async fn next_in_task(&mut self) -> Result<Option<&[u8]>> {
-        let Source::Http(body) = &mut self.source else { return self.next_chunk() };
-        let advanced = body.advance().await;
-        if !self.advanced(advanced)? {
-            return Ok(None);
-        }
-        self.next_chunk()
-    }
-
     /// Takes the chunk that the source has advanced to.
-    fn advanced(&mut self, advanced: Result<bool>) -> Result<bool> {
+    pub(crate) fn advanced(&mut self, advanced: Result<bool>) -> Result<bool> {
         let advanced = advanced.and_then(|advanced| self.check(advanced));
         self.taken = if advanced.is_ok() { 0 } else { self.source.chunk().len() };
         advanced.map_err(|error| {

@@ -6,6 +6,7 @@ use rustix::event::PollFlags;
 
 #[cfg(target_os = "linux")]
 use super::output::Pipe;
+use crate::buffer::Buffer;
 use crate::cancel::{self, Cancel};
 use crate::progress::{OnProgress, Progress};
 use crate::{Error, Result};
@@ -22,6 +23,8 @@ pub(super) struct Job<'a> {
     /// An empty pipe to splice through, if there is one.
     #[cfg(target_os = "linux")]
     pub(super) pipe: &'a mut Option<Pipe>,
+    /// The buffer of an earlier copy, if there is one.
+    pub(super) buffer: &'a mut Option<Buffer>,
     /// Bytes that have reached the output.
     pub(super) done: u64,
     pub(super) total: Option<u64>,

@@ -169,6 +169,7 @@ impl CopyOptions {
             output: output.fd,
             #[cfg(target_os = "linux")]
             pipe: &mut output.pipe,
+            buffer: &mut output.buffer,
             done: 0,
             total: input.size_bytes,
             left: self.most_bytes.unwrap_or(u64::MAX),

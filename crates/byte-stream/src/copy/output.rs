@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{OFlags, Stat, fcntl_getfl, fstat, tell};
 
+use crate::buffer::Buffer;
 use crate::choice::{Kind, kind};
 use crate::{Error, Result};
 
@@ -29,8 +30,8 @@ impl<'fd> Input<'fd> {
     }
 }
 
-/// The output of several copies. Its kind is looked up once, and one pipe serves all copies that
-/// need one; so copies of many small files need fewer system calls. The descriptor must not be
+/// The output of several copies. Its kind is looked up once, and one pipe and one buffer
+/// serve all copies that need them; so copies of many small files need fewer system calls. The descriptor must not be
 /// switched to append mode meanwhile.
 ///
 /// ```
@@ -53,6 +54,8 @@ pub struct Output<'fd> {
     /// The empty pipe of an earlier copy.
     #[cfg(target_os = "linux")]
     pub(super) pipe: Option<Pipe>,
+    /// The buffer of an earlier copy.
+    pub(super) buffer: Option<Buffer>,
 }
 
 /// A pipe that we splice through.
@@ -82,6 +85,7 @@ impl<'fd> Output<'fd> {
             appends: flags.contains(OFlags::APPEND),
             #[cfg(target_os = "linux")]
             pipe: None,
+            buffer: None,
         })
     }
 }

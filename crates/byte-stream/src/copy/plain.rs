@@ -16,12 +16,21 @@ pub(super) fn copy(job: &mut Job<'_>, method: CopyMethod) -> Result<()> {
     // One byte more than a small file, so that one read returns all of it.
     let size = job.total.map_or(BUFFER_BYTES as u64, |total| total.saturating_add(1));
     let size = size.clamp(512, BUFFER_BYTES as u64) as usize;
-    let mut buffer = (method == CopyMethod::ReadWrite).then(|| Buffer::new(size));
+    let mut buffer = job.buffer.take().filter(|buffer| buffer.len() >= size);
+    if method == CopyMethod::ReadWrite {
+        buffer.get_or_insert_with(|| Buffer::new(size));
+    }
+    let copied = copy_by(job, &mut buffer);
+    *job.buffer = buffer;
+    copied
+}
+
+fn copy_by(job: &mut Job<'_>, buffer: &mut Option<Buffer>) -> Result<()> {
     // After another method usually only the end of the input remains to be seen, which needs no
     // large buffer.
     let mut first = [0; 512];
     loop {
-        let memory: &mut [u8] = match &mut buffer {
+        let memory: &mut [u8] = match buffer {
             Some(buffer) => buffer,
             None => &mut first,
         };

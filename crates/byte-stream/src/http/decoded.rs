@@ -41,6 +41,11 @@ impl Decoded {
         &self.buffer[..self.len]
     }
 
+    #[cfg(feature = "async")]
+    pub(crate) fn share(&self, from: usize) -> bytes::Bytes {
+        self.buffer.share(from..self.len)
+    }
+
     pub(crate) async fn advance(&mut self) -> Result<bool> {
         self.len = 0;
         while !self.ended {

@@ -102,6 +102,17 @@ impl Body {
         }
     }
 
+    #[cfg(feature = "async")]
+    pub(crate) fn share(&self, from: usize) -> bytes::Bytes {
+        match self {
+            Body::Raw(raw) => raw.share(from),
+            Body::Decoded(decoded) => decoded.share(from),
+            Body::Ranges(_) | Body::TaskRanges(_) => {
+                bytes::Bytes::copy_from_slice(&self.chunk()[from..])
+            }
+        }
+    }
+
     pub(crate) fn choice(&self) -> Choice {
         match self {
             Body::Raw(raw) => raw.choice(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
 #[cfg(feature = "async")]
 use tokio::io::{Interest, unix::AsyncFd};
 
@@ -101,12 +102,19 @@ impl Socket {
 
     pub(crate) async fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
-            let write = |tcp: &TcpStream| rustix::io::write(tcp, bytes);
+            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+            let write = |tcp: &TcpStream| send(tcp, bytes, flags);
             let n = match &self.tcp {
                 Tcp::Thread(tcp) => {
-                    self.timeouts.wait(tcp, PollFlags::OUT).await?;
-                    let written = rustix::io::retry_on_intr(|| write(tcp));
-                    written.map_err(|errno| Error::io(errno).retryable(true))?
+                    self.timeouts.left()?;
+                    match rustix::io::retry_on_intr(|| write(tcp)) {
+                        // There is room for a request, nearly always.
+                        Err(Errno::AGAIN) => {
+                            self.timeouts.wait(tcp, PollFlags::OUT).await?;
+                            continue;
+                        }
+                        written => written.map_err(|errno| Error::io(errno).retryable(true))?,
+                    }
                 }
                 #[cfg(feature = "async")]
                 Tcp::Task(tcp) => self.timeouts.when_ready(tcp, Interest::WRITABLE, write).await?,

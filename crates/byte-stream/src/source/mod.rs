@@ -47,4 +47,15 @@ impl Source {
             Source::Http(source) => source.chunk(),
         }
     }
+
+    /// The chunk from there on, to keep.
+    #[cfg(feature = "async")]
+    pub(crate) fn share(&self, from: usize) -> bytes::Bytes {
+        match self {
+            Source::Read(source) => source.share(from),
+            Source::Map(source) => bytes::Bytes::copy_from_slice(&source.chunk()[from..]),
+            #[cfg(feature = "http")]
+            Source::Http(source) => source.share(from),
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+#[cfg(feature = "async")]
+use bytes::Bytes;
 use rustix::event::PollFlags;
 use rustix::fs::{Stat, fstat, tell};
 use rustix::io::Errno;
@@ -14,7 +16,9 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) struct Read {
     fd: OwnedFd,
     stat: Stat,
-    buffer: Buffer,
+    buffer_bytes: usize,
+    /// It is made when it is needed: a copy by the kernel needs none.
+    buffer: Option<Buffer>,
     /// The length of the current chunk in the buffer.
     len: usize,
     kind: Kind,
@@ -38,8 +42,8 @@ impl Read {
             let _ = rustix::fs::fadvise(&fd, position, None, rustix::fs::Advice::Sequential);
         }
         let end = choice.size_bytes.map(|size| position + size);
-        let buffer = Buffer::new(buffer_bytes);
-        Read { fd, stat, buffer, len: 0, kind: choice.kind, end, cancel }
+        let (buffer, kind) = (None, choice.kind);
+        Read { fd, stat, buffer_bytes, buffer, len: 0, kind, end, cancel }
     }
 
     pub(crate) fn advance(&mut self) -> Result<bool> {
@@ -50,7 +54,8 @@ impl Read {
             self.wait()?;
         }
         loop {
-            match rustix::io::read(&self.fd, &mut *self.buffer) {
+            let buffer = self.buffer.get_or_insert_with(|| Buffer::new(self.buffer_bytes));
+            match rustix::io::read(&self.fd, &mut **buffer) {
                 Ok(0) => return self.ended(),
                 Ok(n) => {
                     self.len = n;
@@ -74,7 +79,12 @@ impl Read {
     }
 
     pub(crate) fn chunk(&self) -> &[u8] {
-        &self.buffer[..self.len]
+        self.buffer.as_ref().map_or(&[], |buffer| &buffer[..self.len])
+    }
+
+    #[cfg(feature = "async")]
+    pub(crate) fn share(&self, from: usize) -> Bytes {
+        self.buffer.as_ref().map_or(Bytes::new(), |buffer| buffer.share(from..self.len))
     }
 
     fn wait(&self) -> Result<()> {

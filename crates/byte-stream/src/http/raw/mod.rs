@@ -216,6 +216,11 @@ impl Raw {
         &self.buffer[self.chunk.clone()]
     }
 
+    #[cfg(feature = "async")]
+    pub(crate) fn share(&self, from: usize) -> bytes::Bytes {
+        self.buffer.share(self.chunk.start + from..self.chunk.end)
+    }
+
     pub(crate) async fn advance(&mut self) -> Result<bool> {
         self.chunk = 0..0;
         loop {
