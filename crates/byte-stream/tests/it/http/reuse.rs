@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use byte_stream::{Connections, ErrorKind, Options};
 
 use super::{get, once};
+use crate::kinds::reset_on_close;
 use crate::server::{Request, Server, head, read_request};
 
 /// A server that answers on a connection for as long as `answer` returns true.
@@ -110,6 +111,70 @@ fn a_body_that_has_begun_is_not_requested_again() {
     assert_eq!(get(once(), "first").unwrap(), b"whole");
     assert_eq!(get(once(), "cut").unwrap_err().kind(), ErrorKind::Truncated);
     assert_eq!(connections(&server), [0, 0]);
+}
+
+/// Where a server closes a connection that it has answered on before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Close {
+    BehindTheAnswer,
+    BehindTheNextRequest,
+    WithinTheNextHead,
+    WithinTheNextBody,
+    Never,
+}
+
+#[test]
+fn connections_that_are_closed_at_random_moments_are_replaced_once() {
+    use Close::{
+        BehindTheAnswer, BehindTheNextRequest, Never, WithinTheNextBody, WithinTheNextHead,
+    };
+    const MOMENTS: [Close; 5] =
+        [BehindTheAnswer, BehindTheNextRequest, WithinTheNextHead, WithinTheNextBody, Never];
+    // The moment that each connection has drawn; none before its first answer.
+    let drawn = std::sync::Mutex::new((1u64, std::collections::HashMap::new()));
+    let server = keeping(move |r, s| {
+        let mut drawn = drawn.lock().unwrap();
+        let moment = drawn.1.get(&r.n).copied();
+        if r.n % 2 == 1 {
+            reset_on_close(s);
+        }
+        match moment {
+            None | Some(Never) => body(s, r.line.as_bytes())?,
+            Some(BehindTheAnswer | BehindTheNextRequest) => return Ok(false),
+            Some(WithinTheNextHead) => {
+                return s.write_all(b"HTTP/1.1 200 OK\r\nCon").map(|()| false);
+            }
+            Some(WithinTheNextBody) => {
+                head(s, "200 OK", &["Content-Length: 99", "ETag: \"v\""])?;
+                return s.write_all(b"cut").map(|()| false);
+            }
+        }
+        // A linear congruential generator, of which the high bits are random enough.
+        drawn.0 = drawn.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let next = MOMENTS[(drawn.0 >> 33) as usize % MOMENTS.len()];
+        drawn.1.insert(r.n, next);
+        Ok(next != BehindTheAnswer)
+    });
+    let pool = Connections::new();
+    let mut cut = 0;
+    for i in 0..300 {
+        let before = server.requests().len();
+        let got = get(once().connections(&pool), &format!("http://{}/{i}", server.address));
+        let sent = server.requests().len() - before;
+        match got {
+            // A connection that was reset may have lost the request, too.
+            Ok(bytes) => {
+                assert_eq!((bytes, sent.min(2)), (format!("GET /{i} HTTP/1.1").into(), sent));
+            }
+            // What has begun is not requested again, unless its first bytes were lost as well.
+            Err(error) => {
+                assert!(error.is_retryable(), "{error}");
+                assert_eq!(sent, 1);
+                cut += 1;
+            }
+        }
+    }
+    assert!((10..=150).contains(&cut), "{cut} of 300 bodies were cut");
 }
 
 #[test]
