@@ -25,7 +25,7 @@ impl Buffer {
     #[cfg(feature = "async")]
     pub(crate) fn share(&self, range: Range<usize>) -> bytes::Bytes {
         let bytes = &self[range.clone()];
-        if bytes.len() < self.len() / 2 {
+        if bytes.len() < self.len() / 4 {
             return bytes::Bytes::copy_from_slice(bytes);
         }
         bytes::Bytes::from_owner(Shared { memory: self.0.clone(), range })

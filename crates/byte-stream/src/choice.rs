@@ -32,7 +32,7 @@ pub enum Strategy {
     },
     /// Received from a server into one buffer that is used again.
     Receive {
-        /// Size of the buffer.
+        /// Size of the buffer at first.
         buffer_bytes: usize,
     },
     /// Received from a server in parts, by several connections at once.

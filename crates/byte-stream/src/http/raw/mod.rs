@@ -24,12 +24,19 @@ use super::url::Url;
 
 /// The smallest buffer, as a head must fit.
 const SMALLEST_BUFFER: usize = 16 << 10;
+/// The buffer when bytes arrive faster than they are read: each read of a socket also sends an
+/// acknowledgement, and larger ones take half of the CPU time (measured: 128 KiB 81 ms, 512 KiB
+/// 46 ms for 256 MiB).
+const LARGE_BUFFER: usize = 512 << 10;
 /// The longest wait for the close of a connection that the server announced after a complete body.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
 pub(crate) struct Raw {
     client: Client,
     buffer: Buffer,
+    /// Whether a larger buffer may replace it, which the last read has filled.
+    may_grow: bool,
+    is_full: bool,
     /// Received bytes that are not processed yet.
     rest: Range<usize>,
     /// The bytes that are lent.
@@ -73,6 +80,7 @@ impl Raw {
         let (first, until) = client.settings.range.unwrap_or((first, None));
         let size = buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
         let mut raw = Raw::new(client, Buffer::new(size), first, until);
+        raw.may_grow = buffer_bytes.is_none();
         raw.version.validator = etag;
         raw.begin().await?;
         Ok(raw)
@@ -116,6 +124,8 @@ impl Raw {
         Raw {
             client,
             buffer,
+            may_grow: false,
+            is_full: false,
             rate,
             rest: 0..0,
             chunk: 0..0,
@@ -281,11 +291,7 @@ impl Raw {
     }
 
     async fn receive(&mut self) -> Result<()> {
-        if self.rest.start > 0 {
-            // What is left is less than a line.
-            self.buffer.copy_within(self.rest.clone(), 0);
-            self.rest = 0..self.rest.len();
-        }
+        self.make_room();
         let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
         let mut end = self.buffer.len();
         if let Some(rate) = &self.rate {
@@ -298,10 +304,25 @@ impl Raw {
             0 => return Err(cut(self.next)),
             n => {
                 self.rest.end += n;
+                self.is_full = self.rest.end == self.buffer.len();
                 self.rate.iter_mut().for_each(|rate| rate.took(n));
             }
         }
         Ok(())
+    }
+
+    /// Moves what is left, less than a line, to the start of the buffer, or of a larger one.
+    fn make_room(&mut self) {
+        // With TLS no more than the buffer of what was received is decrypted at once.
+        let is_secure = self.answer.as_ref().is_none_or(|answer| answer.connection.is_secure());
+        if self.is_full && self.may_grow && !is_secure {
+            let mut larger = Buffer::new(LARGE_BUFFER);
+            larger[..self.rest.len()].copy_from_slice(&self.buffer[self.rest.clone()]);
+            (self.buffer, self.may_grow) = (larger, false);
+        } else if self.rest.start > 0 {
+            self.buffer.copy_within(self.rest.clone(), 0);
+        }
+        self.rest = 0..self.rest.len();
     }
 
     /// The response has ended: so must the resource, and the connection if its close was announced.
