@@ -11,6 +11,8 @@ statistics:
     cargo bench -p lab --bench statistics
 swift-root:
     cargo build --release && workers/swift-root
+newest-cats:
+    cargo build --release && workers/newest-cats
 man:
     cargo run --release -- man target/man
 ci:
