@@ -1,47 +1,24 @@
 // Methods in C++: `worker reading METHOD` and `worker sampling METHOD` speak the line protocol, `worker copying`
 // copies standard input to standard output.
-#include <chrono>
+#include "protocol.hpp"
+
 #include <cmath>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iostream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <random>
-#include <sstream>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 namespace {
 
-using Arguments = std::map<std::string, std::string>;
-
 struct Done {
     std::uint64_t bytes = 0;
     std::uint64_t answer = 0;
+
+    operator Sample() const { return {bytes, answer, std::nullopt}; }
 };
-
-// A method that is set up for its arguments; told how many operations a sample has.
-using Task = std::function<Done(std::uint64_t ops)>;
-
-struct Skip : std::runtime_error {
-    using runtime_error::runtime_error;
-};
-
-std::ifstream opened(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file)
-        throw std::runtime_error("opening " + path);
-    return file;
-}
 
 std::uint64_t sum(std::string_view bytes) {
     std::uint64_t total = 0;
@@ -106,7 +83,7 @@ Task reading(const std::string &name, const Arguments &arguments) {
         file = "file" + std::to_string(readers->size() + 1);
     }
     auto read = READING.at(name);
-    return [=](std::uint64_t ops) {
+    auto run = [=](std::uint64_t ops) {
         auto repeat = [=](Reader &reader) {
             try {
                 for (std::uint64_t i = 0; i < ops; i++)
@@ -130,6 +107,7 @@ Task reading(const std::string &name, const Arguments &arguments) {
         }
         return all;
     };
+    return {run, nullptr};
 }
 
 // Sampling: every record is read, and kept with a probability.
@@ -206,7 +184,7 @@ Task sampling(const std::string &name, const Arguments &arguments) {
     job->path = arguments.at("file");
     job->samples = std::stoull(arguments.at("samples"));
     job->records = std::stoull(arguments.at("records"));
-    return [=](std::uint64_t ops) {
+    auto run = [=](std::uint64_t ops) {
         Done all;
         for (std::uint64_t i = 0; i < ops; i++) {
             auto out = job->output();
@@ -217,68 +195,7 @@ Task sampling(const std::string &name, const Arguments &arguments) {
         }
         return all;
     };
-}
-
-// The line protocol.
-
-std::string unescaped(const std::string &text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); i++) {
-        if (text[i] == '%' && i + 2 < text.size()) {
-            out += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
-            i += 2;
-        } else {
-            out += text[i];
-        }
-    }
-    return out;
-}
-
-Arguments pairs(std::istringstream &words) {
-    Arguments arguments;
-    for (std::string word; words >> word;) {
-        auto equals = word.find('=');
-        if (equals != std::string::npos)
-            arguments[word.substr(0, equals)] = unescaped(word.substr(equals + 1));
-    }
-    return arguments;
-}
-
-void go(const Task &task, const std::string &n, const Arguments &arguments) {
-    auto asked = arguments.find("ops");
-    auto ops = asked == arguments.end() ? 1 : std::stoull(asked->second);
-    auto start = std::chrono::steady_clock::now();
-    auto done = task(ops);
-    std::chrono::nanoseconds wall = std::chrono::steady_clock::now() - start;
-    char answer[17];
-    std::snprintf(answer, sizeof answer, "%016llx", static_cast<unsigned long long>(done.answer));
-    std::cout << "done " << n << " wall=" << wall.count() << " ops=" << ops << " bytes=" << done.bytes
-              << " answer=" << answer << std::endl;
-}
-
-int speak(const std::string &job, const std::string &method) {
-    std::cout << "hello 1 name=cpp-" << method << " lang=cpp" << std::endl;
-    Task task;
-    for (std::string line; std::getline(std::cin, line) && line != "bye";) {
-        std::istringstream words(line);
-        std::string verb, n;
-        words >> verb;
-        try {
-            if (verb == "prepare") {
-                auto arguments = pairs(words);
-                task = job == "sampling" ? sampling(method, arguments) : reading(method, arguments);
-                std::cout << "ready" << std::endl;
-            } else if (verb == "go") {
-                words >> n;
-                go(task, n, pairs(words));
-            }
-        } catch (const Skip &reason) {
-            std::cout << "skip " << reason.what() << std::endl;
-        } catch (const std::exception &error) {
-            std::cout << "fail " << error.what() << std::endl;
-        }
-    }
-    return 0;
+    return {run, nullptr};
 }
 
 int copying() {
@@ -295,7 +212,9 @@ int copying() {
 int main(int argc, char **argv) {
     std::vector<std::string> words(argv + 1, argv + argc);
     if (words.size() == 2 && (words[0] == "reading" || words[0] == "sampling"))
-        return speak(words[0], words[1]);
+        return serve(words[1], [&](const Arguments &arguments) {
+            return (words[0] == "sampling" ? sampling : reading)(words[1], arguments);
+        });
     if (words == std::vector<std::string>{"copying"})
         return copying();
     std::cerr << "use: worker reading METHOD | worker sampling METHOD | worker copying\n";

@@ -1,23 +1,16 @@
 // Methods in Java: `Worker reading METHOD` speaks the line protocol, `Worker copying` copies standard input to
 // standard output.
-import com.sun.management.ThreadMXBean;
 import java.io.BufferedInputStream;
-import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.lang.management.ManagementFactory;
-import java.net.URLDecoder;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -30,7 +23,7 @@ public final class Worker {
         long sum;
         long read;
         long allocated;
-        String why;
+        IOException failed;
 
         Reader(String path, int bufferLen) {
             this.path = Path.of(path);
@@ -129,97 +122,72 @@ public final class Worker {
         }
     }
 
-    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-
     private static void repeat(Reader reader, Method method, long ops) {
-        long before = counts ? THREADS.getThreadAllocatedBytes(Thread.currentThread().getId()) : 0;
+        long before = Protocol.allocated();
         reader.read = 0;
-        reader.why = null;
+        reader.failed = null;
         try {
             for (long i = 0; i < ops; i++) {
                 reader.sum = 0;
                 method.read(reader);
             }
-        } catch (IOException | OutOfMemoryError error) {
-            reader.why = error.toString().replaceAll("[^ -~]", "?");
+        } catch (IOException error) {
+            reader.failed = error;
+        } catch (OutOfMemoryError error) {
+            reader.failed = new IOException(error);
         }
-        long after = counts ? THREADS.getThreadAllocatedBytes(Thread.currentThread().getId()) : 0;
-        reader.allocated = after - before;
+        reader.allocated = Protocol.allocated() - before;
     }
 
-    /** Set in the counting pass. */
-    private static final boolean counts = System.getenv("BYTELAB_COUNTING") != null;
+    private static final class Reading implements Protocol.Task {
+        final Method method;
+        final List<Reader> readers = new ArrayList<>();
 
-    /** One file is read here, several by a thread each. */
-    private static String sample(List<Reader> readers, Method method, String n, long ops) throws InterruptedException {
-        long start = System.nanoTime();
-        if (readers.size() == 1) {
-            repeat(readers.get(0), method, ops);
-        } else {
-            List<Thread> threads = new ArrayList<>();
-            for (Reader reader : readers) {
-                threads.add(new Thread(() -> repeat(reader, method, ops)));
-            }
-            threads.forEach(Thread::start);
-            for (Thread thread : threads) {
-                thread.join();
-            }
-        }
-        long wall = System.nanoTime() - start;
-        long sum = 0;
-        long read = 0;
-        long allocated = 0;
-        for (Reader reader : readers) {
-            if (reader.why != null) {
-                return "fail " + reader.why;
-            }
-            sum += reader.sum;
-            read += reader.read;
-            allocated += reader.allocated;
-        }
-        String line = String.format("done %s wall=%d ops=%d bytes=%d answer=%016x", n, wall, ops, read, sum);
-        return counts ? line + " allocated_bytes=" + (double) allocated / ops : line;
-    }
-
-    private static Map<String, String> pairs(String[] words) {
-        Map<String, String> values = new HashMap<>();
-        for (String word : words) {
-            int equals = word.indexOf('=');
-            if (equals > 0) {
-                // A form's decoder takes a plus for a space.
-                String value = word.substring(equals + 1).replace("+", "%2B");
-                values.put(word.substring(0, equals), URLDecoder.decode(value, StandardCharsets.UTF_8));
-            }
-        }
-        return values;
-    }
-
-    private static List<Reader> prepare(Map<String, String> values) {
-        int bufferLen = Integer.parseInt(values.getOrDefault("buffer", "131072"));
-        List<Reader> readers = new ArrayList<>();
-        for (String name = "file"; values.containsKey(name); name = "file" + (readers.size() + 1)) {
-            readers.add(new Reader(values.get(name), bufferLen));
-        }
-        return readers;
-    }
-
-    private static void speak(String name) throws IOException, InterruptedException {
-        System.out.println("hello 1 name=java-" + name + " lang=java");
-        Method method = METHODS.get(name);
-        List<Reader> readers = List.of();
-        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
-        String line;
-        while ((line = orders.readLine()) != null && !line.equals("bye")) {
-            String[] words = line.split(" ");
+        Reading(String name, Map<String, String> values) throws IOException {
+            method = METHODS.get(name);
             if (method == null) {
-                System.out.println("fail there is no method " + name);
-            } else if (words[0].equals("prepare")) {
-                readers = prepare(pairs(words));
-                System.out.println("ready");
-            } else if (words[0].equals("go")) {
-                long ops = Long.parseLong(pairs(words).getOrDefault("ops", "1"));
-                System.out.println(sample(readers, method, words[1], ops));
+                throw new IOException("there is no method " + name);
             }
+            int bufferLen = Integer.parseInt(values.getOrDefault("buffer", "131072"));
+            for (String file = "file"; values.containsKey(file); file = "file" + (readers.size() + 1)) {
+                readers.add(new Reader(values.get(file), bufferLen));
+            }
+        }
+
+        /** One file is read here, several by a thread each. */
+        @Override
+        public long run(long ops) throws IOException, InterruptedException {
+            if (readers.size() == 1) {
+                repeat(readers.get(0), method, ops);
+            } else {
+                List<Thread> threads = new ArrayList<>();
+                for (Reader reader : readers) {
+                    threads.add(new Thread(() -> repeat(reader, method, ops)));
+                }
+                threads.forEach(Thread::start);
+                for (Thread thread : threads) {
+                    thread.join();
+                }
+            }
+            long allocated = 0;
+            for (Reader reader : readers) {
+                if (reader.failed != null) {
+                    throw reader.failed;
+                }
+                allocated += reader.allocated;
+            }
+            return allocated;
+        }
+
+        @Override
+        public String result() {
+            long sum = 0;
+            long read = 0;
+            for (Reader reader : readers) {
+                sum += reader.sum;
+                read += reader.read;
+            }
+            return String.format(" bytes=%d answer=%016x", read, sum);
         }
     }
 
@@ -234,9 +202,9 @@ public final class Worker {
         }
     }
 
-    public static void main(String[] words) throws IOException, InterruptedException {
+    public static void main(String[] words) throws IOException {
         if (words.length == 2 && words[0].equals("reading")) {
-            speak(words[1]);
+            Protocol.serve(words[1], values -> new Reading(words[1], values));
         } else if (words.length == 1 && words[0].equals("copying")) {
             copying();
         } else {

@@ -1,5 +1,5 @@
-// What the decoders in C++ share: the jobs and answers of `experiments/decoding/jobs.rs` in bytelab, and the line
-// protocol. A `Decoder` has:
+// What the decoders in C++ share: the jobs and answers of `experiments/decoding/jobs.rs` in bytelab. A
+// `Decoder` has:
 //
 //   using Doc, using Value                    a parsed document, which owns its memory, and a value in it
 //   Decoder(std::string_view text)            keeps the text as the library wants to have it
@@ -12,25 +12,14 @@
 //   static std::string print(const Doc &)
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include "../protocol.hpp"
+
 #include <cstring>
-#include <fstream>
-#include <iostream>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <memory>
-#include <optional>
-#include <sstream>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 #include <vector>
-
-using Arguments = std::map<std::string, std::string>;
 
 // A key, or an index.
 struct Step {
@@ -154,78 +143,15 @@ template <class Decoder> class Decoding {
     std::size_t size() const { return size_bytes; }
 };
 
-inline std::string unescaped(const std::string &text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); i++) {
-        if (text[i] == '%' && i + 2 < text.size()) {
-            out += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
-            i += 2;
-        } else {
-            out += text[i];
-        }
-    }
-    return out;
-}
-
-inline Arguments pairs(std::istringstream &words) {
-    Arguments arguments;
-    for (std::string word; words >> word;) {
-        auto equals = word.find('=');
-        if (equals != std::string::npos)
-            arguments[word.substr(0, equals)] = unescaped(word.substr(equals + 1));
-    }
-    return arguments;
-}
-
 inline std::string contents(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file)
-        throw std::runtime_error("opening " + path);
+    auto file = opened(path);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-inline std::string hex(std::uint64_t number) {
-    char digits[17];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
-    return digits;
-}
-
-template <class Decoder> std::string go(Decoding<Decoder> &task, const std::string &n, const Arguments &arguments) {
-    auto asked = arguments.find("ops");
-    auto ops = asked == arguments.end() ? 1 : std::stoull(asked->second);
-    auto start = std::chrono::steady_clock::now();
-    auto answer = task.run(ops);
-    std::chrono::nanoseconds wall = std::chrono::steady_clock::now() - start;
-    std::ostringstream line;
-    line << "done " << n << " wall=" << wall.count() << " ops=" << ops << " bytes=0";
-    if (answer)
-        line << " answer=" << hex(*answer);
-    line << " size_bytes=" << task.size();
-    return line.str();
-}
-
-// Answers orders until `bye` or the end of the input.
 template <class Decoder> int serve(const std::string &name) {
-    std::cout << "hello 1 name=cpp-" << name << " lang=cpp" << std::endl;
-    // The digest may be left out where an earlier process has given it.
-    auto has_digest = std::getenv("BYTELAB_DIGEST") || std::getenv("BYTELAB_FRESH");
-    std::unique_ptr<Decoding<Decoder>> task;
-    for (std::string line; std::getline(std::cin, line) && line != "bye";) {
-        std::istringstream words(line);
-        std::string verb, n;
-        words >> verb;
-        try {
-            if (verb == "prepare") {
-                auto arguments = pairs(words);
-                task = std::make_unique<Decoding<Decoder>>(contents(arguments.at("file")), arguments);
-                std::cout << "ready" << (has_digest ? "" : " digest=" + hex(task->digest())) << std::endl;
-            } else if (verb == "go" && task) {
-                words >> n;
-                std::cout << go(*task, n, pairs(words)) << std::endl;
-            }
-        } catch (const std::exception &error) {
-            std::cout << "fail " << error.what() << std::endl;
-        }
-    }
-    return 0;
+    return serve(name, [](const Arguments &arguments) -> Task {
+        auto task = std::make_shared<Decoding<Decoder>>(contents(arguments.at("file")), arguments);
+        auto run = [=](std::uint64_t ops) { return Sample{0, task->run(ops), task->size()}; };
+        return {run, [=] { return task->digest(); }};
+    });
 }

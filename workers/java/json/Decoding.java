@@ -2,20 +2,14 @@
 // their answers are those of `experiments/decoding/jobs.rs` in bytelab.
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.sun.management.ThreadMXBean;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.lang.management.ManagementFactory;
-import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 
-public final class Decoding {
+public final class Decoding implements Protocol.Task {
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private final byte[] bytes;
@@ -47,7 +41,14 @@ public final class Decoding {
         return isIndex ? (Object) Integer.valueOf(token) : token.replace("~1", "/").replace("~0", "~");
     }
 
-    private void run(long ops) throws IOException {
+    @Override
+    public long run(long ops) throws IOException {
+        long before = Protocol.allocated();
+        repeat(ops);
+        return Protocol.allocated() - before;
+    }
+
+    private void repeat(long ops) throws IOException {
         for (long i = 0; i < ops; i++) {
             switch (job) {
                 case "convert":
@@ -75,6 +76,11 @@ public final class Decoding {
                     throw new IOException("there is no job " + job);
             }
         }
+    }
+
+    @Override
+    public String result() {
+        return " bytes=0" + answer() + " size_bytes=" + bytes.length;
     }
 
     private String answer() {
@@ -211,58 +217,10 @@ public final class Decoding {
         return z ^ z >>> 31;
     }
 
-    /** Of the text that Jackson writes, read again; none where an earlier process has given it. */
-    private String ready() throws IOException {
-        if (System.getenv("BYTELAB_DIGEST") != null || System.getenv("BYTELAB_FRESH") != null) {
-            return "ready";
-        }
-        JsonNode again = MAPPER.readTree(MAPPER.writeValueAsBytes(doc));
-        return String.format("ready digest=%016x", digest(again));
-    }
-
-    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-
-    /** Set in the counting pass. */
-    private static final boolean COUNTS = System.getenv("BYTELAB_COUNTING") != null;
-
-    private static long allocated() {
-        return COUNTS ? THREADS.getThreadAllocatedBytes(Thread.currentThread().getId()) : 0;
-    }
-
-    private String sample(String n, long ops) throws IOException {
-        long before = allocated();
-        long start = System.nanoTime();
-        run(ops);
-        long wall = System.nanoTime() - start;
-        long allocated = allocated() - before;
-        String line = String.format("done %s wall=%d ops=%d bytes=0%s", n, wall, ops, answer());
-        line += " size_bytes=" + bytes.length;
-        return COUNTS ? line + " allocated_bytes=" + (double) allocated / ops : line;
-    }
-
-    private static Map<String, String> pairs(String[] words) {
-        Map<String, String> values = new HashMap<>();
-        for (String word : words) {
-            int equals = word.indexOf('=');
-            if (equals > 0) {
-                // A form's decoder takes a plus for a space.
-                String value = word.substring(equals + 1).replace("+", "%2B");
-                values.put(word.substring(0, equals), URLDecoder.decode(value, StandardCharsets.UTF_8));
-            }
-        }
-        return values;
-    }
-
-    private static String reply(Decoding[] task, String[] words) {
-        try {
-            if (words[0].equals("prepare")) {
-                task[0] = new Decoding(pairs(words));
-                return task[0].ready();
-            }
-            return task[0].sample(words[1], Long.parseLong(pairs(words).getOrDefault("ops", "1")));
-        } catch (IOException | RuntimeException | OutOfMemoryError error) {
-            return "fail " + error.toString().replaceAll("[^ -~]", "?");
-        }
+    /** Of the text that Jackson writes, read again. */
+    @Override
+    public Long digest() throws IOException {
+        return digest(MAPPER.readTree(MAPPER.writeValueAsBytes(doc)));
     }
 
     public static void main(String[] words) throws IOException {
@@ -270,12 +228,6 @@ public final class Decoding {
             System.err.println("use: Decoding decoding jackson");
             System.exit(2);
         }
-        System.out.println("hello 1 name=java-jackson lang=java");
-        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
-        Decoding[] task = new Decoding[1];
-        String line;
-        while ((line = orders.readLine()) != null && !line.equals("bye")) {
-            System.out.println(reply(task, line.split(" ")));
-        }
+        Protocol.serve("jackson", Decoding::new);
     }
 }

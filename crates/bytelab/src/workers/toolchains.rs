@@ -121,7 +121,7 @@ const CPP: Toolchain = Toolchain {
     language: "cpp",
     tools: &[CPP_COMPILER],
     install: "install a C++ compiler (Debian: apt install g++)",
-    sources: sources!["workers/cpp/worker.cpp"],
+    sources: sources!["workers/cpp/protocol.hpp", "workers/cpp/worker.cpp"],
     build: &[&[
         "{c++}",
         "-std=c++17",
@@ -149,7 +149,11 @@ const CPP_SIMDJSON: Toolchain = Toolchain {
         }),
     ],
     install: "install a C++ compiler and simdjson (Debian 13: apt install g++ libsimdjson-dev)",
-    sources: sources!["workers/cpp/json/decoding.hpp", "workers/cpp/json/simdjson.cpp"],
+    sources: sources![
+        "workers/cpp/protocol.hpp",
+        "workers/cpp/json/decoding.hpp",
+        "workers/cpp/json/simdjson.cpp",
+    ],
     build: &[&[
         "{c++}",
         "-std=c++17",
@@ -174,7 +178,11 @@ const CPP_YYJSON: Toolchain = Toolchain {
         }),
     ],
     install: "install a C++ compiler and yyjson (Debian 13: apt install g++ libyyjson-dev)",
-    sources: sources!["workers/cpp/json/decoding.hpp", "workers/cpp/json/yyjson.cpp"],
+    sources: sources![
+        "workers/cpp/protocol.hpp",
+        "workers/cpp/json/decoding.hpp",
+        "workers/cpp/json/yyjson.cpp",
+    ],
     build: &[&[
         "{c++}",
         "-std=c++17",
@@ -213,8 +221,14 @@ const JAVA: Toolchain = Toolchain {
     language: "java",
     tools: &[JAVA_COMPILER, JAVA_PROGRAM],
     install: "install a JDK (Debian: apt install default-jdk-headless)",
-    sources: sources!["workers/java/Worker.java"],
-    build: &[&["{javac}", "-d", "{out}", "{src}/workers/java/Worker.java"]],
+    sources: sources!["workers/java/Protocol.java", "workers/java/Worker.java"],
+    build: &[&[
+        "{javac}",
+        "-d",
+        "{out}",
+        "{src}/workers/java/Protocol.java",
+        "{src}/workers/java/Worker.java",
+    ]],
     run: &["{java}", "-cp", "{out}", "Worker"],
     place: Place::Fresh,
 };
@@ -224,7 +238,11 @@ const JAVA_JSON: Toolchain = Toolchain {
     name: "java/json",
     tools: &[JAVA_COMPILER, JAVA_PROGRAM, tool(&["mvn"], &["--version"])],
     install: "install a JDK and Maven (Debian: apt install default-jdk-headless maven)",
-    sources: sources!["workers/java/json/pom.xml", "workers/java/json/Decoding.java"],
+    sources: sources![
+        "workers/java/Protocol.java",
+        "workers/java/json/pom.xml",
+        "workers/java/json/Decoding.java",
+    ],
     build: &[
         &[
             "{mvn}",
@@ -236,7 +254,15 @@ const JAVA_JSON: Toolchain = Toolchain {
             "dependency:copy-dependencies",
             "-DoutputDirectory={out}/jars",
         ],
-        &["{javac}", "-cp", "{out}/jars/*", "-d", "{out}", "{src}/workers/java/json/Decoding.java"],
+        &[
+            "{javac}",
+            "-cp",
+            "{out}/jars/*",
+            "-d",
+            "{out}",
+            "{src}/workers/java/Protocol.java",
+            "{src}/workers/java/json/Decoding.java",
+        ],
     ],
     run: &["{java}", "-cp", "{out}:{out}/jars/*", "Decoding"],
     ..JAVA
