@@ -1,21 +1,13 @@
 /* Has Couchbase's own check look at the documents of main.rs, and counts how the verdicts agree.
  * Usage: check libLiteCore.so SEED < records. Exit status 1 if ours accepts what theirs refuses. */
 
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
-typedef struct {
-    const void *buf;
-    size_t size;
-} Slice;
+#include "../original.h"
 
-static const void *(*value_from_data)(Slice, int);
+static Value (*value_from_data)(Slice, int);
 static sigjmp_buf out;
 
 static void stop(int number) { siglongjmp(out, number); }
@@ -31,25 +23,19 @@ static int theirs(Slice document) {
     default: setitimer(ITIMER_VIRTUAL, &none, NULL); return CRASHED;
     }
     setitimer(ITIMER_VIRTUAL, &limit, NULL);
-    const void *root = value_from_data(document, 0);
+    Value root = value_from_data(document, 0);
     setitimer(ITIMER_VIRTUAL, &none, NULL);
     return root ? ACCEPTED : REFUSED;
 }
 
-static void load(const char *path) {
-    void *library = dlopen(path, RTLD_LAZY);
-    if (!library || !(*(void **)&value_from_data = dlsym(library, "FLValue_FromData"))) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(2);
-    }
-}
+static const Function FUNCTIONS[] = {{"FLValue_FromData", &value_from_data}};
 
 int main(int count, char **arguments) {
     if (count != 3) {
         fprintf(stderr, "usage: check libLiteCore.so SEED < records\n");
         return 2;
     }
-    load(arguments[1]);
+    load(arguments[1], FUNCTIONS, COUNT(FUNCTIONS));
     static char stack[1 << 16];
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction action = {.sa_handler = stop, .sa_flags = SA_ONSTACK};
@@ -67,7 +53,7 @@ int main(int count, char **arguments) {
             fprintf(stderr, "the input ends too early\n");
             return 2;
         }
-        int verdict = theirs((Slice){document, size});
+        int verdict = theirs((Slice){(const uint8_t *)document, size});
         if (ours && verdict == REFUSED && verdicts[1][REFUSED] < 10)
             printf("seed %llu: ours accepts what theirs refuses\n", seed + documents);
         verdicts[ours][verdict]++;

@@ -1,19 +1,7 @@
 /* Encodes the documents of main.rs with Couchbase's own encoder and compares: bytes, and the JSON text made of them.
  * Usage: compare libLiteCore.so < records. Exit status 1 if anything differs. */
 
-#include <dlfcn.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-typedef struct {
-    const uint8_t *buf;
-    size_t size;
-} Slice;
-
-typedef void *Encoder;
+#include "../original.h"
 
 static Encoder (*encoder_new)(void);
 static void (*encoder_free)(Encoder);
@@ -32,43 +20,32 @@ static bool (*begin_dict)(Encoder, size_t);
 static bool (*end_dict)(Encoder);
 static bool (*convert_json)(Encoder, Slice);
 static Slice (*finish)(Encoder, int *);
-static const void *(*value_from_data)(Slice, int);
-static Slice (*value_to_json)(const void *);
+static Value (*value_from_data)(Slice, int);
+static Slice (*value_to_json)(Value);
 static void (*release)(const void *);
 
-static void load(const char *path) {
-    /* Lazily: what the library wants of ICU is never called. */
-    void *library = dlopen(path, RTLD_LAZY);
-    if (!library) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(2);
-    }
-#define BIND(function, name)                                        \
-    if (!(*(void **)&function = dlsym(library, name))) {            \
-        fprintf(stderr, "%s has no function %s\n", path, name);     \
-        exit(2);                                                    \
-    }
-    BIND(encoder_new, "FLEncoder_New")
-    BIND(encoder_free, "FLEncoder_Free")
-    BIND(write_null, "FLEncoder_WriteNull")
-    BIND(write_bool, "FLEncoder_WriteBool")
-    BIND(write_int, "FLEncoder_WriteInt")
-    BIND(write_uint, "FLEncoder_WriteUInt")
-    BIND(write_float, "FLEncoder_WriteFloat")
-    BIND(write_double, "FLEncoder_WriteDouble")
-    BIND(write_string, "FLEncoder_WriteString")
-    BIND(write_data, "FLEncoder_WriteData")
-    BIND(write_key, "FLEncoder_WriteKey")
-    BIND(begin_array, "FLEncoder_BeginArray")
-    BIND(end_array, "FLEncoder_EndArray")
-    BIND(begin_dict, "FLEncoder_BeginDict")
-    BIND(end_dict, "FLEncoder_EndDict")
-    BIND(convert_json, "FLEncoder_ConvertJSON")
-    BIND(finish, "FLEncoder_Finish")
-    BIND(value_from_data, "FLValue_FromData")
-    BIND(value_to_json, "FLValue_ToJSON")
-    BIND(release, "_FLBuf_Release")
-}
+static const Function FUNCTIONS[] = {
+    {"FLEncoder_New", &encoder_new},
+    {"FLEncoder_Free", &encoder_free},
+    {"FLEncoder_WriteNull", &write_null},
+    {"FLEncoder_WriteBool", &write_bool},
+    {"FLEncoder_WriteInt", &write_int},
+    {"FLEncoder_WriteUInt", &write_uint},
+    {"FLEncoder_WriteFloat", &write_float},
+    {"FLEncoder_WriteDouble", &write_double},
+    {"FLEncoder_WriteString", &write_string},
+    {"FLEncoder_WriteData", &write_data},
+    {"FLEncoder_WriteKey", &write_key},
+    {"FLEncoder_BeginArray", &begin_array},
+    {"FLEncoder_EndArray", &end_array},
+    {"FLEncoder_BeginDict", &begin_dict},
+    {"FLEncoder_EndDict", &end_dict},
+    {"FLEncoder_ConvertJSON", &convert_json},
+    {"FLEncoder_Finish", &finish},
+    {"FLValue_FromData", &value_from_data},
+    {"FLValue_ToJSON", &value_to_json},
+    {"_FLBuf_Release", &release},
+};
 
 static uint64_t take(Slice *rest, size_t bytes) {
     uint64_t number = 0;
@@ -161,7 +138,7 @@ static bool compare(unsigned long number, Slice record) {
     bool is_same = !differs("the document", number, input, bytes, theirs);
     if (is_same) {
         /* Their copy of the bytes, because they want an even address. */
-        const void *root = value_from_data(theirs, 0);
+        Value root = value_from_data(theirs, 0);
         Slice their_text = root ? value_to_json(root) : (Slice){0};
         is_same = !differs("the JSON text", number, input, text, their_text);
         release(their_text.buf);
@@ -175,7 +152,7 @@ int main(int count, char **arguments) {
         fprintf(stderr, "usage: compare libLiteCore.so < records\n");
         return 2;
     }
-    load(arguments[1]);
+    load(arguments[1], FUNCTIONS, COUNT(FUNCTIONS));
     unsigned long documents = 0, differing = 0;
     unsigned long long total_bytes = 0;
     uint32_t size;
