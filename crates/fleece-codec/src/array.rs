@@ -84,6 +84,7 @@ impl<'a> IntoIterator for Array<'a> {
     type Item = Value<'a>;
     type IntoIter = ArrayIter<'a>;
 
+    #[inline(always)]
     fn into_iter(self) -> ArrayIter<'a> {
         self.iter()
     }
@@ -121,6 +122,16 @@ impl<'a> Iterator for ArrayIter<'a> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.slots.count, Some(self.slots.count))
+    }
+
+    /// What adapters such as `map` and `sum` run on: the slots stay in registers.
+    #[inline(always)]
+    fn fold<B, F: FnMut(B, Value<'a>) -> B>(mut self, init: B, mut fold: F) -> B {
+        let mut folded = init;
+        while self.slots.count > 0 {
+            folded = fold(folded, self.slots.take_first());
+        }
+        folded
     }
 
     #[inline]

@@ -10,6 +10,8 @@ use core::cmp::Ordering;
 pub(crate) struct Merge<'a> {
     /// Youngest first; each with its next pair.
     generations: Vec<Generation<'a>>,
+    /// The pair that `advance` has found.
+    pair: Option<(DictKey<'a>, Value<'a>)>,
 }
 
 #[derive(Clone)]
@@ -29,10 +31,23 @@ impl<'a> Merge<'a> {
             }
             Generation { next: rest.next(), rest, has_parent }
         });
-        Self { generations: generations.collect() }
+        Self { generations: generations.collect(), pair: None }
     }
 
+    /// The next pair. It is returned out of a field, by a function that is inlined: a result that
+    /// is returned in memory would keep all pairs of plain dicts in memory, too.
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(DictKey<'a>, Value<'a>)> {
+        self.advance();
+        self.pair
+    }
+
+    #[cold]
+    fn advance(&mut self) {
+        self.pair = self.find();
+    }
+
+    fn find(&mut self) -> Option<(DictKey<'a>, Value<'a>)> {
         loop {
             let mut least: Option<(usize, DictKey<'a>)> = None;
             for (i, generation) in self.generations.iter().enumerate() {

@@ -206,11 +206,13 @@ pub(crate) fn narrow_target(bytes: &[u8], at: usize, word: u16) -> Option<usize>
     if word < 0x8000 {
         return Some(at);
     }
-    let target = at.wrapping_sub(usize::from(word & 0x3FFF) * 2);
-    // Both a distance of zero and a target before the start leave the range that `get` admits,
-    // or meet the set top bit of the pointer itself.
-    let is_plain = bytes.get(target).is_some_and(|first| first & 0x80 == 0) && word < 0xC000;
-    is_plain.then_some(target)
+    if word >= 0xC000 {
+        return None;
+    }
+    // The shift drops the top bit. Both a distance of zero and a target before the start leave the
+    // range that `get` admits, or meet the set top bit of the pointer itself.
+    let target = at.wrapping_sub(usize::from(word << 1));
+    bytes.get(target).is_some_and(|first| first & 0x80 == 0).then_some(target)
 }
 
 /// As [`narrow_target`], of four bytes.
@@ -219,9 +221,11 @@ pub(crate) fn wide_target(bytes: &[u8], at: usize, word: u32) -> Option<usize> {
     if word < 0x8000_0000 {
         return Some(at);
     }
-    let target = at.wrapping_sub((word & 0x3FFF_FFFF) as usize * 2);
-    let is_plain = bytes.get(target).is_some_and(|first| first & 0x80 == 0) && word < 0xC000_0000;
-    is_plain.then_some(target)
+    if word >= 0xC000_0000 {
+        return None;
+    }
+    let target = at.wrapping_sub((word << 1) as usize);
+    bytes.get(target).is_some_and(|first| first & 0x80 == 0).then_some(target)
 }
 
 /// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments and results

@@ -33,6 +33,11 @@ fn pairs(dict: Dict<'_>, doc: &Doc<Vec<u8>>) -> BTreeMap<String, u64> {
         .map(|(key, value)| (key.as_str().unwrap().into(), value.as_u64().unwrap()))
         .collect();
     assert_eq!(dict.len(), iterated.len());
+    let mut folded = BTreeMap::new();
+    dict.iter().for_each(|(key, value)| {
+        folded.insert(key.as_str().unwrap().to_owned(), value.as_u64().unwrap());
+    });
+    assert_eq!(folded, iterated);
     assert_eq!(
         serde_json::from_str::<BTreeMap<_, _>>(&json::to_string(doc.root()).unwrap()).unwrap(),
         iterated

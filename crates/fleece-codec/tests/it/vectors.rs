@@ -3,7 +3,7 @@
 
 use crate::{data, table, vector};
 use fleece_codec::json::{self, PrintOptions};
-use fleece_codec::{CheckOptions, Doc, Encoder, Result, SharedKeys};
+use fleece_codec::{CheckOptions, Doc, Encoder, Result, SharedKeys, Value};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -147,4 +147,35 @@ fn every_pair_is_found_by_its_name() {
             assert!(dict.get("no such key").is_none());
         }
     }
+}
+
+#[test]
+fn adapters_see_the_same_items_and_pairs_as_a_loop() {
+    let place = |value: Value<'_>| (value.offset(), value.kind());
+    let mut seen = 0;
+    for row in table("vectors/manifest.tsv") {
+        let name = row[0].as_str();
+        let doc = check(name, vector(name)).unwrap();
+        for visit in doc.root().deep_iter() {
+            if let Some(array) = visit.value.as_array() {
+                let (mut looped, mut folded) = (Vec::new(), Vec::new());
+                for item in array {
+                    looped.push(place(item));
+                }
+                array.iter().for_each(|item| folded.push(place(item)));
+                assert_eq!(looped, folded, "{name}");
+                seen += looped.len();
+            }
+            if let Some(dict) = visit.value.as_dict() {
+                let (mut looped, mut folded) = (Vec::new(), Vec::new());
+                for (key, value) in dict {
+                    looped.push((key.as_bytes(), place(value)));
+                }
+                dict.iter().for_each(|(key, value)| folded.push((key.as_bytes(), place(value))));
+                assert_eq!(looped, folded, "{name}");
+                seen += looped.len();
+            }
+        }
+    }
+    assert!(seen > 10_000, "{seen}");
 }
