@@ -15,7 +15,7 @@ pub(super) struct Items<'de, 'r> {
     pub(super) slots: Slots<'de>,
     pub(super) len: usize,
     pub(super) depth: usize,
-    pub(super) reading: &'r Reading,
+    pub(super) reading: &'r Reading<'de>,
 }
 
 impl<'de> SeqAccess<'de> for &mut Items<'de, '_> {
@@ -44,7 +44,7 @@ pub(super) struct Pairs<'de, 'r> {
     pub(super) slots: Slots<'de>,
     pub(super) inherited: Option<Box<Inherited<'de>>>,
     pub(super) depth: usize,
-    pub(super) reading: &'r Reading,
+    pub(super) reading: &'r Reading<'de>,
 }
 
 /// The pairs of a dict with a parent.
@@ -62,9 +62,16 @@ impl<'de, 'r> Pairs<'de, 'r> {
             return self.take_inherited();
         }
         self.slots.count -= 1;
+        if let Some(name) = self.reading.known_name(&self.slots) {
+            self.slots.first += 2;
+            return Ok(Some(name));
+        }
         let key = self.reading.take(&mut self.slots)?;
         match key.as_str() {
-            Some(name) => Ok(Some(name)),
+            Some(name) => {
+                self.reading.remember(self.slots.count, name);
+                Ok(Some(name))
+            }
             None => name(DictKey { value: key }).map(Some),
         }
     }

@@ -63,7 +63,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
 pub(super) struct Nested<'de, 'r> {
     pub(super) value: Value<'de>,
     pub(super) depth: usize,
-    pub(super) reading: &'r Reading,
+    pub(super) reading: &'r Reading<'de>,
 }
 
 impl<'de, 'r> Nested<'de, 'r> {

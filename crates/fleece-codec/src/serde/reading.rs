@@ -11,8 +11,11 @@ use crate::value::Value;
 use crate::wire::{Source, narrow_target, tag, u16_at, u32_at, varint, wide_target};
 use core::cell::Cell;
 
+/// So many names are remembered.
+const NAMES: usize = 32;
+
 /// What holds for all values of one call.
-pub(super) struct Reading {
+pub(super) struct Reading<'de> {
     /// How many items and pairs may still be visited: of a small document in which collections are
     /// shared there may be very many.
     values_left: Cell<usize>,
@@ -20,18 +23,22 @@ pub(super) struct Reading {
     is_checked: Cell<bool>,
     /// The collections that were not read to their end.
     unread: Cell<usize>,
+    /// Names that were read, each at the number of pairs behind it: dicts of one kind have the same
+    /// names at the same places, and these are stored once.
+    names: [Cell<&'de str>; NAMES],
 }
 
-impl Reading {
+impl<'de> Reading<'de> {
     /// Of values that need not be sound, in a document of this size.
     pub(super) fn new(size_bytes: usize) -> Self {
         let values = size_bytes.saturating_mul(SERDE_VALUES_PER_BYTE);
         let values_left = Cell::new(values.saturating_add(SERDE_VALUES_MIN));
-        Self { values_left, is_checked: Cell::new(true), unread: Cell::new(0) }
+        let names = [const { Cell::new("") }; NAMES];
+        Self { values_left, is_checked: Cell::new(true), unread: Cell::new(0), names }
     }
 
     /// Of a document that must be sound. The root is checked, all else when it is reached.
-    pub(super) fn strict(root: Value<'_>) -> Result<Self> {
+    pub(super) fn strict(root: Value<'de>) -> Result<Self> {
         let bytes = root.source.bytes;
         let reading = Self { is_checked: Cell::new(false), ..Self::new(bytes.len()) };
         let leads_to_root = |at: Option<usize>, wide| {
@@ -87,9 +94,29 @@ impl Reading {
         Ok(())
     }
 
+    /// The name to which the slot at the front leads, if it is the one that was read at this place
+    /// before. A name that ends before the slot is sound there as well.
+    #[inline(always)]
+    pub(super) fn known_name(&self, slots: &Slots<'de>) -> Option<&'de str> {
+        let word = if slots.wide { 0 } else { u16_at(slots.source.bytes, slots.first)? };
+        let name = self.names[slots.count % NAMES].get();
+        let distance = usize::from(word << 1);
+        // The address says in which bytes it is, too.
+        let start = slots.source.bytes.as_ptr().addr() + slots.first + 1;
+        let is_same = (0x8000..0xC000).contains(&word)
+            && name.as_ptr().addr() == start.wrapping_sub(distance)
+            && name.len() < distance;
+        is_same.then_some(name)
+    }
+
+    #[inline(always)]
+    pub(super) fn remember(&self, place: usize, name: &'de str) {
+        self.names[place % NAMES].set(name);
+    }
+
     /// Takes the slot at the front; the caller sees to the count.
     #[inline(always)]
-    pub(super) fn take<'de>(&self, slots: &mut Slots<'de>) -> Result<Value<'de>> {
+    pub(super) fn take(&self, slots: &mut Slots<'de>) -> Result<Value<'de>> {
         let (source, at, wide) = (slots.source, slots.first, slots.wide);
         slots.first += if wide { 4 } else { 2 };
         match sound_target(source.bytes, at, wide, self.is_checked()) {
@@ -100,7 +127,7 @@ impl Reading {
 
     /// A function of its own with plain arguments, which go through registers.
     #[inline(never)]
-    fn take_rare<'de>(&self, source: Source<'de>, at: usize, wide: bool) -> Result<Value<'de>> {
+    fn take_rare(&self, source: Source<'de>, at: usize, wide: bool) -> Result<Value<'de>> {
         self.check(source.bytes)?;
         let value = if wide { source.wide(at) } else { source.narrow(at) };
         Ok(value.unwrap_or_else(Value::undefined))

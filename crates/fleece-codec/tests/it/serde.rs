@@ -128,3 +128,21 @@ fn what_a_type_leaves_out_must_be_sound_too() {
     let read = from_value::<BTreeMap<String, Vec<Option<u8>>>>(value.root()).unwrap();
     assert_eq!(read["a"], [None]);
 }
+
+#[test]
+fn names_at_the_same_places_are_told_apart() {
+    let long = "a name of more than fifteen letters";
+    let kinds =
+        [vec!["a", "b", ""], vec!["a", "c", long], vec!["b", "c"], vec!["ab", "b", long, "z"]];
+    // Some are so far away from their dict that its slots are wide.
+    let text = "x".repeat(40_000);
+    let maps: Vec<BTreeMap<&str, String>> = (0..100)
+        .map(|i| {
+            let value =
+                |at: usize| if (i + at) % 40 == 7 { text.clone() } else { format!("{i} {at}") };
+            kinds[i % 7 % 4].iter().enumerate().map(|(at, name)| (*name, value(at))).collect()
+        })
+        .collect();
+    let bytes = to_vec(&maps).unwrap();
+    assert_eq!(from_slice::<Vec<BTreeMap<&str, String>>>(&bytes).unwrap(), maps);
+}
