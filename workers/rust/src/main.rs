@@ -57,6 +57,8 @@ fn decoding(method: &str, arguments: &Arguments) -> Result<Box<dyn Job>> {
         "serde_json-typed" => job::<people::Typed<serde_typed::Json>>(word, text, pointer),
         "rmp-serde-typed" => job::<people::Typed<serde_typed::MessagePack>>(word, text, pointer),
         "postcard-typed" => job::<people::Typed<serde_typed::Postcard>>(word, text, pointer),
+        "bincode-typed" => job::<people::Typed<serde_typed::Bincode>>(word, text, pointer),
+        "minicbor-typed" => job::<people::Typed<serde_typed::Cbor>>(word, text, pointer),
         "prost-typed" => job::<typed::Prost>(word, text, pointer),
         "rkyv-typed" => job::<rkyv::Rkyv>(word, text, pointer),
         "flatbuffers-typed" => job::<flat::FlatBuffers>(word, text, pointer),

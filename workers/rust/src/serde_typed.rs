@@ -6,6 +6,8 @@ use crate::people::{Codec, Person};
 pub(crate) struct Json;
 pub(crate) struct MessagePack;
 pub(crate) struct Postcard;
+pub(crate) struct Bincode;
+pub(crate) struct Cbor;
 
 impl Codec for Json {
     const IS_JSON: bool = true;
@@ -37,5 +39,26 @@ impl Codec for Postcard {
 
     fn read(bytes: &[u8]) -> Result<Vec<Person>> {
         postcard::from_bytes(bytes).map_err(told)
+    }
+}
+
+impl Codec for Bincode {
+    fn write(people: &[Person]) -> Result<Vec<u8>> {
+        bincode::serde::encode_to_vec(people, bincode::config::standard()).map_err(told)
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<Person>> {
+        let read = bincode::serde::decode_from_slice(bytes, bincode::config::standard());
+        read.map(|(people, _)| people).map_err(told)
+    }
+}
+
+impl Codec for Cbor {
+    fn write(people: &[Person]) -> Result<Vec<u8>> {
+        minicbor_serde::to_vec(people).map_err(told)
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<Person>> {
+        minicbor_serde::from_slice(bytes).map_err(told)
     }
 }

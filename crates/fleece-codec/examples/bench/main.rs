@@ -7,6 +7,8 @@
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
 // The data of the experiment, so that there is one generator.
+#[path = "../../../bytelab/src/experiments/decoding/parser_files.rs"]
+mod parser_files;
 #[path = "../../../bytelab/src/experiments/decoding/people.rs"]
 mod people;
 #[path = "../../../bytelab/src/experiments/decoding/random.rs"]

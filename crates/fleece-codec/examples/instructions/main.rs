@@ -1,12 +1,16 @@
-//! Instructions of the codec's jobs, which are the same on a busy machine:
-//! `examples/instructions/run` counts them with valgrind.
+//! The codec's jobs, one a process: `examples/instructions/run` counts their instructions with
+//! valgrind, which are the same on a busy machine, and `examples/instructions/times` compares their
+//! CPU time with that of the original.
 //!
-//! `cargo run --release --example instructions JOB REPEATS` does one job so often; without
-//! arguments it lists the jobs, and with `text` it writes the JSON text.
+//! `cargo run --release --example instructions JOB REPEATS [SHAPE]` does one job so often, with a
+//! document of this shape (people), and prints the CPU time of each, in ns; without arguments it
+//! lists the jobs, and `text SHAPE` writes the JSON text.
 
-#![expect(clippy::print_stdout, reason = "the list of jobs is what it is for")]
+#![expect(clippy::print_stdout, reason = "its lists and times are what it is for")]
 
 // The data of the experiment, so that there is one generator.
+#[path = "../../../bytelab/src/experiments/decoding/parser_files.rs"]
+mod parser_files;
 #[path = "../../../bytelab/src/experiments/decoding/people.rs"]
 mod people;
 #[path = "../../../bytelab/src/experiments/decoding/random.rs"]
@@ -16,11 +20,13 @@ mod random;
 mod shapes;
 mod typed;
 
+use cpu_time::ThreadTime;
 use fleece_codec::{Doc, Edit, Encoder, Key, Kind, SharedKeys, Value, from_slice, json};
 use std::hint::black_box;
 use std::sync::Arc;
 use typed::{Borrowed, Owned};
 
+/// Those of the first line are done with any document, the others with people.
 const JOBS: [&str; 17] = [
     "convert",
     "convert, shared keys",
@@ -42,61 +48,115 @@ const JOBS: [&str; 17] = [
 ];
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let text = shapes::minified("people", 1000);
-    let (name, repeats) = match (arguments.next(), arguments.next()) {
-        (Some(name), Some(repeats)) => (name, repeats),
-        (Some(_), None) => return print!("{text}"),
-        _ => return println!("{}", JOBS.join("\n")),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (name, repeats, shape) = match words[..] {
+        [] => return println!("{}", JOBS.join("\n")),
+        ["text", shape] => return print!("{}", shapes::minified(shape, 1000)),
+        [name, repeats] => (name, repeats, "people"),
+        [name, repeats, shape] => (name, repeats, shape),
+        _ => panic!("JOB REPEATS [SHAPE]"),
     };
     let repeats: u32 = repeats.parse().expect("the number of repeats");
+    let text = shapes::minified(shape, 1000);
     let bytes = json::to_fleece(text.as_bytes()).expect("the generator makes JSON");
-    let (shared, keys) = with_shared_keys(&text);
-    let plain = Doc::check(&bytes[..]).expect("it was just made");
-    let opened = Doc::open(&bytes[..]).expect("it was just made");
-    let shared = Doc::check(&shared[..]).expect("it was just made").with_shared_keys(keys);
-    let people: Vec<Owned> = from_slice(&bytes).expect("the people have this type");
-    let packed = rmp_serde::to_vec_named(&people).expect("it can be packed");
-    let long = long_names();
-    let long = Doc::check(&long[..]).expect("it was just made");
-    let base: Arc<[u8]> = bytes.clone().into();
-    let (short_key, long_key) = (Key::new("name"), Key::new("registration_dates"));
+    let document = Document::new(&text, &bytes);
+    let people = (shape == "people").then(|| People::new(&document));
+    let start = ThreadTime::now();
     for _ in 0..repeats {
-        let done = match &*name {
-            "convert" => json::to_fleece(black_box(text.as_bytes())).map_or(0, |bytes| bytes.len()),
-            "convert, shared keys" => with_shared_keys(black_box(&text)).0.len(),
-            "check" => usize::from(Doc::check(black_box(&bytes[..])).is_ok()),
-            "traverse as &str, checked" => visit(black_box(&plain).root()),
-            "traverse as &str, opened" => visit(black_box(&opened).root()),
-            "lookup" => names(&plain, |person| person.get("name")),
-            "lookup, Key" => names(&plain, |person| person.as_dict()?.get_key(&short_key)),
-            "lookup, Key of 18 letters" => {
-                names(&long, |person| person.as_dict()?.get_key(&long_key))
-            }
-            "lookup, shared keys" => names(&shared, |person| person.get("name")),
-            "lookup, Key, shared keys" => {
-                names(&shared, |person| person.as_dict()?.get_key(&short_key))
-            }
-            "amend one field" => amend(black_box(&base), &plain),
-            "to JSON" => json::to_string(black_box(&plain).root()).map_or(0, |text| text.len()),
-            "from_slice, owned" => {
-                from_slice::<Vec<Owned>>(black_box(&bytes)).map_or(0, |v| v.len())
-            }
-            "from_slice, borrowed" => {
-                from_slice::<Vec<Borrowed<'_>>>(black_box(&bytes)).map_or(0, |v| v.len())
-            }
-            "serde_json, owned" => {
-                serde_json::from_str::<Vec<Owned>>(black_box(&text)).map_or(0, |v| v.len())
-            }
-            "rmp-serde, owned" => {
-                rmp_serde::from_slice::<Vec<Owned>>(black_box(&packed)).map_or(0, |v| v.len())
-            }
-            "rmp-serde, borrowed" => rmp_serde::from_slice::<Vec<Borrowed<'_>>>(black_box(&packed))
-                .map_or(0, |v| v.len()),
-            _ => panic!("no such job: {name}"),
-        };
+        let done = document.job(name).or_else(|| people.as_ref()?.job(&document, name));
+        let done = done.unwrap_or_else(|| panic!("no such job of {shape}: {name}"));
         assert_ne!(black_box(done), 0);
     }
+    println!("{}", start.elapsed().as_nanos() / u128::from(repeats.max(1)));
+}
+
+struct Document<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    checked: Doc<&'a [u8]>,
+    opened: Doc<&'a [u8]>,
+}
+
+impl<'a> Document<'a> {
+    fn new(text: &'a str, bytes: &'a [u8]) -> Self {
+        let checked = Doc::check(bytes).expect("it was just made");
+        let opened = Doc::open(bytes).expect("it was just made");
+        Self { text, bytes, checked, opened }
+    }
+
+    /// Does a job; `None` if there is none of this name.
+    fn job(&self, name: &str) -> Option<usize> {
+        Some(match name {
+            "convert" => {
+                json::to_fleece(black_box(self.text.as_bytes())).map_or(0, |bytes| bytes.len())
+            }
+            "convert, shared keys" => with_shared_keys(black_box(self.text)).0.len(),
+            "check" => usize::from(Doc::check(black_box(self.bytes)).is_ok()),
+            "traverse as &str, checked" => visit(black_box(&self.checked).root()),
+            "traverse as &str, opened" => visit(black_box(&self.opened).root()),
+            "to JSON" => {
+                json::to_string(black_box(&self.checked).root()).map_or(0, |text| text.len())
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// What only the jobs with people need.
+struct People {
+    shared: Doc<Vec<u8>>,
+    long: Doc<Vec<u8>>,
+    packed: Vec<u8>,
+    base: Arc<[u8]>,
+    short_key: Key,
+    long_key: Key,
+}
+
+impl People {
+    fn new(document: &Document<'_>) -> Self {
+        let (shared, keys) = with_shared_keys(document.text);
+        let people: Vec<Owned> = from_slice(document.bytes).expect("the people have this type");
+        Self {
+            shared: Doc::check(shared).expect("it was just made").with_shared_keys(keys),
+            long: Doc::check(long_names()).expect("it was just made"),
+            packed: rmp_serde::to_vec_named(&people).expect("it can be packed"),
+            base: document.bytes.into(),
+            short_key: Key::new("name"),
+            long_key: Key::new("registration_dates"),
+        }
+    }
+
+    /// Does a job; `None` if there is none of this name.
+    fn job(&self, document: &Document<'_>, name: &str) -> Option<usize> {
+        let (text, bytes, plain) = (document.text, document.bytes, &document.checked);
+        let (short_key, long_key) = (&self.short_key, &self.long_key);
+        let (shared, packed) = (&self.shared, &self.packed);
+        Some(match name {
+            "lookup" => names(plain, |person| person.get("name")),
+            "lookup, Key" => names(plain, |person| person.as_dict()?.get_key(short_key)),
+            "lookup, Key of 18 letters" => {
+                names(&self.long, |person| person.as_dict()?.get_key(long_key))
+            }
+            "lookup, shared keys" => names(shared, |person| person.get("name")),
+            "lookup, Key, shared keys" => {
+                names(shared, |person| person.as_dict()?.get_key(short_key))
+            }
+            "amend one field" => amend(black_box(&self.base), plain),
+            "from_slice, owned" => len(from_slice::<Vec<Owned>>(black_box(bytes))),
+            "from_slice, borrowed" => len(from_slice::<Vec<Borrowed<'_>>>(black_box(bytes))),
+            "serde_json, owned" => len(serde_json::from_str::<Vec<Owned>>(black_box(text))),
+            "rmp-serde, owned" => len(rmp_serde::from_slice::<Vec<Owned>>(black_box(packed))),
+            "rmp-serde, borrowed" => {
+                len(rmp_serde::from_slice::<Vec<Borrowed<'_>>>(black_box(packed)))
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn len<T, E>(people: Result<Vec<T>, E>) -> usize {
+    people.map_or(0, |people| people.len())
 }
 
 fn with_shared_keys(text: &str) -> (Vec<u8>, Arc<SharedKeys>) {
@@ -124,7 +184,10 @@ fn long_names() -> Vec<u8> {
 }
 
 /// The lengths of one text of each person.
-fn names<'d>(doc: &'d Doc<&[u8]>, name: impl Fn(Value<'d>) -> Option<Value<'d>>) -> usize {
+fn names<'d, B: AsRef<[u8]>>(
+    doc: &'d Doc<B>,
+    name: impl Fn(Value<'d>) -> Option<Value<'d>>,
+) -> usize {
     let people = black_box(doc).root().as_array().into_iter().flatten();
     people.filter_map(|person| Some(name(person)?.as_str()?.len())).sum()
 }
@@ -140,12 +203,20 @@ fn amend(base: &Arc<[u8]>, doc: &Doc<&[u8]>) -> usize {
 
 /// The lengths of all texts and keys, and the number of all other values.
 fn visit(value: Value<'_>) -> usize {
+    let mut sum = 0;
     match value.kind() {
         Kind::String => value.as_str().map_or(0, str::len),
-        Kind::Array => value.as_array().into_iter().flatten().map(visit).sum(),
+        Kind::Array => {
+            for item in value.as_array().expect("it is one") {
+                sum += visit(item);
+            }
+            sum
+        }
         Kind::Dict => {
-            let pairs = value.as_dict().into_iter().flatten();
-            pairs.map(|(key, value)| key.as_str().map_or(0, str::len) + visit(value)).sum()
+            for (key, value) in value.as_dict().expect("it is one") {
+                sum += key.as_str().map_or(0, str::len) + visit(value);
+            }
+            sum
         }
         _ => 1,
     }

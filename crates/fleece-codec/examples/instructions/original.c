@@ -1,29 +1,21 @@
 /* The jobs of main.rs by Couchbase's own library, so that their instructions can be compared. It does not show its
  * functions for shared keys and for amending.
- * Usage: original libLiteCore.so JOB REPEATS < people.json; exit status 3 for a job that is not here. */
+ * Usage: original libLiteCore.so JOB REPEATS < people.json prints the CPU time of each, in ns; exit status 3 for a job
+ * that is not here. */
 
-#include <dlfcn.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
-typedef struct {
-    const void *buf;
-    size_t size;
-} Slice;
+#include "../original.h"
 
-typedef const void *Value;
 /* More room than the library's own structures take, and so returned in the same way. */
 typedef struct {
     void *room[32];
 } Room;
 
-static void *(*encoder_new)(void);
-static void (*encoder_free)(void *);
-static bool (*convert_json)(void *, Slice);
-static Slice (*finish)(void *, int *);
+static Encoder (*encoder_new)(void);
+static void (*encoder_free)(Encoder);
+static bool (*convert_json)(Encoder, Slice);
+static Slice (*finish)(Encoder, int *);
 static void (*release)(const void *);
 static Value (*value_from_data)(Slice, int);
 static Slice (*value_to_json)(Value);
@@ -40,42 +32,32 @@ static Slice (*dict_key)(const Room *);
 static Value (*dict_value)(const Room *);
 static bool (*dict_next)(Room *);
 
-static void load(const char *path) {
-    void *library = dlopen(path, RTLD_LAZY);
-    if (!library) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(2);
-    }
-#define BIND(function, name)                                        \
-    if (!(*(void **)&function = dlsym(library, name))) {            \
-        fprintf(stderr, "%s has no function %s\n", path, name);     \
-        exit(2);                                                    \
-    }
-    BIND(encoder_new, "FLEncoder_New")
-    BIND(encoder_free, "FLEncoder_Free")
-    BIND(convert_json, "FLEncoder_ConvertJSON")
-    BIND(finish, "FLEncoder_Finish")
-    BIND(release, "_FLBuf_Release")
-    BIND(value_from_data, "FLValue_FromData")
-    BIND(value_to_json, "FLValue_ToJSON")
-    BIND(type_of, "FLValue_GetType")
-    BIND(as_string, "FLValue_AsString")
-    BIND(dict_get, "FLDict_Get")
-    BIND(key_init, "FLDictKey_Init")
-    BIND(dict_get_with_key, "FLDict_GetWithKey")
-    BIND(array_begin, "FLArrayIterator_Begin")
-    BIND(array_value, "FLArrayIterator_GetValue")
-    BIND(array_next, "FLArrayIterator_Next")
-    BIND(dict_begin, "FLDictIterator_Begin")
-    BIND(dict_key, "FLDictIterator_GetKeyString")
-    BIND(dict_value, "FLDictIterator_GetValue")
-    BIND(dict_next, "FLDictIterator_Next")
-}
+static const Function FUNCTIONS[] = {
+    {"FLEncoder_New", &encoder_new},
+    {"FLEncoder_Free", &encoder_free},
+    {"FLEncoder_ConvertJSON", &convert_json},
+    {"FLEncoder_Finish", &finish},
+    {"_FLBuf_Release", &release},
+    {"FLValue_FromData", &value_from_data},
+    {"FLValue_ToJSON", &value_to_json},
+    {"FLValue_GetType", &type_of},
+    {"FLValue_AsString", &as_string},
+    {"FLDict_Get", &dict_get},
+    {"FLDictKey_Init", &key_init},
+    {"FLDict_GetWithKey", &dict_get_with_key},
+    {"FLArrayIterator_Begin", &array_begin},
+    {"FLArrayIterator_GetValue", &array_value},
+    {"FLArrayIterator_Next", &array_next},
+    {"FLDictIterator_Begin", &dict_begin},
+    {"FLDictIterator_GetKeyString", &dict_key},
+    {"FLDictIterator_GetValue", &dict_value},
+    {"FLDictIterator_Next", &dict_next},
+};
 
-static Slice text_of(const char *text) { return (Slice){text, strlen(text)}; }
+static Slice text_of(const char *text) { return (Slice){(const uint8_t *)text, strlen(text)}; }
 
 static Slice convert(Slice text) {
-    void *encoder = encoder_new();
+    Encoder encoder = encoder_new();
     int error = 0;
     Slice bytes = convert_json(encoder, text) ? finish(encoder, &error) : (Slice){0};
     encoder_free(encoder);
@@ -115,19 +97,27 @@ static size_t names(Value people, Room *key) {
     return sum;
 }
 
+static long long cpu_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
 int main(int count, char **arguments) {
     if (count != 4) {
         fprintf(stderr, "usage: original libLiteCore.so JOB REPEATS < people.json\n");
         return 2;
     }
-    load(arguments[1]);
+    load(arguments[1], FUNCTIONS, COUNT(FUNCTIONS));
     const char *job = arguments[2];
-    static char room[16 << 20];
+    static uint8_t room[16 << 20];
     Slice text = {room, fread(room, 1, sizeof room, stdin)};
     Slice bytes = convert(text);
     Value plain = value_from_data(bytes, 1);
     Room key = key_init(text_of("name"));
-    for (long repeats = atol(arguments[3]); repeats > 0; repeats--) {
+    long repeats = atol(arguments[3]);
+    long long start = cpu_ns();
+    for (long i = 0; i < repeats; i++) {
         size_t done = 0;
         if (!strcmp(job, "convert")) {
             Slice made = convert(text);
@@ -153,5 +143,6 @@ int main(int count, char **arguments) {
             return 2;
         }
     }
+    printf("%lld\n", (cpu_ns() - start) / (repeats > 0 ? repeats : 1));
     return 0;
 }

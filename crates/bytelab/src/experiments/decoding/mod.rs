@@ -5,6 +5,7 @@ mod fleece;
 mod jobs;
 mod json;
 mod languages;
+mod parser_files;
 mod people;
 mod random;
 mod shapes;
@@ -96,6 +97,11 @@ fn methods() -> Vec<Method> {
             "postcard-typed",
             "postcard, without names: serde fills a type; knows people only",
         )),
+        of_people(worker(
+            "bincode-typed",
+            "bincode 2, without names: serde fills a type; knows people only",
+        )),
+        of_people(worker("minicbor-typed", "CBOR: serde fills a type; knows people only")),
         of_people(worker("prost-typed", "Protobuf, parsed into structs; knows people only")),
         of_people(worker("rkyv-typed", "rkyv, checked and read in place; knows people only")),
         of_people(worker(

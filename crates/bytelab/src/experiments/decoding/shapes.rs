@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use super::parser_files::{canada, citm, twitter};
 use super::people::{WORDS, people};
 use super::random::Random;
 
 /// The words of the param `shape`.
-pub(super) const SHAPES: &[&str] = &["people", "logs", "geojson", "floats", "tree"];
+pub(super) const SHAPES: &[&str] =
+    &["people", "logs", "geojson", "floats", "tree", "twitter", "citm", "canada"];
 
 const SEED: u64 = 1;
 
@@ -18,12 +20,15 @@ pub(super) fn minified(shape: &str, count: u64) -> String {
         "geojson" => geojson(&mut out, &mut random),
         "floats" => list(&mut out, 20_000, |out, _| out.push_str(&float(&mut random))),
         "tree" => tree(&mut out, &mut random, 100),
+        "twitter" => twitter(&mut out, &mut random),
+        "citm" => citm(&mut out, &mut random),
+        "canada" => canada(&mut out, &mut random),
         _ => people(&mut out, &mut random, count),
     }
     out
 }
 
-fn list(out: &mut String, count: usize, mut item: impl FnMut(&mut String, usize)) {
+pub(super) fn list(out: &mut String, count: usize, mut item: impl FnMut(&mut String, usize)) {
     out.push('[');
     for index in 0..count {
         if index > 0 {
@@ -34,7 +39,7 @@ fn list(out: &mut String, count: usize, mut item: impl FnMut(&mut String, usize)
     out.push(']');
 }
 
-fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
+pub(super) fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("a string takes all");
 }
 
