@@ -1,7 +1,7 @@
 //! The upper limit: the same bytes over a bare TCP or TLS connection, with no HTTP except the
 //! request.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -69,15 +69,41 @@ impl Source for Raw {
         // Otherwise the request, which follows the end of the handshake, waits until the server
         // acknowledges that.
         tcp.set_nodelay(true).context("TCP_NODELAY")?;
-        let Some(tls) = self.tls.clone() else { return self.receive(&mut tcp, fold) };
+        let Some(tls) = self.tls.clone() else { return self.receive(&mut tcp, fold, read) };
         let host = self.address.rsplit_once(':').map_or("", |(host, _)| host).to_owned();
         let mut connection = ClientConnection::new(tls, ServerName::try_from(host)?)?;
-        self.receive(&mut rustls::Stream::new(&mut connection, &mut tcp), fold)
+        let mut tcp = Buffered(BufReader::with_capacity(self.buffer.len(), tcp));
+        self.receive(&mut rustls::Stream::new(&mut connection, &mut tcp), fold, lend)
+    }
+}
+
+/// rustls itself receives one record with each call.
+struct Buffered(BufReader<TcpStream>);
+
+impl Read for Buffered {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Write for Buffered {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.get_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.get_mut().flush()
     }
 }
 
 impl Raw {
-    fn receive<F: Fold>(&mut self, stream: &mut (impl Read + Write), fold: &mut F) -> Result<()> {
+    /// `next` passes the next bytes to the fold and returns their number.
+    fn receive<S: Read + Write, F: Fold>(
+        &mut self,
+        stream: &mut S,
+        fold: &mut F,
+        next: fn(&mut S, &mut [u8], &mut F) -> io::Result<usize>,
+    ) -> Result<()> {
         let Raw { remote, address, path, buffer, .. } = self;
         let request =
             format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -85,7 +111,9 @@ impl Raw {
         let mut filled = 0;
         let body = loop {
             ensure!(filled < buffer.len(), "{}: the head is too long", remote.url);
-            match read(stream, &mut buffer[filled..]).with_context(|| remote.url.clone())? {
+            match retried(|| stream.read(&mut buffer[filled..]))
+                .with_context(|| remote.url.clone())?
+            {
                 0 => bail!("{}: the server closed the connection without an answer", remote.url),
                 n => filled += n,
             }
@@ -102,20 +130,34 @@ impl Raw {
         fold.chunk(&buffer[body..filled]);
         let mut offset = (filled - body) as u64;
         while offset < remote.size {
-            let n = read(stream, buffer).with_context(|| remote.url.clone())?;
+            let n = retried(|| next(stream, buffer, fold)).with_context(|| remote.url.clone())?;
             if n == 0 {
                 break;
             }
-            fold.chunk(&buffer[..n]);
             offset += n as u64;
         }
         remote.ended(offset)
     }
 }
 
-fn read(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+fn read<F: Fold>(tcp: &mut TcpStream, buffer: &mut [u8], fold: &mut F) -> io::Result<usize> {
+    let n = tcp.read(buffer)?;
+    fold.chunk(&buffer[..n]);
+    Ok(n)
+}
+
+/// What rustls has decrypted, in its own memory.
+fn lend<F: Fold>(tls: &mut impl BufRead, _: &mut [u8], fold: &mut F) -> io::Result<usize> {
+    let bytes = tls.fill_buf()?;
+    let n = bytes.len();
+    fold.chunk(bytes);
+    tls.consume(n);
+    Ok(n)
+}
+
+fn retried(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
-        match stream.read(buffer) {
+        match read() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             read => return read,
         }
