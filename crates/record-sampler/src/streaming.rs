@@ -8,18 +8,25 @@ use crate::random::{Rng, shuffle};
 use crate::random_access::{too_few, too_few_weighted};
 use crate::sampler::{Amount, Sampler, Stats, Weight};
 use crate::shuffle::{Shuffle, Shuffler, Spool};
-use crate::sink::{Output, Place, Places, Sink};
+use crate::sink::{Output, Place, Places, Probabilities, Sink};
 use crate::{Error, ErrorKind, Result};
 
 /// What is kept of a record until all are chosen.
 trait Keep: Clone {
     fn keep(record: &Scanned<'_>) -> Self;
+
+    /// By which records are in the order of the population.
+    fn order(&self) -> u64;
 }
 
 /// Of a file only the place.
 impl Keep for Place {
     fn keep(record: &Scanned<'_>) -> Place {
         place(record)
+    }
+
+    fn order(&self) -> u64 {
+        self.at
     }
 }
 
@@ -36,6 +43,10 @@ impl Keep for Copied {
     fn keep(record: &Scanned<'_>) -> Copied {
         let rank = record.rank << 1 | u64::from(record.is_after_crlf);
         Copied { rank, bytes: record.bytes.into() }
+    }
+
+    fn order(&self) -> u64 {
+        self.rank
     }
 }
 
@@ -69,15 +80,17 @@ pub(crate) fn write(
     };
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     sink.header(scan.header())?;
-    let chooser = Chooser { sampler };
+    let mut chooser = Chooser { sampler, probabilities: sampler.inclusion(0) };
     let kept = match sampler.amount {
         Amount::Share(p) if sampler.key.is_none() => {
+            sink.set_probabilities(sampler.inclusion(0));
             chooser.by_chance(&mut scan, sink, p, is_file)?
         }
         _ if is_file => Kept::Places(chooser.choose(&mut scan, quota)?),
         _ => Kept::Copied(chooser.choose(&mut scan, quota)?),
     };
     let (seen, bytes_read) = (scan.rank(), scan.bytes_read());
+    sink.set_probabilities(chooser.probabilities);
     let read_again = kept.write(sampler, population, sink)?;
     Ok(Stats {
         seen: Some(seen),
@@ -120,10 +133,12 @@ pub(crate) fn split(
 
 struct Chooser<'a> {
     sampler: &'a Sampler,
+    /// Those of the chosen records.
+    probabilities: Probabilities,
 }
 
 impl Chooser<'_> {
-    fn choose<K: Keep>(&self, scan: &mut Scan<'_>, quota: Option<Quota>) -> Result<Vec<K>> {
+    fn choose<K: Keep>(&mut self, scan: &mut Scan<'_>, quota: Option<Quota>) -> Result<Vec<K>> {
         if let (Some(column), Some(quota)) = (&self.sampler.key, quota) {
             return self.strata(scan, column, quota);
         }
@@ -140,6 +155,7 @@ impl Chooser<'_> {
         } else {
             reservoir(scan, rng, n)?
         };
+        self.probabilities = self.sampler.inclusion(scan.rank());
         if is_exact && (kept.len() as u64) < n {
             return Err(match self.sampler.weight {
                 Some(_) => too_few_weighted(n, kept.len(), scan.rank()),
@@ -153,7 +169,7 @@ impl Chooser<'_> {
         let weight = self.sampler.weight.as_ref();
         let picker = match weight {
             Some(Weight::Column(column)) => {
-                Some(Picker::new(column, scan.format(), scan.header_if_any())?)
+                Some(Picker::new(column, scan.format(), scan.names())?)
             }
             _ => None,
         };
@@ -176,12 +192,12 @@ impl Chooser<'_> {
     }
 
     fn strata<K: Keep>(
-        &self,
+        &mut self,
         scan: &mut Scan<'_>,
         column: &Column,
         quota: Quota,
     ) -> Result<Vec<K>> {
-        let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
+        let picker = Picker::new(column, scan.format(), scan.names())?;
         let mut strata = Strata::new(self.sampler.seed, quota);
         while let Some(record) = scan.next()? {
             if picker.is_blank(record.bytes) {
@@ -190,7 +206,15 @@ impl Chooser<'_> {
             let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
             strata.offer(&key, || K::keep(&record));
         }
-        strata.into_items(column, self.sampler.amount.least())
+        let least = self.sampler.amount.least();
+        if !self.sampler.adds_probability {
+            return strata.into_items(column, least);
+        }
+        let mut items = strata.into_probable_items(column, least)?;
+        items.sort_unstable_by_key(|(item, _)| K::order(item));
+        let (items, each): (Vec<K>, Vec<f64>) = items.into_iter().unzip();
+        self.probabilities = Probabilities::Each(each.into_iter());
+        Ok(items)
     }
 
     /// Chooses each record independently: nothing is kept, unless the order is to be changed.
@@ -262,7 +286,7 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
     let mut scan = Scan::new(population, sampler.watch.clone())?;
-    let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
+    let picker = Picker::new(column, scan.format(), scan.names())?;
     let mut sizes = Sizes::default();
     while let Some(record) = scan.next()? {
         if picker.is_blank(record.bytes) {

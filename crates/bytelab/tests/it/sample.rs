@@ -200,7 +200,7 @@ fn what_is_wrong_is_said_in_one_line() {
             "lines: its size of 4 bytes is not a multiple of 3",
         ),
         (vec![&path, "-n", "1", "--format", "fixed:0"], 2, "a record must have at least 1 byte"),
-        (vec![&path, "-n", "1", "--format", "xml"], 2, "unknown format, allowed is lines, csv"),
+        (vec![&path, "-n", "1", "--format", "xml"], 2, "unknown format \"xml\", allowed is lines, csv"),
         #[cfg(not(feature = "parquet"))]
         (vec![&path, "-n", "1", "--format", "parquet"], 2, "--features parquet"),
         #[cfg(feature = "parquet")]

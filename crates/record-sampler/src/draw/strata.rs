@@ -89,6 +89,27 @@ impl<T> Strata<T> {
     /// All records that are held, in no order. It is an error if a stratum has fewer records than
     /// `least`.
     pub(crate) fn into_items(self, column: &dyn Display, least: u64) -> Result<Vec<T>> {
+        self.check(column, least)?;
+        let items = self.list.into_iter();
+        Ok(items.flat_map(|stratum| stratum.reservoir.into_items()).collect())
+    }
+
+    /// As `into_items`, each with the probability with which it was drawn of its stratum.
+    pub(crate) fn into_probable_items(
+        self,
+        column: &dyn Display,
+        least: u64,
+    ) -> Result<Vec<(T, f64)>> {
+        self.check(column, least)?;
+        let items = self.list.into_iter().flat_map(|stratum| {
+            let items = stratum.reservoir.into_items();
+            let probability = items.len() as f64 / stratum.seen.max(1) as f64;
+            items.into_iter().map(move |item| (item, probability))
+        });
+        Ok(items.collect())
+    }
+
+    fn check(&self, column: &dyn Display, least: u64) -> Result<()> {
         let seen = |index: &usize| self.list[*index].seen;
         let few = self.by_key.iter().filter(|(_, index)| seen(index) < least);
         if let Some((key, index)) = few.min() {
@@ -97,8 +118,7 @@ impl<T> Strata<T> {
                 format!("{least} records of each {column} were requested, but {key:?} has {seen}");
             return Err(Error::new(ErrorKind::TooFew, text));
         }
-        let items = self.list.into_iter();
-        Ok(items.flat_map(|stratum| stratum.reservoir.into_items()).collect())
+        Ok(())
     }
 }
 

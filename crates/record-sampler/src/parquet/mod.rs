@@ -100,13 +100,14 @@ impl Sampler {
         let is_plain = !self.is_shuffled
             && !self.with_replacement
             && !self.is_mergeable
+            && !self.adds_probability
             && self.groups.is_none()
             && !self.keeps_index
             && self.method == Method::Auto;
         if is_plain {
             return Ok(());
         }
-        let text = "rows of Parquet stay in order, each at most once, in one process; no index or method can be chosen";
+        let text = "rows of Parquet stay in order, each at most once, in one process; no index, method or probability can be chosen";
         Err(Error::new(ErrorKind::BadRequest, text))
     }
 

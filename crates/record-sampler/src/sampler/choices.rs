@@ -182,6 +182,27 @@ impl Sampler {
         self
     }
 
+    /// Adds to each record the probability with which it is in the sample: to CSV as a last column,
+    /// to JSON Lines as a last member, to lines behind a tab, named `inclusion_probability`. The sum
+    /// of a value divided by it is an estimate of its total over all records without bias (Horvitz
+    /// and Thompson, 1952). It is that of its stratum, or of its group. Records drawn by weight have
+    /// probabilities without a closed form, and those drawn with replacement are not in a sample
+    /// once: both are errors.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"{\"n\":1}\n{}\n"[..], Format::JsonLines);
+    /// let records = Sampler::exactly(2).with_probability().records(&mut population)?;
+    /// let expected = ["{\"n\":1,\"inclusion_probability\":1}\n", "{\"inclusion_probability\":1}\n"];
+    /// assert_eq!(records, expected.map(str::as_bytes));
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_probability(mut self) -> Sampler {
+        self.adds_probability = true;
+        self
+    }
+
     /// Fetches the records by this method instead of the one with the least expected cost.
     ///
     /// ```

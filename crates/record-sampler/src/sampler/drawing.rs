@@ -8,6 +8,7 @@ use crate::draw::{Partition, shares};
 use crate::fetch::{Method, fetch_places, probe};
 use crate::groups;
 use crate::input::Population;
+use crate::probability::WithProbability;
 use crate::random::Rng;
 use crate::random_access::{self, Ranked};
 use crate::shuffle::{Shuffle, Shuffler};
@@ -27,7 +28,7 @@ impl Sampler {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn write(&self, population: &mut Population, out: &mut dyn Write) -> Result<Stats> {
-        let mut output = Output::new(out, population.format.is_text());
+        let mut output = Output::new(out, population.format);
         let stats = self.run(population, &mut output)?;
         output.flush()?;
         Ok(Stats { taken: output.written, ..stats })
@@ -35,6 +36,13 @@ impl Sampler {
 
     fn run(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
         self.check(population)?;
+        let mut with_probability;
+        let sink = if self.adds_probability {
+            with_probability = WithProbability::new(sink, population.format)?;
+            &mut with_probability
+        } else {
+            sink
+        };
         let result = if let Method::Probe { min_len } = self.method {
             self.probe(population, min_len, sink)
         } else if let Some(column) = &self.groups {
@@ -85,9 +93,9 @@ impl Sampler {
     ) -> Result<Vec<Stats>> {
         self.check(population)?;
         self.check_split(weights, outs.len())?;
-        let is_text = population.format.is_text();
+        let format = population.format;
         let mut outputs: Vec<Output<'_>> =
-            outs.iter_mut().map(|out| Output::new(*out, is_text)).collect();
+            outs.iter_mut().map(|out| Output::new(*out, format)).collect();
         let result = if self.is_one_pass(population) {
             streaming::split(self, population, weights, &mut outputs)
         } else {
@@ -134,6 +142,7 @@ impl Sampler {
     fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
         let ranked = Ranked::new(self, population)?;
         sink.header(&ranked.header)?;
+        sink.set_probabilities(self.inclusion(ranked.total));
         let (ranks, expected) = random_access::ranks(self, ranked.total)?;
         if !self.is_shuffled {
             return ranked.fetch(population, ranks, expected, sink);

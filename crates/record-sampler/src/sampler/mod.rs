@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::fetch::Method;
 use crate::input::Column;
+use crate::sink::Probabilities;
 use crate::watch::Watch;
 
 /// How many records to choose, and how.
@@ -37,6 +38,7 @@ pub struct Sampler {
     pub(crate) with_replacement: bool,
     pub(crate) is_systematic: bool,
     pub(crate) is_mergeable: bool,
+    pub(crate) adds_probability: bool,
     pub(crate) weight: Option<Weight>,
     pub(crate) key: Option<Column>,
     /// The key of whole groups.
@@ -96,6 +98,15 @@ pub struct Stats {
 }
 
 impl Sampler {
+    /// The probability of each of so many records, if all have the same.
+    pub(crate) fn inclusion(&self, total: u64) -> Probabilities {
+        let p = match self.amount {
+            Amount::Exactly(n) | Amount::AtMost(n) => n.min(total) as f64 / total.max(1) as f64,
+            Amount::Share(p) => p,
+        };
+        Probabilities::Same(if self.is_inverted { 1.0 - p } else { p })
+    }
+
     fn new(amount: Amount) -> Sampler {
         Sampler {
             amount,
@@ -105,6 +116,7 @@ impl Sampler {
             with_replacement: false,
             is_systematic: false,
             is_mergeable: false,
+            adds_probability: false,
             weight: None,
             key: None,
             groups: None,

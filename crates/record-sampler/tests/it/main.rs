@@ -13,6 +13,8 @@ mod growing;
 mod headers;
 mod huge;
 mod index;
+#[cfg(feature = "decode")]
+mod layouts;
 mod limits;
 mod many;
 mod many_files;
@@ -26,7 +28,9 @@ mod parquet_choices;
 mod parquet_codecs;
 #[cfg(feature = "parquet")]
 mod parquet_rows;
+mod probability;
 mod ranks;
+mod records;
 mod refusals;
 mod sketch;
 mod streams;
