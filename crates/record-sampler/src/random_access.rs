@@ -22,9 +22,10 @@ use crate::{Error, ErrorKind, Format, Result};
 /// The ranks that a sampler draws of this many records, and their approximate number.
 pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64)> {
     let rng = Rng::new(sampler.seed);
-    let (ranks, n): (Ranks<'a>, u64) = match sampler.amount {
+    let amount = sampler.amount_of(total);
+    let (ranks, n): (Ranks<'a>, u64) = match amount {
         Amount::Exactly(n) | Amount::AtMost(n) if sampler.with_replacement => {
-            if total == 0 && n > 0 && matches!(sampler.amount, Amount::Exactly(_)) {
+            if total == 0 && n > 0 && matches!(amount, Amount::Exactly(_)) {
                 return Err(too_few(n, 0));
             }
             (Box::new(WithReplacement::new(rng, n, total)), n)

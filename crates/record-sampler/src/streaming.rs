@@ -1,7 +1,12 @@
 //! Inputs that can be read only once, and choices that examine every record: keys and weights. Of a
 //! file only the places of the chosen records are kept, of a stream the records themselves.
 
-use crate::draw::{Bernoulli, Quota, Reservoir, Sizes, Slots, Strata, WeightedReservoir};
+use std::collections::HashMap;
+
+use crate::draw::{
+    Bernoulli, Partition, Quota, Reservoir, Sizes, Slots, Strata, WeightedReservoir, key_seed,
+    random_shares,
+};
 use crate::fetch::{Method, fetch_places};
 use crate::input::{Column, Picker, Population, Scan, Scanned};
 use crate::random::{Rng, shuffle};
@@ -73,10 +78,9 @@ pub(crate) fn write(
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
     let is_file = population.files().is_some();
-    let quota = match (&sampler.key, sampler.amount) {
-        (Some(column), Amount::Share(p)) => Some(sizes(sampler, population, column)?.quota(p)),
-        (Some(_), Amount::Exactly(n) | Amount::AtMost(n)) => Some(Quota::Each(n)),
-        (None, _) => None,
+    let quota = match &sampler.key {
+        Some(column) => Some(sampler.quota(|| sizes(sampler, population, column))?),
+        None => None,
     };
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     sink.header(scan.header())?;
@@ -103,6 +107,40 @@ pub(crate) fn write(
     })
 }
 
+/// Divides each stratum among the outputs.
+pub(crate) fn split_strata(
+    sampler: &Sampler,
+    population: &mut Population,
+    column: &Column,
+    weights: &[f64],
+    outputs: &mut [Output<'_>],
+) -> Result<Stats> {
+    let counts = sizes(sampler, population, column)?.into_counts();
+    let mut partitions: HashMap<Box<[u8]>, Partition> = HashMap::with_capacity(counts.len());
+    for (key, count) in counts {
+        let mut rng = Rng::new(sampler.seed ^ key_seed(&key));
+        let sizes = random_shares(&mut rng, count, weights);
+        partitions.insert(key, Partition::new(rng, sizes));
+    }
+    let mut scan = Scan::new(population, sampler.watch.clone())?;
+    for output in outputs.iter_mut() {
+        output.header(scan.header())?;
+    }
+    let picker = Picker::new(column, scan.format(), scan.names())?;
+    while let Some(record) = scan.next()? {
+        if picker.is_blank(record.bytes) {
+            continue;
+        }
+        let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let part = partitions.get_mut(&*key).and_then(Partition::next).unwrap_or(0);
+        outputs[part].piece(record.bytes)?;
+        outputs[part].end(place(&record), record.is_after_crlf)?;
+    }
+    let reason = "every key is looked at twice: to count strata, and to divide them".to_owned();
+    let (seen, bytes_read) = (Some(scan.rank()), scan.bytes_read());
+    Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason, note: None })
+}
+
 /// Assigns each record to an output at random.
 pub(crate) fn split(
     sampler: &Sampler,
@@ -110,6 +148,10 @@ pub(crate) fn split(
     weights: &[f64],
     outputs: &mut [Output<'_>],
 ) -> Result<Stats> {
+    if sampler.is_shuffled {
+        let text = "a random order of all outputs needs the number of records: give files";
+        return Err(Error::new(ErrorKind::BadRequest, text));
+    }
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     for output in outputs.iter_mut() {
         output.header(scan.header())?;
@@ -168,9 +210,7 @@ impl Chooser<'_> {
     fn weighted<K: Keep>(&self, scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
         let weight = self.sampler.weight.as_ref();
         let picker = match weight {
-            Some(Weight::Column(column)) => {
-                Some(Picker::new(column, scan.format(), scan.names())?)
-            }
+            Some(Weight::Column(column)) => Some(Picker::new(column, scan.format(), scan.names())?),
             _ => None,
         };
         let mut reservoir = WeightedReservoir::new(rng, n as usize);
@@ -206,7 +246,7 @@ impl Chooser<'_> {
             let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
             strata.offer(&key, || K::keep(&record));
         }
-        let least = self.sampler.amount.least();
+        let least = self.sampler.least_of_each();
         if !self.sampler.adds_probability {
             return strata.into_items(column, least);
         }

@@ -157,7 +157,12 @@ fn formats_have_names_and_headers_have_rules() {
     check("a.fasta", &["-n", "2", "--format", "fasta"], ">a\nAC\nGT\n>b\nA\n");
     check("a.sam", &["--per", "3=1", "--format", "sam"], "@HD\tVN:1.6\nread\t4\tchr1\n");
     for (name, args, code, expected) in [
-        ("a.txt", &["--format", "plink-bed:4"][..], 1, "a.txt: begins with [6f, 6e, 65] instead of"),
+        (
+            "a.txt",
+            &["--format", "plink-bed:4"][..],
+            1,
+            "a.txt: begins with [6f, 6e, 65] instead of",
+        ),
         ("a.txt", &["--format", "fasta"], 1, "the record at offset 0 does not begin with >"),
         ("a.txt", &["--header-bytes", "1"], 2, "a header of bytes is for records of a fixed size"),
         ("a.txt", &["--header-lines", "4"], 1, "has 3 lines, fewer than the 4 of a header"),
@@ -172,4 +177,40 @@ fn formats_have_names_and_headers_have_rules() {
     let ran = run("a.bed", &["-n", "1", "--format", "plink-bed"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("a.fam: it has the samples of the PLINK file"), "{}", ran.stderr);
+}
+
+#[test]
+fn shares_are_of_all_of_strata_and_of_outputs() {
+    let kind = |i: u32| if i % 4 == 0 { "a" } else { "b" };
+    let rows = (0..100).fold(String::new(), |text, i| text + kind(i) + &format!(",{i}\n"));
+    let (world, path) = world(&rows);
+    let run = |args: &[&str]| {
+        let ran = world.run(&[&["sample", &path, "--format", "csv", "--seed", "3"], args].concat());
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        let count =
+            |text: &str, kind: char| text.lines().filter(|line| line.starts_with(kind)).count();
+        (count(&ran.stdout, 'a'), count(&ran.stdout, 'b'))
+    };
+    let (a, b) = run(&["-n", "10%"]);
+    assert_eq!(a + b, 10);
+    assert_eq!(run(&["-n", "20", "--stratify", "1"]), (5, 15));
+    assert_eq!(run(&["-p", "20%", "--stratify", "1"]), (5, 15));
+    assert_eq!(run(&["--per", "1=3"]), (3, 3));
+    let (train, test) = (world.path("train"), world.path("test"));
+    let parts = format!("{}=0.8,{}=0.2", train.display(), test.display());
+    assert_eq!(run(&["--split", &parts, "--stratify", "1"]), (0, 0));
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    assert_eq!(read(&test).lines().filter(|line| line.starts_with('a')).count(), 5);
+    let in_order = read(&train);
+    assert_eq!(run(&["--split", &parts, "--shuffle"]), (0, 0));
+    let shuffled = read(&train);
+    assert_eq!((shuffled.lines().count(), in_order.lines().count()), (80, 80));
+    let numbers =
+        |text: &str| -> Vec<u32> { text.lines().map(|line| line[2..].parse().unwrap()).collect() };
+    assert!(numbers(&in_order).is_sorted() && !numbers(&shuffled).is_sorted());
+    for args in [&["-n", "1", "--with-probability"][..], &["-n", "100%", "--with-probability"]] {
+        let ran = world.run(&[&["sample", &path, "--format", "csv"], args].concat());
+        let probability = if args[1] == "1" { ",0.01" } else { ",1" };
+        assert!(ran.stdout.lines().all(|line| line.ends_with(probability)), "{}", ran.stdout);
+    }
 }

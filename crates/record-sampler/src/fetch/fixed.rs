@@ -30,8 +30,7 @@ pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>>
             _ => format!("its size of {size} bytes without its header of {header}"),
         };
         let at = size - rest;
-        let text =
-            format!("{of} is not a multiple of {len}: {rest} bytes are left at offset {at}");
+        let text = format!("{of} is not a multiple of {len}: {rest} bytes are left at offset {at}");
         Err(Error::new(ErrorKind::Malformed, text).with_path(&input.path))
     };
     files.iter().zip(&population.inputs).map(count).collect()
@@ -51,7 +50,7 @@ pub(crate) fn fetch_fixed(
     let (mut base, mut start, mut bytes_read) = (0, 0, 0);
     for (file, input) in population.files().unwrap_or_default().iter().zip(&population.inputs) {
         let records = file.size.saturating_sub(first) / len;
-        let part = Part { file, len, first, base, records, start };
+        let part = Part { file, len, first, base, start, records };
         bytes_read += part
             .fetch(&mut ranks, choice, sink, watch)
             .map_err(|error| error.with_path(&input.path))?;

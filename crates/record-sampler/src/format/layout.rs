@@ -118,8 +118,7 @@ fn samples(first: Option<&Path>) -> Result<u64> {
 fn unknown(name: &str) -> Error {
     let names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
     let names = names.join(", ");
-    let text = format!(
-        "unknown format {name:?}, allowed is {names}, fixed:BYTES, plink-bed[:SAMPLES]"
-    );
+    let text =
+        format!("unknown format {name:?}, allowed is {names}, fixed:BYTES, plink-bed[:SAMPLES]");
     Error::new(ErrorKind::BadRequest, text)
 }

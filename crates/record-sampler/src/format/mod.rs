@@ -110,14 +110,11 @@ impl HeaderRule {
     pub(crate) fn check(&self, format: Format) -> Result<()> {
         let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
         match self {
-            HeaderRule::None => Ok(()),
             HeaderRule::Bytes(_) | HeaderRule::Magic(_) if format.is_text() => {
                 bad("a header of bytes is for records of a fixed size")
             }
-            HeaderRule::Bytes(_) | HeaderRule::Magic(_) => Ok(()),
-            _ if !format.is_text() => {
-                bad("records of fixed size have no header but one of bytes")
-            }
+            HeaderRule::None | HeaderRule::Bytes(_) | HeaderRule::Magic(_) => Ok(()),
+            _ if !format.is_text() => bad("records of fixed size have no header but one of bytes"),
             HeaderRule::Prefix(prefix) if prefix.is_empty() => {
                 bad("the prefix of header lines must not be empty")
             }

@@ -1,7 +1,7 @@
 //! Finds the ends of records: a state machine that takes bytes in pieces of any size. It does not
 //! read files.
 
-use memchr::{memchr, memchr2, memchr_iter};
+use memchr::{memchr, memchr_iter, memchr2};
 
 use super::Format;
 use crate::simd::{pass_lines, plain_lines};
@@ -42,7 +42,7 @@ enum Quote {
 
 /// A record that cannot be split off. It begins this many bytes after the start of the piece,
 /// usually before it.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Flaw {
     /// It exceeds the limit.
     TooLarge(i64),

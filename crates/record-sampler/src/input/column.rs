@@ -91,7 +91,8 @@ impl Picker {
                 let index = index_of(name, names, |line| {
                     // The names of VCF begin with a number sign.
                     let is_name = |field: &[u8]| {
-                        field == name.as_bytes() || field.strip_prefix(b"#") == Some(name.as_bytes())
+                        field == name.as_bytes()
+                            || field.strip_prefix(b"#") == Some(name.as_bytes())
                     };
                     plain_fields(line, delimiter).position(is_name)
                 })?;

@@ -8,6 +8,7 @@ mod digest;
 mod handle;
 mod header;
 mod map;
+mod names;
 mod plain_file;
 mod records;
 mod scan;
@@ -32,8 +33,9 @@ use handle::Descriptors;
 pub(crate) use handle::Handle;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) use handle::Open;
-pub(crate) use header::{Header, Names};
+pub(crate) use header::Header;
 pub(crate) use map::{Density, fault_bytes, map};
+pub(crate) use names::Names;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) use plain_file::read_exactly;
 pub(crate) use plain_file::{BOM, PlainFile, without_bom};

@@ -18,6 +18,7 @@ impl Sampler {
         }
         self.check_mapping(population)?;
         self.check_probability()?;
+        self.check_share(population)?;
         if self.is_systematic && (self.method == Method::Stream || !population.can_be_reread()) {
             return bad("a systematic sample needs the number of records: give a file");
         }
@@ -43,6 +44,23 @@ impl Sampler {
                     "probing gives exactly n lines of files without header, and nothing else",
                 );
             }
+        }
+        Ok(())
+    }
+
+    /// A share in whole records is known when all are counted.
+    fn check_share(&self, population: &Population) -> Result<()> {
+        let Some(share) = self.share else { return Ok(()) };
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        if !(0.0..=1.0).contains(&share) {
+            return bad("a share must be from 0 to 1");
+        }
+        let is_by_column = self.weight.is_some() || self.key.is_some() || self.groups.is_some();
+        if is_by_column || self.is_mergeable {
+            return bad("a share of all records is drawn plainly: of strata give a probability");
+        }
+        if self.method == Method::Stream || !population.can_be_reread() {
+            return bad("a share of all records needs their number: give a file");
         }
         Ok(())
     }
@@ -105,9 +123,14 @@ impl Sampler {
         if !shares.iter().all(is_sound) || shares.iter().sum::<f64>() <= 0.0 {
             return bad("the shares of a split must be 0 or more, and not all 0");
         }
-        let is_asked = self.is_shuffled || self.is_mergeable || self.adds_probability;
-        if is_asked || self.choices().contains(&true) {
-            return bad("a split takes all records in order: it goes with no other choice");
+        let [by_weight, by_key, by_group, with_replacement, is_inverted, is_systematic] =
+            self.choices();
+        let is_asked = by_weight || by_group || with_replacement || is_inverted || is_systematic;
+        if is_asked || self.is_mergeable || self.adds_probability || by_key && self.is_shuffled {
+            return bad(
+                "a split takes all records: it goes with strata or a random order, and with no \
+                 other choice",
+            );
         }
         Ok(())
     }

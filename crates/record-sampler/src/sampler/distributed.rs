@@ -175,7 +175,7 @@ impl Sampler {
         if matches!(self.amount, Amount::Share(_)) {
             return bad("a sample that can be merged has a number of records, not a probability");
         }
-        let is_in_groups = self.groups.is_some();
+        let is_in_groups = self.groups.is_some() || self.is_proportional || self.share.is_some();
         if self.with_replacement || self.is_inverted || self.is_systematic || is_in_groups {
             return bad("a sample that can be merged is drawn plainly, by weight or per stratum");
         }

@@ -4,6 +4,7 @@ mod check;
 mod choices;
 mod distributed;
 mod drawing;
+mod strata;
 
 use std::sync::Arc;
 
@@ -39,6 +40,10 @@ pub struct Sampler {
     pub(crate) is_systematic: bool,
     pub(crate) is_mergeable: bool,
     pub(crate) adds_probability: bool,
+    /// Whether the amount is that of all strata together.
+    pub(crate) is_proportional: bool,
+    /// The share of all records, in place of a number.
+    pub(crate) share: Option<f64>,
     pub(crate) weight: Option<Weight>,
     pub(crate) key: Option<Column>,
     /// The key of whole groups.
@@ -100,11 +105,19 @@ pub struct Stats {
 impl Sampler {
     /// The probability of each of so many records, if all have the same.
     pub(crate) fn inclusion(&self, total: u64) -> Probabilities {
-        let p = match self.amount {
+        let p = match self.amount_of(total) {
             Amount::Exactly(n) | Amount::AtMost(n) => n.min(total) as f64 / total.max(1) as f64,
             Amount::Share(p) => p,
         };
         Probabilities::Same(if self.is_inverted { 1.0 - p } else { p })
+    }
+
+    /// The amount for so many records.
+    pub(crate) fn amount_of(&self, total: u64) -> Amount {
+        match self.share {
+            Some(share) => Amount::Exactly((share * total as f64).round() as u64),
+            None => self.amount,
+        }
     }
 
     fn new(amount: Amount) -> Sampler {
@@ -117,6 +130,8 @@ impl Sampler {
             is_systematic: false,
             is_mergeable: false,
             adds_probability: false,
+            is_proportional: false,
+            share: None,
             weight: None,
             key: None,
             groups: None,
@@ -139,6 +154,21 @@ impl Sampler {
     /// ```
     pub fn exactly(n: u64) -> Sampler {
         Sampler::new(Amount::Exactly(n))
+    }
+
+    /// Exactly this share of all records, rounded to a whole number: 0.1 is every tenth, but at
+    /// random. The records must be counted, which is impossible for a stream.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Fixed(1))?;
+    /// let all = std::fs::metadata("Cargo.toml")?.len();
+    /// let records = Sampler::share(0.1).records(&mut population)?;
+    /// assert_eq!(records.len() as u64, (all as f64 * 0.1).round() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn share(share: f64) -> Sampler {
+        Sampler { share: Some(share), ..Sampler::exactly(0) }
     }
 
     /// As `exactly`, but all records if there are fewer.

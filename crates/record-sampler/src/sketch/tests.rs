@@ -84,7 +84,8 @@ fn another_request_and_a_part_that_was_counted_twice_are_refused() {
 
 #[test]
 fn headers_must_agree_and_that_of_the_first_file_is_kept() {
-    let csv = Request { format: Format::Csv { delimiter: b',' }, header: HeaderRule::Record, ..LINES };
+    let csv =
+        Request { format: Format::Csv { delimiter: b',' }, header: HeaderRule::Record, ..LINES };
     let of = |file, header: &str| {
         let mut sketch = Sketch::new(csv.clone());
         sketch.set_header(file, header.as_bytes());

@@ -122,7 +122,7 @@ proptest! {
         seed: u64,
     ) {
         for (name, mark) in [("vcf", "#"), ("sam", "@")] {
-            let header: String = header.iter().map(|line| format!("{mark}{line}")).collect();
+            let header = header.iter().fold(String::new(), |text, line| text + mark + line);
             check(name, (header + &rows.concat()).as_bytes(), n, seed);
         }
         let one = header.first().cloned().unwrap_or_else(|| "rs#\n".to_owned());
@@ -289,7 +289,8 @@ fn many_reads_are_fetched_by_several_threads_and_by_an_index() {
     assert_eq!(drawn.len(), 50_000);
     for expected in ["the index was made", "the index is used"] {
         let mut out = Vec::new();
-        let stats = sampler.clone().with_index().write(&mut open(&layout, &path), &mut out).unwrap();
+        let stats =
+            sampler.clone().with_index().write(&mut open(&layout, &path), &mut out).unwrap();
         assert_eq!((stats.reason.as_str(), stats.seen), (expected, Some(100_000)));
         assert_eq!(out, drawn.concat());
     }

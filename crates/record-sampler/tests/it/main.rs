@@ -33,6 +33,7 @@ mod ranks;
 mod records;
 mod refusals;
 mod sketch;
+mod strata;
 mod streams;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 mod uring;

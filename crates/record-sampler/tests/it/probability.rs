@@ -13,8 +13,10 @@ fn rows() -> Vec<(u64, u64)> {
 }
 
 fn table(dir: &Path) -> std::path::PathBuf {
-    let rows = rows().iter().map(|(group, value)| format!("{group},{value}\n")).collect::<String>();
-    file(dir, "table.csv", format!("group,value\n{rows}"))
+    let text = "group,value\n".to_owned();
+    let text =
+        rows().iter().fold(text, |text, (group, value)| text + &format!("{group},{value}\n"));
+    file(dir, "table.csv", text)
 }
 
 /// The groups, values and probabilities of a sample.
@@ -45,9 +47,7 @@ fn the_number_of_all_records_is_estimated_exactly_where_each_stands_for_as_many(
     let dir = tempfile::tempdir().unwrap();
     let path = table(dir.path());
     let open = || Population::open([&path], CSV).unwrap().with_header();
-    let stream = || {
-        Population::stream(std::fs::File::open(&path).unwrap(), CSV).with_header()
-    };
+    let stream = || Population::stream(std::fs::File::open(&path).unwrap(), CSV).with_header();
     for sampler in [
         Sampler::exactly(30),
         Sampler::exactly(30).shuffled(),
@@ -115,7 +115,12 @@ fn a_probability_is_a_column_or_a_member_or_behind_a_tab() {
     check("h\na\n", Format::Lines, HeaderRule::Record, "h\tinclusion_probability\na\t1\n");
     check("\"x\ny\",2\n", CSV, none(), "\"x\ny\",2,1\n");
     let name = "\"inclusion_probability\":1";
-    check("{ } \n{\"a\":[1] }", Format::JsonLines, none(), &format!("{{{name}}} \n{{\"a\":[1],{name}}}\n"));
+    check(
+        "{ } \n{\"a\":[1] }",
+        Format::JsonLines,
+        none(),
+        &format!("{{{name}}} \n{{\"a\":[1],{name}}}\n"),
+    );
 }
 
 #[test]

@@ -103,9 +103,15 @@ fn an_incomplete_group_of_lines_and_a_divided_file_of_them_are_errors() {
     let error = error.unwrap_err();
     let text = "the last record has 2 lines instead of 4, it begins at offset 15";
     let name = path.display();
-    assert_eq!((error.kind(), error.to_string()), (ErrorKind::Malformed, format!("{name}: {text}")));
+    assert_eq!(
+        (error.kind(), error.to_string()),
+        (ErrorKind::Malformed, format!("{name}: {text}"))
+    );
     let error = Part::new(0, &path, format).range(0, 9).count().unwrap_err();
-    assert_eq!(error.to_string(), format!("{name}: a file with records of several lines is one part"));
+    assert_eq!(
+        error.to_string(),
+        format!("{name}: a file with records of several lines is one part")
+    );
     assert_eq!(Population::open([&path], format).unwrap().parts(2).unwrap().len(), 1);
     let error = Population::open([&path], Format::LineGroups { lines: 0 }).unwrap_err();
     assert_eq!(error.to_string(), "a record must have at least 1 line");

@@ -1,12 +1,13 @@
 //! The flags of `bytelab sample`, and the sampler that they describe.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::{ArgGroup, Args, ValueEnum};
 use lab::param::parse_bytes;
 use record_sampler::{Column, Format, HeaderRule, Layout, Method, Sampler};
+
+use super::values::{Count, FormatFlag, Parts, Per, parse_byte, parse_share};
 
 #[derive(Args)]
 #[command(after_help = AFTER)]
@@ -14,12 +15,14 @@ use record_sampler::{Column, Format, HeaderRule, Layout, Method, Sampler};
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SampleArgs {
     /// Files, or patterns of files, which are sampled together; `-`, or none, is standard input.
-    /// Files named .gz, .zst and .br are decompressed
+    /// Files named .gz, .zst and .br are decompressed. URLs (http, https, and `s3://BUCKET/KEY` of
+    /// public data) are read once, from start to end
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// Draw exactly N records, without repetition: `1000000` or `1e6`
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse_count)]
-    pub(super) count: Option<u64>,
+    /// Draw exactly N records, without repetition: `1000000` or `1e6`; or `10%` of all, in whole
+    /// records
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(super) count: Option<Count>,
     /// Draw each record with this probability: `0.1` or `10%`
     #[arg(short = 'p', long, value_name = "P", value_parser = parse_share)]
     pub(super) probability: Option<f64>,
@@ -27,6 +30,10 @@ pub(crate) struct SampleArgs {
     /// `city=5%`
     #[arg(long, value_name = "KEY=N")]
     pub(super) per: Option<Per>,
+    /// Draw of each value of the column KEY as large a share as of all: `-n N` in total, or `-p P`
+    /// of each; with --split, divide each of them by the shares
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "groups", "mergeable", "weight"])]
+    pub(super) stratify: Option<String>,
     /// Write every record to one of several files, by shares: `train.csv=0.8,test.csv=0.2`
     #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
     pub(super) split: Option<Parts>,
@@ -148,75 +155,6 @@ pub(super) enum MethodFlag {
     Stream,
 }
 
-/// The value `KEY=N` or `KEY=P%`.
-#[derive(Clone)]
-pub(super) struct Per {
-    key: String,
-    amount: PerAmount,
-}
-
-#[derive(Clone, Copy)]
-enum PerAmount {
-    Count(u64),
-    Share(f64),
-}
-
-impl FromStr for Per {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Per> {
-        let (key, amount) = text.rsplit_once('=').context("not KEY=N")?;
-        let amount = match amount.strip_suffix('%') {
-            Some(share) => PerAmount::Share(per_cent(share)?),
-            None => PerAmount::Count(parse_count(amount)?),
-        };
-        Ok(Per { key: non_empty(key, text)?.to_owned(), amount })
-    }
-}
-
-/// The value `FILE=SHARE,…`.
-#[derive(Clone)]
-pub(super) struct Parts(pub(super) Vec<(PathBuf, f64)>);
-
-impl FromStr for Parts {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Parts> {
-        let mut parts: Vec<(PathBuf, f64)> = Vec::new();
-        for part in text.split(',') {
-            let (path, share) = part.rsplit_once('=').context("not FILE=SHARE,…")?;
-            let path = PathBuf::from(non_empty(path, part)?);
-            let share: f64 =
-                share.parse().ok().with_context(|| format!("{share} is not a number"))?;
-            ensure!(share.is_finite() && share > 0.0, "{share} is not a share above 0");
-            parts.push((path, share));
-        }
-        Ok(Parts(parts))
-    }
-}
-
-/// A name of `record_sampler::Layout`, or `parquet`, whose records are not byte ranges of the file.
-#[derive(Clone)]
-pub(super) struct FormatFlag(String);
-
-impl FromStr for FormatFlag {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<FormatFlag> {
-        if text == "parquet" {
-            ensure!(
-                cfg!(feature = "parquet"),
-                "this bytelab is built without it; cargo install --path crates/bytelab --features parquet"
-            );
-        } else if let Some(bytes) = text.strip_prefix("fixed:") {
-            return Ok(FormatFlag(format!("fixed:{}", parse_bytes(bytes)?)));
-        } else if text != "plink-bed" {
-            Layout::named(text, None).map_err(|error| anyhow!("{error}, parquet"))?;
-        }
-        Ok(FormatFlag(text.to_owned()))
-    }
-}
-
 impl SampleArgs {
     /// The records and headers of the files, of which this is the first; `None` for Parquet.
     pub(super) fn layout(&self, first: Option<&Path>) -> Result<Option<Layout>> {
@@ -248,13 +186,14 @@ impl SampleArgs {
 
     pub(super) fn sampler(&self, seed: u64, layout: Option<&Layout>) -> Sampler {
         let mut sampler = match (self.count, self.probability, &self.per) {
-            (Some(n), ..) if self.at_most => Sampler::at_most(n),
-            (Some(n), ..) => Sampler::exactly(n),
+            (Some(Count::Number(n)), ..) if self.at_most => Sampler::at_most(n),
+            (Some(Count::Number(n)), ..) => Sampler::exactly(n),
+            (Some(Count::Share(p)), ..) => Sampler::share(p),
             (_, Some(p), _) => Sampler::probability(p),
             (_, _, Some(Per { key, amount })) => match amount {
-                PerAmount::Count(n) if self.at_most => Sampler::at_most(*n),
-                PerAmount::Count(n) => Sampler::exactly(*n),
-                PerAmount::Share(p) => Sampler::probability(*p),
+                Count::Number(n) if self.at_most => Sampler::at_most(*n),
+                Count::Number(n) => Sampler::exactly(*n),
+                Count::Share(p) => Sampler::probability(*p),
             }
             .per(key_columns(key, layout)),
             _ => Sampler::probability(1.0),
@@ -290,6 +229,9 @@ impl SampleArgs {
         }
         if self.index {
             sampler = sampler.with_index();
+        }
+        if let Some(key) = &self.stratify {
+            sampler = sampler.stratified_by(key_columns(key, layout));
         }
         if let Some(key) = &self.groups {
             sampler = sampler.groups(key_columns(key, layout));
@@ -332,55 +274,4 @@ fn column(text: &str, layout: Option<&Layout>) -> Column {
         Ok(number) if has_numbers => Column::Number(number),
         _ => Column::from(text),
     }
-}
-
-/// A whole number, also in scientific notation if it is exact: `1e6`, `2.5e6`.
-fn parse_count(text: &str) -> Result<u64> {
-    /// Above it not every whole number is a floating point number.
-    const MOST_EXACT: f64 = (1u64 << 53) as f64;
-    if let Ok(count) = text.parse() {
-        return Ok(count);
-    }
-    let number: Option<f64> = text.parse().ok().filter(|_| text.contains(['e', 'E']));
-    let count = number.filter(|number| number.fract() == 0.0);
-    let count = count.filter(|number| (0.0..=MOST_EXACT).contains(number));
-    count.map(|number| number as u64).context("N is not a whole number (examples: 1000, 1e6)")
-}
-
-/// A probability, also in per cent. Whether it is one is examined by the sampler.
-fn parse_share(text: &str) -> Result<f64> {
-    match text.strip_suffix('%') {
-        Some(share) => per_cent(share),
-        None => text.parse().ok().context("not a probability (examples: 0.1, 10%)"),
-    }
-}
-
-/// A byte as itself or by an escape.
-fn parse_byte(text: &str) -> Result<u8> {
-    let escaped = match text.strip_prefix('\\') {
-        Some("t") => Some(b'\t'),
-        Some("n") => Some(b'\n'),
-        Some("r") => Some(b'\r'),
-        Some("0") => Some(0),
-        Some("\\") => Some(b'\\'),
-        Some(text) => text.strip_prefix('x').and_then(|hex| u8::from_str_radix(hex, 16).ok()),
-        None => None,
-    };
-    match (escaped, text.as_bytes()) {
-        (Some(byte), _) => Ok(byte),
-        (None, [byte]) => Ok(*byte),
-        _ => bail!("not a byte (examples: ; \\t \\0 \\x1e)"),
-    }
-}
-
-fn per_cent(text: &str) -> Result<f64> {
-    let share: f64 = text.parse().ok().context("not a number of per cent")?;
-    ensure!((0.0..=100.0).contains(&share), "{share} % is not from 0 to 100");
-    Ok(share / 100.0)
-}
-
-/// Fails if the share or number has no name.
-pub(super) fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
-    ensure!(!name.is_empty(), "{text}: a name is missing before the =");
-    Ok(name)
 }

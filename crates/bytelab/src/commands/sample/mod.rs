@@ -5,6 +5,8 @@ mod manifest;
 mod output;
 mod sigbus;
 mod source;
+mod url;
+mod values;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -138,7 +140,7 @@ fn single(
 
 /// Either all outputs appear, or none of them does.
 fn split(
-    parts: &args::Parts,
+    parts: &values::Parts,
     write: impl FnOnce(&[f64], &mut [&Output]) -> record_sampler::Result<Vec<Stats>>,
 ) -> Result<Vec<Stats>> {
     let outputs = parts.0.iter().map(|(path, _)| Output::create(path));

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use record_sampler::{Format, HeaderRule, Layout, Population};
 
 use super::args::SampleArgs;
+use super::url::{self, Remote};
 use crate::standard_streams::{StandardStream, check};
 
 #[cfg(target_os = "linux")]
@@ -39,6 +40,8 @@ pub(super) fn population(
             Some(file) => Population::from_file("-", file, format)?,
             None => Population::stream(io::stdin(), format),
         }
+    } else if paths.iter().any(|path| url::url(path).is_some()) {
+        streams(paths, format)?
     } else {
         Population::open(paths, format)?
     };
@@ -47,6 +50,21 @@ pub(super) fn population(
     }
     population = population.with_header_rule(header);
     Ok(if args.mixed_headers { population.with_mixed_headers() } else { population })
+}
+
+/// Inputs of which some have a URL: all are read once.
+fn streams(paths: &[PathBuf], format: Format) -> Result<Population> {
+    let mut population = Population::open([""; 0], format)?;
+    for path in paths {
+        if let Some(url) = url::url(path) {
+            let remote = Remote::new(url?);
+            population.push_stream(remote.name(), remote);
+        } else {
+            let file = File::open(path).with_context(|| path.display().to_string())?;
+            population.push_stream(path, file);
+        }
+    }
+    Ok(population)
 }
 
 /// Standard input, if it is a regular file that is at its start, which can be read as if it was
@@ -63,6 +81,7 @@ pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for file in files {
         let pattern = file.to_str().filter(|text| text.contains(['*', '?', '[']) && !file.exists());
+        let pattern = pattern.filter(|_| url::url(file).is_none());
         let Some(pattern) = pattern else {
             paths.push(file.clone());
             continue;

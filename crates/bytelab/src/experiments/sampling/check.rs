@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use record_sampler::{Format, Layout};
 
-use super::reading::Reading;
+use super::one_by_one::OneByOne;
 
 /// The properties that a sample must have.
 pub(super) struct Claim<'a> {
@@ -70,9 +70,9 @@ impl Claim<'_> {
     }
 
     fn each_record(&self, reader: impl Read, mut visit: impl FnMut(&[u8])) -> Result<()> {
-        let mut reading = Reading::new(reader, self.layout)?;
+        let mut records = OneByOne::new(reader, self.layout)?;
         let mut record = Vec::new();
-        while reading.next(&mut record)? {
+        while records.next(&mut record)? {
             visit(&record);
         }
         Ok(())

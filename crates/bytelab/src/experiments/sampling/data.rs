@@ -57,7 +57,10 @@ pub(super) fn layout(is_text: bool, path: &Path) -> Result<Layout> {
         _ if text.ends_with(".bed") => "plink-bed",
         _ => BINARY,
     };
-    ensure!(!(is_text && text.ends_with(".bed")), "{text}: a PLINK file is read with --kind binary");
+    ensure!(
+        !(is_text && text.ends_with(".bed")),
+        "{text}: a PLINK file is read with --kind binary"
+    );
     Ok(Layout::named(name, Some(path))?)
 }
 

@@ -130,13 +130,8 @@ impl Task for Drawing {
     fn digest(&mut self) -> Result<Option<u64>> {
         self.run(1)?;
         let Job { file, layout, samples, records } = &self.job;
-        let claim = Claim {
-            file,
-            layout,
-            records: *records,
-            samples: *samples,
-            promise: self.promise,
-        };
+        let claim =
+            Claim { file, layout, records: *records, samples: *samples, promise: self.promise };
         claim.check(&self.out).context("the sample is wrong")?;
         Ok(Some(*samples))
     }

@@ -6,7 +6,7 @@ mod drawing;
 
 mod commands;
 mod languages;
-mod reading;
+mod one_by_one;
 mod scan;
 mod skip;
 

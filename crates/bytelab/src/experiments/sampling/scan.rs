@@ -11,7 +11,7 @@ use record_sampler::Rng;
 
 use super::check::Promise;
 use super::drawing::{Drawing, Job, Told, contender};
-use super::reading::Reading;
+use super::one_by_one::OneByOne;
 
 pub(super) fn method() -> Method {
     let about = "every record read (`getline`, or `read` of 64 bytes), kept with a probability";
@@ -29,11 +29,11 @@ fn scan(job: &Job, seed: u64, out: &mut File) -> Result<Told> {
     let p = job.samples as f64 / job.records as f64;
     let mut is_kept = || rng.unit() <= p;
     let file = File::open(&job.file).with_context(|| job.file.display().to_string())?;
-    let mut reading = Reading::new(file, &job.layout)?;
+    let mut records = OneByOne::new(file, &job.layout)?;
     let mut out = BufWriter::new(out);
-    out.write_all(&reading.header)?;
+    out.write_all(&records.header)?;
     let mut record = Vec::new();
-    while reading.next(&mut record)? {
+    while records.next(&mut record)? {
         if is_kept() {
             out.write_all(&record)?;
         }

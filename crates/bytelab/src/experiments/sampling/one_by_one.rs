@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use record_sampler::{Format, HeaderRule, Layout};
 
 /// The records of a file or of a sample, one by one.
-pub(super) struct Reading<R> {
+pub(super) struct OneByOne<R> {
     reader: BufReader<R>,
     format: Format,
     /// The lines before the records, or their bytes.
@@ -15,13 +15,13 @@ pub(super) struct Reading<R> {
     line: Vec<u8>,
 }
 
-impl<R: Read> Reading<R> {
-    pub(super) fn new(reader: R, layout: &Layout) -> Result<Reading<R>> {
+impl<R: Read> OneByOne<R> {
+    pub(super) fn new(reader: R, layout: &Layout) -> Result<OneByOne<R>> {
         let reader = BufReader::with_capacity(1 << 17, reader);
         let (header, line) = (Vec::new(), Vec::new());
-        let mut reading = Reading { reader, format: layout.format, header, line };
-        reading.read_header(&layout.header)?;
-        Ok(reading)
+        let mut records = OneByOne { reader, format: layout.format, header, line };
+        records.read_header(&layout.header)?;
+        Ok(records)
     }
 
     fn read_header(&mut self, rule: &HeaderRule) -> Result<()> {
