@@ -85,6 +85,7 @@ pub(crate) struct Ranked {
     lines_each: u64,
     bytes_read: u64,
     method: Method,
+    may_map: bool,
     note: String,
     watch: Watch,
 }
@@ -102,6 +103,7 @@ impl Ranked {
             lines_each: population.format.lines_each().unwrap_or(1),
             bytes_read: 0,
             method: sampler.method,
+            may_map: sampler.may_map,
             note: String::new(),
             watch: sampler.watch.clone(),
         };
@@ -230,8 +232,15 @@ impl Ranked {
         let files = population.files().unwrap_or_default();
         let cached = cached(&files);
         let total = self.total;
-        let mut facts = Facts { n: expected, total, record_bytes: len, cached, fault_bytes: None };
-        if self.method == Method::Auto && facts.may_map() {
+        let mut facts = Facts {
+            n: expected,
+            total,
+            record_bytes: len,
+            cached,
+            fault_bytes: None,
+            may_map: self.may_map || self.method == Method::Mmap,
+        };
+        if self.method == Method::Auto && facts.is_map_likely() {
             let largest = files.iter().max_by_key(|file| file.size);
             facts.fault_bytes = largest.and_then(|file| fault_bytes(file));
         }

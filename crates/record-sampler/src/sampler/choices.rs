@@ -240,6 +240,23 @@ impl Sampler {
         self
     }
 
+    /// Allows [`Method::Auto`] to map a file: faster for many records of a fixed size in a cached
+    /// file. If another process truncates the file meanwhile, this one gets SIGBUS, which ends it
+    /// unless it handles the signal.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Fixed(1))?;
+    /// let sampler = Sampler::exactly(3).with_mapping();
+    /// assert_eq!(sampler.records(&mut population)?.len(), 3);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_mapping(mut self) -> Sampler {
+        self.may_map = true;
+        self
+    }
+
     /// Uses the index of a file of lines, `FILE.nlx`, and creates it if there is none that matches.
     ///
     /// ```

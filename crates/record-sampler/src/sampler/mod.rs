@@ -49,6 +49,7 @@ pub struct Sampler {
     /// The key of whole groups.
     pub(crate) groups: Option<Column>,
     pub(crate) method: Method,
+    pub(crate) may_map: bool,
     pub(crate) keeps_index: bool,
     pub(crate) memory: u64,
     pub(crate) watch: Watch,
@@ -136,6 +137,7 @@ impl Sampler {
             key: None,
             groups: None,
             method: Method::Auto,
+            may_map: false,
             keeps_index: false,
             memory: MEMORY,
             watch: Watch::default(),

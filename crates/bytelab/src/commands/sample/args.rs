@@ -208,7 +208,8 @@ impl SampleArgs {
             MethodFlag::Uring => Method::Uring,
             MethodFlag::Stream => Method::Stream,
         };
-        sampler = sampler.seed(seed).by(method);
+        // `sigbus` handles the signal.
+        sampler = sampler.seed(seed).by(method).with_mapping();
         if let Some(weight) = &self.weight {
             sampler = sampler.weighted_by(column(weight, layout));
         }

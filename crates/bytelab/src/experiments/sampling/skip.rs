@@ -65,7 +65,7 @@ pub(super) fn methods() -> Vec<Method> {
 
 fn build(point: &Point, way: Way) -> Result<Box<dyn Task>> {
     let draw = move |job: &Job, seed: u64, out: &mut File| {
-        draw(job, &Sampler::exactly(job.samples).seed(seed).by(way), out)
+        draw(job, &Sampler::exactly(job.samples).seed(seed).by(way).with_mapping(), out)
     };
     Drawing::task(point, PROMISE, Box::new(draw))
 }
