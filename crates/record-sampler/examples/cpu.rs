@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 "sequential" => sampler.by(Method::Sequential),
                 "stream" => sampler.by(Method::Stream),
                 "index" => sampler.with_index(),
-                _ => sampler,
+                _ => sampler.with_mapping(),
             };
             let start = cpu_ms();
             let mut out = File::options().write(true).open("/dev/null")?;

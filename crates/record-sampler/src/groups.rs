@@ -1,14 +1,14 @@
 //! Whole groups: all records with the same key, or none of them. A group has a random number of its
 //! own, which depends on nothing but the seed and its key.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::draw::key_seed;
 use crate::fetch::Method;
 use crate::input::{Column, Picker, Population, Scan};
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
-use crate::sink::{Place, Sink};
+use crate::sink::{Place, Probabilities, Sink};
 use crate::{Error, ErrorKind, Result};
 
 /// The groups that are chosen.
@@ -39,9 +39,13 @@ pub(crate) fn write(
 ) -> Result<Stats> {
     let mut bytes_read = 0;
     let chosen = match sampler.amount {
-        Amount::Share(p) => Chosen::Share(p),
+        Amount::Share(p) => {
+            sink.set_probabilities(Probabilities::Same(p));
+            Chosen::Share(p)
+        }
         Amount::Exactly(n) | Amount::AtMost(n) => {
-            let (chosen, read) = least(sampler, population, column, n)?;
+            let (chosen, groups, read) = least(sampler, population, column, n)?;
+            sink.set_probabilities(sampler.inclusion(groups));
             bytes_read += read;
             chosen
         }
@@ -65,20 +69,25 @@ pub(crate) fn write(
     Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason, note: None })
 }
 
-/// The `n` groups with the least numbers, and the bytes that were read to find them.
+/// The `n` groups with the least numbers, the number of all groups, if it is needed, and the bytes
+/// that were read to find them.
 fn least(
     sampler: &Sampler,
     population: &mut Population,
     column: &Column,
     n: u64,
-) -> Result<(Chosen, u64)> {
+) -> Result<(Chosen, u64, u64)> {
     if !population.can_be_reread() {
         let text = "a number of groups takes two passes: give files, or a probability";
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     let mut least: BTreeSet<(u64, Box<[u8]>)> = BTreeSet::new();
+    let mut numbers = HashSet::new();
     each(sampler, &mut scan, column, |number, key, _| {
+        if sampler.adds_probability {
+            numbers.insert(number);
+        }
         let is_full = least.len() as u64 >= n;
         if is_full && least.last().is_none_or(|(last, _)| number > *last) {
             return Ok(());
@@ -94,7 +103,7 @@ fn least(
         return Err(Error::new(ErrorKind::TooFew, text));
     }
     let chosen = least.pop_last().map_or(Chosen::None, |(last, key)| Chosen::UpTo(last, key));
-    Ok((chosen, scan.bytes_read()))
+    Ok((chosen, numbers.len() as u64, scan.bytes_read()))
 }
 
 /// Calls `take` with each record, its key and the number of its group.
@@ -104,7 +113,7 @@ fn each(
     column: &Column,
     mut take: impl FnMut(u64, &[u8], &crate::input::Scanned<'_>) -> Result<()>,
 ) -> Result<()> {
-    let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
+    let picker = Picker::new(column, scan.format(), scan.names())?;
     while let Some(record) = scan.next()? {
         if picker.is_blank(record.bytes) {
             continue;

@@ -10,6 +10,7 @@ mod input;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod part;
+mod probability;
 mod random;
 mod random_access;
 mod sampler;
@@ -26,7 +27,7 @@ mod error;
 pub use draw::{Bernoulli, Exactly, Reservoir, Systematic, WeightedReservoir, WithReplacement};
 pub use error::{Error, ErrorKind};
 pub use fetch::Method;
-pub use format::Format;
+pub use format::{Format, HeaderRule, Layout};
 pub use input::{Column, Population};
 pub use part::Part;
 pub use random::Rng;

@@ -14,6 +14,7 @@ use crate::input::{
 };
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
+use crate::simd::count_lines;
 use crate::sink::Sink;
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Format, Result};
@@ -21,9 +22,10 @@ use crate::{Error, ErrorKind, Format, Result};
 /// The ranks that a sampler draws of this many records, and their approximate number.
 pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64)> {
     let rng = Rng::new(sampler.seed);
-    let (ranks, n): (Ranks<'a>, u64) = match sampler.amount {
+    let amount = sampler.amount_of(total);
+    let (ranks, n): (Ranks<'a>, u64) = match amount {
         Amount::Exactly(n) | Amount::AtMost(n) if sampler.with_replacement => {
-            if total == 0 && n > 0 && matches!(sampler.amount, Amount::Exactly(_)) {
+            if total == 0 && n > 0 && matches!(amount, Amount::Exactly(_)) {
                 return Err(too_few(n, 0));
             }
             (Box::new(WithReplacement::new(rng, n, total)), n)
@@ -77,9 +79,13 @@ pub(crate) struct Ranked {
     indexes: Vec<LineIndex>,
     /// The mapping of each file, if mapping is requested: for both passes.
     maps: Vec<Option<Mmap>>,
-    header_lines: u64,
+    /// The lines of the header of each of those files.
+    header_lines: Vec<u64>,
+    /// The lines of each record in them.
+    lines_each: u64,
     bytes_read: u64,
     method: Method,
+    may_map: bool,
     note: String,
     watch: Watch,
 }
@@ -93,17 +99,24 @@ impl Ranked {
             counted: Counted::default(),
             indexes: Vec::new(),
             maps: Vec::new(),
-            header_lines: u64::from(population.header),
+            header_lines: Vec::new(),
+            lines_each: population.format.lines_each().unwrap_or(1),
             bytes_read: 0,
             method: sampler.method,
+            may_map: sampler.may_map,
             note: String::new(),
             watch: sampler.watch.clone(),
         };
         match population.format {
             _ if population.files().is_none() => ranked.scan(sampler, population)?,
-            Format::Fixed(len) => ranked.total = count_fixed(population, len)?.iter().sum(),
-            Format::Lines | Format::JsonLines => ranked.count_lines(sampler, population)?,
-            Format::Csv { .. } => ranked.scan(sampler, population)?,
+            Format::Fixed(len) => {
+                ranked.header = headers(population)?.0;
+                ranked.total = count_fixed(population, len)?.iter().sum();
+            }
+            format if format.lines_each().is_some() => {
+                ranked.count_lines(sampler, population)?;
+            }
+            _ => ranked.scan(sampler, population)?,
         }
         let files = population.files().map(|files| files.iter().map(|file| file.size).sum());
         ranked.bytes = files.unwrap_or(ranked.bytes_read);
@@ -120,8 +133,8 @@ impl Ranked {
 
     fn count_lines(&mut self, sampler: &Sampler, population: &Population) -> Result<()> {
         let files = population.files().unwrap_or_default();
-        self.header = headers(population)?;
-        for (file, input) in files.iter().zip(&population.inputs) {
+        (self.header, self.header_lines) = headers(population)?;
+        for (number, (file, input)) in files.iter().zip(&population.inputs).enumerate() {
             let named = |error: Error| error.with_path(&input.path);
             let is_mapped = sampler.method == Method::Mmap && file.size > 0;
             let mapped = is_mapped.then(|| map(file, Density::Dense)).transpose().map_err(named)?;
@@ -144,7 +157,11 @@ impl Ranked {
                 }
                 index
             };
-            self.total += index.lines().saturating_sub(self.header_lines);
+            let lines = index.lines().saturating_sub(self.header_lines[number]);
+            if lines % self.lines_each != 0 {
+                return Err(incomplete(file, population).with_path(&input.path));
+            }
+            self.total += lines / self.lines_each;
             self.indexes.push(index);
             self.maps.push(mapped);
         }
@@ -186,13 +203,17 @@ impl Ranked {
                 (bytes_read, Method::Sequential, reason.to_owned())
             }
             Format::Fixed(len) => self.fetch_fixed(population, len, ranks, expected, sink)?,
-            Format::Lines | Format::JsonLines => {
+            format if format.lines_each().is_some() => {
                 self.fetch_lines(population, ranks, expected, sink)?
             }
-            Format::Csv { .. } => {
+            _ => {
                 let (counted, watch) = (&self.counted, &self.watch);
                 let bytes_read = counted.fetch(population, ranks, expected, sink, watch)?;
-                let reason = "quotes decide where a record ends: one pass counts, then what is needed is read";
+                let reason = if let Format::Csv { .. } = population.format {
+                    "quotes decide where a record ends: one pass counts, then what is needed is read"
+                } else {
+                    "one pass counts, then what is needed is read"
+                };
                 (bytes_read, Method::Sequential, reason.to_owned())
             }
         };
@@ -211,8 +232,15 @@ impl Ranked {
         let files = population.files().unwrap_or_default();
         let cached = cached(&files);
         let total = self.total;
-        let mut facts = Facts { n: expected, total, record_bytes: len, cached, fault_bytes: None };
-        if self.method == Method::Auto && facts.may_map() {
+        let mut facts = Facts {
+            n: expected,
+            total,
+            record_bytes: len,
+            cached,
+            fault_bytes: None,
+            may_map: self.may_map || self.method == Method::Mmap,
+        };
+        if self.method == Method::Auto && facts.is_map_likely() {
             let largest = files.iter().max_by_key(|file| file.size);
             facts.fault_bytes = largest.and_then(|file| fault_bytes(file));
         }
@@ -237,8 +265,9 @@ impl Ranked {
         let (mut base, mut start, mut bytes_read) = (0, 0, 0);
         for (number, (file, input)) in files.iter().zip(&population.inputs).enumerate() {
             let index = &self.indexes[number];
-            let lines = index.lines().saturating_sub(self.header_lines);
-            let share = expected as f64 * lines as f64 / self.total.max(1) as f64;
+            let header_lines = self.header_lines[number].min(index.lines());
+            let records = (index.lines() - header_lines) / self.lines_each;
+            let share = expected as f64 * records as f64 / self.total.max(1) as f64;
             let is_sparse = share < file.size as f64 / index.block_bytes as f64 / 2.0;
             let named = |error: Error| error.with_path(&input.path);
             let line_file = LineFile {
@@ -247,7 +276,8 @@ impl Ranked {
                 index,
                 base,
                 start,
-                header_lines: self.header_lines.min(index.lines()),
+                header_lines,
+                lines_each: self.lines_each,
                 expected: share as u64,
             };
             let read = match threads_for(&line_file) {
@@ -258,7 +288,7 @@ impl Ranked {
                 threads => fetch_many(&line_file, threads, &mut ranks, sink, &self.watch),
             };
             bytes_read += read.map_err(named)?;
-            base += lines;
+            base += records;
             start += file.size;
         }
         let method = if self.method == Method::Mmap { Method::Mmap } else { Method::Pread };
@@ -282,28 +312,38 @@ fn advised<'a>(file: &'a PlainFile, map: Option<&'a Mmap>, is_sparse: bool) -> A
     Access::Read(file)
 }
 
-/// The header of files of lines, if they have one; it must be the same in all of them.
-fn headers(population: &Population) -> Result<Vec<u8>> {
+/// The header of files, if they have one, which must be the same in all of them; and the number of
+/// its lines in each file.
+fn headers(population: &Population) -> Result<(Vec<u8>, Vec<u64>)> {
     let mut header = Header::default();
-    let files = population.files().filter(|_| population.header).unwrap_or_default();
-    for (file, input) in files.iter().zip(&population.inputs) {
-        if population.mixed_headers && !header.bytes.is_empty() {
-            break;
-        }
-        let line = first_line(file, population);
-        line.and_then(|line| match line.as_slice() {
-            [] => Ok(()),
-            line => header.add(&input.path, line, population.format),
-        })
-        .map_err(|error| error.with_path(&input.path))?;
+    let files = population.files().unwrap_or_default();
+    if population.header.is_none() {
+        return Ok((header.bytes, vec![0; files.len()]));
     }
-    Ok(header.bytes)
+    let mut lines = Vec::new();
+    for (file, input) in files.iter().zip(&population.inputs) {
+        let named = |error: Error| error.with_path(&input.path);
+        let found = records(file, population).header(&population.header).map_err(named)?;
+        lines.push(found.as_ref().map_or(0, |header| count_lines(header)));
+        let is_compared = header.bytes.is_empty() || !population.mixed_headers;
+        if let Some(found) = found.filter(|_| is_compared) {
+            header.add(&input.path, &found, population.format).map_err(named)?;
+        }
+    }
+    Ok((header.bytes, lines))
 }
 
-fn first_line(file: &PlainFile, population: &Population) -> Result<Vec<u8>> {
-    let mut records = Records::new(FileReader::new(file), population.format, population.max_record);
-    let found = records.find()?;
-    Ok(found.map(|found| records.bytes(&found).to_vec()).unwrap_or_default())
+fn records(file: &PlainFile, population: &Population) -> Records<FileReader> {
+    Records::new(FileReader::new(file), population.format, population.max_record)
+}
+
+/// The error for a file that ends within a record of several lines: it names where that begins.
+fn incomplete(file: &PlainFile, population: &Population) -> Error {
+    let mut records = records(file, population);
+    let skipped = records.header(&population.header).and_then(|_| records.skip(u64::MAX));
+    skipped.err().unwrap_or_else(|| {
+        Error::new(ErrorKind::Changed, "does not have the lines that were counted: it has changed")
+    })
 }
 
 /// The share of all files that is in the page cache.

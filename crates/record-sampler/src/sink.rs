@@ -2,13 +2,36 @@
 
 use std::io::Write;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Format, Result};
 
 /// The place of a record, as if all files were one. Only these 16 bytes are kept of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) at: u64,
     pub(crate) len: u64,
+}
+
+/// The probabilities with which records were drawn.
+pub(crate) enum Probabilities {
+    /// That of all.
+    Same(f64),
+    /// That of each, in the order of the records.
+    Each(std::vec::IntoIter<f64>),
+}
+
+impl Default for Probabilities {
+    fn default() -> Probabilities {
+        Probabilities::Same(1.0)
+    }
+}
+
+impl Probabilities {
+    pub(crate) fn next(&mut self) -> f64 {
+        match self {
+            Probabilities::Same(probability) => *probability,
+            Probabilities::Each(each) => each.next().unwrap_or(1.0),
+        }
+    }
 }
 
 /// Takes records in pieces.
@@ -20,6 +43,10 @@ pub(crate) trait Sink {
 
     fn piece(&mut self, bytes: &[u8]) -> Result<()>;
 
+    /// With which probabilities the records are in the sample that follow: for a sink that adds
+    /// them.
+    fn set_probabilities(&mut self, _: Probabilities) {}
+
     /// Completes the record whose pieces were passed. `is_after_crlf`: the line before it ended in
     /// CRLF, and so should this one if it has no end.
     fn end(&mut self, place: Place, is_after_crlf: bool) -> Result<()>;
@@ -28,7 +55,8 @@ pub(crate) trait Sink {
 /// Writes records one after the other, each with a line end if it is text.
 pub(crate) struct Output<'a> {
     out: &'a mut dyn Write,
-    is_text: bool,
+    /// What ends each record of text.
+    record_end: Option<u8>,
     buffer: Vec<u8>,
     last: u8,
     pub(crate) written: u64,
@@ -37,9 +65,9 @@ pub(crate) struct Output<'a> {
 const BUFFER: usize = 128 << 10;
 
 impl<'a> Output<'a> {
-    pub(crate) fn new(out: &'a mut dyn Write, is_text: bool) -> Output<'a> {
-        let buffer = Vec::with_capacity(BUFFER);
-        Output { out, is_text, buffer, last: b'\n', written: 0 }
+    pub(crate) fn new(out: &'a mut dyn Write, format: Format) -> Output<'a> {
+        let (buffer, record_end) = (Vec::with_capacity(BUFFER), format.end());
+        Output { out, record_end, buffer, last: record_end.unwrap_or(0), written: 0 }
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {
@@ -66,11 +94,7 @@ fn write_error(error: std::io::Error) -> Error {
 
 impl Sink for Output<'_> {
     fn header(&mut self, bytes: &[u8]) -> Result<()> {
-        self.piece(bytes)?;
-        if self.last != b'\n' {
-            self.piece(b"\n")?;
-        }
-        Ok(())
+        self.piece(bytes)
     }
 
     #[inline]
@@ -87,10 +111,11 @@ impl Sink for Output<'_> {
     #[inline]
     fn end(&mut self, _: Place, is_after_crlf: bool) -> Result<()> {
         self.written += 1;
-        if self.is_text && self.last != b'\n' {
-            return self.piece(if is_after_crlf { b"\r\n" } else { b"\n" });
+        match self.record_end {
+            Some(b'\n') if self.last != b'\n' && is_after_crlf => self.piece(b"\r\n"),
+            Some(end) if self.last != end => self.piece(&[end]),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

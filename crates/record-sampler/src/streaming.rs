@@ -1,25 +1,37 @@
 //! Inputs that can be read only once, and choices that examine every record: keys and weights. Of a
 //! file only the places of the chosen records are kept, of a stream the records themselves.
 
-use crate::draw::{Bernoulli, Quota, Reservoir, Sizes, Slots, Strata, WeightedReservoir};
+use std::collections::HashMap;
+
+use crate::draw::{
+    Bernoulli, Partition, Quota, Reservoir, Sizes, Slots, Strata, WeightedReservoir, key_seed,
+    random_shares,
+};
 use crate::fetch::{Method, fetch_places};
 use crate::input::{Column, Picker, Population, Scan, Scanned};
 use crate::random::{Rng, shuffle};
 use crate::random_access::{too_few, too_few_weighted};
 use crate::sampler::{Amount, Sampler, Stats, Weight};
 use crate::shuffle::{Shuffle, Shuffler, Spool};
-use crate::sink::{Output, Place, Places, Sink};
+use crate::sink::{Output, Place, Places, Probabilities, Sink};
 use crate::{Error, ErrorKind, Result};
 
 /// What is kept of a record until all are chosen.
 trait Keep: Clone {
     fn keep(record: &Scanned<'_>) -> Self;
+
+    /// By which records are in the order of the population.
+    fn order(&self) -> u64;
 }
 
 /// Of a file only the place.
 impl Keep for Place {
     fn keep(record: &Scanned<'_>) -> Place {
         place(record)
+    }
+
+    fn order(&self) -> u64 {
+        self.at
     }
 }
 
@@ -36,6 +48,10 @@ impl Keep for Copied {
     fn keep(record: &Scanned<'_>) -> Copied {
         let rank = record.rank << 1 | u64::from(record.is_after_crlf);
         Copied { rank, bytes: record.bytes.into() }
+    }
+
+    fn order(&self) -> u64 {
+        self.rank
     }
 }
 
@@ -62,22 +78,23 @@ pub(crate) fn write(
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
     let is_file = population.files().is_some();
-    let quota = match (&sampler.key, sampler.amount) {
-        (Some(column), Amount::Share(p)) => Some(sizes(sampler, population, column)?.quota(p)),
-        (Some(_), Amount::Exactly(n) | Amount::AtMost(n)) => Some(Quota::Each(n)),
-        (None, _) => None,
+    let quota = match &sampler.key {
+        Some(column) => Some(sampler.quota(|| sizes(sampler, population, column))?),
+        None => None,
     };
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     sink.header(scan.header())?;
-    let chooser = Chooser { sampler };
+    let mut chooser = Chooser { sampler, probabilities: sampler.inclusion(0) };
     let kept = match sampler.amount {
         Amount::Share(p) if sampler.key.is_none() => {
+            sink.set_probabilities(sampler.inclusion(0));
             chooser.by_chance(&mut scan, sink, p, is_file)?
         }
         _ if is_file => Kept::Places(chooser.choose(&mut scan, quota)?),
         _ => Kept::Copied(chooser.choose(&mut scan, quota)?),
     };
     let (seen, bytes_read) = (scan.rank(), scan.bytes_read());
+    sink.set_probabilities(chooser.probabilities);
     let read_again = kept.write(sampler, population, sink)?;
     Ok(Stats {
         seen: Some(seen),
@@ -90,6 +107,40 @@ pub(crate) fn write(
     })
 }
 
+/// Divides each stratum among the outputs.
+pub(crate) fn split_strata(
+    sampler: &Sampler,
+    population: &mut Population,
+    column: &Column,
+    weights: &[f64],
+    outputs: &mut [Output<'_>],
+) -> Result<Stats> {
+    let counts = sizes(sampler, population, column)?.into_counts();
+    let mut partitions: HashMap<Box<[u8]>, Partition> = HashMap::with_capacity(counts.len());
+    for (key, count) in counts {
+        let mut rng = Rng::new(sampler.seed ^ key_seed(&key));
+        let sizes = random_shares(&mut rng, count, weights);
+        partitions.insert(key, Partition::new(rng, sizes));
+    }
+    let mut scan = Scan::new(population, sampler.watch.clone())?;
+    for output in outputs.iter_mut() {
+        output.header(scan.header())?;
+    }
+    let picker = Picker::new(column, scan.format(), scan.names())?;
+    while let Some(record) = scan.next()? {
+        if picker.is_blank(record.bytes) {
+            continue;
+        }
+        let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let part = partitions.get_mut(&*key).and_then(Partition::next).unwrap_or(0);
+        outputs[part].piece(record.bytes)?;
+        outputs[part].end(place(&record), record.is_after_crlf)?;
+    }
+    let reason = "every key is looked at twice: to count strata, and to divide them".to_owned();
+    let (seen, bytes_read) = (Some(scan.rank()), scan.bytes_read());
+    Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason, note: None })
+}
+
 /// Assigns each record to an output at random.
 pub(crate) fn split(
     sampler: &Sampler,
@@ -97,6 +148,10 @@ pub(crate) fn split(
     weights: &[f64],
     outputs: &mut [Output<'_>],
 ) -> Result<Stats> {
+    if sampler.is_shuffled {
+        let text = "a random order of all outputs needs the number of records: give files";
+        return Err(Error::new(ErrorKind::BadRequest, text));
+    }
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     for output in outputs.iter_mut() {
         output.header(scan.header())?;
@@ -120,10 +175,12 @@ pub(crate) fn split(
 
 struct Chooser<'a> {
     sampler: &'a Sampler,
+    /// Those of the chosen records.
+    probabilities: Probabilities,
 }
 
 impl Chooser<'_> {
-    fn choose<K: Keep>(&self, scan: &mut Scan<'_>, quota: Option<Quota>) -> Result<Vec<K>> {
+    fn choose<K: Keep>(&mut self, scan: &mut Scan<'_>, quota: Option<Quota>) -> Result<Vec<K>> {
         if let (Some(column), Some(quota)) = (&self.sampler.key, quota) {
             return self.strata(scan, column, quota);
         }
@@ -140,6 +197,7 @@ impl Chooser<'_> {
         } else {
             reservoir(scan, rng, n)?
         };
+        self.probabilities = self.sampler.inclusion(scan.rank());
         if is_exact && (kept.len() as u64) < n {
             return Err(match self.sampler.weight {
                 Some(_) => too_few_weighted(n, kept.len(), scan.rank()),
@@ -152,9 +210,7 @@ impl Chooser<'_> {
     fn weighted<K: Keep>(&self, scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
         let weight = self.sampler.weight.as_ref();
         let picker = match weight {
-            Some(Weight::Column(column)) => {
-                Some(Picker::new(column, scan.format(), scan.header_if_any())?)
-            }
+            Some(Weight::Column(column)) => Some(Picker::new(column, scan.format(), scan.names())?),
             _ => None,
         };
         let mut reservoir = WeightedReservoir::new(rng, n as usize);
@@ -176,12 +232,12 @@ impl Chooser<'_> {
     }
 
     fn strata<K: Keep>(
-        &self,
+        &mut self,
         scan: &mut Scan<'_>,
         column: &Column,
         quota: Quota,
     ) -> Result<Vec<K>> {
-        let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
+        let picker = Picker::new(column, scan.format(), scan.names())?;
         let mut strata = Strata::new(self.sampler.seed, quota);
         while let Some(record) = scan.next()? {
             if picker.is_blank(record.bytes) {
@@ -190,7 +246,15 @@ impl Chooser<'_> {
             let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
             strata.offer(&key, || K::keep(&record));
         }
-        strata.into_items(column, self.sampler.amount.least())
+        let least = self.sampler.least_of_each();
+        if !self.sampler.adds_probability {
+            return strata.into_items(column, least);
+        }
+        let mut items = strata.into_probable_items(column, least)?;
+        items.sort_unstable_by_key(|(item, _)| K::order(item));
+        let (items, each): (Vec<K>, Vec<f64>) = items.into_iter().unzip();
+        self.probabilities = Probabilities::Each(each.into_iter());
+        Ok(items)
     }
 
     /// Chooses each record independently: nothing is kept, unless the order is to be changed.
@@ -262,7 +326,7 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
     let mut scan = Scan::new(population, sampler.watch.clone())?;
-    let picker = Picker::new(column, scan.format(), scan.header_if_any())?;
+    let picker = Picker::new(column, scan.format(), scan.names())?;
     let mut sizes = Sizes::default();
     while let Some(record) = scan.next()? {
         if picker.is_blank(record.bytes) {

@@ -12,6 +12,8 @@ def frame(text, to, format, header):
         raise SampleError(f"unknown result {to!r}, allowed is list, pandas, polars, arrow")
     if format.startswith("fixed:"):
         raise SampleError("records of a fixed size are no table: only a list of them is possible")
+    if format not in ("lines", "csv", "tsv", "jsonl"):
+        raise SampleError(f"records of {format} are no table: only a list of them is possible")
     return make(text, {"csv": ",", "tsv": "\t"}.get(format), format, header)
 
 

@@ -4,14 +4,20 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use record_sampler::{Format, Population};
+use record_sampler::{Layout, Population};
 
-use crate::failure::{raised, refused};
+use crate::failure::raised;
 
 /// A file, or the records in it whose first bytes lie from one offset to another.
 #[pyclass(module = "record_sampler", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Part(pub(crate) record_sampler::Part);
+pub(crate) struct Part {
+    pub(crate) part: record_sampler::Part,
+    /// The name of its format, by which it is pickled.
+    format: String,
+    /// Whether the header is the first record, instead of what the format says.
+    header: bool,
+}
 
 #[pymethods]
 impl Part {
@@ -29,80 +35,83 @@ impl Part {
         header: bool,
         max_record: Option<u64>,
     ) -> PyResult<Part> {
-        let mut part = record_sampler::Part::new(file, path, parsed(format)?).range(start, stop);
+        let layout = Layout::named(format, Some(&path)).map_err(raised)?;
+        let part = record_sampler::Part::new(file, path, layout.format).range(start, stop);
+        let mut part = part.with_header_rule(layout.header);
         if header {
             part = part.with_header();
         }
         if let Some(bytes) = max_record {
             part = part.with_max_record(bytes);
         }
-        Ok(Part(part))
+        Ok(Part { part, format: layout.name, header })
     }
 
     #[getter]
     fn path(&self) -> &PathBuf {
-        &self.0.path
+        &self.part.path
     }
 
     #[getter]
     fn file(&self) -> u64 {
-        self.0.file
+        self.part.file
     }
 
     #[getter]
     fn start(&self) -> u64 {
-        self.0.from
+        self.part.from
     }
 
     #[getter]
     fn stop(&self) -> u64 {
-        self.0.to
+        self.part.to
     }
 
     #[getter]
     fn format(&self) -> String {
-        named(self.0.format)
+        self.format.clone()
     }
 
     #[getter]
     fn header(&self) -> bool {
-        self.0.header
+        self.header
     }
 
     #[getter]
     fn max_record(&self) -> u64 {
-        self.0.max_record
+        self.part.max_record
     }
 
     /// The number of records.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        py.detach(|| self.0.count()).map_err(raised)
+        py.detach(|| self.part.count()).map_err(raised)
     }
 
     /// The records with these ranks, which are in ascending order.
     #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
     fn fetch<'py>(&self, py: Python<'py>, ranks: Vec<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let records = py.detach(|| self.0.fetch(&ranks)).map_err(raised)?;
+        let records = py.detach(|| self.part.fetch(&ranks)).map_err(raised)?;
         Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
     }
 
     /// The header of the file with its line end; empty if there is none.
     fn header_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let header = py.detach(|| self.0.header_bytes()).map_err(raised)?;
+        let header = py.detach(|| self.part.header_bytes()).map_err(raised)?;
         Ok(PyBytes::new(py, &header))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Part>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
-        let part = &slf.get().0;
-        let record_sampler::Part { file, path, from, to, header, max_record, .. } = part.clone();
+        let Part { part, format, header } = slf.get().clone();
+        let record_sampler::Part { file, path, from, to, max_record, .. } = part;
         let module = slf.py().import("record_sampler")?;
-        let state = (path, file, from, to, named(part.format), header, max_record);
+        let state = (path, file, from, to, format, header, max_record);
         Ok((module.getattr("_part")?, state))
     }
 
     fn __repr__(&self) -> String {
-        let record_sampler::Part { file, path, from, to, format, .. } = &self.0;
-        let (path, format) = (path.display(), named(*format));
+        let Part { part, format, .. } = self;
+        let record_sampler::Part { file, path, from, to, .. } = part;
+        let path = path.display();
         format!("Part({path:?}, file={file}, start={from}, stop={to}, format={format:?})")
     }
 }
@@ -120,9 +129,11 @@ pub(crate) fn parts(
     header: bool,
     max_record: Option<u64>,
 ) -> PyResult<Vec<Part>> {
-    let population = opened(&paths, format, header, max_record)?;
+    let layout = layout(&paths, format)?;
+    let format = layout.name.clone();
+    let population = opened_by(&paths, layout, header, max_record)?;
     let parts = population.parts(part_bytes).map_err(raised)?;
-    Ok(parts.into_iter().map(Part).collect())
+    Ok(parts.into_iter().map(|part| Part { part, format: format.clone(), header }).collect())
 }
 
 pub(crate) fn opened(
@@ -131,7 +142,21 @@ pub(crate) fn opened(
     header: bool,
     max_record: Option<u64>,
 ) -> PyResult<Population> {
-    let mut population = Population::open(paths, parsed(format)?).map_err(raised)?;
+    opened_by(paths, layout(paths, format)?, header, max_record)
+}
+
+fn layout(paths: &[PathBuf], format: &str) -> PyResult<Layout> {
+    Layout::named(format, paths.first().map(PathBuf::as_path)).map_err(raised)
+}
+
+fn opened_by(
+    paths: &[PathBuf],
+    layout: Layout,
+    header: bool,
+    max_record: Option<u64>,
+) -> PyResult<Population> {
+    let population = Population::open(paths, layout.format).map_err(raised)?;
+    let mut population = population.with_header_rule(layout.header);
     if header {
         population = population.with_header();
     }
@@ -139,32 +164,4 @@ pub(crate) fn opened(
         population = population.with_max_record(bytes);
     }
     Ok(population)
-}
-
-fn parsed(format: &str) -> PyResult<Format> {
-    let bytes = format.strip_prefix("fixed:").and_then(|bytes| bytes.parse().ok());
-    Ok(match (format, bytes) {
-        ("lines", _) => Format::Lines,
-        ("csv", _) => Format::Csv { delimiter: b',' },
-        ("tsv", _) => Format::Csv { delimiter: b'\t' },
-        ("jsonl", _) => Format::JsonLines,
-        (_, Some(bytes)) => Format::Fixed(bytes),
-        _ => {
-            let text = format!(
-                "unknown format {format:?}, allowed is lines, csv, tsv, jsonl, fixed:BYTES"
-            );
-            return Err(refused(text));
-        }
-    })
-}
-
-/// The name of a format that has been parsed.
-fn named(format: Format) -> String {
-    match format {
-        Format::Fixed(bytes) => format!("fixed:{bytes}"),
-        Format::Csv { delimiter: b',' } => "csv".to_owned(),
-        Format::Csv { .. } => "tsv".to_owned(),
-        Format::JsonLines => "jsonl".to_owned(),
-        _ => "lines".to_owned(),
-    }
 }

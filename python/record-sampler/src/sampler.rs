@@ -126,7 +126,7 @@ impl Sampler {
     /// The sketch of a part. `progress` is called with the number of further bytes now and then.
     #[pyo3(signature = (part, progress = None))]
     fn sketch(&self, py: Python<'_>, part: &Part, progress: Option<Py<PyAny>>) -> PyResult<Sketch> {
-        self.run(py, progress, |sampler| sampler.sketch(&part.0)).map(Sketch)
+        self.run(py, progress, |sampler| sampler.sketch(&part.part)).map(Sketch)
     }
 
     /// The ranks to fetch from each part, by the numbers of their records.

@@ -1,4 +1,4 @@
-"""A Dask cluster of two worker processes, one of which is killed within its part."""
+"""Dask clusters of worker processes, one of which is killed within its part."""
 
 import collections
 import os
@@ -97,3 +97,17 @@ def test_weights_strata_and_tables(cluster, table, lines, bytelab):
     for part_bytes in [500, 5000, 1 << 20]:
         drawn = record_sampler.dask.sample(lines, 30, 2, part_bytes=part_bytes)
         assert b"".join(drawn) == bytelab(*lines, "-n", 30, "--seed", 2, "--mergeable")
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+def test_neither_the_number_of_workers_nor_the_partitioning_decides(workers, lines, large, bytelab):
+    """Workers are processes; the sample is also that of the command line in one process."""
+    expected = bytelab(*lines, large, "-n", 100, "--seed", 5, "--mergeable")
+    cluster = distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client:
+        assert len(set(client.run(os.getpid).values()) - {os.getpid()}) == workers
+        for part_bytes in [1 << 20, 3_000_001, 8 << 20, 1 << 40]:
+            drawn = record_sampler.dask.sample([*lines, large], 100, 5, part_bytes=part_bytes)
+            assert b"".join(drawn) == expected

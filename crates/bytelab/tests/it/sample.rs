@@ -193,14 +193,22 @@ fn what_is_wrong_is_said_in_one_line() {
         (vec![&gzip, "-n", "3"], 1, "cut.gz: reading at offset 0: "),
         (vec![&dir, "-n", "3"], 2, "is a directory"),
         (vec![&path, "-p", "2"], 2, "a probability must be from 0 to 1"),
-        (vec![&path, "--per", "a=1"], 2, "column a: only CSV and JSON Lines have columns"),
+        (
+            vec![&path, "--per", "a=1"],
+            2,
+            "column a: only CSV, lines with fields and JSON Lines have columns",
+        ),
         (
             vec![&path, "-n", "1", "--format", "fixed:3"],
             1,
             "lines: its size of 4 bytes is not a multiple of 3",
         ),
         (vec![&path, "-n", "1", "--format", "fixed:0"], 2, "a record must have at least 1 byte"),
-        (vec![&path, "-n", "1", "--format", "xml"], 2, "unknown format, allowed is lines, csv"),
+        (
+            vec![&path, "-n", "1", "--format", "xml"],
+            2,
+            "unknown format \"xml\", allowed is lines, csv",
+        ),
         #[cfg(not(feature = "parquet"))]
         (vec![&path, "-n", "1", "--format", "parquet"], 2, "--features parquet"),
         #[cfg(feature = "parquet")]

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::process::Stdio;
 
+use crate::program::World;
 use crate::sample::{lines, names_in, world};
 
 #[test]
@@ -93,4 +94,123 @@ fn a_random_order_needs_little_memory_and_leaves_nothing_behind() {
     let text = "bytelab sample: /no/such/directory: creating a temporary file, for which TMPDIR \
                 names the directory: No such file or directory";
     assert!(stderr.starts_with(text) && stderr.lines().count() == 1, "{stderr}");
+}
+
+#[test]
+fn records_end_with_any_byte_or_have_several_lines() {
+    let (world, path) = world("a\nb\0c\0d");
+    let run = |text: &str, args: &[&str]| {
+        std::fs::write(&path, text).unwrap();
+        world.run(&[&["sample", &path, "-n", "2", "--seed", "1"], args].concat())
+    };
+    assert_eq!(run("a\nb\0c", &["-z"]).stdout, "a\nb\0c\0");
+    assert_eq!(run("a\nb\0c", &["--separator", "\\0"]).stdout, "a\nb\0c\0");
+    assert_eq!(run("a;b\n", &["--separator", ";"]).stdout, "a;b\n;");
+    assert_eq!(run("a\x1eb\x1e", &["--separator", "\\x1E"]).stdout, "a\x1eb\x1e");
+    let fastq = "@1\nAC\n+\nFF\n@2\nGT\n+\nFF\n";
+    assert_eq!(run(fastq, &["--lines-per-record", "4"]).stdout, fastq);
+    for (args, code, expected) in [
+        (&["--separator", "ab"][..], 2, "not a byte (examples: ; \\t \\0 \\x1e)"),
+        (&["-z", "--format", "csv"], 2, "only --format lines has a separator"),
+        (&["-z", "--separator", ";"], 2, "cannot be used with"),
+        (&["--lines-per-record", "0"], 2, "a record must have at least 1 line"),
+        (&["--lines-per-record", "3"], 1, "the last record has 2 lines instead of 3, it begins"),
+        (&["-z", "--index"], 2, "only files of lines have an index"),
+    ] {
+        let ran = run(fastq, args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn formats_have_names_and_headers_have_rules() {
+    let world = World::new();
+    let vcf = "##fileformat=VCFv4.2\n##x\n#CHROM\tPOS\n1\t7\n1\t8\n2\t9\n";
+    let genotypes = b"\x6c\x1b\x01\x0a\x0b\x0c";
+    for (name, bytes) in [
+        ("a.vcf", vcf.as_bytes()),
+        ("a.bed", genotypes),
+        ("a.fam", b"f 1\nf 2\n"),
+        ("a.fasta", b">a\nAC\nGT\n>b\nA\n"),
+        ("a.sam", b"@HD\tVN:1.6\nread\t4\tchr1\n"),
+        ("a.txt", b"one\ntwo\nthree\n"),
+    ] {
+        std::fs::write(world.path(name), bytes).unwrap();
+    }
+    let run = |name: &str, args: &[&str]| {
+        let path = world.path(name).display().to_string();
+        world.run(&[&["sample", &path, "--seed", "1"], args].concat())
+    };
+    let check = |name: &str, args: &[&str], expected: &str| {
+        let ran = run(name, args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, expected), "{args:?}: {}", ran.stderr);
+    };
+    check("a.vcf", &["-n", "3", "--format", "vcf"], vcf);
+    check("a.vcf", &["--per", "CHROM=9", "--at-most", "--format", "vcf"], vcf);
+    check("a.vcf", &["-n", "3", "--header-prefix", "#"], vcf);
+    check("a.vcf", &["-n", "3", "--header-lines", "3"], vcf);
+    let all = "\x6c\x1b\x01\x0a\x0b\x0c";
+    check("a.bed", &["-n", "3", "--format", "plink-bed"], all);
+    check("a.bed", &["-n", "3", "--format", "plink-bed:4"], all);
+    check("a.bed", &["-n", "1", "--format", "fixed:3", "--header-bytes", "3"], all);
+    check("a.fasta", &["-n", "2", "--format", "fasta"], ">a\nAC\nGT\n>b\nA\n");
+    check("a.sam", &["--per", "3=1", "--format", "sam"], "@HD\tVN:1.6\nread\t4\tchr1\n");
+    for (name, args, code, expected) in [
+        (
+            "a.txt",
+            &["--format", "plink-bed:4"][..],
+            1,
+            "a.txt: begins with [6f, 6e, 65] instead of",
+        ),
+        ("a.txt", &["--format", "fasta"], 1, "the record at offset 0 does not begin with >"),
+        ("a.txt", &["--header-bytes", "1"], 2, "a header of bytes is for records of a fixed size"),
+        ("a.txt", &["--header-lines", "4"], 1, "has 3 lines, fewer than the 4 of a header"),
+        ("a.txt", &["--header", "--header-lines", "4"], 2, "cannot be used with"),
+        ("a.txt", &["--mixed-headers"], 2, "--mixed-headers is for files that have headers"),
+    ] {
+        let ran = run(name, &[&["-n", "1"], args].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+    std::fs::remove_file(world.path("a.fam")).unwrap();
+    let ran = run("a.bed", &["-n", "1", "--format", "plink-bed"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("a.fam: it has the samples of the PLINK file"), "{}", ran.stderr);
+}
+
+#[test]
+fn shares_are_of_all_of_strata_and_of_outputs() {
+    let kind = |i: u32| if i % 4 == 0 { "a" } else { "b" };
+    let rows = (0..100).fold(String::new(), |text, i| text + kind(i) + &format!(",{i}\n"));
+    let (world, path) = world(&rows);
+    let run = |args: &[&str]| {
+        let ran = world.run(&[&["sample", &path, "--format", "csv", "--seed", "3"], args].concat());
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        let count =
+            |text: &str, kind: char| text.lines().filter(|line| line.starts_with(kind)).count();
+        (count(&ran.stdout, 'a'), count(&ran.stdout, 'b'))
+    };
+    let (a, b) = run(&["-n", "10%"]);
+    assert_eq!(a + b, 10);
+    assert_eq!(run(&["-n", "20", "--stratify", "1"]), (5, 15));
+    assert_eq!(run(&["-p", "20%", "--stratify", "1"]), (5, 15));
+    assert_eq!(run(&["--per", "1=3"]), (3, 3));
+    let (train, test) = (world.path("train"), world.path("test"));
+    let parts = format!("{}=0.8,{}=0.2", train.display(), test.display());
+    assert_eq!(run(&["--split", &parts, "--stratify", "1"]), (0, 0));
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    assert_eq!(read(&test).lines().filter(|line| line.starts_with('a')).count(), 5);
+    let in_order = read(&train);
+    assert_eq!(run(&["--split", &parts, "--shuffle"]), (0, 0));
+    let shuffled = read(&train);
+    assert_eq!((shuffled.lines().count(), in_order.lines().count()), (80, 80));
+    let numbers =
+        |text: &str| -> Vec<u32> { text.lines().map(|line| line[2..].parse().unwrap()).collect() };
+    assert!(numbers(&in_order).is_sorted() && !numbers(&shuffled).is_sorted());
+    for args in [&["-n", "1", "--with-probability"][..], &["-n", "100%", "--with-probability"]] {
+        let ran = world.run(&[&["sample", &path, "--format", "csv"], args].concat());
+        let probability = if args[1] == "1" { ",0.01" } else { ",1" };
+        assert!(ran.stdout.lines().all(|line| line.ends_with(probability)), "{}", ran.stdout);
+    }
 }

@@ -4,6 +4,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::process::{Output, Stdio};
 
 use crate::program::World;
+use crate::sample::{lines, world};
 
 /// Runs with this text on a pipe.
 fn piped(world: &World, args: &[&str], text: &[u8]) -> Output {
@@ -185,4 +186,64 @@ fn a_file_that_grows_is_sampled_with_a_note() {
     let expected =
         format!("bytelab sample: note: {path} has grown by 6 bytes, which are left out\n");
     assert_eq!(stderr, expected);
+}
+
+/// Answers each request with numbers, as many as the path says, and counts the requests.
+fn server() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            std::thread::spawn(move || {
+                let (mut head, mut byte) = (Vec::new(), [0]);
+                while !head.ends_with(b"\r\n\r\n") {
+                    if socket.read(&mut byte).unwrap_or(0) == 0 {
+                        return;
+                    }
+                    head.push(byte[0]);
+                }
+                let head = String::from_utf8(head).unwrap();
+                let name = head.split(' ').nth(1).unwrap().rsplit('/').next().unwrap();
+                let Ok(n) = name.parse() else {
+                    let _ = write!(socket, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+                    return;
+                };
+                let body = lines(n);
+                let len = body.len();
+                let _ = write!(socket, "HTTP/1.1 200 OK\r\nContent-Length: {len}\r\n\r\n{body}");
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn urls_and_objects_of_buckets_are_streams() {
+    let (world, path) = world(&lines(1000));
+    let url = server();
+    let run = |args: &[&str]| {
+        let args = [&["sample", "-n", "5", "--seed", "1"], args].concat();
+        let mut command = world.command(&args);
+        command.env("no_proxy", "*").env("AWS_ENDPOINT_URL", &url);
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let expected = run(&[&path, "--method", "stream"]);
+    assert_eq!((expected.0, expected.1.lines().count()), (Some(0), 5), "{}", expected.2);
+    let of_url = format!("{url}/a/1000");
+    for inputs in [&[of_url.as_str()][..], &["s3://bucket/key/1000"]] {
+        assert_eq!(run(inputs), expected, "{inputs:?}");
+    }
+    let both = run(&[&of_url, &path]);
+    assert_eq!((both.0, both.1.lines().count()), (Some(0), 5), "{}", both.2);
+    for (input, code, expected) in [
+        (format!("{url}/missing"), 1, format!("{url}/missing: ")),
+        ("s3://bucket".to_owned(), 2, "an object is s3://BUCKET/KEY".to_owned()),
+    ] {
+        let (status, stdout, stderr) = run(&[&input]);
+        assert_eq!((status, stdout.as_str()), (Some(code), ""), "{stderr}");
+        assert!(stderr.contains(&expected) && stderr.lines().count() == 1, "{stderr}");
+    }
 }

@@ -50,6 +50,8 @@ pub(crate) struct Place {
     lines: PathBuf,
     indexed: PathBuf,
     fixed: PathBuf,
+    csv: PathBuf,
+    fastq: PathBuf,
     bytelab: String,
     seekg: String,
 }
@@ -67,7 +69,13 @@ impl Place {
         if !indexed.exists() {
             fs::hard_link(&lines, &indexed)?;
         }
-        let place = Place { lines, indexed, fixed: data::fixed(dir)?, bytelab, seekg };
+        let zst = lines.with_extension("zst");
+        if !zst.exists() {
+            let (lines, zst) = (lines.display().to_string(), zst.display().to_string());
+            let _ = run(&["zstd", "-q", &lines, "-o", &zst]);
+        }
+        let (fixed, csv, fastq) = (data::fixed(dir)?, data::csv(dir)?, data::fastq(dir)?);
+        let place = Place { lines, indexed, fixed, csv, fastq, bytelab, seekg };
         let indexed = place.indexed.display().to_string();
         run(&[&place.bytelab, "sample", &indexed, "-n", "1", "--index"])?;
         Ok(place)
@@ -77,7 +85,8 @@ impl Place {
 impl Case {
     /// Whether the peer is installed, if there is one.
     pub(crate) fn is_possible(&self) -> bool {
-        self.peer.as_ref().is_none_or(|peer| run(&[&peer.argv[0], "--version"]).is_ok())
+        let programs = self.peer.iter().flat_map(|peer| peer.piped.iter().chain([&peer.argv]));
+        programs.into_iter().all(|argv| run(&[&argv[0], "--version"]).is_ok())
     }
 }
 
@@ -89,7 +98,7 @@ fn run(argv: &[&str]) -> io::Result<()> {
 }
 
 pub(crate) fn all(place: &Place) -> Vec<Case> {
-    [lines(place), fixed(place)].into_iter().flatten().collect()
+    [lines(place), fixed(place), tables(place)].into_iter().flatten().collect()
 }
 
 const MAPPED: &str = "-n 1000 --method mmap";
@@ -130,8 +139,9 @@ fn lines(place: &Place) -> Vec<Case> {
         case("lines auto n=1000", "25", "-n 1000", peer("shuf -n", 1000)),
         // `shuf` and `tsv-sample` put their lines in random order, which of many is most of the
         // work.
-        case("lines shuffled n=1000000", "", SHUFFLED, peer("shuf -n", 1_000_000)),
-        case("lines shuffled n=1000000, tsv", "", SHUFFLED, peer("tsv-sample --num", 1_000_000)),
+        case("lines shuffled n=1000000", "6", SHUFFLED, peer("shuf -n", 1_000_000)),
+        case("lines shuffled n=1000000, tsv", "3.5", SHUFFLED, peer("tsv-sample --num", 1_000_000)),
+        case("lines shuffled, all of them", "1.5", "-p 1 --shuffle", peer("shuf -n", u32::MAX)),
         case(
             "lines mapped n=1000000, in order",
             "",
@@ -155,6 +165,40 @@ fn lines(place: &Place) -> Vec<Case> {
             state: State::AsIs,
             ..case("start of the program", "", "", None)
         },
+    ]
+}
+
+/// Rows of CSV, reads of FASTQ and what is compressed.
+fn tables(place: &Place) -> Vec<Case> {
+    let Place { lines, csv, fastq, bytelab, .. } = place;
+    let ours = |path: &Path, rest: &str| {
+        Program::new(&format!("{bytelab} sample {} {rest} -o /dev/null", path.display()))
+    };
+    let peer = |command: &str, path: &Path| Program::new(&format!("{command} {}", path.display()));
+    let case = |name, goal, path: &PathBuf, options: &str, peer| {
+        let state = State::Warm(path.clone());
+        Case { name, goal, ours: ours(path, options), peer: Some(peer), state }
+    };
+    let (thousand, per) = ("--format csv --header -n 1000", "--format csv --header --per key=10");
+    let zst = lines.with_extension("zst");
+    let piped = Program {
+        piped: Some(Program::new(&format!("zstd -dcq {}", zst.display())).argv),
+        ..Program::new(&format!("{bytelab} sample -n 1000 -o /dev/null"))
+    };
+    vec![
+        case("CSV n=1000", "5", csv, thousand, peer("xan sample 1000", csv)),
+        case("CSV n=1000, tsv", "3", csv, thousand, peer("tsv-sample -H --num 1000", csv)),
+        case("CSV n=1000, mlr", "", csv, thousand, peer("mlr --csv sample -k 1000", csv)),
+        case("CSV 10 of each key", "2.5", csv, per, peer("xan sample 10 -g key", csv)),
+        case("CSV 10 of each key, mlr", "", csv, per, peer("mlr --csv sample -k 10 -g key", csv)),
+        case("zst n=1000", "1", &zst, "-n 1000", piped),
+        case(
+            "FASTQ n=1000",
+            "",
+            fastq,
+            "--format fastq -n 1000",
+            peer("seqkit sample -n 1000 -j 2 -o /dev/null", fastq),
+        ),
     ]
 }
 

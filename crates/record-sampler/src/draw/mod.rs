@@ -16,7 +16,7 @@ mod tests;
 
 pub use bernoulli::Bernoulli;
 pub use exactly::Exactly;
-pub(crate) use partition::{Partition, shares};
+pub(crate) use partition::{Partition, random_shares, shares};
 pub(crate) use replacement::Slots;
 pub use replacement::WithReplacement;
 pub use reservoir::Reservoir;

@@ -55,6 +55,29 @@ pub(crate) fn shares(total: u64, weights: &[f64]) -> Vec<u64> {
     shares
 }
 
+/// As `shares`, but what is left of whole numbers goes to parts at random, with probabilities
+/// proportional to their fractions, so that each part gets its share of many small totals.
+pub(crate) fn random_shares(rng: &mut Rng, total: u64, weights: &[f64]) -> Vec<u64> {
+    let sum: f64 = weights.iter().sum();
+    let exact: Vec<f64> = weights.iter().map(|w| total as f64 * w / sum).collect();
+    let mut shares: Vec<u64> = exact.iter().map(|share| *share as u64).collect();
+    // At equal distances from a random start on a line of all fractions.
+    let (mut end, mut next) = (0.0, rng.unit());
+    for (share, exact) in shares.iter_mut().zip(&exact) {
+        end += exact.fract();
+        if next <= end {
+            *share += 1;
+            next += 1.0;
+        }
+    }
+    // Fractions do not add up to a whole number to the last bit.
+    if let Some(last) = (0..shares.len()).rev().find(|part| weights[*part] > 0.0) {
+        let others = shares.iter().sum::<u64>() - shares[last];
+        shares[last] = total.saturating_sub(others);
+    }
+    shares
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +88,23 @@ mod tests {
         assert_eq!(shares(10, &[1.0, 1.0, 1.0]), [4, 3, 3]);
         assert_eq!(shares(0, &[1.0, 2.0]), [0, 0]);
         assert_eq!(shares(1, &[0.1, 0.9]), [0, 1]);
+    }
+
+    #[test]
+    fn what_is_left_goes_to_each_part_as_often_as_its_fraction_says() {
+        const TIMES: u64 = 10_000;
+        let (mut rng, mut sums) = (Rng::new(3), [0u64; 3]);
+        for _ in 0..TIMES {
+            let shares = random_shares(&mut rng, 3, &[0.7, 0.2, 0.1]);
+            assert_eq!(shares.iter().sum::<u64>(), 3);
+            assert!([2, 3].contains(&shares[0]) && shares[1] <= 1 && shares[2] <= 1);
+            sums.iter_mut().zip(&shares).for_each(|(sum, share)| *sum += share);
+        }
+        for (sum, expected) in sums.into_iter().zip([21_000, 6000, 3000]) {
+            assert!(sum.abs_diff(expected) < 250, "{sums:?}");
+        }
+        assert_eq!(random_shares(&mut rng, 4, &[1.0, 0.0, 1.0]), [2, 0, 2]);
+        assert_eq!(random_shares(&mut rng, 0, &[1.0]), [0]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::random::Rng;
 use crate::{Error, ErrorKind, Result};
 
 /// A number for each key.
-type Counts = HashMap<Box<[u8]>, u64>;
+pub(crate) type Counts = HashMap<Box<[u8]>, u64>;
 
 /// The number of records of each key.
 #[derive(Default)]
@@ -23,10 +23,18 @@ impl Sizes {
         }
     }
 
-    /// The share `p` of all, in whole records of each stratum, by the largest remainders.
-    pub(crate) fn quota(self, p: f64) -> Quota {
-        let total: u64 = self.0.values().sum();
-        let wanted = (p * total as f64).round() as u64;
+    /// The number of all records.
+    pub(crate) fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// The number of records of each key.
+    pub(crate) fn into_counts(self) -> Counts {
+        self.0
+    }
+
+    /// `wanted` records of all, in whole records of each stratum, by the largest remainders.
+    pub(crate) fn quota(self, wanted: u64) -> Quota {
         // Of equal remainders the first key wins.
         let counts: BTreeMap<Box<[u8]>, u64> = self.0.into_iter().collect();
         let sizes: Vec<f64> = counts.values().map(|count| *count as f64).collect();
@@ -89,6 +97,27 @@ impl<T> Strata<T> {
     /// All records that are held, in no order. It is an error if a stratum has fewer records than
     /// `least`.
     pub(crate) fn into_items(self, column: &dyn Display, least: u64) -> Result<Vec<T>> {
+        self.check(column, least)?;
+        let items = self.list.into_iter();
+        Ok(items.flat_map(|stratum| stratum.reservoir.into_items()).collect())
+    }
+
+    /// As `into_items`, each with the probability with which it was drawn of its stratum.
+    pub(crate) fn into_probable_items(
+        self,
+        column: &dyn Display,
+        least: u64,
+    ) -> Result<Vec<(T, f64)>> {
+        self.check(column, least)?;
+        let items = self.list.into_iter().flat_map(|stratum| {
+            let items = stratum.reservoir.into_items();
+            let probability = items.len() as f64 / stratum.seen.max(1) as f64;
+            items.into_iter().map(move |item| (item, probability))
+        });
+        Ok(items.collect())
+    }
+
+    fn check(&self, column: &dyn Display, least: u64) -> Result<()> {
         let seen = |index: &usize| self.list[*index].seen;
         let few = self.by_key.iter().filter(|(_, index)| seen(index) < least);
         if let Some((key, index)) = few.min() {
@@ -97,8 +126,7 @@ impl<T> Strata<T> {
                 format!("{least} records of each {column} were requested, but {key:?} has {seen}");
             return Err(Error::new(ErrorKind::TooFew, text));
         }
-        let items = self.list.into_iter();
-        Ok(items.flat_map(|stratum| stratum.reservoir.into_items()).collect())
+        Ok(())
     }
 }
 
@@ -135,7 +163,7 @@ mod tests {
         for key in ["a", "b", "a", "c", "a", "b", "a", "b"] {
             sizes.count(key.as_bytes());
         }
-        let Quota::Of(quotas) = sizes.quota(0.5) else { panic!("not of each") };
+        let Quota::Of(quotas) = sizes.quota(4) else { panic!("not of each") };
         let mut quotas: Vec<(&[u8], u64)> = quotas.iter().map(|(key, n)| (&**key, *n)).collect();
         quotas.sort_unstable();
         assert_eq!(quotas, [(b"a".as_slice(), 2), (b"b", 2)]);
@@ -148,7 +176,7 @@ mod tests {
         for key in keys {
             sizes.count(key.as_bytes());
         }
-        for (quota, held) in [(sizes.quota(0.5), 2), (Quota::Each(0), 0), (Quota::Each(1), 3)] {
+        for (quota, held) in [(sizes.quota(4), 2), (Quota::Each(0), 0), (Quota::Each(1), 3)] {
             let mut strata = Strata::new(1, quota);
             for key in keys {
                 strata.offer(key.as_bytes(), || ());

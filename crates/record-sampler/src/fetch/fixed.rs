@@ -14,19 +14,23 @@ use crate::{Error, ErrorKind, Result};
 
 const SEQUENTIAL_BYTES: usize = 256 << 10;
 
-/// The number of records of each file. A partial record is an error.
+/// The number of records of each file. A partial record is an error. An empty file has no header
+/// either.
 pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>> {
     let files = population.files().unwrap_or_default();
+    let header = population.header.bytes();
     let count = |(file, input): (&&PlainFile, &crate::input::Input)| {
-        let rest = file.size % len;
+        let size = file.size;
+        let rest = size.saturating_sub(header) % len;
         if rest == 0 {
-            return Ok(file.size / len);
+            return Ok(size.saturating_sub(header) / len);
         }
-        let text = format!(
-            "its size of {} bytes is not a multiple of {len}: {rest} bytes are left at offset {}",
-            file.size,
-            file.size - rest
-        );
+        let of = match header {
+            0 => format!("its size of {size} bytes"),
+            _ => format!("its size of {size} bytes without its header of {header}"),
+        };
+        let at = size - rest;
+        let text = format!("{of} is not a multiple of {len}: {rest} bytes are left at offset {at}");
         Err(Error::new(ErrorKind::Malformed, text).with_path(&input.path))
     };
     files.iter().zip(&population.inputs).map(count).collect()
@@ -42,14 +46,16 @@ pub(crate) fn fetch_fixed(
     watch: &Watch,
 ) -> Result<u64> {
     let mut ranks = ranks.peekable();
-    let (mut base, mut bytes_read) = (0, 0);
+    let first = population.header.bytes();
+    let (mut base, mut start, mut bytes_read) = (0, 0, 0);
     for (file, input) in population.files().unwrap_or_default().iter().zip(&population.inputs) {
-        let records = file.size / len;
-        let part = Part { file, len, base, records, start: base * len };
+        let records = file.size.saturating_sub(first) / len;
+        let part = Part { file, len, first, base, start, records };
         bytes_read += part
             .fetch(&mut ranks, choice, sink, watch)
             .map_err(|error| error.with_path(&input.path))?;
         base += records;
+        start += file.size;
     }
     Ok(bytes_read)
 }
@@ -102,7 +108,7 @@ impl Part<'_> {
             while n < BATCH
                 && let Some(rank) = next_below(ranks, self.base + self.records)
             {
-                offsets[n] = ((rank - self.base) * self.len) as usize;
+                offsets[n] = self.offset(rank) as usize;
                 n += 1;
             }
             let Some(last) = offsets[..n].last() else { break };
@@ -130,7 +136,7 @@ impl Part<'_> {
     ) -> Result<u64> {
         let mut reported = 0;
         while let Some(rank) = next_below(ranks, self.base + self.records) {
-            let offset = (rank - self.base) * self.len;
+            let offset = self.offset(rank);
             let piece = window.at(offset, limit)?;
             if piece.len() as u64 >= self.len {
                 sink.piece(&piece[..self.len as usize])?;
@@ -172,7 +178,7 @@ impl<I: Iterator<Item = u64>> Iterator for Prefetch<'_, I> {
         let Part { file, len, base, records, .. } = self.part;
         while self.pending.len() < IN_FLIGHT {
             let Some(rank) = next_below(self.ranks, base + records) else { break };
-            let offset = (rank - base) * len;
+            let offset = self.part.offset(rank);
             advise(file, offset, NonZero::new(*len), Advice::WillNeed);
             self.pending.push_back(rank);
         }

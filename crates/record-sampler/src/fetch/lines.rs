@@ -18,12 +18,14 @@ pub(crate) struct LineFile<'a> {
     pub(crate) index: &'a LineIndex,
     /// The offset of the first line: behind a byte order mark.
     pub(crate) first: u64,
-    /// The rank of its first line and the position of its first byte, among all files.
+    /// The rank of its first record and the position of its first byte, among all files.
     pub(crate) base: u64,
     pub(crate) start: u64,
     /// Lines at the start of the file that are not part of the population.
     pub(crate) header_lines: u64,
-    /// The expected number of lines to fetch from it.
+    /// The lines of each record.
+    pub(crate) lines_each: u64,
+    /// The expected number of records to fetch from it.
     pub(crate) expected: u64,
 }
 
@@ -32,9 +34,9 @@ impl<'a> LineFile<'a> {
         Window::new(self.access, 0).size()
     }
 
-    /// The number of its lines in the population.
-    pub(crate) fn lines(&self) -> u64 {
-        self.index.lines().saturating_sub(self.header_lines)
+    /// The number of its records in the population.
+    pub(crate) fn records(&self) -> u64 {
+        self.index.lines().saturating_sub(self.header_lines) / self.lines_each
     }
 
     /// A window whose reads are as large as the density of the sample justifies.
@@ -49,7 +51,7 @@ impl<'a> LineFile<'a> {
     }
 }
 
-/// Passes the lines with these ranks to the sink; returns how many bytes were read.
+/// Passes the records with these ranks to the sink; returns how many bytes were read.
 pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     file: &LineFile<'_>,
     window: &mut Window<'_>,
@@ -57,24 +59,27 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     sink: &mut dyn Sink,
     watch: &Watch,
 ) -> Result<u64> {
-    let end = file.base + file.lines();
+    let end = file.base + file.records();
     let before = window.bytes_read;
     let (index, at, limit) = (file.index, file.first, file.limit());
     let mut cursor = Cursor { index, block: 0, at, line: 0, limit };
     let mut reported = 0;
     while let Some(rank) = next_below(ranks, end) {
-        cursor.seek(window, rank - file.base + file.header_lines)?;
+        cursor.seek(window, (rank - file.base) * file.lines_each + file.header_lines)?;
         let at = cursor.at;
-        let is_whole = cursor.hand_over(window, sink)?;
+        let mut is_whole = cursor.hand_over(window, sink)?;
+        for _ in 1..file.lines_each {
+            is_whole = cursor.hand_over(window, sink)?;
+        }
         let is_after_crlf = !is_whole && is_after_crlf(window, at)?;
         sink.end(Place { at: file.start + at, len: cursor.at - at }, is_after_crlf)?;
         if cursor.at - reported >= 4 << 20 {
             watch.advance(cursor.at - reported)?;
             reported = cursor.at;
         }
-        // The same line again.
+        // The same record again.
         if ranks.peek() == Some(&rank) {
-            (cursor.at, cursor.line) = (at, cursor.line - 1);
+            (cursor.at, cursor.line) = (at, cursor.line - file.lines_each);
         }
     }
     watch.advance(file.size().saturating_sub(reported))?;

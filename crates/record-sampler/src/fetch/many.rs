@@ -32,9 +32,9 @@ pub(crate) fn threads_for(file: &LineFile<'_>) -> usize {
     }
 }
 
-/// The number of ranks whose lines have half of the bytes, at the average length.
+/// The number of ranks whose records have half of the bytes, at the average length.
 fn ranks_at_once(file: &LineFile<'_>) -> u64 {
-    let mean_len = file.size() / file.index.lines().max(1) + 1;
+    let mean_len = file.size() / file.records().max(1) + 1;
     (BYTES / 2 / mean_len).min(RANKS)
 }
 
@@ -79,7 +79,7 @@ fn deal<I: Iterator<Item = u64>>(
     sink: &mut dyn Sink,
     watch: &Watch,
 ) -> Result<u64> {
-    let end = file.base + file.lines();
+    let end = file.base + file.records();
     let at_once = ranks_at_once(file);
     let mut open: VecDeque<Receiver<(Batch, Result<u64>)>> = VecDeque::new();
     let mut spare = Vec::new();

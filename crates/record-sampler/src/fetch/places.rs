@@ -41,8 +41,8 @@ pub(crate) fn fetch_places(
         let at = place.at - starts[number];
         let limit = if is_close { PIECE } else { place.len.clamp(1, PIECE) } as usize;
         let copied = copy(window, at, place.len, limit, sink).and_then(|()| {
-            let is_text = population.format.is_text();
-            Ok(is_text && is_open(window, at + place.len)? && is_after_crlf(window, at)?)
+            let Some(end) = population.format.end() else { return Ok(false) };
+            Ok(is_open(window, at + place.len, end)? && is_after_crlf(window, at)?)
         });
         let is_after_crlf =
             copied.map_err(|error| error.with_path(&population.inputs[number].path))?;
@@ -51,8 +51,8 @@ pub(crate) fn fetch_places(
     Ok(bytes_read + open.map_or(0, |(_, window)| window.bytes_read))
 }
 
-/// Whether the record that ends there has no line end.
-fn is_open(window: &mut Window<'_>, end: u64) -> Result<bool> {
+/// Whether the record that ends there does not end with this byte.
+fn is_open(window: &mut Window<'_>, end: u64, byte: u8) -> Result<bool> {
     let Some(last) = end.checked_sub(1) else { return Ok(true) };
-    Ok(window.at(last, 1)? != b"\n")
+    Ok(window.at(last, 1)? != [byte])
 }

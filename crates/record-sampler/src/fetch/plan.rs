@@ -66,13 +66,15 @@ pub(crate) struct Facts {
     pub(crate) cached: Option<f64>,
     /// The bytes that a page fault maps, if known: fewer if the file lies in single pages.
     pub(crate) fault_bytes: Option<u64>,
+    /// Whether the file may be mapped.
+    pub(crate) may_map: bool,
 }
 
 impl Facts {
     /// Whether mapping may be the best method, so that it is worth finding out how much a fault
     /// maps.
-    pub(crate) fn may_map(&self) -> bool {
-        self.n >= LEAST_MAPPED && self.missing() <= COLD
+    pub(crate) fn is_map_likely(&self) -> bool {
+        self.may_map && self.n >= LEAST_MAPPED && self.missing() <= COLD
     }
 
     /// The share that is not cached.
@@ -149,7 +151,8 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
     let mmap = faults + waits + copy + mapped_device;
     let ways = [(Method::Pread, pread), (Method::Mmap, mmap), (Method::Sequential, sequential)];
     let ring = if is_cold { by_ring(facts, copy + device_pages) } else { None };
-    let ways: Vec<(Method, f64)> = ways.into_iter().chain(ring).collect();
+    let is_possible = |(method, _): &(Method, f64)| facts.may_map || *method != Method::Mmap;
+    let ways: Vec<(Method, f64)> = ways.into_iter().chain(ring).filter(is_possible).collect();
     let best = ways.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(&ways[0]);
     let known = if facts.cached.is_some() { "" } else { " (taken for cached)" };
     let costs: Vec<String> =
@@ -189,10 +192,14 @@ mod tests {
     use super::*;
 
     fn check(n: u64, record_bytes: u64, cached: f64, expected: Method) {
-        let facts =
-            Facts { n, total: 10_000_000, record_bytes, cached: Some(cached), fault_bytes: None };
+        let (total, cached, may_map) = (10_000_000, Some(cached), true);
+        let facts = Facts { n, total, record_bytes, cached, fault_bytes: None, may_map };
         let choice = choose(&facts);
-        assert_eq!(choice.method, expected, "{n} of {record_bytes}, {cached}: {}", choice.reason);
+        assert_eq!(choice.method, expected, "{n} of {record_bytes}, {cached:?}: {}", choice.reason);
+        let unmapped = choose(&Facts { may_map: false, ..facts });
+        assert!(unmapped.method != Method::Mmap && !unmapped.reason.contains("mmap"));
+        let kept = if expected == Method::Mmap { unmapped.method } else { expected };
+        assert_eq!(unmapped.method, kept);
     }
 
     /// n of 10⁷ records of 64 bytes, the cached share, how much a fault maps; and the ms of
@@ -221,6 +228,7 @@ mod tests {
                 record_bytes: 64,
                 cached: Some(cached),
                 fault_bytes: Some(fault_bytes),
+                may_map: true,
             };
             let choice = choose(&facts);
             let ways = [Method::Pread, Method::Mmap, Method::Sequential];
@@ -277,6 +285,7 @@ mod tests {
             record_bytes: 64,
             cached: Some(cached),
             fault_bytes: None,
+            may_map: true,
         };
         assert_eq!(choose(&facts(1_000_000, 1.0)).density, Density::All);
         assert_eq!(choose(&facts(1000, 1.0)).density, Density::Dense);
@@ -285,7 +294,8 @@ mod tests {
 
     #[test]
     fn the_reason_names_what_it_rests_on() {
-        let facts = Facts { n: 1, total: 1000, record_bytes: 10, cached: None, fault_bytes: None };
+        let (total, record_bytes, cached, may_map) = (1000, 10, None, true);
+        let facts = Facts { n: 1, total, record_bytes, cached, fault_bytes: None, may_map };
         let choice = choose(&facts);
         assert!(choice.reason.starts_with("100 % is cached (taken for cached); expected pread"));
         assert!(!choice.is_cold && choose(&Facts { cached: Some(0.2), ..facts }).is_cold);

@@ -39,7 +39,7 @@ pub(super) fn fetch(
         while reads.has_room()
             && let Some(rank) = next_below(ranks, part.base + part.records)
         {
-            reads.push((rank - part.base) * part.len)?;
+            reads.push(part.offset(rank))?;
         }
         let Some((offset, record)) = reads.next()? else { break };
         sink.piece(record)?;

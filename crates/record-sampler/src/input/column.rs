@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::Names;
 use crate::{Error, ErrorKind, Format, Result};
 
-/// A column of CSV or Parquet, or a member of the objects of JSON Lines.
+/// A column of CSV, of lines with fields or of Parquet, or a member of the objects of JSON Lines.
 ///
 /// ```
 /// use record_sampler::Column;
@@ -45,7 +46,14 @@ impl std::fmt::Display for Column {
 /// A column whose position is known.
 #[derive(Debug)]
 pub(crate) enum Picker {
+    /// A field of CSV.
     Field {
+        index: usize,
+        delimiter: u8,
+        column: Column,
+    },
+    /// A field without quotes.
+    PlainField {
         index: usize,
         delimiter: u8,
         column: Column,
@@ -56,7 +64,7 @@ pub(crate) enum Picker {
 }
 
 impl Picker {
-    pub(crate) fn new(column: &Column, format: Format, header: Option<&[u8]>) -> Result<Picker> {
+    pub(crate) fn new(column: &Column, format: Format, names: Option<Names<'_>>) -> Result<Picker> {
         let bad = |text: String| Err(Error::new(ErrorKind::BadRequest, text));
         match (format, column) {
             (_, Column::Several(columns)) => {
@@ -64,27 +72,37 @@ impl Picker {
                 if columns.is_empty() || columns.iter().any(is_nested) {
                     return bad("a key of several columns is a list of columns".to_owned());
                 }
-                let pickers = columns.iter().map(|column| Picker::new(column, format, header));
+                let pickers = columns.iter().map(|column| Picker::new(column, format, names));
                 Ok(Picker::Several(pickers.collect::<Result<_>>()?))
             }
             (Format::Csv { delimiter }, Column::Number(number @ 1..)) => {
                 Ok(Picker::Field { index: number - 1, delimiter, column: column.clone() })
             }
+            (Format::Fields { delimiter }, Column::Number(number @ 1..)) => {
+                Ok(Picker::PlainField { index: number - 1, delimiter, column: column.clone() })
+            }
             (Format::Csv { delimiter }, Column::Name(name)) => {
-                let Some(header) = header else {
-                    return bad(format!("column {name}: there is no header to find it in"));
-                };
-                let found = fields(header, delimiter).position(|field| *field == *name.as_bytes());
-                let Some(index) = found else {
-                    let text = format!("there is no column {name} in the header");
-                    return Err(Error::new(ErrorKind::BadColumn, text));
-                };
+                let index = index_of(name, names, |line| {
+                    fields(line, delimiter).position(|field| *field == *name.as_bytes())
+                })?;
                 Ok(Picker::Field { index, delimiter, column: column.clone() })
+            }
+            (Format::Fields { delimiter }, Column::Name(name)) => {
+                let index = index_of(name, names, |line| {
+                    // The names of VCF begin with a number sign.
+                    let is_name = |field: &[u8]| {
+                        field == name.as_bytes()
+                            || field.strip_prefix(b"#") == Some(name.as_bytes())
+                    };
+                    plain_fields(line, delimiter).position(is_name)
+                })?;
+                Ok(Picker::PlainField { index, delimiter, column: column.clone() })
             }
             #[cfg(feature = "json")]
             (Format::JsonLines, Column::Name(name)) => Ok(Picker::Member(name.clone())),
             _ => bad(format!(
-                "column {column}: only CSV and JSON Lines have columns, CSV also by number from 1"
+                "column {column}: only CSV, lines with fields and JSON Lines have columns, the \
+                 first two also by number from 1"
             )),
         }
     }
@@ -93,10 +111,11 @@ impl Picker {
     pub(crate) fn pick<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, [u8]>> {
         match self {
             Picker::Field { index, delimiter, column } => {
-                fields(record, *delimiter).nth(*index).ok_or_else(|| {
-                    let text = format!("has no column {column}");
-                    Error::new(ErrorKind::BadColumn, text)
-                })
+                fields(record, *delimiter).nth(*index).ok_or_else(|| missing(column))
+            }
+            Picker::PlainField { index, delimiter, column } => {
+                let field = plain_fields(record, *delimiter).nth(*index);
+                field.map(Cow::Borrowed).ok_or_else(|| missing(column))
             }
             #[cfg(feature = "json")]
             Picker::Member(name) => member(record, name),
@@ -111,7 +130,7 @@ impl Picker {
     )]
     pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
         match self {
-            Picker::Field { .. } => false,
+            Picker::Field { .. } | Picker::PlainField { .. } => false,
             #[cfg(feature = "json")]
             Picker::Member(_) => record.trim_ascii().is_empty(),
             Picker::Several(pickers) => pickers.iter().any(|picker| picker.is_blank(record)),
@@ -122,6 +141,26 @@ impl Picker {
     pub(crate) fn weight(&self, record: &[u8]) -> Result<f64> {
         weight(&self.pick(record)?)
     }
+}
+
+/// The position of a column in the line of names.
+fn index_of(
+    name: &str,
+    names: Option<Names<'_>>,
+    find: impl Fn(&[u8]) -> Option<usize>,
+) -> Result<usize> {
+    let Some(Names(line)) = names else {
+        let text = format!("column {name}: there is no header to find it in");
+        return Err(Error::new(ErrorKind::BadRequest, text));
+    };
+    find(line).ok_or_else(|| {
+        let text = format!("there is no column {name} in the header");
+        Error::new(ErrorKind::BadColumn, text)
+    })
+}
+
+fn missing(column: &Column) -> Error {
+    Error::new(ErrorKind::BadColumn, format!("has no column {column}"))
 }
 
 /// Several values as one key, like an array of JSON: other values never give the same key.
@@ -200,6 +239,15 @@ pub(super) fn fields(record: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'
     })
 }
 
+/// The fields of a record without quotes.
+fn plain_fields(record: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
+    let record = record.strip_suffix(b"\n").unwrap_or(record);
+    let record = record.strip_suffix(b"\r").unwrap_or(record);
+    let are_blanks = delimiter == b' ';
+    let is_end = move |byte: &u8| *byte == delimiter || are_blanks && *byte == b'\t';
+    record.split(is_end).filter(move |field| !(are_blanks && field.is_empty()))
+}
+
 /// A field in quotes, and what follows its delimiter.
 fn quoted(text: &[u8], delimiter: u8) -> (Vec<u8>, Option<&[u8]>) {
     let mut field = Vec::new();
@@ -244,7 +292,7 @@ mod tests {
     fn a_column_is_found_by_name_or_number_or_refused() {
         let csv = Format::Csv { delimiter: b',' };
         let pick = |column: Column, format, record: &str| {
-            let picked = Picker::new(&column, format, Some(b"id,\"the price\"\n"));
+            let picked = Picker::new(&column, format, Some(Names(b"id,\"the price\"\n")));
             picked.and_then(|picker| {
                 picker.pick(record.as_bytes()).map(|c| String::from_utf8_lossy(&c).into_owned())
             })
@@ -261,10 +309,25 @@ mod tests {
                 "a".into(),
                 Format::Lines,
                 "x",
-                "column a: only CSV and JSON Lines have columns, CSV also by number from 1",
+                "column a: only CSV, lines with fields and JSON Lines have columns, the first two \
+                 also by number from 1",
             ),
         ] {
             assert_eq!(pick(column, format, record).unwrap_err().to_string(), expected);
         }
+    }
+
+    #[test]
+    fn fields_have_no_quotes_and_blanks_are_one_separator() {
+        let pick = |column: Column, delimiter, names: Option<&[u8]>, record: &str| {
+            let picker = Picker::new(&column, Format::Fields { delimiter }, names.map(Names));
+            let picked = picker.unwrap().pick(record.as_bytes()).map(Cow::into_owned);
+            String::from_utf8(picked.unwrap()).unwrap()
+        };
+        let vcf = Some(&b"#CHROM\tPOS\n"[..]);
+        assert_eq!(pick("CHROM".into(), b'\t', vcf, "\"a\t1\r\n"), "\"a");
+        assert_eq!(pick("#CHROM".into(), b'\t', vcf, "b\t1\n"), "b");
+        assert_eq!(pick("POS".into(), b'\t', vcf, "b\t\n"), "");
+        assert_eq!(pick(Column::Number(2), b' ', None, " a \t  b c\n"), "b");
     }
 }

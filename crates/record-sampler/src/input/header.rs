@@ -1,11 +1,59 @@
-//! The headers of several inputs: the first one is kept, and the others must be equal to it.
+//! Headers: where they end, and those of several inputs, of which the first one is kept, and the
+//! others must be equal to it.
 
 use std::borrow::Cow;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::column::fields;
-use super::without_bom;
-use crate::{Error, ErrorKind, Format, Result};
+use super::{Records, without_bom};
+use crate::{Error, ErrorKind, Format, HeaderRule, Result};
+
+impl<R: Read> Records<R> {
+    /// The header at the start of the input, with its line end. `None` if the input is empty: it
+    /// has neither a header nor records.
+    pub(crate) fn header(&mut self, rule: &HeaderRule) -> Result<Option<Vec<u8>>> {
+        let mut header = Vec::new();
+        match rule {
+            HeaderRule::None => return Ok(Some(header)),
+            HeaderRule::Record => return self.header_record(),
+            _ if self.peek(1)?.is_empty() => return Ok(None),
+            HeaderRule::Lines(lines) => {
+                for line in 0..*lines {
+                    if !self.take_line(&mut header)? {
+                        let text = format!("has {line} lines, fewer than the {lines} of a header");
+                        return Err(Error::new(ErrorKind::Malformed, text));
+                    }
+                }
+            }
+            HeaderRule::Prefix(prefix) => {
+                while self.peek(prefix.len())?.starts_with(prefix.as_bytes()) {
+                    self.take_line(&mut header)?;
+                }
+            }
+            HeaderRule::Bytes(_) | HeaderRule::Magic(_) => {
+                self.take_bytes(rule.bytes(), &mut header)?;
+            }
+        }
+        if let HeaderRule::Magic(magic) = rule
+            && header != *magic
+        {
+            let text = format!("begins with {header:02x?} instead of {magic:02x?}");
+            return Err(Error::new(ErrorKind::Malformed, text));
+        }
+        Ok(Some(header))
+    }
+
+    fn header_record(&mut self) -> Result<Option<Vec<u8>>> {
+        let end = self.format().end();
+        let found = self.find()?;
+        Ok(found.map(|found| {
+            let mut header = self.bytes(&found).to_vec();
+            header.extend(end.filter(|end| header.last() != Some(end)));
+            header
+        }))
+    }
+}
 
 /// The header of the first input that has one.
 #[derive(Default)]
@@ -33,17 +81,14 @@ impl Header {
     }
 }
 
-type Names = [Option<Vec<u8>>; 2];
+/// What differs: its text in the first header and in the other one.
+type Pair = [Option<Vec<u8>>; 2];
 
-/// The first column whose names differ, counted from 1, if the format has columns.
-fn difference(first: &[u8], other: &[u8], format: Format) -> Option<(Option<usize>, Names)> {
+/// The first column whose names differ, counted from 1, if the format has columns; else the first
+/// line that differs.
+fn difference(first: &[u8], other: &[u8], format: Format) -> Option<(Option<usize>, Pair)> {
     let Format::Csv { delimiter } = format else {
-        let lines = [first, other].map(|line| {
-            let line = without_bom(line);
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            Some(line.strip_suffix(b"\r").unwrap_or(line).to_vec())
-        });
-        return (lines[0] != lines[1]).then_some((None, lines));
+        return different_line(first, other, format.end().unwrap_or(b'\n'));
     };
     let (mut first, mut other) = (fields(first, delimiter), fields(other, delimiter));
     for number in 1.. {
@@ -56,6 +101,25 @@ fn difference(first: &[u8], other: &[u8], format: Format) -> Option<(Option<usiz
         }
     }
     None
+}
+
+fn different_line(first: &[u8], other: &[u8], end: u8) -> Option<(Option<usize>, Pair)> {
+    let lines = |header| {
+        without_bom(header).split_inclusive(move |byte| *byte == end).map(move |line: &[u8]| {
+            let line = line.strip_suffix(&[end]).unwrap_or(line);
+            line.strip_suffix(b"\r").unwrap_or(line).to_vec()
+        })
+    };
+    let (mut first, mut other) = (lines(first), lines(other));
+    loop {
+        let pair = [first.next(), other.next()];
+        if pair == [None, None] {
+            return None;
+        }
+        if pair[0] != pair[1] {
+            return Some((None, pair));
+        }
+    }
 }
 
 /// The beginning of a name, on one line.

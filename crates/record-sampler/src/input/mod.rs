@@ -8,6 +8,7 @@ mod digest;
 mod handle;
 mod header;
 mod map;
+mod names;
 mod plain_file;
 mod records;
 mod scan;
@@ -34,6 +35,7 @@ pub(crate) use handle::Handle;
 pub(crate) use handle::Open;
 pub(crate) use header::Header;
 pub(crate) use map::{Density, fault_bytes, map};
+pub(crate) use names::Names;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) use plain_file::read_exactly;
 pub(crate) use plain_file::{BOM, PlainFile, without_bom};
@@ -41,7 +43,7 @@ pub(crate) use records::{Found, Records};
 pub(crate) use scan::{Checkpoint, FileReader, Scan, Scanned};
 pub(crate) use window::{Access, PAGE_BYTES, Window};
 
-use crate::{Error, ErrorKind, Format, Result};
+use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// The records to choose from: those of all inputs, in order.
 ///
@@ -60,7 +62,7 @@ use crate::{Error, ErrorKind, Format, Result};
 /// ```
 pub struct Population {
     pub(crate) format: Format,
-    pub(crate) header: bool,
+    pub(crate) header: HeaderRule,
     /// Whether the headers may differ.
     pub(crate) mixed_headers: bool,
     /// The largest record that is held in memory.
@@ -103,7 +105,7 @@ impl Population {
     fn new(format: Format) -> Population {
         Population {
             format,
-            header: false,
+            header: HeaderRule::None,
             mixed_headers: false,
             max_record: MAX_RECORD,
             inputs: Vec::new(),
@@ -125,7 +127,7 @@ impl Population {
         format: Format,
     ) -> Result<Population> {
         let mut population = Population::new(format);
-        check_format(format)?;
+        format.check()?;
         for path in paths {
             let path = path.as_ref();
             let input = population.open_input(path).map_err(|error| error.with_path(path))?;
@@ -149,7 +151,7 @@ impl Population {
     pub fn from_file(name: impl Into<PathBuf>, file: File, format: Format) -> Result<Population> {
         let mut population = Population::new(format);
         let path = name.into();
-        let input = check_format(format).and_then(|()| population.input(&path, file, true));
+        let input = format.check().and_then(|()| population.input(&path, file, true));
         population.inputs.push(input.map_err(|error| error.with_path(&path))?);
         Ok(population)
     }
@@ -232,13 +234,28 @@ impl Population {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     #[must_use]
-    pub fn with_header(mut self) -> Population {
-        self.header = true;
+    pub fn with_header(self) -> Population {
+        self.with_header_rule(HeaderRule::Record)
+    }
+
+    /// As [`with_header`](Self::with_header), for a header that is not the first record. An error
+    /// if the format cannot have it comes with the sample.
+    ///
+    /// ```
+    /// use record_sampler::{Format, HeaderRule, Population, Sampler};
+    /// let population = Population::stream(&b"made by me\nname\nAda\n"[..], Format::Lines);
+    /// let mut population = population.with_header_rule(HeaderRule::Lines(2));
+    /// assert_eq!(Sampler::exactly(1).records(&mut population)?, [b"Ada\n"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_header_rule(mut self, rule: HeaderRule) -> Population {
+        self.header = rule;
         self
     }
 
-    /// As [`with_header`](Self::with_header), but the headers may differ: columns are found in the
-    /// first one.
+    /// As [`with_header`](Self::with_header), unless there is another rule, but the headers may
+    /// differ: columns are found in the first one.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Format, Population, Sampler};
@@ -256,7 +273,7 @@ impl Population {
     #[must_use]
     pub fn with_mixed_headers(mut self) -> Population {
         self.mixed_headers = true;
-        self.with_header()
+        if self.header.is_none() { self.with_header() } else { self }
     }
 
     /// Sets the largest record that is held in memory, in bytes, instead of 64 MiB: a larger one is
@@ -328,18 +345,6 @@ impl Population {
             }
         }
         Ok(note)
-    }
-}
-
-fn check_format(format: Format) -> Result<()> {
-    match format {
-        Format::Fixed(0) => {
-            Err(Error::new(ErrorKind::BadRequest, "a record must have at least 1 byte"))
-        }
-        Format::Csv { delimiter: b'"' | b'\n' | b'\r' } => {
-            Err(Error::new(ErrorKind::BadRequest, "a quote or line break cannot be the delimiter"))
-        }
-        _ => Ok(()),
     }
 }
 

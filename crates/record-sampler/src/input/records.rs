@@ -2,8 +2,10 @@
 
 use std::io::{ErrorKind as Io, Read};
 
+use memchr::memchr;
+
 use super::{BOM, PAGE_BYTES};
-use crate::format::{Splitter, TooLarge, trimmed};
+use crate::format::{Flaw, Splitter, trimmed};
 use crate::{Error, ErrorKind, Format, Result};
 
 /// Includes a page for alignment, and one for the rest of a record. A fuzzer creates hundreds per
@@ -62,6 +64,55 @@ impl<R: Read> Records<R> {
         (self.offset, self.last_two)
     }
 
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The next bytes, at least as many unless the stream ends before.
+    pub(super) fn peek(&mut self, len: usize) -> Result<&[u8]> {
+        while self.end - self.start < len && self.fill()? {}
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    /// Appends the rest of the line with its end, which is added if the stream ends without it:
+    /// false if the stream has ended.
+    pub(super) fn take_line(&mut self, out: &mut Vec<u8>) -> Result<bool> {
+        let mut is_begun = false;
+        loop {
+            let piece = self.peek(1)?;
+            let end = memchr(b'\n', piece).map(|at| at + 1);
+            let len = end.unwrap_or(piece.len());
+            out.extend_from_slice(&piece[..len]);
+            self.consume(len);
+            if out.len() as u64 > self.max {
+                return Err(self.flawed(0, Flaw::TooLarge(-(out.len() as i64))));
+            }
+            is_begun |= len > 0;
+            if end.is_none() && len == 0 && is_begun {
+                out.push(b'\n');
+            }
+            if end.is_some() || len == 0 {
+                return Ok(is_begun);
+            }
+        }
+    }
+
+    /// Appends as many bytes. A stream with fewer is an error.
+    pub(super) fn take_bytes(&mut self, len: u64, out: &mut Vec<u8>) -> Result<()> {
+        while (out.len() as u64) < len {
+            let left = len - out.len() as u64;
+            let piece = self.peek(1)?;
+            let n = (piece.len() as u64).min(left) as usize;
+            if n == 0 {
+                let text = format!("has {} bytes, fewer than the {len} of its header", out.len());
+                return Err(Error::new(ErrorKind::Malformed, text));
+            }
+            out.extend_from_slice(&piece[..n]);
+            self.consume(n);
+        }
+        Ok(())
+    }
+
     /// Continues behind a record that ends there, with another reader.
     pub(crate) fn continue_at(&mut self, (offset, last_two): (u64, [u8; 2]), reader: R) {
         self.splitter = Splitter::new(self.format, self.max);
@@ -76,7 +127,7 @@ impl<R: Read> Records<R> {
             let piece = &self.buffer[self.start + looked_at..self.end];
             let piece_len = piece.len();
             let found = self.splitter.end(piece);
-            if let Some(end) = found.map_err(|begin| self.too_large(looked_at, &begin))? {
+            if let Some(end) = found.map_err(|flaw| self.flawed(looked_at, flaw))? {
                 break looked_at + end;
             }
             looked_at += piece_len;
@@ -118,7 +169,7 @@ impl<R: Read> Records<R> {
         while skipped < n {
             let piece = &self.buffer[self.start..self.end];
             let found = self.splitter.pass(piece, n - skipped);
-            let (passed, bytes) = found.map_err(|begin| self.too_large(0, &begin))?;
+            let (passed, bytes) = found.map_err(|flaw| self.flawed(0, flaw))?;
             skipped += passed;
             is_within = match self.format.is_lines() {
                 // Counting by vectors needs no state: what follows the last line feed is the start
@@ -158,8 +209,18 @@ impl<R: Read> Records<R> {
     }
 
     /// The error for a record that begins there, relative to the examined piece.
-    fn too_large(&self, looked_at: usize, TooLarge(begin): &TooLarge) -> Error {
-        let offset = (self.offset + looked_at as u64).saturating_add_signed(*begin);
+    fn flawed(&self, looked_at: usize, flaw: Flaw) -> Error {
+        let offset = |begin| (self.offset + looked_at as u64).saturating_add_signed(begin);
+        let begin = match flaw {
+            Flaw::TooLarge(begin) => begin,
+            Flaw::NoMark(begin) => {
+                let mark = if let Format::Marked { mark } = self.format { mark } else { b'>' };
+                let (offset, mark) = (offset(begin), mark.escape_ascii());
+                let text = format!("the record at offset {offset} does not begin with {mark}");
+                return Error::new(ErrorKind::Malformed, text);
+            }
+        };
+        let offset = offset(begin);
         let quote = if let Format::Csv { .. } = self.format { "close its quote, or " } else { "" };
         let text = format!(
             "the record at offset {offset} has more than {} bytes: {quote}allow larger records",

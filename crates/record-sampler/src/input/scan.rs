@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use super::compressed::decoder;
-use super::{Found, Handle, Header, PlainFile, Population, Records, Source};
+use super::{Found, Handle, Header, Names, PlainFile, Population, Records, Source};
 use crate::watch::{Watch, Watched};
 use crate::{Error, ErrorKind, Format, Result};
 
@@ -68,9 +68,9 @@ impl<'a> Scan<'a> {
         &self.header.bytes
     }
 
-    /// The header in which the names of columns are found.
-    pub(crate) fn header_if_any(&self) -> Option<&[u8]> {
-        self.population.header.then_some(self.header.bytes.as_slice())
+    /// Where the names of columns are found.
+    pub(crate) fn names(&self) -> Option<Names<'_>> {
+        Names::new(&self.header.bytes, &self.population.header)
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -204,7 +204,7 @@ impl<'a> Scan<'a> {
         loop {
             self.close();
             let Some(mut records) = self.open()? else { return Ok(()) };
-            let is_begun = !self.population.header || self.read_header(&mut records)?;
+            let is_begun = self.read_header(&mut records)?;
             self.current = Some(records);
             if is_begun {
                 return Ok(());
@@ -238,15 +238,14 @@ impl<'a> Scan<'a> {
         Ok(Some(Records::new(reader, self.population.format, self.population.max_record)))
     }
 
-    /// Whether there is a header: without one there is no record either.
+    /// Whether the input may have records: one that requires a header and has none is empty.
     fn read_header(&mut self, records: &mut Records<Box<dyn Read + Send>>) -> Result<bool> {
-        let Some(found) = records.find().map_err(|error| self.named(error))? else {
-            return Ok(false);
-        };
-        let Population { format, mixed_headers, ref inputs, .. } = *self.population;
+        let Population { format, mixed_headers, ref header, ref inputs, .. } = *self.population;
+        let header = records.header(header).map_err(|error| self.named(error))?;
+        let Some(header) = header else { return Ok(false) };
         let path = &inputs[self.next_input - 1].path;
         if self.header.bytes.is_empty() || !mixed_headers {
-            let added = self.header.add(path, records.bytes(&found), format);
+            let added = self.header.add(path, &header, format);
             added.map_err(|error| error.with_path(path))?;
         }
         Ok(true)

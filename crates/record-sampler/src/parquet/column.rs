@@ -7,7 +7,7 @@ use parquet::errors::ParquetError;
 use super::cell::{Cell, Kind};
 use super::failure::contained;
 use super::sources::{Sources, too_short};
-use crate::draw::{Quota, Sizes, Strata, WeightedReservoir};
+use crate::draw::{Sizes, Strata, WeightedReservoir};
 use crate::input::Column;
 use crate::random::Rng;
 use crate::random_access::too_few_weighted;
@@ -55,23 +55,20 @@ pub(super) fn stratified(
 ) -> Result<Vec<u64>> {
     let picked = Picked::find(sources, column)?;
     let mut buffer = Vec::new();
-    let quota = match sampler.amount {
-        Amount::Exactly(n) | Amount::AtMost(n) => Quota::Each(n),
-        Amount::Share(p) => {
-            let mut sizes = Sizes::default();
-            picked.each(|_, cell| {
-                sizes.count(cell.text(&mut buffer));
-                Ok(())
-            })?;
-            sizes.quota(p)
-        }
-    };
+    let quota = sampler.quota(|| {
+        let mut sizes = Sizes::default();
+        picked.each(|_, cell| {
+            sizes.count(cell.text(&mut buffer));
+            Ok(())
+        })?;
+        Ok(sizes)
+    })?;
     let mut strata = Strata::new(sampler.seed, quota);
     picked.each(|rank, cell| {
         strata.offer(cell.text(&mut buffer), || rank);
         Ok(())
     })?;
-    let mut ranks = strata.into_items(column, sampler.amount.least())?;
+    let mut ranks = strata.into_items(column, sampler.least_of_each())?;
     ranks.sort_unstable();
     Ok(ranks)
 }

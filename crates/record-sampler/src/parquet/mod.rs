@@ -50,6 +50,10 @@ impl Sampler {
         self.check_parquet()?;
         self.check_amount()?;
         self.check_choices()?;
+        if self.share.is_some() && (self.weight.is_some() || self.key.is_some()) {
+            let text = "a share of all records is drawn plainly: of strata give a probability";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
         if matches!(self.weight, Some(Weight::Function(_))) {
             let text = "a row of Parquet has no text to weigh: name a column";
             return Err(Error::new(ErrorKind::BadRequest, text));
@@ -87,6 +91,10 @@ impl Sampler {
     ) -> Result<Vec<Stats>> {
         self.check_split(weights, outs.len())?;
         self.check_parquet()?;
+        if self.key.is_some() {
+            let text = "rows of Parquet are not split by strata";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
         let destinations = outs.iter_mut().map(|out| Destination { out: &mut **out, error: None });
         guarded(paths, destinations.collect(), |population, destinations| {
             let sources = Sources::open(self, population)?;
@@ -100,13 +108,14 @@ impl Sampler {
         let is_plain = !self.is_shuffled
             && !self.with_replacement
             && !self.is_mergeable
+            && !self.adds_probability
             && self.groups.is_none()
             && !self.keeps_index
             && self.method == Method::Auto;
         if is_plain {
             return Ok(());
         }
-        let text = "rows of Parquet stay in order, each at most once, in one process; no index or method can be chosen";
+        let text = "rows of Parquet stay in order, each at most once, in one process; no index, method or probability can be chosen";
         Err(Error::new(ErrorKind::BadRequest, text))
     }
 

@@ -12,18 +12,19 @@ use crate::{Error, Format, Result};
 pub(super) fn count(part: &Part, population: &mut Population) -> Result<u64> {
     match part.format {
         Format::Fixed(len) if population.files().is_some() => Ok(fixed(part, population, len)?.1),
-        Format::Lines | Format::JsonLines if population.files().is_some() => {
+        format if format.is_lines() && population.files().is_some() => {
             let start = start(part, population)?;
             lines(part, population, &start).map_err(|error: Error| error.with_path(&part.path))
         }
-        _ => PartScan::new(part, population, Watch::default())?.skip(u64::MAX),
+        _ => PartScan::new(part, population, Watch::default())?.count(),
     }
 }
 
 /// The number of the first record of the part in its file, and the number of its records.
 pub(super) fn fixed(part: &Part, population: &Population, len: u64) -> Result<(u64, u64)> {
     let total: u64 = count_fixed(population, len)?.iter().sum();
-    let (first, end) = (part.from.div_ceil(len).min(total), part.to.div_ceil(len).min(total));
+    let rank = |offset: u64| offset.saturating_sub(part.header.bytes()).div_ceil(len).min(total);
+    let (first, end) = (rank(part.from), rank(part.to));
     Ok((first, end.saturating_sub(first)))
 }
 

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use crate::input::{MAX_RECORD, Population};
-use crate::{Error, ErrorKind, Format, Result};
+use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// The records of a file whose first bytes lie from one offset to another.
 ///
-/// Parts of lines, JSON Lines and records of a fixed size may have any borders. CSV and compressed
-/// files are parts as a whole; CSV without line breaks in quotes may be divided, too, and it is an
-/// error if a record of such a part has one.
+/// A part may have any borders, except in three cases. CSV is a part as a whole; if it has no line
+/// breaks in quotes, it may be divided, too, and it is an error if a record of such a part has one.
+/// Compressed files, and those whose records have several lines, are always one part.
 ///
 /// ```
 /// use record_sampler::{Format, Part};
@@ -37,8 +37,8 @@ pub struct Part {
     pub to: u64,
     /// What separates the records.
     pub format: Format,
-    /// Whether the first record of the file is a header.
-    pub header: bool,
+    /// What precedes the records of the file.
+    pub header: HeaderRule,
     /// The largest record that is held in memory.
     pub max_record: u64,
 }
@@ -54,7 +54,7 @@ impl Part {
     pub fn new(file: u64, path: impl Into<PathBuf>, format: Format) -> Part {
         let (from, to) = (0, u64::MAX);
         let max_record = MAX_RECORD;
-        Part { file, path: path.into(), from, to, format, header: false, max_record }
+        Part { file, path: path.into(), from, to, format, header: HeaderRule::None, max_record }
     }
 
     /// Only the records whose first byte is at `from` or behind it, and before `to`.
@@ -81,8 +81,22 @@ impl Part {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     #[must_use]
-    pub fn with_header(mut self) -> Part {
-        self.header = true;
+    pub fn with_header(self) -> Part {
+        self.with_header_rule(HeaderRule::Record)
+    }
+
+    /// As [`with_header`](Self::with_header), for a header that is not the first record.
+    ///
+    /// ```
+    /// use record_sampler::{Format, HeaderRule, Part};
+    /// let part = Part::new(0, "Cargo.toml", Format::Lines);
+    /// let without = part.clone().with_header_rule(HeaderRule::Lines(3));
+    /// assert_eq!(without.count()?, part.count()? - 3);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_header_rule(mut self, rule: HeaderRule) -> Part {
+        self.header = rule;
         self
     }
 
@@ -104,13 +118,16 @@ impl Part {
     /// The file alone.
     pub(crate) fn open(&self) -> Result<Population> {
         let mut population = Population::open([&self.path], self.format)?;
-        population.header = self.header;
+        population.header = self.header.clone();
         population.max_record = self.max_record;
         let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text).with_path(&self.path));
-        if self.header && !self.format.is_text() {
-            return bad("records of fixed size have no header");
+        self.header.check(self.format).map_err(|error| error.with_path(&self.path))?;
+        let size = population.files().and_then(|files| files.first().map(|file| file.size));
+        let is_divided = size.is_some_and(|size| !self.is_whole(size));
+        if is_divided && matches!(self.format, Format::LineGroups { .. }) {
+            return bad("a file with records of several lines is one part");
         }
-        if population.files().is_none() && !self.is_whole(u64::MAX) {
+        if size.is_none() && !self.is_whole(u64::MAX) {
             return bad("a compressed file or stream is one part: from 0 to the end");
         }
         Ok(population)

@@ -26,8 +26,7 @@ impl Part {
     pub fn header_bytes(&self) -> Result<Vec<u8>> {
         let mut population = self.open()?;
         let scan = PartScan::new(self, &mut population, Watch::default())?;
-        let header = scan.header();
-        Ok(if header.is_empty() { Vec::new() } else { completed(header, false).into() })
+        Ok(scan.header().to_vec())
     }
 
     /// The number of records. Records of a fixed size are not read for it.
@@ -74,12 +73,13 @@ impl Part {
         len: u64,
         ranks: &[u64],
     ) -> Result<Vec<Vec<u8>>> {
+        let header = self.header.bytes();
         let (first, count) = count::fixed(self, population, len)?;
         if ranks.last().is_some_and(|last| *last >= count) {
             return Err(self.too_few());
         }
         let places: Vec<Place> =
-            ranks.iter().map(|rank| Place { at: (first + rank) * len, len }).collect();
+            ranks.iter().map(|rank| Place { at: header + (first + rank) * len, len }).collect();
         let mut list = List::default();
         fetch_places(population, &places, &mut list)?;
         Ok(list.records)
@@ -87,7 +87,6 @@ impl Part {
 
     fn fetch_scanned(&self, population: &mut Population, ranks: &[u64]) -> Result<Vec<Vec<u8>>> {
         let mut scan = PartScan::new(self, population, Watch::default())?;
-        let is_text = self.format.is_text();
         let mut records: Vec<Vec<u8>> = Vec::new();
         let mut last = None;
         for rank in ranks {
@@ -97,11 +96,7 @@ impl Part {
             }
             scan.skip(rank - last.map_or(0, |last| last + 1))?;
             let record = scan.next()?.ok_or_else(|| self.too_few())?;
-            records.push(if is_text {
-                completed(record.bytes, record.is_after_crlf).into()
-            } else {
-                record.bytes.to_vec()
-            });
+            records.push(completed(record.bytes, record.is_after_crlf, self.format).into());
             last = Some(*rank);
         }
         Ok(records)
@@ -115,7 +110,8 @@ impl Part {
 
 impl Population {
     /// Divides the files into parts of about this size, each of which another process may sketch,
-    /// count or fetch from. A CSV file or a compressed one is one part.
+    /// count or fetch from. A file of CSV, or with records of several lines, and a compressed one
+    /// are one part each.
     ///
     /// ```
     /// use record_sampler::{Format, Population};
@@ -139,9 +135,9 @@ impl Population {
                 _ => return Err(bad("only files have parts").with_path(&input.path)),
             };
             let mut whole = Part::new(number as u64, &input.path, self.format);
-            (whole.header, whole.max_record) = (self.header, self.max_record);
+            (whole.header, whole.max_record) = (self.header.clone(), self.max_record);
             let is_divided = matches!(input.source, Source::File(_))
-                && !matches!(self.format, Format::Csv { .. });
+                && !matches!(self.format, Format::Csv { .. } | Format::LineGroups { .. });
             if !is_divided {
                 parts.push(whole);
                 continue;

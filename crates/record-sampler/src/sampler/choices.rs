@@ -164,6 +164,28 @@ impl Sampler {
         self
     }
 
+    /// As [`per`](Self::per), with the number of records of all strata together: each stratum has
+    /// its share of them in whole records, by the largest remainders. With
+    /// [`split`](Self::split), each stratum is divided by the shares, and what is left of it at
+    /// random.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// # let path = std::env::temp_dir().join(format!("stratified-{}", std::process::id()));
+    /// std::fs::write(&path, "a,1\na,2\na,3\na,4\nb,5\nb,6\n").unwrap();
+    /// let mut population = Population::open([&path], Format::Csv { delimiter: b',' })?;
+    /// let sampler = Sampler::exactly(3).stratified_by(record_sampler::Column::Number(1));
+    /// let records = sampler.records(&mut population)?;
+    /// assert_eq!(records.iter().filter(|record| record.starts_with(b"a")).count(), 2);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stratified_by(mut self, column: impl Into<Column>) -> Sampler {
+        self.is_proportional = true;
+        self.per(column)
+    }
+
     /// Draws whole groups, each with all its records: of the records with the same text in this
     /// column. The number or probability is that of groups.
     ///
@@ -182,6 +204,27 @@ impl Sampler {
         self
     }
 
+    /// Adds to each record the probability with which it is in the sample: to CSV as a last column,
+    /// to JSON Lines as a last member, to lines behind a tab, named `inclusion_probability`. The
+    /// sum of a value divided by it is an estimate of its total over all records without bias
+    /// (Horvitz and Thompson, 1952). It is that of its stratum, or of its group. Records drawn by
+    /// weight have probabilities without a closed form, and those drawn with replacement are not in
+    /// a sample once: both are errors.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"{\"n\":1}\n{}\n"[..], Format::JsonLines);
+    /// let records = Sampler::exactly(2).with_probability().records(&mut population)?;
+    /// assert_eq!(records[0], b"{\"n\":1,\"inclusion_probability\":1}\n");
+    /// assert_eq!(records[1], b"{\"inclusion_probability\":1}\n");
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_probability(mut self) -> Sampler {
+        self.adds_probability = true;
+        self
+    }
+
     /// Fetches the records by this method instead of the one with the least expected cost.
     ///
     /// ```
@@ -194,6 +237,23 @@ impl Sampler {
     #[must_use]
     pub fn by(mut self, method: Method) -> Sampler {
         self.method = method;
+        self
+    }
+
+    /// Allows [`Method::Auto`] to map a file: faster for many records of a fixed size in a cached
+    /// file. If another process truncates the file meanwhile, this one gets SIGBUS, which ends it
+    /// unless it handles the signal.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Fixed(1))?;
+    /// let sampler = Sampler::exactly(3).with_mapping();
+    /// assert_eq!(sampler.records(&mut population)?.len(), 3);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_mapping(mut self) -> Sampler {
+        self.may_map = true;
         self
     }
 

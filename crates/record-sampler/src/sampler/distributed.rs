@@ -4,13 +4,13 @@
 use super::{Amount, Sampler, Stats, Weight};
 use crate::draw::check_weight;
 use crate::fetch::Method;
-use crate::input::{Picker, Population, Scan, Scanned};
+use crate::input::{Names, Picker, Population, Scan, Scanned};
 use crate::part::{Part, PartScan, completed};
 use crate::random::shuffle;
 use crate::random_access;
 use crate::sink::{Place, Sink};
 use crate::sketch::{Keys, Request, Sketch};
-use crate::{Error, ErrorKind, Format, Result};
+use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 impl Sampler {
     /// Draws the sample that sketches of parts give when they are merged: another one than without
@@ -43,7 +43,11 @@ impl Sampler {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn sketch(&self, part: &Part) -> Result<Sketch> {
-        let request = self.request(part.format, part.header)?;
+        if self.adds_probability {
+            let text = "parts do not know all records, and so no probability of one";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        let request = self.request(part.format, &part.header)?;
         let mut population = part.open()?;
         let sketched = self.sketch_part(request, part, &mut population);
         let sketched = sketched.map_err(|error| error.with_path(&part.path));
@@ -57,7 +61,7 @@ impl Sampler {
         population: &mut Population,
     ) -> Result<Sketch> {
         let mut scan = PartScan::new(part, population, self.watch.clone())?;
-        let mut sketcher = Sketcher::new(self, request, scan.header_if_any());
+        let mut sketcher = Sketcher::new(self, request, scan.names());
         sketcher.sketch.set_header(part.file, scan.header());
         let mut seen = 0;
         while let Some(record) = scan.next()? {
@@ -74,10 +78,10 @@ impl Sampler {
         population: &mut Population,
         sink: &mut dyn Sink,
     ) -> Result<Stats> {
-        let request = self.request(population.format, population.header)?;
+        let request = self.request(population.format, &population.header)?;
         let mut scan = Scan::new(population, self.watch.clone())?;
         sink.header(scan.header())?;
-        let mut sketcher = Sketcher::new(self, request, scan.header_if_any());
+        let mut sketcher = Sketcher::new(self, request, scan.names());
         while let Some(record) = scan.next()? {
             let input = record.input;
             let offered = sketcher.offer(&record, input as u64);
@@ -85,6 +89,7 @@ impl Sampler {
         }
         let (seen, bytes_read) = (scan.rank(), scan.bytes_read());
         sketcher.sketch.set_seen(seen);
+        sink.set_probabilities(sketcher.sketch.probabilities());
         let mut records = sketcher.sketch.records()?;
         if self.is_shuffled {
             shuffle(&mut records, self.seed);
@@ -127,6 +132,9 @@ impl Sampler {
         if self.is_shuffled {
             return bad("ranks are in the order of the files: shuffle the records");
         }
+        if self.adds_probability {
+            return bad("parts do not know all records, and so no probability of one");
+        }
         if matches!(self.method, Method::Stream | Method::Probe { .. }) {
             return bad("a stream and probing draw without counting, and so without ranks");
         }
@@ -146,7 +154,7 @@ impl Sampler {
     }
 
     /// It is an error if a sketch cannot be made of this request.
-    fn request(&self, format: Format, has_header: bool) -> Result<Request> {
+    fn request(&self, format: Format, header: &HeaderRule) -> Result<Request> {
         self.check_mergeable()?;
         let (n, is_exact) = match self.amount {
             Amount::Exactly(n) => (n, true),
@@ -157,8 +165,8 @@ impl Sampler {
             Some(Weight::Column(column)) => Some(column.clone()),
             _ => None,
         };
-        let (seed, key) = (self.seed, self.key.clone());
-        Ok(Request { n, is_exact, seed, weight, key, format, has_header })
+        let (seed, key, header) = (self.seed, self.key.clone(), header.clone());
+        Ok(Request { n, is_exact, seed, weight, key, format, header })
     }
 
     pub(super) fn check_mergeable(&self) -> Result<()> {
@@ -167,7 +175,7 @@ impl Sampler {
         if matches!(self.amount, Amount::Share(_)) {
             return bad("a sample that can be merged has a number of records, not a probability");
         }
-        let is_in_groups = self.groups.is_some();
+        let is_in_groups = self.groups.is_some() || self.is_proportional || self.share.is_some();
         if self.with_replacement || self.is_inverted || self.is_systematic || is_in_groups {
             return bad("a sample that can be merged is drawn plainly, by weight or per stratum");
         }
@@ -186,7 +194,8 @@ struct Sketcher<'a> {
     sampler: &'a Sampler,
     sketch: Sketch,
     format: Format,
-    header: Option<Vec<u8>>,
+    /// The line that names the columns.
+    names: Option<Vec<u8>>,
     /// Looked up at the first record: a file without records has no columns.
     pickers: Option<Pickers>,
     /// Those of the file that is being read.
@@ -200,11 +209,11 @@ struct Pickers {
 }
 
 impl<'a> Sketcher<'a> {
-    fn new(sampler: &'a Sampler, request: Request, header: Option<&[u8]>) -> Sketcher<'a> {
+    fn new(sampler: &'a Sampler, request: Request, names: Option<Names<'_>>) -> Sketcher<'a> {
         let format = request.format;
-        let header = header.map(<[u8]>::to_vec);
+        let names = names.map(|Names(line)| line.to_vec());
         let sketch = Sketch::new(request);
-        Sketcher { sampler, sketch, format, header, pickers: None, keys: None }
+        Sketcher { sampler, sketch, format, names, pickers: None, keys: None }
     }
 
     fn offer(&mut self, record: &Scanned<'_>, file: u64) -> Result<()> {
@@ -225,14 +234,8 @@ impl<'a> Sketcher<'a> {
             Some((of, keys)) if *of == file => &*keys,
             keys => &keys.insert((file, Keys::new(self.sampler.seed, file))).1,
         };
-        let is_text = self.format.is_text();
-        let copy = || {
-            if is_text {
-                completed(record.bytes, record.is_after_crlf)
-            } else {
-                record.bytes.into()
-            }
-        };
+        let format = self.format;
+        let copy = || completed(record.bytes, record.is_after_crlf, format);
         self.sketch.offer(
             key.as_deref().unwrap_or_default(),
             weight,
@@ -244,7 +247,8 @@ impl<'a> Sketcher<'a> {
     }
 
     fn find_columns(&self) -> Result<Pickers> {
-        let picker = |column| Picker::new(column, self.format, self.header.as_deref());
+        let names = self.names.as_deref().map(Names);
+        let picker = |column| Picker::new(column, self.format, names);
         let weight = match &self.sampler.weight {
             Some(Weight::Column(column)) => Some(picker(column)?),
             _ => None,

@@ -5,9 +5,10 @@ use std::io::Write;
 use super::{Amount, Sampler, Stats};
 use crate::Result;
 use crate::draw::{Partition, shares};
-use crate::fetch::{Method, fetch_places, probe};
+use crate::fetch::{Method, Ranks, fetch_places, probe};
 use crate::groups;
 use crate::input::Population;
+use crate::probability::WithProbability;
 use crate::random::Rng;
 use crate::random_access::{self, Ranked};
 use crate::shuffle::{Shuffle, Shuffler};
@@ -27,7 +28,7 @@ impl Sampler {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn write(&self, population: &mut Population, out: &mut dyn Write) -> Result<Stats> {
-        let mut output = Output::new(out, population.format.is_text());
+        let mut output = Output::new(out, population.format);
         let stats = self.run(population, &mut output)?;
         output.flush()?;
         Ok(Stats { taken: output.written, ..stats })
@@ -35,6 +36,13 @@ impl Sampler {
 
     fn run(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
         self.check(population)?;
+        let mut with_probability;
+        let sink = if self.adds_probability {
+            with_probability = WithProbability::new(sink, population.format)?;
+            &mut with_probability
+        } else {
+            sink
+        };
         let result = if let Method::Probe { min_len } = self.method {
             self.probe(population, min_len, sink)
         } else if let Some(column) = &self.groups {
@@ -66,7 +74,9 @@ impl Sampler {
 
     /// Assigns each record to one of several outputs, whose sizes are proportional to the shares:
     /// exactly, by the largest remainders, for files; at random for each record of a stream. The
-    /// header goes to each output.
+    /// header goes to each output. With [`stratified_by`](Self::stratified_by) each stratum is
+    /// divided; with [`shuffled`](Self::shuffled) the records of each output are in random order:
+    /// both need files.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -85,10 +95,12 @@ impl Sampler {
     ) -> Result<Vec<Stats>> {
         self.check(population)?;
         self.check_split(weights, outs.len())?;
-        let is_text = population.format.is_text();
+        let format = population.format;
         let mut outputs: Vec<Output<'_>> =
-            outs.iter_mut().map(|out| Output::new(*out, is_text)).collect();
-        let result = if self.is_one_pass(population) {
+            outs.iter_mut().map(|out| Output::new(*out, format)).collect();
+        let result = if let Some(column) = &self.key {
+            streaming::split_strata(self, population, column, weights, &mut outputs)
+        } else if self.is_one_pass(population) {
             streaming::split(self, population, weights, &mut outputs)
         } else {
             self.split_ranked(population, weights, &mut outputs)
@@ -113,9 +125,31 @@ impl Sampler {
             output.header(&ranked.header)?;
         }
         let total = ranked.total;
-        let partition = Partition::new(Rng::new(self.seed), shares(total, weights));
-        let mut parts = Parts::new(outputs, partition);
-        ranked.fetch(population, Box::new(0..total), total, &mut parts)
+        let sizes = shares(total, weights);
+        if !self.is_shuffled {
+            let mut parts = Parts::new(outputs, Partition::new(Rng::new(self.seed), sizes));
+            return ranked.fetch(population, Box::new(0..total), total, &mut parts);
+        }
+        // All are shuffled, and the first ones go to the first output.
+        let turns = sizes.into_iter().enumerate();
+        let turns = turns.flat_map(|(part, size)| (0..size).map(move |_| part));
+        let mut parts = Parts::new(outputs, turns);
+        self.fetch_shuffled(&ranked, population, (Box::new(0..total), total), &mut parts)
+    }
+
+    fn fetch_shuffled(
+        &self,
+        ranked: &Ranked,
+        population: &mut Population,
+        (ranks, records): (Ranks<'_>, u64),
+        sink: &mut dyn Sink,
+    ) -> Result<Stats> {
+        let (seed, memory) = (self.seed, self.memory);
+        let shuffle = Shuffle { records, bytes: ranked.bytes_of(records), seed, memory };
+        let mut shuffler = Shuffler::new(&shuffle, population.files().is_some())?;
+        let mut stats = ranked.fetch(population, ranks, records, &mut shuffler)?;
+        stats.bytes_read += shuffler.finish(Some(population), sink)?;
+        Ok(stats)
     }
 
     fn is_one_pass(&self, population: &Population) -> bool {
@@ -128,12 +162,14 @@ impl Sampler {
     /// Whether the records must be counted first, and can be.
     fn needs_ranks(&self, population: &Population) -> bool {
         let is_rest = self.is_inverted && !matches!(self.amount, Amount::Share(_));
-        (is_rest || self.is_systematic) && population.can_be_reread()
+        let is_counted = is_rest || self.is_systematic || self.share.is_some();
+        is_counted && population.can_be_reread()
     }
 
     fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
         let ranked = Ranked::new(self, population)?;
         sink.header(&ranked.header)?;
+        sink.set_probabilities(self.inclusion(ranked.total));
         let (ranks, expected) = random_access::ranks(self, ranked.total)?;
         if !self.is_shuffled {
             return ranked.fetch(population, ranks, expected, sink);
@@ -142,12 +178,7 @@ impl Sampler {
             Amount::Share(_) => random_access::ranks(self, ranked.total)?.0.count() as u64,
             _ => expected,
         };
-        let (seed, memory) = (self.seed, self.memory);
-        let shuffle = Shuffle { records, bytes: ranked.bytes_of(records), seed, memory };
-        let mut shuffler = Shuffler::new(&shuffle, population.files().is_some())?;
-        let mut stats = ranked.fetch(population, ranks, expected, &mut shuffler)?;
-        stats.bytes_read += shuffler.finish(Some(population), sink)?;
-        Ok(stats)
+        self.fetch_shuffled(&ranked, population, (ranks, records), sink)
     }
 
     fn probe(&self, population: &Population, min_len: u32, sink: &mut dyn Sink) -> Result<Stats> {

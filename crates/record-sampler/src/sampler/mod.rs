@@ -4,11 +4,13 @@ mod check;
 mod choices;
 mod distributed;
 mod drawing;
+mod strata;
 
 use std::sync::Arc;
 
 use crate::fetch::Method;
 use crate::input::Column;
+use crate::sink::Probabilities;
 use crate::watch::Watch;
 
 /// How many records to choose, and how.
@@ -37,11 +39,17 @@ pub struct Sampler {
     pub(crate) with_replacement: bool,
     pub(crate) is_systematic: bool,
     pub(crate) is_mergeable: bool,
+    pub(crate) adds_probability: bool,
+    /// Whether the amount is that of all strata together.
+    pub(crate) is_proportional: bool,
+    /// The share of all records, in place of a number.
+    pub(crate) share: Option<f64>,
     pub(crate) weight: Option<Weight>,
     pub(crate) key: Option<Column>,
     /// The key of whole groups.
     pub(crate) groups: Option<Column>,
     pub(crate) method: Method,
+    pub(crate) may_map: bool,
     pub(crate) keeps_index: bool,
     pub(crate) memory: u64,
     pub(crate) watch: Watch,
@@ -96,6 +104,23 @@ pub struct Stats {
 }
 
 impl Sampler {
+    /// The probability of each of so many records, if all have the same.
+    pub(crate) fn inclusion(&self, total: u64) -> Probabilities {
+        let p = match self.amount_of(total) {
+            Amount::Exactly(n) | Amount::AtMost(n) => n.min(total) as f64 / total.max(1) as f64,
+            Amount::Share(p) => p,
+        };
+        Probabilities::Same(if self.is_inverted { 1.0 - p } else { p })
+    }
+
+    /// The amount for so many records.
+    pub(crate) fn amount_of(&self, total: u64) -> Amount {
+        match self.share {
+            Some(share) => Amount::Exactly((share * total as f64).round() as u64),
+            None => self.amount,
+        }
+    }
+
     fn new(amount: Amount) -> Sampler {
         Sampler {
             amount,
@@ -105,10 +130,14 @@ impl Sampler {
             with_replacement: false,
             is_systematic: false,
             is_mergeable: false,
+            adds_probability: false,
+            is_proportional: false,
+            share: None,
             weight: None,
             key: None,
             groups: None,
             method: Method::Auto,
+            may_map: false,
             keeps_index: false,
             memory: MEMORY,
             watch: Watch::default(),
@@ -127,6 +156,21 @@ impl Sampler {
     /// ```
     pub fn exactly(n: u64) -> Sampler {
         Sampler::new(Amount::Exactly(n))
+    }
+
+    /// Exactly this share of all records, rounded to a whole number: 0.1 is every tenth, but at
+    /// random. The records must be counted, which is impossible for a stream.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Fixed(1))?;
+    /// let all = std::fs::metadata("Cargo.toml")?.len();
+    /// let records = Sampler::share(0.1).records(&mut population)?;
+    /// assert_eq!(records.len() as u64, (all as f64 * 0.1).round() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn share(share: f64) -> Sampler {
+        Sampler { share: Some(share), ..Sampler::exactly(0) }
     }
 
     /// As `exactly`, but all records if there are fewer.

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::stratum::{Kept, Stratum};
 use super::{FileHeader, Request, Sketch};
 use crate::input::{Column, digest};
-use crate::{Error, ErrorKind, Format, Result};
+use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// The last byte is the version.
 const MAGIC: &[u8; 8] = b"sketch\0\x01";
@@ -114,6 +114,29 @@ fn put_column(out: &mut Vec<u8>, column: Option<&Column>) {
     }
 }
 
+fn put_header(out: &mut Vec<u8>, header: &HeaderRule) {
+    match header {
+        HeaderRule::None => out.push(0),
+        HeaderRule::Record => out.push(1),
+        HeaderRule::Lines(lines) => {
+            out.push(2);
+            put(out, *lines);
+        }
+        HeaderRule::Prefix(prefix) => {
+            out.push(3);
+            put_text(out, prefix.as_bytes());
+        }
+        HeaderRule::Bytes(bytes) => {
+            out.push(4);
+            put(out, *bytes);
+        }
+        HeaderRule::Magic(bytes) => {
+            out.push(5);
+            put_text(out, bytes);
+        }
+    }
+}
+
 impl Request {
     fn put(&self, out: &mut Vec<u8>) {
         put(out, self.n);
@@ -126,10 +149,14 @@ impl Request {
             Format::Lines => (1, 0),
             Format::Csv { delimiter } => (2, u64::from(delimiter)),
             Format::JsonLines => (3, 0),
+            Format::Separated { separator } => (4, u64::from(separator)),
+            Format::LineGroups { lines } => (5, lines),
+            Format::Fields { delimiter } => (6, u64::from(delimiter)),
+            Format::Marked { mark } => (7, u64::from(mark)),
         };
         out.push(tag);
         put(out, number);
-        out.push(u8::from(self.has_header));
+        put_header(out, &self.header);
     }
 }
 
@@ -196,10 +223,22 @@ impl<'a> Cursor<'a> {
             (1, 0) => Format::Lines,
             (2, delimiter) => Format::Csv { delimiter: delimiter.try_into().ok()? },
             (3, 0) => Format::JsonLines,
+            (4, separator) => Format::Separated { separator: separator.try_into().ok()? },
+            (5, lines @ 1..) => Format::LineGroups { lines },
+            (6, delimiter) => Format::Fields { delimiter: delimiter.try_into().ok()? },
+            (7, mark) => Format::Marked { mark: mark.try_into().ok()? },
             _ => return None,
         };
-        let has_header = self.flag()?;
-        Some(Request { n, is_exact, seed, weight, key, format, has_header })
+        let header = match self.byte()? {
+            0 => HeaderRule::None,
+            1 => HeaderRule::Record,
+            2 => HeaderRule::Lines(self.number()?),
+            3 => HeaderRule::Prefix(String::from_utf8(self.text()?.to_vec()).ok()?),
+            4 => HeaderRule::Bytes(self.number()?),
+            5 => HeaderRule::Magic(self.text()?.to_vec()),
+            _ => return None,
+        };
+        Some(Request { n, is_exact, seed, weight, key, format, header })
     }
 
     fn sketch(&mut self) -> Option<Sketch> {

@@ -13,8 +13,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::input::{Column, Header};
-use crate::sink::{Output, Place, Sink};
-use crate::{Error, ErrorKind, Format, Result};
+use crate::sink::{Output, Place, Probabilities, Sink};
+use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 pub(crate) use key::Keys;
 use stratum::{Kept, Stratum};
@@ -61,7 +61,7 @@ pub(crate) struct Request {
     pub(crate) weight: Option<Column>,
     pub(crate) key: Option<Column>,
     pub(crate) format: Format,
-    pub(crate) has_header: bool,
+    pub(crate) header: HeaderRule,
 }
 
 /// The header of the file with this number.
@@ -190,7 +190,7 @@ impl Sketch {
     /// ```
     pub fn write(&self, out: &mut dyn Write) -> Result<u64> {
         let records = self.records()?;
-        let mut output = Output::new(out, self.request.format.is_text());
+        let mut output = Output::new(out, self.request.format);
         output.header(self.header())?;
         for record in &records {
             output.piece(record)?;
@@ -210,6 +210,21 @@ impl Sketch {
     /// ```
     pub fn header(&self) -> &[u8] {
         self.header.as_ref().map_or(&[], |header| &header.bytes)
+    }
+
+    /// With which probabilities the records of `records` were drawn, if without weights.
+    pub(crate) fn probabilities(&self) -> Probabilities {
+        let of = |stratum: &Stratum| stratum.kept.len() as f64 / stratum.seen.max(1) as f64;
+        if let (None, Some(all)) = (&self.request.key, self.strata.values().next()) {
+            return Probabilities::Same(of(all));
+        }
+        let each = self.strata.values().flat_map(|stratum| {
+            stratum.kept().map(move |kept| (kept.file, kept.offset, of(stratum)))
+        });
+        let mut each: Vec<(u64, u64, f64)> = each.collect();
+        each.sort_unstable_by_key(|(file, offset, _)| (*file, *offset));
+        let each: Vec<f64> = each.into_iter().map(|(.., probability)| probability).collect();
+        Probabilities::Each(each.into_iter())
     }
 
     fn check_number(&self) -> Result<()> {
@@ -245,7 +260,7 @@ impl Request {
             ("seeds", self.seed != other.seed),
             ("weights", self.weight != other.weight),
             ("keys", self.key != other.key),
-            ("formats", self.format != other.format || self.has_header != other.has_header),
+            ("formats", self.format != other.format || self.header != other.header),
         ];
         match differs.iter().find(|(_, differs)| *differs) {
             Some((what, _)) => {

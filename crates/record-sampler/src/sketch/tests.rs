@@ -12,7 +12,7 @@ const LINES: Request = Request {
     weight: None,
     key: None,
     format: Format::Lines,
-    has_header: false,
+    header: HeaderRule::None,
 };
 
 fn by_kind() -> Request {
@@ -71,7 +71,7 @@ fn another_request_and_a_part_that_was_counted_twice_are_refused() {
         (Request { weight: Some("w".into()), ..LINES }, "different weights"),
         (Request { key: Some(Column::Number(1)), ..LINES }, "different keys"),
         (Request { format: Format::JsonLines, ..LINES }, "different formats"),
-        (Request { has_header: true, ..LINES }, "different formats"),
+        (Request { header: HeaderRule::Record, ..LINES }, "different formats"),
     ] {
         let error = one().merge(sketch(&request, 10, 10)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadRequest);
@@ -84,7 +84,8 @@ fn another_request_and_a_part_that_was_counted_twice_are_refused() {
 
 #[test]
 fn headers_must_agree_and_that_of_the_first_file_is_kept() {
-    let csv = Request { format: Format::Csv { delimiter: b',' }, has_header: true, ..LINES };
+    let csv =
+        Request { format: Format::Csv { delimiter: b',' }, header: HeaderRule::Record, ..LINES };
     let of = |file, header: &str| {
         let mut sketch = Sketch::new(csv.clone());
         sketch.set_header(file, header.as_bytes());

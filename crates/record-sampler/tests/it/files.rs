@@ -227,3 +227,20 @@ proptest! {
         prop_assert!(counts.values().all(|count| *count == 0));
     }
 }
+
+/// SIGBUS would end the process that uses the library, if another one truncated the file.
+#[test]
+fn a_file_is_mapped_only_if_it_is_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "records", vec![7; 64 * 100_000]);
+    let run = |sampler: &Sampler| {
+        let mut population = Population::open([&path], Format::Fixed(64)).unwrap();
+        let mut out = Vec::new();
+        (sampler.write(&mut population, &mut out).unwrap(), out)
+    };
+    let sampler = Sampler::exactly(50_000);
+    let (stats, expected) = run(&sampler);
+    assert!(stats.method != Method::Mmap && !stats.reason.contains("mmap"), "{}", stats.reason);
+    let (stats, out) = run(&sampler.with_mapping());
+    assert!(stats.reason.contains("mmap") && out == expected, "{}", stats.reason);
+}

@@ -13,6 +13,8 @@ mod growing;
 mod headers;
 mod huge;
 mod index;
+#[cfg(feature = "decode")]
+mod layouts;
 mod limits;
 mod many;
 mod many_files;
@@ -26,9 +28,12 @@ mod parquet_choices;
 mod parquet_codecs;
 #[cfg(feature = "parquet")]
 mod parquet_rows;
+mod probability;
 mod ranks;
+mod records;
 mod refusals;
 mod sketch;
+mod strata;
 mod streams;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 mod uring;

@@ -253,8 +253,10 @@ fn a_split_that_cannot_be_is_told() {
     let all = Sampler::probability(1.0);
     check(&all, &[1.0], "a split needs a share for each output");
     check(&all, &[1.0, -1.0], "the shares of a split must be 0 or more, and not all 0");
-    let order = "a split takes all records in order: it goes with no other choice";
-    check(&Sampler::probability(1.0).per("kind"), &[1.0, 1.0], order);
+    let order = "a split takes all records: it goes with strata or a random order, and with no \
+                 other choice";
+    let strata = "rows of Parquet are not split by strata";
+    check(&Sampler::probability(1.0).per("kind"), &[1.0, 1.0], strata);
     check(&Sampler::probability(1.0).inverted(), &[1.0, 1.0], order);
     let stopped = Sampler::probability(1.0).watched(|_| false);
     check(&stopped, &[1.0, 1.0], &format!("{}: stopped", path.display()));

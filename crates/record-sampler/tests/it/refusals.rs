@@ -207,7 +207,7 @@ fn what_does_not_go_together_is_refused() {
     check(&Sampler::probability(0.5).systematic(), &path, Format::Lines, bad, text);
     let text = "a systematic sample needs the number of records: give a file";
     check(&Sampler::exactly(1).systematic().by(Method::Stream), &path, Format::Lines, bad, text);
-    let text = "only lines and JSON Lines have an index";
+    let text = "only files of lines have an index";
     check(&Sampler::exactly(1).with_index(), &path, CSV, bad, text);
     let text = "probing gives exactly n lines of files without header, and nothing else";
     let probe = Method::Probe { min_len: 1 };

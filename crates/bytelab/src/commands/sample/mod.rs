@@ -5,11 +5,14 @@ mod manifest;
 mod output;
 mod sigbus;
 mod source;
+mod url;
+mod values;
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -56,15 +59,18 @@ fn draw(args: &SampleArgs) -> Result<()> {
     sigbus::report()?;
     let manifest = args.manifest.as_ref();
     let manifest = manifest.map(|path| Manifest::create(path, &args.files, seed)).transpose()?;
-    let bar = bar(source::progress_total_bytes(args));
+    let paths = source::expanded(&args.files)?;
+    let first = paths.first().filter(|path| path.as_os_str() != "-");
+    let layout = args.layout(first.map(PathBuf::as_path))?;
+    let bar = bar(source::progress_total_bytes(&paths, layout.as_ref()));
     let on_progress = bar.clone();
-    let sampler = args.sampler(seed).watched(move |bytes| {
+    let sampler = args.sampler(seed, layout.as_ref()).watched(move |bytes| {
         on_progress.inc(bytes);
         true
     });
-    let stats = match args.format.0 {
-        Some(format) => records(&sampler, &mut source::population(args, format)?, args),
-        None => rows(&sampler, args),
+    let stats = match layout {
+        Some(layout) => records(&sampler, &mut source::population(args, &paths, layout)?, args),
+        None => rows(&sampler, &paths, args),
     };
     bar.finish_and_clear();
     let stats = stats?;
@@ -94,26 +100,25 @@ fn records(
 
 /// Draws a Parquet sample from Parquet files.
 #[cfg(feature = "parquet")]
-fn rows(sampler: &Sampler, args: &SampleArgs) -> Result<Vec<Stats>> {
+fn rows(sampler: &Sampler, paths: &[PathBuf], args: &SampleArgs) -> Result<Vec<Stats>> {
     ensure!(!args.header, "Parquet does not go with --header: its columns have names");
     ensure!(args.max_record.is_none(), "Parquet does not go with --max-record: no row is held");
     ensure!(
-        !args.files.is_empty() && args.files.iter().all(|file| file.as_os_str() != "-"),
+        !paths.is_empty() && paths.iter().all(|path| path.as_os_str() != "-"),
         "Parquet is read from files, not from standard input"
     );
-    let paths = source::expanded(&args.files)?;
     let Some(parts) = &args.split else {
-        return single(args, |out| sampler.write_parquet(&paths, out));
+        return single(args, |out| sampler.write_parquet(paths, out));
     };
     split(parts, |weights, outputs| {
         let mut writers: Vec<&mut (dyn Write + Send)> =
             outputs.iter_mut().map(|output| output as &mut (dyn Write + Send)).collect();
-        sampler.split_parquet(&paths, weights, &mut writers)
+        sampler.split_parquet(paths, weights, &mut writers)
     })
 }
 
 #[cfg(not(feature = "parquet"))]
-fn rows(_: &Sampler, _: &SampleArgs) -> Result<Vec<Stats>> {
+fn rows(_: &Sampler, _: &[PathBuf], _: &SampleArgs) -> Result<Vec<Stats>> {
     anyhow::bail!("this bytelab is built without Parquet")
 }
 
@@ -135,7 +140,7 @@ fn single(
 
 /// Either all outputs appear, or none of them does.
 fn split(
-    parts: &args::Parts,
+    parts: &values::Parts,
     write: impl FnOnce(&[f64], &mut [&Output]) -> record_sampler::Result<Vec<Stats>>,
 ) -> Result<Vec<Stats>> {
     let outputs = parts.0.iter().map(|(path, _)| Output::create(path));

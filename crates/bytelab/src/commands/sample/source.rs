@@ -6,16 +6,25 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use record_sampler::{Format, Population};
+use record_sampler::{Format, HeaderRule, Layout, Population};
 
 use super::args::SampleArgs;
+use super::url::{self, Remote};
 use crate::standard_streams::{StandardStream, check};
 
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
-pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population> {
-    let paths = expanded(&args.files)?;
+pub(super) fn population(
+    args: &SampleArgs,
+    paths: &[PathBuf],
+    layout: Layout,
+) -> Result<Population> {
+    let Layout { format, header, .. } = layout;
+    ensure!(
+        !args.mixed_headers || header != HeaderRule::None,
+        "--mixed-headers is for files that have headers: name their kind, such as --header"
+    );
     let is_stdin = paths.is_empty() || paths.iter().any(|path| path == Path::new("-"));
     let mut population = if is_stdin {
         ensure!(
@@ -31,17 +40,31 @@ pub(super) fn population(args: &SampleArgs, format: Format) -> Result<Population
             Some(file) => Population::from_file("-", file, format)?,
             None => Population::stream(io::stdin(), format),
         }
+    } else if paths.iter().any(|path| url::url(path).is_some()) {
+        streams(paths, format)?
     } else {
-        Population::open(&paths, format)?
+        Population::open(paths, format)?
     };
     if let Some(bytes) = args.max_record {
         population = population.with_max_record(bytes);
     }
-    Ok(match (args.header, args.mixed_headers) {
-        (_, true) => population.with_mixed_headers(),
-        (true, false) => population.with_header(),
-        (false, false) => population,
-    })
+    population = population.with_header_rule(header);
+    Ok(if args.mixed_headers { population.with_mixed_headers() } else { population })
+}
+
+/// Inputs of which some have a URL: all are read once.
+fn streams(paths: &[PathBuf], format: Format) -> Result<Population> {
+    let mut population = Population::open([""; 0], format)?;
+    for path in paths {
+        if let Some(url) = url::url(path) {
+            let remote = Remote::new(url?);
+            population.push_stream(remote.name(), remote);
+        } else {
+            let file = File::open(path).with_context(|| path.display().to_string())?;
+            population.push_stream(path, file);
+        }
+    }
+    Ok(population)
 }
 
 /// Standard input, if it is a regular file that is at its start, which can be read as if it was
@@ -58,6 +81,7 @@ pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for file in files {
         let pattern = file.to_str().filter(|text| text.contains(['*', '?', '[']) && !file.exists());
+        let pattern = pattern.filter(|_| url::url(file).is_none());
         let Some(pattern) = pattern else {
             paths.push(file.clone());
             continue;
@@ -76,19 +100,18 @@ pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 /// The total for the progress bar; `None` if it is unknown.
-pub(super) fn progress_total_bytes(args: &SampleArgs) -> Option<u64> {
-    let paths = expanded(&args.files).ok().filter(|paths| !paths.is_empty())?;
+pub(super) fn progress_total_bytes(paths: &[PathBuf], layout: Option<&Layout>) -> Option<u64> {
     let mut size = 0;
-    for path in &paths {
+    for path in paths {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
         if ["gz", "gzip", "zst", "zstd", "br"].contains(&extension) {
             return None;
         }
         size += path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
     }
-    let passes = match args.format.0? {
+    let passes = match layout?.format {
         Format::Fixed(_) => 1,
         _ => 2,
     };
-    Some(size * passes)
+    Some(size * passes).filter(|_| !paths.is_empty())
 }

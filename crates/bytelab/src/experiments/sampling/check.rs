@@ -9,13 +9,14 @@ use std::io::{Read, Seek};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use record_sampler::{Format, Layout};
 
-use super::data::each_record;
+use super::one_by_one::OneByOne;
 
 /// The properties that a sample must have.
 pub(super) struct Claim<'a> {
     pub(super) file: &'a Path,
-    pub(super) is_text: bool,
+    pub(super) layout: &'a Layout,
     pub(super) records: u64,
     pub(super) samples: u64,
     pub(super) promise: Promise,
@@ -37,7 +38,7 @@ impl Claim<'_> {
     pub(super) fn check(&self, mut drawn: &File) -> Result<()> {
         drawn.rewind()?;
         let mut order = Vec::new();
-        each_record(drawn.by_ref(), self.is_text, |record| order.push(self.hash_of(record)))?;
+        self.each_record(drawn.by_ref(), |record| order.push(self.hash_of(record)))?;
         self.check_count(order.len() as u64)?;
         let mut wanted: HashMap<u64, u32, BuildHasherDefault<Hashed>> = HashMap::default();
         for hash in &order {
@@ -57,7 +58,7 @@ impl Claim<'_> {
             }
             rank += 1;
         };
-        each_record(file, self.is_text, &mut place)?;
+        self.each_record(file, &mut place)?;
         ensure!(
             found == order.len(),
             "{} drawn records are not of the file, or twice",
@@ -68,13 +69,24 @@ impl Claim<'_> {
         check_parts(&parts, order.len() as u64)
     }
 
+    fn each_record(&self, reader: impl Read, mut visit: impl FnMut(&[u8])) -> Result<()> {
+        let mut records = OneByOne::new(reader, self.layout)?;
+        let mut record = Vec::new();
+        while records.next(&mut record)? {
+            visit(&record);
+        }
+        Ok(())
+    }
+
     /// The hash of the record without its line end, which the last record of a file may lack. Each
     /// record of the file is hashed for each cell in each session, so a slow hash would cost
     /// minutes in a long run.
     fn hash_of(&self, record: &[u8]) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let record =
-            if self.is_text { record.strip_suffix(b"\n").unwrap_or(record) } else { record };
+        let record = match self.layout.format {
+            Format::Fixed(_) => record,
+            _ => record.strip_suffix(b"\n").unwrap_or(record),
+        };
         let mut hash = record.len() as u64 ^ ODD;
         for word in record.chunks(8) {
             let mut bytes = [0; 8];

@@ -80,6 +80,7 @@ fn command(
     argv: impl Fn(&Job) -> Vec<String> + 'static,
 ) -> Result<Box<dyn Task>> {
     must_be_installed(program)?;
+    Job::from_point(point)?.must_be_plain()?;
     let draw = move |job: &Job, _seed: u64, out: &mut File| {
         let input = File::open("/dev/null").context("/dev/null")?;
         let cpu = run_command(&argv(job), input.into(), out.try_clone()?.into())?;

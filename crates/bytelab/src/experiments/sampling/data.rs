@@ -1,18 +1,30 @@
 //! The file of a point: the user's own, or one that is generated once, the same every time.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use lab::experiment::Data;
 use lab::param::Point;
 use lab::stop::Stop;
-use record_sampler::{Format, Method, Population, Rng, Sampler};
+use record_sampler::{Layout, Method, Population, Rng, Sampler};
 
 /// Part of the file's name; it changes with the contents.
 const VERSION: u32 = 1;
-pub(super) const RECORD_BYTES: u64 = 64;
+const BINARY: &str = "fixed:64";
+
+/// Files of other formats, by the endings of their names.
+const ENDINGS: [(&str, &str); 8] = [
+    (".vcf", "vcf"),
+    (".sam", "sam"),
+    (".tped", "tped"),
+    (".hmp.txt", "hapmap"),
+    (".fastq", "fastq"),
+    (".fq", "fastq"),
+    (".fasta", "fasta"),
+    (".fa", "fasta"),
+];
 
 /// Finds or generates the file, and passes its path and its number of records to the methods.
 pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> {
@@ -35,12 +47,35 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
     Ok(Data { arguments, files: vec![path], ..Data::default() })
 }
 
-pub(super) fn format(is_text: bool) -> Format {
-    if is_text { Format::Lines } else { Format::Fixed(RECORD_BYTES) }
+/// What the file consists of.
+pub(super) fn layout(is_text: bool, path: &Path) -> Result<Layout> {
+    let text = path.to_string_lossy();
+    let ending = ENDINGS.iter().find(|(ending, _)| text.ends_with(ending));
+    let name = match ending {
+        Some((_, name)) if is_text => name,
+        None if is_text => "lines",
+        _ if text.ends_with(".bed") => "plink-bed",
+        _ => BINARY,
+    };
+    ensure!(
+        !(is_text && text.ends_with(".bed")),
+        "{text}: a PLINK file is read with --kind binary"
+    );
+    Ok(Layout::named(name, Some(path))?)
+}
+
+/// Whether this is one of the files that can be made, which programs that know nothing else read.
+pub(super) fn is_plain(layout: &Layout) -> bool {
+    ["lines", BINARY].contains(&layout.name.as_str())
+}
+
+pub(super) fn population(layout: &Layout, path: &Path) -> record_sampler::Result<Population> {
+    let population = Population::open([path], layout.format)?;
+    Ok(population.with_header_rule(layout.header.clone()))
 }
 
 fn count(path: &Path, is_text: bool) -> Result<u64> {
-    let mut population = Population::open([path], format(is_text))
+    let mut population = population(&layout(is_text, path)?, path)
         .context("give a file of records with --file, or none to have one made")?;
     let sampler = Sampler::exactly(0).by(Method::Auto);
     let stats = sampler.write(&mut population, &mut std::io::sink())?;
@@ -101,35 +136,4 @@ fn write(file: &File, records: u64, is_text: bool, stop: &Stop) -> Result<()> {
     }
     out.flush()?;
     Ok(())
-}
-
-/// The records of a stream, one after the other.
-pub(super) fn each_record(
-    mut reader: impl Read,
-    is_text: bool,
-    mut visit: impl FnMut(&[u8]),
-) -> Result<()> {
-    if is_text {
-        let mut reader = std::io::BufReader::with_capacity(1 << 17, reader);
-        let mut line = Vec::new();
-        while std::io::BufRead::read_until(&mut reader, b'\n', &mut line)? > 0 {
-            visit(&line);
-            line.clear();
-        }
-        return Ok(());
-    }
-    let mut buffer = vec![0; 1024 * RECORD_BYTES as usize];
-    let mut held = 0;
-    loop {
-        let n = reader.read(&mut buffer[held..])?;
-        held += n;
-        let whole = held - held % RECORD_BYTES as usize;
-        buffer[..whole].chunks(RECORD_BYTES as usize).for_each(&mut visit);
-        buffer.copy_within(whole..held, 0);
-        held -= whole;
-        if n == 0 {
-            ensure!(held == 0, "ends with a part of a record");
-            return Ok(());
-        }
-    }
 }

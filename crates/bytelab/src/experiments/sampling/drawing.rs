@@ -7,26 +7,27 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use lab::clock::Cpu;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, How, Method, Task, Work, skip};
 use lab::param::Point;
 
 use super::check::{Claim, Promise};
-use super::data::format;
-use record_sampler::{Format, Stats};
+use super::data::{is_plain, layout, population};
+use record_sampler::{Format, Layout, Population, Stats};
 
 /// What to draw.
 pub(super) struct Job {
     pub(super) file: PathBuf,
-    pub(super) is_text: bool,
+    pub(super) layout: Layout,
     pub(super) samples: u64,
     pub(super) records: u64,
 }
 
 impl Job {
     pub(super) fn from_point(point: &Point) -> Result<Job> {
+        let file = point.path("file")?.to_owned();
         Ok(Job {
-            file: point.path("file")?.to_owned(),
-            is_text: point.text("kind")? == "text",
+            layout: layout(point.text("kind")? == "text", &file)?,
+            file,
             samples: point.number("samples")?,
             records: point.number("records")?,
         })
@@ -37,8 +38,24 @@ impl Job {
         self.file.display().to_string()
     }
 
-    pub(super) fn format(&self) -> Format {
-        format(self.is_text)
+    pub(super) fn population(&self) -> record_sampler::Result<Population> {
+        population(&self.layout, &self.file)
+    }
+
+    /// The reason to skip what needs to know where a record is by its number, or that of its line.
+    pub(super) fn must_be_numbered(&self) -> Result<()> {
+        match self.layout.format {
+            Format::Marked { .. } => Err(skip(format!("reads no {}", self.layout.name))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The reason to skip what reads nothing but lines and records of 64 bytes, without a header.
+    pub(super) fn must_be_plain(&self) -> Result<()> {
+        if is_plain(&self.layout) {
+            return Ok(());
+        }
+        Err(skip(format!("reads no {}", self.layout.name)))
     }
 }
 
@@ -112,14 +129,9 @@ impl Task for Drawing {
     /// The digest covers not the sample itself but the properties that every sample must have.
     fn digest(&mut self) -> Result<Option<u64>> {
         self.run(1)?;
-        let Job { file, is_text, samples, records } = &self.job;
-        let claim = Claim {
-            file,
-            is_text: *is_text,
-            records: *records,
-            samples: *samples,
-            promise: self.promise,
-        };
+        let Job { file, layout, samples, records } = &self.job;
+        let claim =
+            Claim { file, layout, records: *records, samples: *samples, promise: self.promise };
         claim.check(&self.out).context("the sample is wrong")?;
         Ok(Some(*samples))
     }

@@ -6,6 +6,7 @@ mod drawing;
 
 mod commands;
 mod languages;
+mod one_by_one;
 mod scan;
 mod skip;
 
@@ -57,7 +58,7 @@ fn params() -> Vec<Param> {
             name: "file",
             kind: Kind::Path,
             default: "",
-            help: "a file of your own to draw from",
+            help: "a file of your own to draw from; what is in it is known by an ending such as .vcf",
         },
     ]
 }

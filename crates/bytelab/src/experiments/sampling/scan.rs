@@ -2,7 +2,7 @@
 //! probability.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result};
 use lab::experiment::{Method, Task};
@@ -10,8 +10,8 @@ use lab::param::Point;
 use record_sampler::Rng;
 
 use super::check::Promise;
-use super::data::RECORD_BYTES;
 use super::drawing::{Drawing, Job, Told, contender};
+use super::one_by_one::OneByOne;
 
 pub(super) fn method() -> Method {
     let about = "every record read (`getline`, or `read` of 64 bytes), kept with a probability";
@@ -29,23 +29,13 @@ fn scan(job: &Job, seed: u64, out: &mut File) -> Result<Told> {
     let p = job.samples as f64 / job.records as f64;
     let mut is_kept = || rng.unit() <= p;
     let file = File::open(&job.file).with_context(|| job.file.display().to_string())?;
-    let mut reader = BufReader::new(file);
+    let mut records = OneByOne::new(file, &job.layout)?;
     let mut out = BufWriter::new(out);
-    if job.is_text {
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line)? > 0 {
-            if is_kept() {
-                out.write_all(&line)?;
-            }
-            line.clear();
-        }
-    } else {
-        let mut record = [0; RECORD_BYTES as usize];
-        for _ in 0..job.records {
-            reader.read_exact(&mut record)?;
-            if is_kept() {
-                out.write_all(&record)?;
-            }
+    out.write_all(&records.header)?;
+    let mut record = Vec::new();
+    while records.next(&mut record)? {
+        if is_kept() {
+            out.write_all(&record)?;
         }
     }
     out.flush()?;

@@ -18,7 +18,10 @@ pub(super) fn methods() -> Vec<Method> {
         contender("pread", "pread of what is wanted; lines are counted first", |point| {
             build(point, Way::Pread)
         }),
-        contender("mmap", "the same, through a mapping", |point| build(point, Way::Mmap)),
+        contender("mmap", "the same, through a mapping", |point| {
+            Job::from_point(point)?.must_be_numbered()?;
+            build(point, Way::Mmap)
+        }),
         of_kind("binary", "sequential", "large reads in order, binary only", |point| {
             build(point, Way::Sequential)
         }),
@@ -36,6 +39,7 @@ pub(super) fn methods() -> Vec<Method> {
             "index",
             "the lines counted once, kept beside the file; text only",
             |point| {
+                Job::from_point(point)?.must_be_numbered()?;
                 Drawing::task(
                     point,
                     PROMISE,
@@ -46,7 +50,9 @@ pub(super) fn methods() -> Vec<Method> {
             },
         ),
         of_kind("text", "probe", "random byte offsets, length bias rejected; text only", |point| {
-            let Job { samples, records, .. } = Job::from_point(point)?;
+            let job = Job::from_point(point)?;
+            job.must_be_plain()?;
+            let Job { samples, records, .. } = job;
             if samples > records / 2 {
                 return Err(skip(
                     "finds mostly lines that it has already: more than half are wanted",
@@ -59,18 +65,18 @@ pub(super) fn methods() -> Vec<Method> {
 
 fn build(point: &Point, way: Way) -> Result<Box<dyn Task>> {
     let draw = move |job: &Job, seed: u64, out: &mut File| {
-        draw(job, &Sampler::exactly(job.samples).seed(seed).by(way), out)
+        draw(job, &Sampler::exactly(job.samples).seed(seed).by(way).with_mapping(), out)
     };
     Drawing::task(point, PROMISE, Box::new(draw))
 }
 
 fn draw(job: &Job, sampler: &Sampler, out: &mut File) -> Result<Told> {
-    let mut population = Population::open([&job.file], job.format())?;
-    Ok(sampler.write(&mut population, out)?.into())
+    Ok(sampler.write(&mut job.population()?, out)?.into())
 }
 
 /// The file as a stream that can be read only once.
 fn reservoir(job: &Job, seed: u64, out: &mut File) -> Result<Told> {
-    let mut population = Population::stream(File::open(&job.file)?, job.format());
+    let population = Population::stream(File::open(&job.file)?, job.layout.format);
+    let mut population = population.with_header_rule(job.layout.header.clone());
     Ok(Sampler::exactly(job.samples).seed(seed).write(&mut population, out)?.into())
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use lab::experiment::{How, Skip};
 use lab::param::Point;
 use lab::stop::Stop;
+use record_sampler::Layout;
 
 use super::check::{Claim, Promise};
 use super::experiment;
@@ -20,33 +21,71 @@ fn arguments(dir: &Path, kind: &str, samples: u64, records: u64) -> Point {
     (experiment().data)(&point, Path::new("/nonexistent"), &Stop::default()).unwrap().arguments
 }
 
+/// Lets each method draw that takes part, and returns how many did.
+fn draw_by_each(point: &Point, samples: u64) -> u64 {
+    let mut drawn = 0;
+    for method in experiment().methods {
+        if !method.competes_at(point) {
+            continue;
+        }
+        let How::BuiltIn(build) = method.how else { continue };
+        let mut task = match build(point) {
+            Err(error) if error.is::<Skip>() => continue,
+            task => task.unwrap(),
+        };
+        let answer = Some(samples);
+        assert_eq!(task.digest().unwrap(), answer, "{} {point}", method.name);
+        let work = task.run(3).unwrap();
+        assert_eq!((work.ops, work.answer), (3, answer), "{} {point}", method.name);
+        drawn += 1;
+    }
+    drawn
+}
+
 #[test]
 fn every_method_draws_a_sample() {
     let dir = tempfile::tempdir().unwrap();
     for kind in ["text", "binary"] {
         for (samples, records) in [(1, 1), (10, 10_000), (5000, 10_000), (10_000, 10_000)] {
             let point = arguments(dir.path(), kind, samples, records);
-            let mut drawn = 0;
-            for method in experiment().methods {
-                if !method.competes_at(&point) {
-                    continue;
-                }
-                let How::BuiltIn(build) = method.how else { continue };
-                let mut task = match build(&point) {
-                    Err(error) if error.is::<Skip>() => continue,
-                    task => task.unwrap(),
-                };
-                let answer = Some(samples);
-                assert_eq!(task.digest().unwrap(), answer, "{} {point}", method.name);
-                let work = task.run(3).unwrap();
-                assert_eq!((work.ops, work.answer), (3, answer), "{} {point}", method.name);
-                drawn += 1;
-            }
+            let drawn = draw_by_each(&point, samples);
             assert!(drawn >= 6, "{drawn}");
         }
     }
     // Two generated files of each kind, and an index for each text file.
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 6);
+}
+
+#[test]
+fn files_of_other_formats_are_known_by_their_endings() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = |line: fn(u64) -> String| (0..1000).map(line).collect::<String>();
+    let mut genotypes = vec![0x6c, 0x1b, 0x01];
+    genotypes.extend((0..1000u16).flat_map(|i| [i.to_le_bytes(); 2].concat()));
+    fs::write(dir.path().join("a.fam"), "x\n".repeat(14)).unwrap();
+    for (name, bytes, least) in [
+        ("a.vcf", ("##x\n#CHROM\n".to_owned() + &lines(|i| format!("{i}\t7\n"))).into_bytes(), 6),
+        ("a.fastq", lines(|i| format!("@{i}\nA\n+\nF\n")).into_bytes(), 6),
+        ("a.fa", lines(|i| format!(">{i}\nAC\nGT\n")).into_bytes(), 4),
+        ("a.bed", genotypes, 6),
+    ] {
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let mut point = Point::default();
+        point.set("samples", 100u64);
+        point.set("kind", if name == "a.bed" { "binary" } else { "text" });
+        point.set("file", path);
+        let data = (experiment().data)(&point, dir.path(), &Stop::default()).unwrap();
+        assert_eq!(data.arguments.number("records").unwrap(), 1000, "{name}");
+        let drawn = draw_by_each(&data.arguments, 100);
+        assert!(drawn >= least, "{name}: {drawn}");
+    }
+    let mut point = Point::default();
+    point.set("samples", 1u64);
+    point.set("kind", "text");
+    point.set("file", dir.path().join("a.bed"));
+    let error = (experiment().data)(&point, dir.path(), &Stop::default()).err().unwrap();
+    assert!(format!("{error:#}").ends_with("a PLINK file is read with --kind binary"), "{error:#}");
 }
 
 #[test]
@@ -89,7 +128,8 @@ fn what_is_no_sample_is_found_out() {
     fs::write(&file, text.concat()).unwrap();
     let check = |drawn: Vec<String>, samples: u64| {
         let promise = Promise { is_exact: true, in_order: true };
-        let claim = Claim { file: &file, is_text: true, records: 4000, samples, promise };
+        let layout = Layout::named("lines", None).unwrap();
+        let claim = Claim { file: &file, layout: &layout, records: 4000, samples, promise };
         let mut out = tempfile::tempfile().unwrap();
         out.write_all(drawn.concat().as_bytes()).unwrap();
         claim.check(&out).map_err(|error| error.to_string())
