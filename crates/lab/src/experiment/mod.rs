@@ -47,6 +47,9 @@ pub struct Data {
     pub directory: Option<PathBuf>,
     /// The number of bytes that every contender must deliver per operation, where the job fixes it.
     pub payload_bytes: Option<u64>,
+    /// Whether the methods do nothing but read the files, each at its own speed, so that no method
+    /// can notice that another one runs: several are then prepared for counting at the same time.
+    pub is_only_read: bool,
     /// Doubts about the data, which become notes of the run.
     pub notes: Vec<String>,
     /// The work that is done when the run has ended, for whatever reason.
@@ -213,6 +216,11 @@ pub enum How {
 impl How {
     pub fn worker(argv: impl IntoIterator<Item = impl Into<String>>) -> How {
         How::Worker { argv: argv.into_iter().map(Into::into).collect() }
+    }
+
+    /// Whether all that is known to run is a process of the experiment, and no command or hook.
+    pub fn is_one_process(&self) -> bool {
+        matches!(self, How::BuiltIn(_) | How::Worker { .. })
     }
 
     /// Whether the method is timed from outside.
