@@ -1,10 +1,10 @@
 //! The distribution of each metric of a cell.
 
-use super::values::sessions;
+use super::values::Sessions;
 use super::{ALPHA, CellSummary, Percentile, Summary, answers};
 use crate::metric::{METRICS, unit};
 use crate::run::{Cell, Run, Sample};
-use crate::stats::{nearest_rank, percentile_interval};
+use crate::stats::{Pooled, nearest_rank};
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 
@@ -26,8 +26,10 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
 
 /// None if no counted sample has the metric.
 fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
-    let sorted = sorted(cell, metric);
-    let sessions = sessions(cell.counted(metric));
+    let sessions = Sessions::new(cell.counted(metric));
+    let sessions = sessions.slices();
+    let pooled = Pooled::new(&sessions);
+    let sorted = pooled.sorted();
     let n = sorted.len();
     Some(Summary {
         metric: metric.to_owned(),
@@ -36,7 +38,7 @@ fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
         sessions: sessions.len(),
         ops: most_ops(cell, metric),
         constant: n > 1 && sorted[0] >= sorted[n - 1],
-        percentiles: percentiles(&sessions)?,
+        percentiles: percentiles(&pooled)?,
     })
 }
 
@@ -46,13 +48,10 @@ pub(super) fn most_ops(cell: &Cell, metric: &str) -> u64 {
 }
 
 /// p0 p25 p50 p75 p90 p99 p100; none if there are no values.
-pub(super) fn percentiles(sessions: &[Vec<f64>]) -> Option<Vec<Percentile>> {
-    let mut values = sessions.concat();
-    values.sort_unstable_by(f64::total_cmp);
+pub(super) fn percentiles(pooled: &Pooled<'_>) -> Option<Vec<Percentile>> {
     let percentile = |p: f64| {
-        let (low, high) = percentile_interval(sessions, p, ALPHA);
-        let value = values[nearest_rank(values.len(), p)? - 1];
-        Some(Percentile { p, value, low, high })
+        let (low, high) = pooled.interval(p, ALPHA);
+        Some(Percentile { p, value: pooled.percentile(p)?, low, high })
     };
     PERCENTILES.into_iter().map(percentile).collect()
 }
@@ -62,10 +61,4 @@ pub(super) fn middle(cell: &Cell, metric: &str) -> Option<f64> {
     let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
     let rank = nearest_rank(values.len(), 50.0)?;
     Some(*values.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
-}
-
-fn sorted(cell: &Cell, metric: &str) -> Vec<f64> {
-    let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values
 }

@@ -1,6 +1,7 @@
 //! The definition of an experiment: an `Experiment` is a job, its params and the methods that
 //! compete.
 
+mod ending;
 mod printed_metric;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+pub use self::ending::Ending;
 pub use self::printed_metric::PrintedMetric;
 use crate::param::{Param, Point, Value};
 use crate::run::Role;
@@ -59,27 +61,6 @@ pub struct Data {
     pub unfit: Option<String>,
     /// A value that is dropped when the run has ended, such as a temporary directory.
     pub guard: Option<Box<dyn Any>>,
-}
-
-/// Work that is done once: on an explicit call of [`Ending::end`], else on drop.
-#[derive(Default)]
-pub struct Ending(Option<Box<dyn FnOnce() -> Result<()>>>);
-
-impl Ending {
-    pub fn new(work: impl FnOnce() -> Result<()> + 'static) -> Ending {
-        Ending(Some(Box::new(work)))
-    }
-
-    pub fn end(&mut self) -> Result<()> {
-        self.0.take().map_or(Ok(()), |work| work())
-    }
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        // A caller that needs the result calls `end` itself.
-        let _ = self.end();
-    }
 }
 
 /// One way to do the job.
