@@ -3,7 +3,7 @@
 use super::values::Sessions;
 use super::{ALPHA, CellSummary, Percentile, Summary, answers};
 use crate::metric::{METRICS, unit};
-use crate::run::{Cell, Run, Sample};
+use crate::run::{Cell, Pass, Run, Sample};
 use crate::stats::{Pooled, nearest_rank};
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
@@ -14,9 +14,10 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
     let custom = cell.values.keys().map(String::as_str);
     let custom = custom.filter(|name| METRICS.iter().all(|metric| metric.name != *name));
     let taken_in_vain = |s: &&Sample| !s.warm_up && s.not_counted.is_some();
+    let counted = Counted::new(cell);
     CellSummary {
         cell: index,
-        metrics: known.chain(custom).filter_map(|name| summary(cell, name)).collect(),
+        metrics: known.chain(custom).filter_map(|name| summary(&counted, name)).collect(),
         not_counted: cell.samples.iter().filter(taken_in_vain).count(),
         pareto,
         answer: answers::answer(cell).map(str::to_owned),
@@ -25,8 +26,9 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
 }
 
 /// None if no counted sample has the metric.
-fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
-    let sessions = Sessions::new(cell.counted(metric));
+fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
+    let places = counted.of(metric);
+    let sessions = Sessions::new(places.iter().map(|(place, value)| (place.session, *value)));
     let sessions = sessions.slices();
     let pooled = Pooled::new(&sessions);
     let sorted = pooled.sorted();
@@ -36,10 +38,48 @@ fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
         unit: unit(metric),
         n,
         sessions: sessions.len(),
-        ops: most_ops(cell, metric),
+        ops: places.iter().map(|(place, _)| place.ops).max().unwrap_or(1),
         constant: n > 1 && sorted[0] >= sorted[n - 1],
         percentiles: percentiles(&pooled)?,
     })
+}
+
+/// The samples of a cell that count, found once for all of its metrics.
+struct Counted<'a> {
+    cell: &'a Cell,
+    timing: Vec<Place>,
+    counting: Vec<Place>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    index: usize,
+    session: u32,
+    ops: u64,
+}
+
+impl Counted<'_> {
+    fn new(cell: &Cell) -> Counted<'_> {
+        let of_pass = |pass: Pass| {
+            let samples = cell.samples.iter().enumerate();
+            let samples = samples.filter(|(_, sample)| sample.counts_in(pass));
+            let place =
+                |(index, s): (usize, &Sample)| Place { index, session: s.session, ops: s.ops };
+            samples.map(place).collect()
+        };
+        Counted { cell, timing: of_pass(Pass::Timing), counting: of_pass(Pass::Counting) }
+    }
+
+    /// The same as [`Cell::counted`].
+    fn of(&self, metric: &str) -> Vec<(Place, f64)> {
+        let column = self.cell.values.get(metric).map_or(&[][..], Vec::as_slice);
+        let values = |places: &[Place]| -> Vec<(Place, f64)> {
+            let value = |place: &Place| Some((*place, *column.get(place.index)?));
+            places.iter().filter_map(value).filter(|(_, value)| !value.is_nan()).collect()
+        };
+        let counting = values(&self.counting);
+        if counting.is_empty() { values(&self.timing) } else { counting }
+    }
 }
 
 /// Maximum number of operations per sample.

@@ -60,6 +60,7 @@ fn logs<'a>(cell: &'a Cell, metric: &'a str) -> Result<Vec<(&'a Sample, f64)>, S
 
 /// The values of each session.
 pub(super) fn sessions<'a>(counted: impl Iterator<Item = (&'a Sample, f64)>) -> Vec<Vec<f64>> {
+    let counted = counted.map(|(sample, value)| (sample.session, value));
     Sessions::new(counted).slices().into_iter().map(<[f64]>::to_vec).collect()
 }
 
@@ -71,8 +72,8 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    pub(super) fn new<'a>(counted: impl Iterator<Item = (&'a Sample, f64)>) -> Sessions {
-        let counted = counted.map(|(sample, value)| (sample.session, value));
+    /// From values with the numbers of their sessions.
+    pub(super) fn new(counted: impl Iterator<Item = (u32, f64)>) -> Sessions {
         let mut counted: Vec<(u32, f64)> = counted.collect();
         // Those of a run are nearly always in order, which is known faster than sorted.
         if !counted.is_sorted_by_key(|(session, _)| *session) {

@@ -177,7 +177,8 @@ fn deciding<'a>(matches: &'a [Match<'_>]) -> HashMap<&'a Point, &'static str> {
 }
 
 fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
-    let sessions = Sessions::new(side.iter().flat_map(|(_, cell)| cell.counted(metric)));
+    let counted = side.iter().flat_map(|(_, cell)| cell.counted(metric));
+    let sessions = Sessions::new(counted.map(|(sample, value)| (sample.session, value)));
     let sessions = sessions.slices();
     let pooled = Pooled::new(&sessions);
     let n = pooled.sorted().len();
