@@ -59,13 +59,11 @@ impl Session<'_, '_> {
             let spared = spared::spared(&run.cells, &run.points, self.number, &of_reference);
             self.schedule.spare(spared);
         }
-        for (cell, live) in self.live.iter_mut().enumerate() {
-            if !self.schedule.stays(cell)
-                && let Some(mut live) = live.take()
-            {
-                live.bye();
-            }
-        }
+        let cells = self.live.iter_mut().enumerate();
+        let leaving = cells.filter(|(cell, _)| !self.schedule.stays(*cell));
+        let mut leaving: Vec<Live> = leaving.filter_map(|(_, live)| live.take()).collect();
+        // When the first one is waited for, all others end as well.
+        leaving.iter_mut().for_each(Live::bye);
         ended
     }
 
