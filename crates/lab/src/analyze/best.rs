@@ -26,11 +26,11 @@ pub(super) fn best(run: &Run, family: &Family, comparisons: &[&Comparison]) -> B
 
 /// The comparison that decides between two methods of a table, at the level at which all of its
 /// pairs hold together.
-fn directly(run: &Run, family: &Family, [cell, reference]: [usize; 2]) -> Option<Comparison> {
+fn directly(run: &Run, family: &Family, [cell, reference]: [usize; 2]) -> Comparison {
     let k = family.compared.len() as f64;
     let alpha = ALPHA / (k * (k - 1.0) / 2.0).max(1.0);
     let pair = Pair { run, point: &family.point, cell, reference, alpha };
-    pair.comparisons(family.metric).into_iter().find(|c| c.decides)
+    pair.decision(family.metric)
 }
 
 /// With an upper bound from this value on, too little is known to call a method as fast as the
@@ -75,7 +75,7 @@ fn beside_winner(
     cell: usize,
     beside_reference: Option<(f64, f64)>,
 ) -> Option<Verdict> {
-    let direct = &directly(run, family, [cell, winner])?;
+    let direct = &directly(run, family, [cell, winner]);
     // A doubtful direct comparison is not replaced by one that would be equally doubtful.
     let by_reference = beside_reference.filter(|_| !direct.is_doubted());
     let is_slower =
@@ -94,7 +94,7 @@ fn at_looks(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
     let Some(reference) = family.reference else { return Best::default() };
     let cells = &family.compared;
     let pairs = cells.iter().enumerate().flat_map(|(i, a)| cells[..i].iter().map(|b| [*a, *b]));
-    let pairs: Vec<Comparison> = pairs.filter_map(|pair| directly(run, family, pair)).collect();
+    let pairs: Vec<Comparison> = pairs.map(|pair| directly(run, family, pair)).collect();
     let beaten: Vec<usize> = pairs.iter().filter_map(slower_one).collect();
     let beaten: Vec<usize> = cells.iter().copied().filter(|cell| beaten.contains(cell)).collect();
     let may_win = |cell: usize| !beaten.contains(&cell);

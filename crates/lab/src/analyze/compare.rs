@@ -45,14 +45,35 @@ impl Pair<'_> {
         comparisons
     }
 
+    /// The one of [`Pair::comparisons`] that decides, without computing the others unless it may be
+    /// doubted.
+    pub(super) fn decision(&self, deciding: &str) -> Comparison {
+        let is_fixed = self.run.plan.design.is_fixed();
+        if deciding != WALL {
+            let own = self.compare(deciding);
+            if own.ratio.is_some() || !is_fixed {
+                return Comparison { decides: true, ..own };
+            }
+        }
+        let mut wall = Comparison { decides: true, ..self.compare(WALL) };
+        if self.may_be_doubted(&wall) {
+            let mut others = [WALL_LESS_WAIT, CPU].into_iter().map(|metric| self.compare(metric));
+            self.doubt(&mut wall, others.find(|other| other.ratio.is_some()).as_ref());
+        }
+        wall
+    }
+
+    fn may_be_doubted(&self, wall: &Comparison) -> bool {
+        let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower);
+        claims && waited_for_a_cpu(self.run, wall)
+    }
+
     /// A wall time that may include a wait for a CPU decides only what is also seen without the
     /// wait: in the time without the wait, or in the CPU time where the wait is not known. How long
     /// each method waits depends on the other processes of the machine and on how the scheduler
     /// treats new processes.
     fn doubt(&self, wall: &mut Comparison, without_wait: Option<&Comparison>) {
-        let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower);
-        if claims
-            && waited_for_a_cpu(self.run, wall)
+        if self.may_be_doubted(wall)
             && without_wait.is_none_or(|known| known.verdict != wall.verdict)
         {
             wall.verdict = Verdict::Undecided;

@@ -1,10 +1,10 @@
 //! The distribution of each metric of a cell.
 
-use super::values::sessions;
+use super::values::Sessions;
 use super::{ALPHA, CellSummary, Percentile, Summary, answers};
 use crate::metric::{METRICS, unit};
-use crate::run::{Cell, Run, Sample};
-use crate::stats::{nearest_rank, percentile_interval};
+use crate::run::{Cell, Pass, Run, Sample};
+use crate::stats::{Pooled, nearest_rank};
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 
@@ -14,9 +14,10 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
     let custom = cell.values.keys().map(String::as_str);
     let custom = custom.filter(|name| METRICS.iter().all(|metric| metric.name != *name));
     let taken_in_vain = |s: &&Sample| !s.warm_up && s.not_counted.is_some();
+    let counted = Counted::new(cell);
     CellSummary {
         cell: index,
-        metrics: known.chain(custom).filter_map(|name| summary(cell, name)).collect(),
+        metrics: known.chain(custom).filter_map(|name| summary(&counted, name)).collect(),
         not_counted: cell.samples.iter().filter(taken_in_vain).count(),
         pareto,
         answer: answers::answer(cell).map(str::to_owned),
@@ -25,19 +26,60 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
 }
 
 /// None if no counted sample has the metric.
-fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
-    let sorted = sorted(cell, metric);
-    let sessions = sessions(cell.counted(metric));
+fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
+    let places = counted.of(metric);
+    let sessions = Sessions::new(places.iter().map(|(place, value)| (place.session, *value)));
+    let sessions = sessions.slices();
+    let pooled = Pooled::new(&sessions);
+    let sorted = pooled.sorted();
     let n = sorted.len();
     Some(Summary {
         metric: metric.to_owned(),
         unit: unit(metric),
         n,
         sessions: sessions.len(),
-        ops: most_ops(cell, metric),
+        ops: places.iter().map(|(place, _)| place.ops).max().unwrap_or(1),
         constant: n > 1 && sorted[0] >= sorted[n - 1],
-        percentiles: percentiles(&sessions)?,
+        percentiles: percentiles(&pooled)?,
     })
+}
+
+/// The samples of a cell that count, found once for all of its metrics.
+struct Counted<'a> {
+    cell: &'a Cell,
+    timing: Vec<Place>,
+    counting: Vec<Place>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    index: usize,
+    session: u32,
+    ops: u64,
+}
+
+impl Counted<'_> {
+    fn new(cell: &Cell) -> Counted<'_> {
+        let of_pass = |pass: Pass| {
+            let samples = cell.samples.iter().enumerate();
+            let samples = samples.filter(|(_, sample)| sample.counts_in(pass));
+            let place =
+                |(index, s): (usize, &Sample)| Place { index, session: s.session, ops: s.ops };
+            samples.map(place).collect()
+        };
+        Counted { cell, timing: of_pass(Pass::Timing), counting: of_pass(Pass::Counting) }
+    }
+
+    /// The same as [`Cell::counted`].
+    fn of(&self, metric: &str) -> Vec<(Place, f64)> {
+        let column = self.cell.values.get(metric).map_or(&[][..], Vec::as_slice);
+        let values = |places: &[Place]| -> Vec<(Place, f64)> {
+            let value = |place: &Place| Some((*place, *column.get(place.index)?));
+            places.iter().filter_map(value).filter(|(_, value)| !value.is_nan()).collect()
+        };
+        let counting = values(&self.counting);
+        if counting.is_empty() { values(&self.timing) } else { counting }
+    }
 }
 
 /// Maximum number of operations per sample.
@@ -46,13 +88,10 @@ pub(super) fn most_ops(cell: &Cell, metric: &str) -> u64 {
 }
 
 /// p0 p25 p50 p75 p90 p99 p100; none if there are no values.
-pub(super) fn percentiles(sessions: &[Vec<f64>]) -> Option<Vec<Percentile>> {
-    let mut values = sessions.concat();
-    values.sort_unstable_by(f64::total_cmp);
+pub(super) fn percentiles(pooled: &Pooled<'_>) -> Option<Vec<Percentile>> {
     let percentile = |p: f64| {
-        let (low, high) = percentile_interval(sessions, p, ALPHA);
-        let value = values[nearest_rank(values.len(), p)? - 1];
-        Some(Percentile { p, value, low, high })
+        let (low, high) = pooled.interval(p, ALPHA);
+        Some(Percentile { p, value: pooled.percentile(p)?, low, high })
     };
     PERCENTILES.into_iter().map(percentile).collect()
 }
@@ -62,10 +101,4 @@ pub(super) fn middle(cell: &Cell, metric: &str) -> Option<f64> {
     let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
     let rank = nearest_rank(values.len(), 50.0)?;
     Some(*values.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
-}
-
-fn sorted(cell: &Cell, metric: &str) -> Vec<f64> {
-    let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values
 }

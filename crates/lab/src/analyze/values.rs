@@ -1,7 +1,5 @@
 //! The values of a cell as a whole: one value per session, in logs.
 
-use std::collections::BTreeMap;
-
 use crate::metric::WALL;
 use crate::run::{Cell, Sample};
 use crate::stats::{RUNS_A_SIDE, median, pseudomedian};
@@ -62,11 +60,38 @@ fn logs<'a>(cell: &'a Cell, metric: &'a str) -> Result<Vec<(&'a Sample, f64)>, S
 
 /// The values of each session.
 pub(super) fn sessions<'a>(counted: impl Iterator<Item = (&'a Sample, f64)>) -> Vec<Vec<f64>> {
-    let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (sample, value) in counted {
-        sessions.entry(sample.session).or_default().push(value);
+    let counted = counted.map(|(sample, value)| (sample.session, value));
+    Sessions::new(counted).slices().into_iter().map(<[f64]>::to_vec).collect()
+}
+
+/// The values of all sessions, one session after the other.
+pub(super) struct Sessions {
+    values: Vec<f64>,
+    /// By session, where its values end.
+    ends: Vec<usize>,
+}
+
+impl Sessions {
+    /// From values with the numbers of their sessions.
+    pub(super) fn new(counted: impl Iterator<Item = (u32, f64)>) -> Sessions {
+        let mut counted: Vec<(u32, f64)> = counted.collect();
+        // Those of a run are nearly always in order, which is known faster than sorted.
+        if !counted.is_sorted_by_key(|(session, _)| *session) {
+            counted.sort_by_key(|(session, _)| *session);
+        }
+        let lens = counted.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len);
+        let ends = lens.scan(0, |end, len| {
+            *end += len;
+            Some(*end)
+        });
+        let ends = ends.collect();
+        Sessions { values: counted.into_iter().map(|(_, value)| value).collect(), ends }
     }
-    sessions.into_values().collect()
+
+    pub(super) fn slices(&self) -> Vec<&[f64]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.values[start..*end]).collect()
+    }
 }
 
 /// [`numbered_log_ratios`] without the numbers of the sessions.

@@ -29,6 +29,10 @@ pub(crate) struct Shim {
     tally: NonNull<Tally>,
 }
 
+// SAFETY: the mapping belongs to the process and not to a thread, only its owner unmaps it, and all
+// fields of the tally are atomic.
+unsafe impl Send for Shim {}
+
 impl Shim {
     pub(crate) fn new() -> Result<Shim, String> {
         if LIBRARY.is_empty() {

@@ -1,6 +1,7 @@
 //! The definition of an experiment: an `Experiment` is a job, its params and the methods that
 //! compete.
 
+mod ending;
 mod printed_metric;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+pub use self::ending::Ending;
 pub use self::printed_metric::PrintedMetric;
 use crate::param::{Param, Point, Value};
 use crate::run::Role;
@@ -47,6 +49,9 @@ pub struct Data {
     pub directory: Option<PathBuf>,
     /// The number of bytes that every contender must deliver per operation, where the job fixes it.
     pub payload_bytes: Option<u64>,
+    /// Whether the methods do nothing but read the files, each at its own speed, so that no method
+    /// can notice that another one runs: several are then prepared for counting at the same time.
+    pub is_only_read: bool,
     /// Doubts about the data, which become notes of the run.
     pub notes: Vec<String>,
     /// The work that is done when the run has ended, for whatever reason.
@@ -56,27 +61,6 @@ pub struct Data {
     pub unfit: Option<String>,
     /// A value that is dropped when the run has ended, such as a temporary directory.
     pub guard: Option<Box<dyn Any>>,
-}
-
-/// Work that is done once: on an explicit call of [`Ending::end`], else on drop.
-#[derive(Default)]
-pub struct Ending(Option<Box<dyn FnOnce() -> Result<()>>>);
-
-impl Ending {
-    pub fn new(work: impl FnOnce() -> Result<()> + 'static) -> Ending {
-        Ending(Some(Box::new(work)))
-    }
-
-    pub fn end(&mut self) -> Result<()> {
-        self.0.take().map_or(Ok(()), |work| work())
-    }
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        // A caller that needs the result calls `end` itself.
-        let _ = self.end();
-    }
 }
 
 /// One way to do the job.
@@ -213,6 +197,11 @@ pub enum How {
 impl How {
     pub fn worker(argv: impl IntoIterator<Item = impl Into<String>>) -> How {
         How::Worker { argv: argv.into_iter().map(Into::into).collect() }
+    }
+
+    /// Whether all that is known to run is a process of the experiment, and no command or hook.
+    pub fn is_one_process(&self) -> bool {
+        matches!(self, How::BuiltIn(_) | How::Worker { .. })
     }
 
     /// Whether the method is timed from outside.

@@ -21,16 +21,21 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn start(
+    /// Starts the process, whose hello is awaited when it prepares.
+    pub(super) fn spawn(
         argv: &[String],
         limits: &Limits,
-        arguments: &Point,
+        other_variables: Option<(&'static str, String)>,
     ) -> Result<Worker, RunError> {
         let shim = Shim::new().map_err(RunError::Failed)?;
-        let mut worker = WorkerClient::start(argv, &variables(&shim), limits.clone())?;
-        worker.prepare(arguments)?;
-        shim.counts_still(worker.pid()).map_err(RunError::Failed)?;
+        let variables: Vec<_> = variables(&shim).into_iter().chain(other_variables).collect();
+        let worker = WorkerClient::spawn(argv, &variables, limits.clone())?;
         Ok(Worker { worker, shim })
+    }
+
+    pub(super) fn prepare(&mut self, arguments: &Point) -> Result<(), RunError> {
+        self.worker.prepare(arguments)?;
+        self.shim.counts_still(self.worker.pid()).map_err(RunError::Failed)
     }
 
     pub(super) fn count(&mut self, n: u64, ops: u64) -> Result<Counts, RunError> {

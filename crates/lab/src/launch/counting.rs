@@ -72,9 +72,7 @@ pub(super) struct Foreign {
     sources: Sources,
     outside: Result<Outside, String>,
     of_protocol: Option<u64>,
-    argv: Vec<String>,
     peak_of: PeakOf,
-    limits: Limits,
     allocations: Result<allocations::Worker, String>,
 }
 
@@ -82,20 +80,17 @@ impl Foreign {
     pub(super) fn new(
         worker: WorkerClient,
         sources: &Sources,
-        argv: Vec<String>,
         peak_of: PeakOf,
-        limits: Limits,
-    ) -> Foreign {
-        Foreign {
+        allocations: Result<allocations::Worker, RunError>,
+    ) -> Result<Foreign, RunError> {
+        Ok(Foreign {
             worker,
             sources: sources.clone(),
             outside: Err(String::new()),
             of_protocol: None,
-            argv,
             peak_of,
-            limits,
-            allocations: Err(String::new()),
-        }
+            allocations: allocations::or_why(allocations)?,
+        })
     }
 
     fn count_events(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
@@ -136,8 +131,11 @@ impl CountingRunner for Foreign {
         let ready = self.worker.prepare(arguments)?;
         count::settle(self.worker.pid());
         self.outside = Outside::new(&self.sources, self.worker.pid());
-        let started = allocations::Worker::start(&self.argv, &self.limits, arguments);
-        self.allocations = allocations::or_why(started)?;
+        if let Ok(worker) = &mut self.allocations
+            && let Err(why) = allocations::or_why(worker.prepare(arguments))?
+        {
+            self.allocations = Err(why);
+        }
         Ok(ready)
     }
 

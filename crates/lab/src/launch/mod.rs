@@ -93,7 +93,7 @@ impl Launch for Launcher {
         let limits = self.limits();
         let mut variables = vec![(COUNTING_VARIABLE, sources.to_variable())];
         variables.extend(digest_variable(has_digest));
-        let started = |argv: &[String]| WorkerClient::start(argv, &variables, limits.clone());
+        let started = |argv: &[String]| WorkerClient::spawn(argv, &variables, limits.clone());
         Ok(match &method.how {
             How::BuiltIn(_) => {
                 Box::new(counting::BuiltIn::new(started(&self.worker(experiment, method))?))
@@ -103,7 +103,9 @@ impl Launch for Launcher {
                 let is_own = argv.first().is_some_and(|first| self.program == Path::new(first));
                 let peak_of =
                     if is_own { counting::PeakOf::Children } else { counting::PeakOf::All };
-                Box::new(counting::Foreign::new(worker, sources, argv.clone(), peak_of, limits))
+                let known = digest_variable(has_digest);
+                let allocations = allocations::Worker::spawn(argv, &limits, known);
+                Box::new(counting::Foreign::new(worker, sources, peak_of, allocations)?)
             }
             How::Command(command) => {
                 Box::new(counting::Program::new(command.clone(), sources, limits))

@@ -21,7 +21,7 @@ pub trait Launch {
         has_digest: bool,
     ) -> Result<Box<dyn Runner>, RunError>;
 
-    /// Starts a method for the counting pass.
+    /// Starts a method for the counting pass. Whether it has started is known after its `prepare`.
     fn start_counting(
         &mut self,
         experiment: &str,
@@ -43,6 +43,12 @@ pub trait Runner {
     /// Waits until its process has started, so that the processes of a session can start at the
     /// same time.
     fn started(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    /// Lets its process begin to prepare, so that several can do so at the same time; where that is
+    /// not possible it does nothing. [`Runner::prepare`] must follow, with the same arguments.
+    fn begin_to_prepare(&mut self, _arguments: &Point) -> Result<(), RunError> {
         Ok(())
     }
 
@@ -68,8 +74,9 @@ pub trait Runner {
     fn bye(&mut self);
 }
 
-/// A method that was started for counting and is set up for one point.
-pub trait CountingRunner {
+/// A method that was started for counting and is set up for one point. Its process is started by
+/// the thread that has the run, and may be used by another.
+pub trait CountingRunner: Send {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
 
     /// Called directly before each of the following, with its number.

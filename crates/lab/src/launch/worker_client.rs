@@ -30,6 +30,8 @@ pub(super) struct WorkerClient {
     hello_ns: u64,
     limits: Limits,
     is_built_in: bool,
+    /// Whether it has begun to prepare.
+    is_preparing: bool,
     /// Whether its last sample had them.
     has_own_switches: bool,
 }
@@ -71,6 +73,7 @@ impl WorkerClient {
             hello_ns: 0,
             limits,
             is_built_in: argv.get(1).is_some_and(|word| word == BUILT_IN),
+            is_preparing: false,
             has_own_switches: false,
         })
     }
@@ -176,9 +179,18 @@ impl Runner for WorkerClient {
         Ok(())
     }
 
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+    fn begin_to_prepare(&mut self, arguments: &Point) -> Result<(), RunError> {
         self.started()?;
         self.send(&Order::prepare(arguments))?;
+        self.is_preparing = true;
+        Ok(())
+    }
+
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        if !std::mem::take(&mut self.is_preparing) {
+            self.started()?;
+            self.send(&Order::prepare(arguments))?;
+        }
         match self.receive()? {
             Reply::Ready { digest } => Ok(Ready { language: self.language.clone(), digest }),
             other => Err(out_of_turn("ready", &other)),

@@ -1,5 +1,7 @@
 //! The state that the three passes over a run (the sessions, the counting, the timeline) share.
 
+use std::thread::available_parallelism;
+
 use anyhow::Result;
 
 use super::job::{Job, Progress, Record};
@@ -75,7 +77,31 @@ impl Position {
     }
 }
 
+/// A method may hold this many times the bytes of its files in memory: a decoded document is some
+/// times as large as its text, and a runtime keeps what it will not collect yet.
+const MEMORY_FACTOR: u64 = 16;
+
 impl<'a> Bench<'a> {
+    /// Whether methods may work on this point at the same time while no sample is taken: they only
+    /// read, so that none of them can notice another. In a cold run the files of all are evicted.
+    pub(super) fn allows_several(&self, point: usize) -> bool {
+        self.data[point].is_only_read && self.run.plan.cache != CacheState::Cold
+    }
+
+    /// The number of methods that may then work at the same time: one for each CPU, unless the
+    /// memory that they may need is not available.
+    pub(super) fn most_at_once(&self) -> usize {
+        let cpus = available_parallelism().map_or(1, usize::from);
+        let len = |data: &Data| -> u64 {
+            let files = data.files.iter().filter_map(|file| file.metadata().ok());
+            files.map(|file| file.len()).sum()
+        };
+        let largest = self.data.iter().map(len).max().unwrap_or_default();
+        let needed = largest.saturating_mul(MEMORY_FACTOR).max(1);
+        let fitting = cache::available_bytes().map_or(1, |bytes| bytes / needed);
+        cpus.min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1)
+    }
+
     /// Called before every long operation.
     pub(crate) fn check_stop(&self) -> Result<(), Halt> {
         if self.stop.signal().is_some() { Err(Halt::Stopped) } else { Ok(()) }

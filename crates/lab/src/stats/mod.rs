@@ -23,7 +23,7 @@ pub use looks::{LOOKS, Look, last_look, p_of_all_looks};
 pub use moments::{Moments, moments};
 pub use noise::{Modes, Start, another_session, half_difference, start, two_modes};
 pub use paired::{Shift, hodges_lehmann, pseudomedian};
-pub use percentile::{nearest_rank, percentile_interval, rank_interval};
+pub use percentile::{Pooled, nearest_rank, percentile_interval, rank_interval};
 pub use plateau::{Plateau, plateaus};
 pub use power::{FOUND, shift_found_by_each, shift_found_from_baseline};
 pub use sessions::{SESSIONS_NEEDED, by_session, of_values};
@@ -34,12 +34,16 @@ pub use walsh::Walsh;
 
 /// The median; of an even number of values the mean of the middle two. NaN if there are none.
 pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let n = sorted.len();
+    median_of(&mut values.to_vec())
+}
+
+/// The same of values that may be sorted for it.
+fn median_of(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let n = values.len();
     match n {
         0 => f64::NAN,
-        _ if n % 2 == 1 => sorted[n / 2],
-        _ => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+        _ if n % 2 == 1 => values[n / 2],
+        _ => f64::midpoint(values[n / 2 - 1], values[n / 2]),
     }
 }

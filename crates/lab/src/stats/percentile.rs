@@ -4,7 +4,7 @@
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
-use super::median;
+use super::median_of;
 use super::sessions::{SESSIONS_NEEDED, students};
 
 /// The interval of the percentile at 1 − α; a bound is None where it is not known.
@@ -22,29 +22,64 @@ pub fn percentile_interval(
     p: f64,
     alpha: f64,
 ) -> (Option<f64>, Option<f64>) {
-    let taken: Vec<&[f64]> =
-        sessions.iter().map(Vec::as_slice).filter(|session| !session.is_empty()).collect();
-    let mut sorted = taken.concat();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let is_middle = p.total_cmp(&50.0).is_eq();
-    let single = taken.iter().all(|session| session.len() == 1);
-    if taken.len() == 1 || single {
-        let (low, high) = rank_interval(sorted.len(), p, alpha);
-        if !is_middle || low.is_some() || taken.len() == 1 {
-            let at = |rank: usize| sorted[rank - 1];
-            return (low.map(at), high.map(at));
-        }
+    Pooled::new(sessions).interval(p, alpha)
+}
+
+/// The samples of all sessions, sorted once for all percentiles.
+pub struct Pooled<'a> {
+    /// Those that have samples.
+    sessions: Vec<&'a [f64]>,
+    sorted: Vec<f64>,
+}
+
+impl<'a> Pooled<'a> {
+    pub fn new<S: AsRef<[f64]>>(sessions: &'a [S]) -> Pooled<'a> {
+        let sessions = sessions.iter().map(AsRef::as_ref).filter(|session| !session.is_empty());
+        let sessions: Vec<&[f64]> = sessions.collect();
+        let mut sorted = sessions.concat();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Pooled { sessions, sorted }
     }
-    match taken.len() {
-        0..SESSIONS_NEEDED => (None, None),
-        _ if is_middle => of_medians(&taken, &sorted, alpha).unzip(),
-        _ => of_worth(&taken, &sorted, p, alpha),
+
+    /// The samples in ascending order.
+    pub fn sorted(&self) -> &[f64] {
+        &self.sorted
+    }
+
+    /// The percentile, which is a sample; none if there are none.
+    pub fn percentile(&self, p: f64) -> Option<f64> {
+        Some(self.sorted[nearest_rank(self.sorted.len(), p)? - 1])
+    }
+
+    /// The same as [`percentile_interval`].
+    pub fn interval(&self, p: f64, alpha: f64) -> (Option<f64>, Option<f64>) {
+        let Pooled { sessions, sorted } = self;
+        let is_middle = p.total_cmp(&50.0).is_eq();
+        let single = sessions.iter().all(|session| session.len() == 1);
+        if sessions.len() == 1 || single {
+            let (low, high) = rank_interval(sorted.len(), p, alpha);
+            if !is_middle || low.is_some() || sessions.len() == 1 {
+                let at = |rank: usize| sorted[rank - 1];
+                return (low.map(at), high.map(at));
+            }
+        }
+        match sessions.len() {
+            0..SESSIONS_NEEDED => (None, None),
+            _ if is_middle => of_medians(sessions, sorted, alpha).unzip(),
+            _ => of_worth(sessions, sorted, p, alpha),
+        }
     }
 }
 
 /// Student's interval of the sessions' medians, extended to contain the p50 of all samples.
 fn of_medians(sessions: &[&[f64]], sorted: &[f64], alpha: f64) -> Option<(f64, f64)> {
-    let mut medians: Vec<f64> = sessions.iter().map(|session| median(session)).collect();
+    let mut buffer = Vec::new();
+    let medians = sessions.iter().map(|session| {
+        buffer.clear();
+        buffer.extend_from_slice(session);
+        median_of(&mut buffer)
+    });
+    let mut medians: Vec<f64> = medians.collect();
     let middle = sorted[nearest_rank(sorted.len(), 50.0)? - 1];
     if medians.iter().all(|x| x.total_cmp(&middle).is_eq()) {
         return Some((middle, middle));

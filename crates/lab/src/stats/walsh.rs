@@ -16,8 +16,7 @@ pub struct Walsh {
 impl Walsh {
     /// None if there is no value, or one that is not a number of ordinary size.
     pub fn new(values: &[f64]) -> Option<Walsh> {
-        let ordinary = |x: &f64| x.abs() < f64::MAX / 4.0;
-        if values.is_empty() || !values.iter().all(ordinary) {
+        if values.is_empty() || !values.iter().copied().all(is_ordinary) {
             return None;
         }
         let mut sorted = values.to_vec();
@@ -110,6 +109,11 @@ impl Walsh {
         }
         sums
     }
+}
+
+/// Whether sums of two such numbers are finite.
+pub(super) fn is_ordinary(x: f64) -> bool {
+    x.abs() < f64::MAX / 4.0
 }
 
 /// The number with equally many representable numbers between it and each bound.

@@ -10,17 +10,10 @@ use lab::measure::{Job, new_run};
 use lab::param::Point;
 use lab::run::{Cell, Pass, Plan, Run, Status};
 
-use crate::script::{
-    GOOD, HANG_LIMIT_NS, cell, experiment, go, go_on, method, plan, run, run_with, script,
-};
+use crate::script::{GOOD, cell, experiment, go, go_on, job, method, plan, run, run_with, script};
 
 fn counted(methods: Vec<Method>, counting: u32) -> Run {
     run(methods, Plan { counting, ..plan(3) })
-}
-
-/// The worker with this job.
-fn job(text: &str) -> String {
-    GOOD.replace("go)", &format!("go) {text};"))
 }
 
 fn syscalls(cell: &Cell) -> Vec<f64> {
@@ -183,18 +176,6 @@ fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
     assert_eq!(cell(&run, "good").n(Pass::Counting), 2);
     assert_eq!(cell(&run, "once").n(Pass::Counting), 0);
     assert!((1..5).contains(&cell(&run, "later").n(Pass::Counting)));
-}
-
-#[test]
-fn a_child_that_hangs_while_it_is_watched_is_killed() {
-    let hang = GOOD.replace("go)", "go) [ -n \"${BYTELAB_COUNTING+x}\" ] && sleep 60;");
-    let plan = Plan { counting: 2, sample_limit_ns: HANG_LIMIT_NS, ..plan(2) };
-    let run = run(vec![script("a", &hang)], plan);
-    let cell = cell(&run, "a");
-    assert_eq!((&cell.status, cell.n(Pass::Counting)), (&Status::Measured, 0));
-    let about =
-        |note: &lab::run::Warning| note.to_string().contains("no answer within 3 s, killed");
-    assert!(run.notes.iter().any(about), "{:?}", run.notes);
 }
 
 #[test]

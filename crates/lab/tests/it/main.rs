@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 
 mod allocations;
+mod at_once;
 mod bad_children;
 mod children;
 mod counting;

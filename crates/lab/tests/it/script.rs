@@ -18,6 +18,11 @@ pub(crate) const GOOD: &str = r#"
         esac
     done"#;
 
+/// The worker with this job.
+pub(crate) fn job(text: &str) -> String {
+    GOOD.replace("go)", &format!("go) {text};"))
+}
+
 pub(crate) fn experiment() -> Experiment {
     Experiment {
         name: "scripts",

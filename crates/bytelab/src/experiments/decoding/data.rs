@@ -37,7 +37,7 @@ pub(super) fn data(point: &Point, dir: &Path, _: &Stop) -> Result<Data> {
     arguments.set("file", name);
     arguments.set("pointer", pointer(&tree).as_str());
     arguments.set("typed", if is_people(&tree) { "people" } else { "no" });
-    Ok(Data { arguments, files: vec![path], ..Data::default() })
+    Ok(Data { arguments, files: vec![path], is_only_read: true, ..Data::default() })
 }
 
 fn made(point: &Point, dir: &Path) -> Result<(PathBuf, Vec<u8>)> {

@@ -46,6 +46,8 @@ pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     Ok(Data {
         arguments,
         files,
+        // How a socket's bytes arrive depends on who else runs.
+        is_only_read: server.is_none(),
         payload_bytes: Some(size * parallel),
         guard: server.map(|server| Box::new(server) as Box<dyn Any>),
         ..Data::default()

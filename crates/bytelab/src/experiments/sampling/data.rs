@@ -44,7 +44,7 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
     let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
     arguments.set("file", text);
     arguments.set("records", records);
-    Ok(Data { arguments, files: vec![path], ..Data::default() })
+    Ok(Data { arguments, files: vec![path], is_only_read: true, ..Data::default() })
 }
 
 /// What the file consists of.

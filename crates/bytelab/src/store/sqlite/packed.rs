@@ -64,7 +64,12 @@ pub(super) fn unpack(answers: &[String], reasons: &[String], data: &[u8]) -> Res
             answer: text(answers, answer.get(i))?,
         })
     };
-    flags.iter().enumerate().map(sample).collect()
+    // A collected result would not know its length, and take up to twice the memory.
+    let mut samples = Vec::with_capacity(n);
+    for place in flags.iter().enumerate() {
+        samples.push(sample(place)?);
+    }
+    Ok(samples)
 }
 
 /// A sample of each answer, or one without an answer. It has nothing else of a sample.

@@ -1,6 +1,6 @@
 //! Converts rows of the store to runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use lab::run::{Cell, Listed, Machine, Run, SCHEMA, Sample};
@@ -18,8 +18,9 @@ pub(super) fn load(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
 }
 
 /// The same with all samples of this method, but only this metric of it, and with one sample of
-/// each answer of the other methods. The two metrics of its start show what kind of method it is,
-/// by which older definitions of metrics differ.
+/// each answer of the other methods. Whether it has the two metrics of its start shows what kind of
+/// method it is, by which older definitions of metrics differ: their columns are there, without
+/// values.
 pub(super) fn load_method(
     transaction: &Transaction<'_>,
     number: i64,
@@ -34,15 +35,20 @@ pub(super) fn load_method(
     let mut of_cell = transaction.prepare_cached(
         "SELECT data FROM cell_metric WHERE run = ?1 AND cell = ?2 AND name = ?3",
     )?;
+    let mut is_there = transaction
+        .prepare_cached("SELECT 1 FROM cell_metric WHERE run = ?1 AND cell = ?2 AND name = ?3")?;
     let cells = run.cells.iter_mut().enumerate().filter(|(_, cell)| cell.method == method);
     for (position, cell) in cells {
-        for name in BTreeSet::from([metric, "startup_ns", "prepare_ns"]) {
-            let mut rows = of_cell.query(params![number, position, name])?;
-            if let Some(row) = rows.next()? {
-                let values = packed::unpack_values(row.get_ref(0)?.as_blob()?, cell.samples.len());
-                let values = values.with_context(|| format!("cell {position}"))?;
-                cell.values.insert(name.to_owned(), values);
+        for name in ["startup_ns", "prepare_ns"] {
+            if is_there.exists(params![number, position, name])? {
+                cell.values.insert(name.to_owned(), Vec::new());
             }
+        }
+        let mut rows = of_cell.query(params![number, position, metric])?;
+        if let Some(row) = rows.next()? {
+            let values = packed::unpack_values(row.get_ref(0)?.as_blob()?, cell.samples.len());
+            let values = values.with_context(|| format!("cell {position}"))?;
+            cell.values.insert(metric.to_owned(), values);
         }
     }
     read_rows(transaction, number, &mut run)?;

@@ -18,12 +18,12 @@ pub use self::gate::gate;
 pub use self::refuse::refusal;
 use super::compare::{RELEVANT_PERCENT, verdict};
 use super::family::{all_have_it, measures};
-use super::values::{self, absolute, mean, relative};
+use super::values::{Sessions, absolute, mean, relative};
 use super::{ALPHA, Percentile, Verdict, summary};
 use crate::metric::{Better, CPU, METRICS, Metric, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
 use crate::run::{Cell, Role, Run};
-use crate::stats::{self, RUNS_A_SIDE, Shift};
+use crate::stats::{self, Pooled, RUNS_A_SIDE, Shift};
 
 /// Two sides of one experiment. Derived, never stored.
 #[derive(Clone, Debug, Serialize)]
@@ -177,9 +177,12 @@ fn deciding<'a>(matches: &'a [Match<'_>]) -> HashMap<&'a Point, &'static str> {
 }
 
 fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
-    let sessions = values::sessions(side.iter().flat_map(|(_, cell)| cell.counted(metric)));
-    let n = sessions.iter().map(Vec::len).sum();
-    let mut percentiles = summary::percentiles(&sessions)?;
+    let counted = side.iter().flat_map(|(_, cell)| cell.counted(metric));
+    let sessions = Sessions::new(counted.map(|(sample, value)| (sample.session, value)));
+    let sessions = sessions.slices();
+    let pooled = Pooled::new(&sessions);
+    let n = pooled.sorted().len();
+    let mut percentiles = summary::percentiles(&pooled)?;
     if side.len() > 1 {
         for percentile in &mut percentiles {
             (percentile.low, percentile.high) = (None, None);

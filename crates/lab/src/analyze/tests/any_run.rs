@@ -3,6 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::analyze::compare::Pair;
+use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
+use crate::run::Design;
 
 fn any_value() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -93,5 +96,26 @@ proptest! {
         }
         prop_assert!(analysis.notes.iter().all(|note| !note.to_string().contains('\n')));
         prop_assert!(serde_json::to_string(&analysis).is_ok());
+    }
+
+    #[test]
+    fn what_decides_is_the_same_with_and_without_the_other_comparisons(
+        cells in prop::collection::vec(any_cell(), 2..4),
+        is_fixed: bool,
+        sessions in 1u32..4,
+    ) {
+        let mut run = run(cells);
+        run.plan.design = if is_fixed { Design::Fixed } else { Design::Sequential };
+        run.plan.sessions = sessions;
+        let point = Point::default();
+        for (cell, reference) in [(0, 1), (1, 0)] {
+            let pair = Pair { run: &run, point: &point, cell, reference, alpha: 0.3 };
+            for deciding in [WALL, WALL_LESS_WAIT, CPU] {
+                let all = pair.comparisons(deciding);
+                let expected = all.iter().find(|comparison| comparison.decides).unwrap();
+                let found = pair.decision(deciding);
+                prop_assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+            }
+        }
     }
 }

@@ -1,9 +1,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::preparing::{Started, start_each};
 use super::*;
 use crate::experiment::Data;
 use crate::launch::{RawSample, Ready};
+use crate::measure::batch::{Batch, shared_ops};
 use crate::param::Point;
 
 /// The result for a file of 1000 bytes of which `payload_bytes` are delivered, if that is known.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use lab::run::{Run, Sample};
+use lab::run::{Design, Run, Sample};
 use rusqlite::Connection;
 
 use super::super::{Sqlite, Store, reading};
@@ -17,6 +17,8 @@ fn run_of(rounds: u32, label: u32) -> Run {
     run.started =
         format!("2026-01-02T{:02}:{:02}:{:02}Z", label / 3600, label / 60 % 60, label % 60);
     run.complete = true;
+    run.plan = lab::run::Plan { imported: None, design: Design::Fixed, ..run.plan };
+    run.plan.sessions = rounds.div_ceil(5);
     let cell = run.cells.swap_remove(0);
     run.cells =
         (0..20).map(|i| lab::run::Cell { method: format!("m{i}"), ..cell.clone() }).collect();
@@ -25,7 +27,9 @@ fn run_of(rounds: u32, label: u32) -> Run {
             let session = round / 5;
             let sample = suite::new_sample(round % 2 + 5, i as u32);
             let sample = Sample { session, round: round % 5, warm_up: false, ..sample };
-            cell.push(sample, &suite::new_values(round % 97 + label % 7));
+            // No two methods alike, and none at 0.
+            let noise = (round * 7 + i as u32 * 13) % 97;
+            cell.push(sample, &suite::new_values(noise + label % 7 + 1));
         }
     }
     run

@@ -1,0 +1,181 @@
+//! A cell that is being counted: its process, and what is counted of it. It knows nothing of the
+//! run, so that several cells can be counted by a thread each.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::cache;
+use crate::count::ALLOCATION_METRICS;
+use crate::launch::{Counted, CountingRunner, RunError, Traced};
+use crate::measure::bench::Position;
+use crate::metric::{COUNTING_WALL, SYSCALLS, is_counted_apart, per_operation};
+use crate::param::Point;
+
+/// Tracing this many calls takes some seconds.
+const TRACED_MAX: f64 = 300_000.0;
+
+/// A started cell.
+pub(super) struct Live {
+    pub(super) runner: Box<dyn CountingRunner>,
+    pub(super) arguments: Point,
+    pub(super) ops: u64,
+    /// The number of the last sample.
+    pub(super) n: u64,
+    pub(super) rules: Rules,
+    /// Why its system calls could not be traced.
+    pub(super) untraced: Option<String>,
+}
+
+/// What is counted of a cell.
+pub(super) struct Rules {
+    /// Whether the kernel counts system calls; otherwise every sample that counts is traced.
+    pub(super) counts_syscalls: bool,
+    /// Whether the cell is counted only once, without a warm-up, and never traced.
+    pub(super) is_slow: bool,
+    /// Whether the timing pass has a new process for each sample.
+    pub(super) is_fresh: bool,
+    /// The files that are evicted from the page cache before each sample.
+    pub(super) cold_files: Vec<PathBuf>,
+}
+
+/// What is to be done with a cell.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    /// What comes before the first sample that counts.
+    WarmUp,
+    /// A sample that counts.
+    Count,
+    /// The further samples that belong to it.
+    Complete,
+}
+
+/// The samples that are taken of a cell in one step or two, and then become one in the run.
+pub(super) struct Task {
+    pub(super) cell: usize,
+    pub(super) position: Position,
+    pub(super) live: Live,
+    pub(super) counted: Option<Counted>,
+    pub(super) calls: Option<CallsPerOperation>,
+    pub(super) ended: Result<(), RunError>,
+}
+
+/// The system calls of a traced sample.
+pub(super) struct CallsPerOperation {
+    pub(super) by_name: BTreeMap<String, f64>,
+    pub(super) all: f64,
+}
+
+impl Task {
+    pub(super) fn new(cell: usize, position: Position, live: Live) -> Task {
+        Task { cell, position, live, counted: None, calls: None, ended: Ok(()) }
+    }
+
+    /// Does nothing after a step that failed.
+    pub(super) fn step(mut self, step: Step) -> Task {
+        if self.ended.is_ok() {
+            self.ended = match step {
+                Step::WarmUp => self.warm_up(),
+                Step::Count => self.count(),
+                Step::Complete => self.complete(),
+            };
+        }
+        self
+    }
+
+    /// The first sample of a process does work that later samples need not repeat. The second one
+    /// collects the calls by name, unless all later samples do so.
+    fn warm_up(&mut self) -> Result<(), RunError> {
+        self.live.runner.prepare(&self.live.arguments)?;
+        if self.live.rules.is_slow {
+            let why = "a sample takes too long to look at each of its calls";
+            self.live.untraced = Some(why.to_owned());
+            return Ok(());
+        }
+        self.count()?;
+        self.count_allocations()?;
+        if !self.live.rules.counts_syscalls {
+            return Ok(());
+        }
+        let values = self.counted.as_ref().map(values).unwrap_or_default();
+        let calls = values.iter().find(|(name, _)| *name == SYSCALLS).map(|(_, per_op)| *per_op);
+        let calls = calls.unwrap_or_default() * self.live.ops as f64;
+        if calls > TRACED_MAX {
+            let why = format!("{calls:.0} calls are too many to look at each of them");
+            self.live.untraced = Some(why);
+            return Ok(());
+        }
+        self.trace()
+    }
+
+    fn count(&mut self) -> Result<(), RunError> {
+        let Live { runner, ops, n, rules, .. } = &mut self.live;
+        for file in &rules.cold_files {
+            // The proof of the timing pass detects files that could not be evicted.
+            let _ = cache::evict(file);
+        }
+        *n += 1;
+        runner.before(*n)?;
+        let mut counted = runner.count(*n, *ops)?;
+        // The first sample of a process takes a different time from those after it.
+        counted.same_interval &= !rules.is_fresh;
+        self.counted = Some(counted);
+        Ok(())
+    }
+
+    fn complete(&mut self) -> Result<(), RunError> {
+        self.count_allocations()?;
+        let Rules { counts_syscalls, is_slow, .. } = self.live.rules;
+        if counts_syscalls || is_slow { Ok(()) } else { self.trace() }
+    }
+
+    /// The allocations come from a separate sample, unless the method reports them itself: the
+    /// figures of a runtime about itself are more accurate than those seen from outside. Without
+    /// them there is no sample.
+    fn count_allocations(&mut self) -> Result<(), RunError> {
+        let Some(mut counted) = self.counted.take() else { return Ok(()) };
+        let own = |name: &String| ALLOCATION_METRICS.contains(&name.as_str());
+        if !counted.done.metrics.iter().any(|(name, _)| own(name)) {
+            let Live { runner, ops, n, .. } = &mut self.live;
+            runner.before(*n)?;
+            counted.counts.extend(runner.allocations(*n, *ops)?);
+        }
+        self.counted = Some(counted);
+        Ok(())
+    }
+
+    /// Traces each call of a sample that is not kept.
+    fn trace(&mut self) -> Result<(), RunError> {
+        let Live { runner, ops, n, untraced, .. } = &mut self.live;
+        *n += 1;
+        runner.before(*n)?;
+        let Traced { done, calls } = runner.trace(*n, *ops)?;
+        match calls {
+            Ok(calls) => {
+                let per_op = |n: u64| n as f64 / done.ops as f64;
+                let all = per_op(calls.values().sum());
+                let by_name = calls.into_iter().map(|(name, n)| (name, per_op(n))).collect();
+                self.calls = Some(CallsPerOperation { by_name, all });
+            }
+            Err(why) => *untraced = Some(why),
+        }
+        Ok(())
+    }
+}
+
+/// The metrics of this pass, per operation: those that were counted from outside, then those that
+/// the method has counted itself.
+pub(super) fn values(counted: &Counted) -> Vec<(&str, f64)> {
+    let done = &counted.done;
+    let ops = done.ops.max(1) as f64;
+    let mut values: Vec<(&str, f64)> =
+        counted.counts.iter().map(|(name, n)| (*name, per_operation(name, *n, done.ops))).collect();
+    for (name, value) in &done.metrics {
+        if is_counted_apart(name) && !values.iter().any(|(known, _)| known == name) {
+            values.push((name, *value));
+        }
+    }
+    if counted.same_interval {
+        values.push((COUNTING_WALL, done.wall_ns as f64 / ops));
+    }
+    values
+}

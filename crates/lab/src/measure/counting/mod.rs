@@ -1,0 +1,303 @@
+//! The counting pass: after all times are taken, it takes some samples per cell in fresh processes
+//! and counts what costs time to count. A failure in this pass loses the counts of a cell and
+//! nothing else.
+//!
+//! A sample that counts is taken while no other one is. What comes before it (the start, the
+//! warm-up, the traced sample) and after it (the allocations) is done for several cells at the same
+//! time where none of them can see what another does.
+
+mod at_once;
+mod explain;
+mod live;
+
+use std::cmp::Reverse;
+use std::{mem, thread};
+
+use self::at_once::Threads;
+use self::live::{Live, Rules, Step, Task, values};
+use super::agreement::agree;
+use super::bench::{Bench, Halt, Position, reason};
+use super::job::Progress;
+use super::order::order;
+use super::schedule;
+use crate::clock;
+use crate::count::Sources;
+use crate::launch::RunError;
+use crate::metric::SYSCALLS;
+use crate::run::{CacheState, Pass, Run, Status};
+
+/// All samples have numbers of four digits, because a worker that reads its orders byte by byte
+/// then makes the same number of system calls for each.
+const FIRST_NUMBER: u64 = 1000;
+
+/// Counts what the plan requires and the run does not have yet, but begins nothing after `ends_ns`.
+pub(super) fn pass(bench: &mut Bench<'_>, ends_ns: u64) -> Result<(), Halt> {
+    if (0..bench.run.cells.len()).all(|cell| samples_left(bench.run, cell) == 0) {
+        return Ok(());
+    }
+    let sources = Sources::look();
+    let earlier = bench.run.cells.iter().flat_map(|cell| &cell.samples);
+    let session = earlier.filter(|s| s.pass == Pass::Counting).map(|s| s.session + 1).max();
+    let cells = bench.run.cells.iter().map(|_| State::Idle).collect();
+    let session = session.unwrap_or(0);
+    let samples_ns = samples_ns(bench.run);
+    let time_limit_ns = bench.run.plan.time_limit_ns;
+    let slow = schedule::slow(&samples_ns, &bench.are_of_reference(), time_limit_ns);
+    let at_once = bench.most_at_once();
+    Counting { bench, ends_ns, sources, session, samples_ns, slow, at_once, cells }.run()
+}
+
+fn samples_left(run: &Run, index: usize) -> usize {
+    let cell = &run.cells[index];
+    if cell.status != Status::Measured || cell.n(Pass::Timing) == 0 {
+        return 0;
+    }
+    let taken = cell.n(Pass::Counting);
+    if agree(cell) { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
+}
+
+/// By cell, how long its first sample took that counts.
+fn samples_ns(run: &Run) -> Vec<u64> {
+    let samples_ns = run.cells.iter().map(|cell| {
+        let mut walls =
+            cell.counted("wall_ns").map(|(sample, wall_ns)| wall_ns * sample.ops as f64);
+        walls.next().unwrap_or_default() as u64
+    });
+    samples_ns.collect()
+}
+
+struct Counting<'a, 'b> {
+    bench: &'a mut Bench<'b>,
+    ends_ns: u64,
+    sources: Sources,
+    session: u32,
+    /// By cell of the run.
+    samples_ns: Vec<u64>,
+    /// By cell of the run: whether it took part once per session. It is counted only once, because
+    /// its counts would take minutes.
+    slow: Vec<bool>,
+    /// The number of cells that may be worked on at the same time.
+    at_once: usize,
+    /// By cell of the run.
+    cells: Vec<State>,
+}
+
+/// The state of a cell of the run in this pass.
+enum State {
+    /// The cell is not counted, or a task has it.
+    Idle,
+    Live(Live),
+    /// Counting of the cell has ended, for this reason.
+    Lost(String),
+}
+
+impl Counting<'_, '_> {
+    fn run(mut self) -> Result<(), Halt> {
+        self.warm_up()?;
+        self.rounds()?;
+        self.explain();
+        for state in &mut self.cells {
+            if let State::Live(live) = state {
+                live.runner.bye();
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts all cells that are to be counted and takes what comes before their first samples.
+    fn warm_up(&mut self) -> Result<(), Halt> {
+        let cells = 0..self.bench.run.cells.len();
+        let cells = cells.filter(|cell| samples_left(self.bench.run, *cell) > 0);
+        let (mut shared, alone): (Vec<usize>, Vec<usize>) =
+            cells.partition(|cell| self.shares_the_machine(*cell));
+        // The longest first, so that none of them is left at the end.
+        shared.sort_by_key(|cell| Reverse(self.samples_ns[*cell]));
+        self.each_at_once(shared, Step::WarmUp, Counting::start)?;
+        for cell in alone {
+            if let Some(task) = self.start(cell)? {
+                self.keep(task.step(Step::WarmUp))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether other cells may be started and warmed up while this one is. What a command or a hook
+    /// of the user does is not known.
+    fn shares_the_machine(&self, cell: usize) -> bool {
+        let Ok((method, point)) = self.bench.method(cell) else { return false };
+        self.at_once > 1 && method.how.is_one_process() && self.bench.allows_several(point)
+    }
+
+    /// Starts the process of a cell. None where there is no time left, or where it cannot be
+    /// started.
+    fn start(&mut self, cell: usize) -> Result<Option<Task>, Halt> {
+        self.bench.check_stop()?;
+        if clock::now_ns() >= self.ends_ns {
+            let why = "no time was left; give more --time, or choose fewer methods";
+            self.cells[cell] = State::Lost(why.to_owned());
+            return Ok(None);
+        }
+        self.bench.preparing(cell);
+        match self.started(cell) {
+            Ok(live) => {
+                let position = Position { round: 0, slot: 0, warm_up: true };
+                Ok(Some(Task::new(cell, position, live)))
+            }
+            Err(ended) => {
+                self.cells[cell] = lost(ended)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn started(&mut self, cell: usize) -> Result<Live, RunError> {
+        let (method, point) = self.bench.method(cell)?;
+        let experiment = self.bench.job.experiment.name;
+        let has_digest = self.bench.has_digest(cell);
+        let launch = &mut self.bench.launch;
+        let runner = launch.start_counting(experiment, method, &self.sources, has_digest)?;
+        let is_cold = self.bench.run.plan.cache == CacheState::Cold;
+        let rules = Rules {
+            counts_syscalls: self.sources.counts_syscalls(),
+            is_slow: self.slow[cell],
+            is_fresh: self.bench.run.plan.fresh,
+            cold_files: if is_cold { self.bench.data[point].files.clone() } else { Vec::new() },
+        };
+        Ok(Live {
+            runner,
+            arguments: self.bench.arguments(method, point),
+            ops: self.bench.ops(cell),
+            n: FIRST_NUMBER,
+            rules,
+            untraced: None,
+        })
+    }
+
+    fn rounds(&mut self) -> Result<(), Halt> {
+        let left: Vec<usize> = (0..self.bench.run.cells.len())
+            .map(|cell| samples_left(self.bench.run, cell))
+            .collect();
+        let at_most = |cell: usize, left: usize| if self.slow[cell] { left.min(1) } else { left };
+        let left: Vec<usize> =
+            left.into_iter().enumerate().map(|(cell, left)| at_most(cell, left)).collect();
+        let rounds = left.iter().max().copied().unwrap_or_default();
+        let last = self.bench.run.cells.iter().flat_map(|cell| &cell.samples);
+        let last = last.filter(|s| s.counts_in(Pass::Counting)).map(|s| s.round).max();
+        let first = last.map_or(1, |last| last + 1);
+        let start_ns = clock::now_ns();
+        for i in 0..rounds {
+            let now_ns = clock::now_ns();
+            let spent_ns = now_ns - start_ns;
+            let half_round_ns = spent_ns.checked_div(i as u64).unwrap_or_default() / 2;
+            let is_over = spent_ns + half_round_ns > self.bench.run.plan.time_limit_ns
+                || now_ns + half_round_ns > self.ends_ns;
+            if i > 0 && is_over {
+                break;
+            }
+            let round = first + i as u32;
+            let progress = Progress::Counting { round: i as u32, rounds: rounds as u32 };
+            self.bench.record.progress(self.bench.run, &progress);
+            // The sessions of the timing pass are numbered from 0.
+            let order = order(self.bench.run.plan.seed, u32::MAX, round, left.len());
+            let takes_part =
+                |cell: &usize| left[*cell] > i && samples_left(self.bench.run, *cell) > 0;
+            self.round(round, order.into_iter().filter(takes_part).collect())?;
+        }
+        Ok(())
+    }
+
+    /// Takes a sample of each of these cells, in this order.
+    fn round(&mut self, round: u32, cells: Vec<usize>) -> Result<(), Halt> {
+        let mut counted = Vec::new();
+        for (slot, cell) in cells.into_iter().enumerate() {
+            self.bench.check_stop()?;
+            if self.is_over() {
+                break;
+            }
+            let Some(live) = self.take_live(cell) else { continue };
+            let position = Position { round, slot: slot as u32, warm_up: false };
+            let task = Task::new(cell, position, live).step(Step::Count);
+            if self.shares_the_machine(cell) {
+                counted.push(task);
+            } else {
+                self.keep(task.step(Step::Complete))?;
+            }
+        }
+        counted.sort_by_key(|task| Reverse(self.samples_ns[task.cell]));
+        self.each_at_once(counted, Step::Complete, |counting, mut task| {
+            counting.bench.check_stop()?;
+            if !counting.is_over() {
+                return Ok(Some(task));
+            }
+            // Without its further samples it is none.
+            task.counted = None;
+            counting.keep(task)?;
+            Ok(None)
+        })
+    }
+
+    fn take_live(&mut self, cell: usize) -> Option<Live> {
+        match mem::replace(&mut self.cells[cell], State::Idle) {
+            State::Live(live) => Some(live),
+            other => {
+                self.cells[cell] = other;
+                None
+            }
+        }
+    }
+
+    /// Takes this step of each item's task, as soon as a thread is free for it, and then puts what
+    /// it has taken into the run.
+    fn each_at_once<T>(
+        &mut self,
+        items: Vec<T>,
+        step: Step,
+        mut task_of: impl FnMut(&mut Self, T) -> Result<Option<Task>, Halt>,
+    ) -> Result<(), Halt> {
+        let n = self.at_once.min(items.len());
+        thread::scope(|scope| {
+            let Threads { tasks, results } =
+                Threads::start(scope, n, move |task: Task| task.step(step));
+            for item in items {
+                let Some(task) = task_of(self, item)? else { continue };
+                if tasks.send(task).is_err() {
+                    break;
+                }
+                results.try_iter().try_for_each(|task| self.keep(task))?;
+            }
+            drop(tasks);
+            results.iter().try_for_each(|task| self.keep(task))
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        self.bench.run.plan.limits_all && clock::now_ns() >= self.ends_ns
+    }
+
+    /// Puts the samples of a task into the run.
+    fn keep(&mut self, task: Task) -> Result<(), Halt> {
+        let Task { cell, position, live, counted, calls, ended } = task;
+        self.cells[cell] = match ended {
+            Ok(()) => State::Live(live),
+            Err(ended) => lost(ended)?,
+        };
+        let mut values = counted.as_ref().map(values).unwrap_or_default();
+        if let Some(calls) = calls {
+            if !self.sources.counts_syscalls() {
+                values.retain(|(name, _)| *name != SYSCALLS);
+                values.push((SYSCALLS, calls.all));
+            }
+            self.bench.run.cells[cell].syscalls_by_name = Some(calls.by_name);
+            self.bench.changed(cell)?;
+        }
+        if let Some(counted) = &counted {
+            let sample = position.sample(Pass::Counting, self.session, &counted.done);
+            self.bench.push(cell, sample, &values)?;
+        }
+        Ok(())
+    }
+}
+
+fn lost(ended: RunError) -> Result<State, Halt> {
+    reason(ended).map(State::Lost)
+}

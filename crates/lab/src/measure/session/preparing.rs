@@ -1,0 +1,236 @@
+//! What precedes the rounds of a session: its processes start and prepare, and in the first session
+//! the number of operations of a sample is found.
+
+use std::collections::VecDeque;
+use std::thread::available_parallelism;
+
+use super::{Live, Session};
+use crate::clock;
+use crate::launch::{RunError, Runner};
+use crate::measure::batch::{Batch, LONG_NS, STEPS_PER_SAMPLE, shared_ops};
+use crate::measure::bench::{Halt, Position};
+use crate::measure::job::Progress;
+use crate::measure::order::order;
+use crate::metric;
+use crate::run::{CacheState, Role, Status};
+
+/// A process that was started, or why it could not be.
+pub(super) type Started = Result<Box<dyn Runner>, RunError>;
+
+impl Session<'_, '_> {
+    pub(super) fn prepare_all(&mut self) -> Result<(), Halt> {
+        let mut started = self.start_all().into_iter();
+        let at_once = self.prepared_at_once();
+        let (mut preparing, mut prepared) = (VecDeque::new(), Vec::new());
+        loop {
+            while preparing.len() < at_once
+                && let Some((cell, runner)) = started.next()
+            {
+                let runner = runner.and_then(|runner| self.begin_to_prepare(cell, runner));
+                preparing.push_back((cell, runner));
+            }
+            let Some((cell, runner)) = preparing.pop_front() else { break };
+            if !self.goes_on(cell, prepared.len())? {
+                break;
+            }
+            match runner.and_then(|runner| self.prepare(cell, runner)) {
+                Ok(live) => self.live[cell] = Some(live),
+                Err(ended) => self.end(cell, ended)?,
+            }
+            self.bench.changed(cell)?;
+            prepared.push(cell);
+        }
+        for (done, cell) in prepared.into_iter().enumerate() {
+            if self.schedule.ops[cell].is_none() {
+                if !self.goes_on(cell, done)? {
+                    break;
+                }
+                self.find_ops(cell)?;
+            }
+        }
+        self.share_ops();
+        let sample_ns = |live: &Live| live.op_ns.saturating_mul(live.ops);
+        let samples_ns = self.live.iter().map(|live| live.as_ref().map_or(0, sample_ns));
+        let samples_ns: Vec<u64> = samples_ns.collect();
+        let reference = self.bench.are_of_reference();
+        self.schedule.learn(&samples_ns, &reference, clock::now_ns());
+        Ok(())
+    }
+
+    /// Whether to go on with what precedes the rounds, which is shown.
+    fn goes_on(&mut self, cell: usize, done: usize) -> Result<bool, Halt> {
+        self.bench.check_stop()?;
+        if self.schedule.is_over(clock::now_ns()) {
+            return Ok(false);
+        }
+        if self.schedule.is_first() {
+            // Later sessions start quickly: the progress of the rounds stays on the screen.
+            let (method, of) = (&self.bench.run.cells[cell].method, self.bench.run.cells.len());
+            let progress = Progress::Preparing { method, done, of };
+            self.bench.record.progress(self.bench.run, &progress);
+        }
+        Ok(true)
+    }
+
+    /// The number of processes that prepare at the same time. In the first session, they compute
+    /// digests; in later ones there is little to do.
+    fn prepared_at_once(&self) -> usize {
+        let all_allow = (0..self.bench.data.len()).all(|point| self.bench.allows_several(point));
+        if self.schedule.is_first() && all_allow { self.bench.most_at_once() } else { 1 }
+    }
+
+    fn begin_to_prepare(&self, index: usize, mut runner: Box<dyn Runner>) -> Started {
+        let (method, point) = self.bench.method(index)?;
+        runner.begin_to_prepare(&self.bench.arguments(method, point))?;
+        Ok(runner)
+    }
+
+    /// Starts the processes of all cells that take part, in random order, because the process that
+    /// starts first may get the better CPU or memory. All have started before the first one
+    /// prepares, because some measure how long their operation takes.
+    fn start_all(&mut self) -> Vec<(usize, Started)> {
+        let of = self.bench.run.cells.len();
+        let mut starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
+        starts.retain(|cell| {
+            let is_measured = self.bench.run.cells[*cell].status == Status::Measured;
+            is_measured && !self.schedule.has_left(*cell) && self.live[*cell].is_none()
+        });
+        let at_once = available_parallelism().map_or(1, usize::from);
+        start_each(starts, at_once, |cell| self.start(cell))
+    }
+
+    fn start(&mut self, index: usize) -> Started {
+        let (method, point) = self.bench.method(index)?;
+        if let Some(reason) = &self.bench.data[point].unfit {
+            return Err(RunError::Skipped(reason.clone()));
+        }
+        let has_digest = self.schedule.digests[index] && self.bench.has_digest(index);
+        let experiment = self.bench.job.experiment.name;
+        self.bench.launch.start(experiment, method, has_digest)
+    }
+
+    fn prepare(&mut self, index: usize, mut runner: Box<dyn Runner>) -> Result<Live, RunError> {
+        let (method, point) = self.bench.method(index)?;
+        let ready = runner.prepare(&self.bench.arguments(method, point))?;
+        let cell = &mut self.bench.run.cells[index];
+        cell.language = ready.language;
+        if cell.digest.is_some() && ready.digest.is_some() && cell.digest != ready.digest {
+            return Err(RunError::Failed("the bytes it hands over differ between sessions".into()));
+        }
+        self.schedule.digests[index] |= ready.digest.is_some();
+        cell.digest = ready.digest.or(cell.digest.take());
+        let bypasses_cache = method.bypasses_cache;
+        let is_command = method.how.is_command();
+        let counting = self.bench.run.plan.counting > 0;
+        for (metric, why) in runner.missing() {
+            if is_command && counting && metric == metric::PEAK_RSS {
+                // The counting pass measures it or notes the reason.
+                continue;
+            }
+            let method = is_command.then_some(method.name.as_str());
+            self.bench.note_missing(method, metric, &why);
+        }
+        Ok(Live {
+            runner,
+            ops: 1,
+            n: 0,
+            point,
+            bypasses_cache,
+            is_warm: false,
+            op_ns: 0,
+            reports_device_bytes: false,
+            last: (0, 0),
+        })
+    }
+
+    /// Increases the operations per sample until one is long enough for the clock. These samples
+    /// are warm-up samples; of two with the same number of operations the shorter one decides,
+    /// because the first is a cold start. A long one is that of the first warm-up round, so that a
+    /// process is warmed up as often as in later sessions.
+    fn find_ops(&mut self, cell: usize) -> Result<(), Halt> {
+        if self.bench.run.plan.cache == CacheState::Cold {
+            // A second operation would find the file cached.
+            return Ok(());
+        }
+        if self.bench.method(cell).is_ok_and(|(method, _)| method.how.is_command()) {
+            return self.run_command_once(cell);
+        }
+        let enough_ns = STEPS_PER_SAMPLE * clock::step_ns();
+        for _ in 0..12 {
+            let mut shortest_ns = u64::MAX;
+            for _ in 0..2 {
+                let position = Position { round: 0, slot: 0, warm_up: true };
+                self.sample(cell, position)?;
+                let Some(live) = &self.live[cell] else { return Ok(()) };
+                shortest_ns = shortest_ns.min(live.last.0);
+                if shortest_ns > LONG_NS {
+                    break;
+                }
+            }
+            let Some(live) = &mut self.live[cell] else { return Ok(()) };
+            let (_, ops) = live.last;
+            if shortest_ns >= enough_ns || ops < live.ops {
+                // If a child does fewer operations than requested, later orders request that
+                // number.
+                live.ops = ops.min(live.ops);
+                live.op_ns = shortest_ns / live.ops.max(1);
+                live.is_warm = shortest_ns > LONG_NS;
+                break;
+            }
+            let factor = (enough_ns * 5 / 4).div_ceil(shortest_ns.max(1)).clamp(2, 1000);
+            live.ops = live.ops.saturating_mul(factor);
+        }
+        Ok(())
+    }
+
+    /// How long a plain command takes is known from a run that is part of the first warm-up round,
+    /// so that it runs as often as the plan says; without warm-up rounds it is not known.
+    fn run_command_once(&mut self, cell: usize) -> Result<(), Halt> {
+        if self.schedule.warm_up() == 0 {
+            return Ok(());
+        }
+        self.sample(cell, Position { round: 0, slot: 0, warm_up: true })?;
+        if let Some(live) = &mut self.live[cell] {
+            live.op_ns = live.last.0;
+            live.is_warm = true;
+        }
+        Ok(())
+    }
+
+    fn share_ops(&mut self) {
+        let batch = |(cell, live): (usize, &Option<Live>)| {
+            let Live { point, ops, op_ns, .. } = *live.as_ref()?;
+            let yardstick = self.bench.run.cells[cell].role == Role::Yardstick;
+            Some(Batch { cell, point, ops, op_ns, yardstick })
+        };
+        let batches: Vec<Batch> = self.live.iter().enumerate().filter_map(batch).collect();
+        for (batch, ops) in batches.iter().zip(shared_ops(&batches)) {
+            let ops = *self.schedule.ops[batch.cell].get_or_insert(ops);
+            if let Some(live) = &mut self.live[batch.cell] {
+                live.ops = ops;
+            }
+        }
+    }
+}
+
+/// Starts the process of each cell, at most `at_once` at the same time: if hundreds shared the CPUs
+/// while they start, each could exceed its time limit.
+pub(super) fn start_each(
+    cells: Vec<usize>,
+    at_once: usize,
+    mut start: impl FnMut(usize) -> Started,
+) -> Vec<(usize, Started)> {
+    let wait = |(cell, runner): (usize, Started)| {
+        (cell, runner.and_then(|mut runner| runner.started().map(|()| runner)))
+    };
+    let mut starting = VecDeque::new();
+    let mut started = Vec::with_capacity(cells.len());
+    for cell in cells {
+        if starting.len() == at_once {
+            started.extend(starting.pop_front().map(wait));
+        }
+        starting.push_back((cell, start(cell)));
+    }
+    started.extend(starting.into_iter().map(wait));
+    started
+}
