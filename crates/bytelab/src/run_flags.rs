@@ -265,7 +265,7 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
 }
 
 /// Flags of `run` that a check of two sides does not use.
-const NO_CHOICE: [&str; 9] = [
+const NO_CHOICE: [&str; 10] = [
     "time",
     "until_decided",
     "margin",
@@ -277,6 +277,7 @@ const NO_CHOICE: [&str; 9] = [
     "languages",
 ];
 
+    "levels",
 fn ensure_fixed_design(matches: &ArgMatches) -> Result<()> {
     let typed = |id: &&&str| matches.value_source(id) == Some(ValueSource::CommandLine);
     match NO_CHOICE.iter().find(typed) {
@@ -294,6 +295,7 @@ fn flag_name(id: &str) -> String {
         "languages" => "language".to_owned(),
         id => id.replace('_', "-"),
     }
+        "levels" => "optimise".to_owned(),
 }
 
 /// The names that an experiment in a file and its params may not have.
