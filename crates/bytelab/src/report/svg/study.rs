@@ -2,7 +2,7 @@
 //! their outliers, percentiles as curves, and the ladder of the memory.
 
 use lab::analyze::Analysis;
-use lab::metric::{heading, unit};
+use lab::metric::unit;
 use lab::param::Point;
 use lab::run::Run;
 
@@ -12,6 +12,7 @@ use super::frame::{self, Plane, Scale};
 use super::sweeps;
 use crate::reference::{Drawing, DrawingKind};
 use crate::report::model::charts::Charts;
+use crate::report::model::rows::heading;
 use crate::report::model::study::figures::{Boxes, Curves, Spread};
 use crate::report::model::study::{StudyReport, Whose};
 use crate::report::model::units::amount;
