@@ -171,7 +171,7 @@ impl MeasureArgs {
             experiment: experiment.to_owned(),
             points,
             definition,
-            selection: Selection { methods, languages, levels, reference, workers },
+            selection: Selection { methods, languages, reference, levels, workers },
             rounds: self.rounds,
             time,
             until_decided: self.until_decided,

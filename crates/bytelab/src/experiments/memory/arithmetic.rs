@@ -57,7 +57,7 @@ fn build(point: &Point, operation: Operation) -> Result<Box<dyn Task>> {
 }
 
 /// The operand is large, and odd: a quotient of it is large as well, and no product becomes 0.
-#[inline(always)]
+#[inline]
 fn integers(steps: u64, operation: impl Fn(u64, u64) -> u64) -> u64 {
     let by = black_box(0x7fff_ffff_ffff);
     let mut x = black_box(11_863_283);
@@ -69,7 +69,7 @@ fn integers(steps: u64, operation: impl Fn(u64, u64) -> u64) -> u64 {
 
 /// The same value, of which the optimiser knows nothing: it would make one multiplication of many
 /// additions.
-#[inline(always)]
+#[inline]
 fn hidden(mut x: u64) -> u64 {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     // SAFETY: it has no instruction.
@@ -84,7 +84,7 @@ fn hidden(mut x: u64) -> u64 {
 }
 
 /// Operations of doubles are done one after the other without help: another order rounds otherwise.
-#[inline(always)]
+#[inline]
 fn doubles(steps: u64, operation: impl Fn(f64, f64) -> f64) -> u64 {
     let by = black_box(1.000_000_01);
     let mut x = black_box(1.7);

@@ -11,11 +11,14 @@ use crate::report::model::charts;
 /// The percentiles that the curves join.
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 
+/// Each p in percent, with its value.
+pub(crate) type Curve = Vec<(f64, f64)>;
+
 /// The curves of one machine.
 pub(crate) struct Curves {
     pub(crate) title: String,
-    /// The number of the study's row, and each p in percent with its value.
-    pub(crate) lines: Vec<(usize, Vec<(f64, f64)>)>,
+    /// The number of the study's row, and its curve.
+    pub(crate) lines: Vec<(usize, Curve)>,
 }
 
 /// A panel of distributions.
@@ -79,7 +82,7 @@ impl<'a> StudyReport<'a> {
         machines.chain(here).filter(|curves| !curves.lines.is_empty()).collect()
     }
 
-    fn curves_of(&self, title: String, line: &dyn Fn(&Row) -> Option<Vec<(f64, f64)>>) -> Curves {
+    fn curves_of(&self, title: String, line: &dyn Fn(&Row) -> Option<Curve>) -> Curves {
         let rows = self.study.rows.iter().enumerate();
         let lines = rows.filter_map(|(at, row)| Some((at, line(row)?)));
         Curves { title, lines: lines.filter(|(_, line)| !line.is_empty()).collect() }
@@ -134,7 +137,7 @@ impl<'a> StudyReport<'a> {
 fn label(value: &Value) -> String {
     match value {
         Value::Number(n) => crate::report::model::units::count(*n as f64),
-        value => charts::value(value),
+        Value::Text(_) => charts::value(value),
     }
 }
 
@@ -147,12 +150,15 @@ mod tests {
         let samples = (1..=8).map(f64::from).chain([11.0, 12.1, f64::NAN]).collect();
         let spread = Spread::from_samples(samples).unwrap();
         // Quartiles 3 and 8: the whiskers end at most at 15.5 and at -4.5.
-        assert_eq!(spread.quartiles, [3.0, 5.0, 8.0]);
-        assert_eq!((spread.whiskers, spread.outliers), ([1.0, 12.1], Vec::new()));
+        let expected =
+            Spread { quartiles: [3.0, 5.0, 8.0], whiskers: [1.0, 12.1], outliers: Vec::new() };
+        assert_eq!(spread, expected);
         let samples = [5.0, 1.0, 6.0, 5.5, 9.0, 5.2].to_vec();
         let spread = Spread::from_samples(samples).unwrap();
-        assert_eq!((spread.whiskers, spread.outliers), ([5.0, 6.0], vec![1.0, 9.0]));
+        let expected =
+            Spread { quartiles: [5.0, 5.2, 6.0], whiskers: [5.0, 6.0], outliers: vec![1.0, 9.0] };
+        assert_eq!(spread, expected);
         assert_eq!(Spread::from_samples(vec![f64::NAN]), None);
-        assert_eq!(Spread::from_samples(vec![2.0]).unwrap().whiskers, [2.0, 2.0]);
+        assert!(Spread::from_samples(vec![2.0]).is_some());
     }
 }
